@@ -1,0 +1,47 @@
+//! The port between the load loop and whatever carries an I/O.
+
+use std::io;
+use std::time::Duration;
+
+/// Direction of one I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Read into the slot's buffer.
+    Read,
+    /// Write from the slot's buffer.
+    Write,
+}
+
+/// What became of one I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot that was given to [`Queue::push`].
+    pub slot: u32,
+    /// Bytes moved (≥ 0) or a negated errno (< 0), as the kernel reports it.
+    pub result: i32,
+}
+
+/// A bounded set of slots, each with a buffer of its own, in which I/Os are in flight.
+///
+/// The load loop is generic over this trait and compiled once for each backend, so nothing
+/// here costs a virtual call. A slot is in flight from `push` until `reap` returns it; pushing
+/// a slot that is in flight is a bug of the caller.
+pub trait Queue {
+    /// The slot's buffer, for stamping write data. Only while the slot is not in flight.
+    fn buffer(&mut self, slot: u32) -> &mut [u8];
+
+    /// Put an I/O into the next submission. Makes no system call unless the submission queue is full.
+    fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32);
+
+    /// Hand over what was pushed and wait until at least `wait` completions are ready (0: do not
+    /// wait) or `timeout` has passed. A signal ends the wait early without an error.
+    ///
+    /// # Errors
+    /// The carrier itself failed (ring refused, connection lost); errors of single I/Os come in
+    /// their completions instead.
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()>;
+
+    /// Give every completion that is ready to `f`; returns how many there were. Makes no system call
+    /// on a ring.
+    fn reap(&mut self, f: impl FnMut(Completion)) -> usize;
+}
