@@ -1,0 +1,147 @@
+"""What the comparison of layers says, before anything is named."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from strata.model.base import Value
+from strata.model.estimate import Estimate
+from strata.model.workload import Workload
+
+
+class Equivalence(StrEnum):
+    """A layer against the layer below it, held against the expected overhead."""
+
+    WITHIN = "within"
+    ABOVE = "above"
+    FASTER = "faster"
+    CANNOT_TELL = "cannot tell"
+
+
+class NoiseFloor(Value):
+    """How much equal measurements differ here. Relative standard deviations (0.02 = two percent).
+
+    ``between_rounds`` is pooled over cells from their rounds; ``within_bins`` is the spread of the intervals
+    inside one measurement; ``tolerance`` is what every comparison adds to its allowance.
+    """
+
+    between_rounds: float
+    within_bins: float
+    tolerance: float
+    rounds: int
+    cells: int
+
+
+class CellSummary(Value):
+    """One workload at one layer over all its rounds.
+
+    ``latency_ns`` maps a percentile ("50", "90", "99", "99.9") to its estimate, only where the samples support
+    it (at least 100 I/Os beyond it in all). ``curve`` is the merged distribution as (percentile 0..100, ns).
+    ``outstanding`` is X·R from measured X and R. ``counters`` are per-second rates and means by
+    ``metric{label=value}``; absent ones are absent.
+    """
+
+    layer: str
+    workload: Workload
+    rounds: int
+    ios: int
+    iops: Estimate
+    bytes_per_second: Estimate
+    mean_ns: Estimate
+    latency_ns: dict[str, Estimate]
+    curve: tuple[tuple[float, float], ...]
+    outstanding: float
+    cpu_busy: float | None = None
+    cpu_busiest: float | None = None
+    cpu_steal: float | None = None
+    engine_cpu_ns_per_io: float | None = None
+    device_read_bytes_per_byte: float | None = None
+    device_in_flight: float | None = None
+    device_busy_ns_per_io: float | None = None
+    wire_bytes_per_byte: float | None = None
+    errors: int = 0
+    counters: dict[str, float] = {}
+    timeline: tuple[tuple[int, float, float], ...] = ()
+    """(round, seconds from the start of the run, IOPS of that interval)."""
+
+
+class Comparison(Value):
+    """One workload at one layer against the layer below; ratios are layer ÷ below.
+
+    ``iops`` below 1 is slower; a latency ratio above 1 is slower. ``expected_overhead`` is the allowance that
+    was asked, ``allowance`` the same widened by the noise floor; ``verdict`` is the equivalence test on IOPS.
+    """
+
+    layer: str
+    below: str
+    workload_key: str
+    iops: Estimate
+    latency: dict[str, Estimate]
+    added_ns: Estimate
+    expected_overhead: float
+    allowance: float
+    verdict: Equivalence
+
+
+class CheckKind(StrEnum):
+    """The laws every result is held against."""
+
+    LITTLE = "little"
+    RATE = "rate"
+    FASTER_THAN_BELOW = "faster-than-below"
+    SAMPLES = "samples"
+    UNSTEADY = "unsteady"
+    ERRORS = "errors"
+    GENERATOR = "generator"
+    CACHE = "cache"
+    BUILD = "build"
+    COUNTERS = "counters"
+    IDENTITY = "identity"
+
+
+class Check(Value):
+    """A law that did not hold. ``impossible`` means: the figure cannot be true; else it colours the result."""
+
+    kind: CheckKind
+    layer: str
+    workload_key: str | None
+    impossible: bool
+    message: str
+
+
+class Generator(Value):
+    """The engine against a null endpoint, measured before everything else: its own cost and its ceiling.
+
+    ``ns_per_io`` and ``iops`` by workload key (an entry for each distinct depth and size).
+    """
+
+    iops: dict[str, float]
+    ns_per_io: dict[str, float]
+
+
+class Remote(Value):
+    """What probing a remote endpoint without touching data showed: round trips in ns."""
+
+    layer: str
+    rtt_ns: Estimate
+    min_rtt_ns: float
+    multi_conn: bool
+    connections: int
+
+
+class Analysis(Value):
+    """Everything the diagnosis may look at."""
+
+    noise: NoiseFloor
+    cells: tuple[CellSummary, ...]
+    comparisons: tuple[Comparison, ...]
+    checks: tuple[Check, ...]
+    generator: Generator | None = None
+    remotes: tuple[Remote, ...] = ()
+
+    def summary(self, layer: str, workload_key: str) -> CellSummary | None:
+        """The summary of one cell, None where it was not measured."""
+        for cell in self.cells:
+            if cell.layer == layer and cell.workload.key == workload_key:
+                return cell
+        return None

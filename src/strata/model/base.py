@@ -1,0 +1,18 @@
+"""What every value of the vocabulary is: frozen, closed to unknown keys, saved and loaded as JSON."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """A frozen value; ``model_dump_json`` and ``model_validate_json`` are its saved form."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        ser_json_inf_nan="null",
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+    )

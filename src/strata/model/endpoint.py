@@ -1,0 +1,59 @@
+"""What a workload is aimed at, as a URI."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from urllib.parse import parse_qs, urlsplit
+
+from strata.errors import UsageError
+from strata.model.base import Value
+
+
+class EndpointKind(StrEnum):
+    """The kinds an engine can drive."""
+
+    FILE = "file"
+    BLOCK = "block"
+    NULL = "null"
+    NBD = "nbd"
+
+
+class Endpoint(Value):
+    """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``.
+
+    ``uri`` is as given; ``path`` is set for file and block only.
+    """
+
+    kind: EndpointKind
+    uri: str
+    path: str | None = None
+    connections: int = 1
+
+    @classmethod
+    def parse(cls, uri: str) -> Endpoint:
+        """Raises `UsageError` naming the scheme that was not understood."""
+        scheme, _, rest = uri.partition(":")
+        if scheme in ("file", "block"):
+            path = rest.removeprefix("//")
+            if not path.startswith("/"):
+                raise UsageError("cannot use the endpoint", uri, "the path is not absolute", f"write {scheme}:/path")
+            return cls(kind=EndpointKind(scheme), uri=f"{scheme}:{path}", path=path)
+        if scheme == "null":
+            return cls(kind=EndpointKind.NULL, uri="null:")
+        if scheme in ("nbd", "nbd+unix"):
+            parts = urlsplit(uri)
+            query = parse_qs(parts.query)
+            if scheme == "nbd" and not parts.hostname:
+                raise UsageError("cannot use the endpoint", uri, "no host", "write nbd://host:port/export")
+            if scheme == "nbd+unix" and "socket" not in query:
+                raise UsageError("cannot use the endpoint", uri, "no socket", "write nbd+unix:///?socket=/path")
+            connections = query.get("connections", ["1"])[0]
+            if not connections.isdigit() or not 1 <= int(connections) <= 64:
+                raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not 1..64")
+            return cls(kind=EndpointKind.NBD, uri=uri, connections=int(connections))
+        raise UsageError(
+            "cannot use the endpoint",
+            uri,
+            f"unknown scheme {scheme!r}",
+            "use file:/path, block:/dev/…, null: or nbd://host:port/export",
+        )

@@ -1,0 +1,33 @@
+"""Latency distributions. The payload is HdrHistogram V2 (uncompressed) in base64, values in nanoseconds.
+
+This is one of the three places that may open the compiled extension: decoding stays in one implementation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from strata import _core
+
+
+def decode(payload: str) -> tuple[list[int], list[int]]:
+    """(upper edge of each non-empty bucket in ns, count), ascending."""
+    values, counts = _core.hist_decode(payload)
+    return values, counts
+
+
+def merge(payloads: Iterable[str | None]) -> str | None:
+    """The exact sum of several histograms; None when there is none."""
+    present = [p for p in payloads if p is not None]
+    return _core.hist_merge(present) if present else None
+
+
+def quantiles(payload: str, qs: Sequence[float]) -> list[int]:
+    """Values in ns at the given quantiles (0..1); each is the upper edge of its bucket (error ≤ 0.1 %)."""
+    return _core.hist_quantiles(payload, list(qs))
+
+
+def total(payload: str) -> int:
+    """How many values were recorded."""
+    return int(json.loads(_core.hist_summary(payload))["count"])

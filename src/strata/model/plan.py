@@ -1,0 +1,86 @@
+"""What will be run, before it is run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from strata.model.base import Value
+from strata.model.stack import Stack
+from strata.model.workload import Workload
+
+
+class Cell(Value):
+    """One workload at one layer. ``skip`` says why it cannot be measured there (a raw device is not written to)."""
+
+    layer: str
+    workload: Workload
+    skip: str | None = None
+
+    @property
+    def key(self) -> str:
+        """``<layer>/<workload key>``, unique within a plan."""
+        return f"{self.layer}/{self.workload.key}"
+
+
+class StepKind(StrEnum):
+    """Why a step is run."""
+
+    MEASURE = "measure"
+    CONFIRM = "confirm"
+
+
+class Step(Value):
+    """One cell in one round. ``order`` counts from 0 over the whole plan; it is the order of execution."""
+
+    order: int
+    round: int
+    cell: str
+    kind: StepKind = StepKind.MEASURE
+
+
+class Segment(Value):
+    """Logical bytes ``start..start+length`` of the data are found at ``target`` of the endpoint."""
+
+    start: int
+    length: int
+    target: int
+
+
+class Plan(Value):
+    """Cells, and the shuffled, interleaved order in which their rounds run.
+
+    Times in seconds, sizes in bytes. ``bytes_written`` is an upper estimate from ``assumed_write_bps``,
+    the file's own fill included.
+    """
+
+    schema_version: int = Field(default=1, alias="schema")
+    id: str
+    stack: Stack
+    cells: tuple[Cell, ...]
+    steps: tuple[Step, ...]
+    rounds: int
+    seed: int
+    ramp_s: float
+    runtime_s: float
+    interval_s: float
+    file_size: int
+    seconds: float
+    bytes_written: int
+    assumed_write_bps: float
+
+    def cell(self, key: str) -> Cell:
+        """The cell of that key. Raises `KeyError`."""
+        for cell in self.cells:
+            if cell.key == key:
+                return cell
+        raise KeyError(key)
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """The distinct workloads in plan order (the rows of the table)."""
+        seen: dict[str, Workload] = {}
+        for cell in self.cells:
+            seen.setdefault(cell.workload.key, cell.workload)
+        return tuple(seen.values())

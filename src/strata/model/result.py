@@ -1,0 +1,123 @@
+"""What the engine gives back, as values. The shape is the engine's result JSON, schema 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from strata.model.base import Value
+from strata.model.series import Series
+
+
+class ErrorCount(Value):
+    """I/Os that failed with one errno, and where the first of them was (offset at the target, bytes)."""
+
+    errno: int
+    name: str
+    count: int
+    first_offset: int
+
+
+class Direction(Value):
+    """All measured I/Os of one direction. Histograms are HdrHistogram V2 payloads in base64, values in ns."""
+
+    ops: int
+    bytes: int
+    errors: tuple[ErrorCount, ...] = ()
+    service_time: str | None = None
+    response_time: str | None = None
+    submit_latency: str | None = None
+    service_sum_ns: int = 0
+
+
+class IntervalDirection(Value):
+    """One direction within one interval."""
+
+    ops: int
+    bytes: int
+    errors: int
+    service_time: str | None = None
+    service_sum_ns: int = 0
+
+
+class Interval(Value):
+    """``start_ns..end_ns`` from the end of the ramp. The intervals of a result add up exactly to its totals."""
+
+    start_ns: int
+    end_ns: int
+    read: IntervalDirection
+    write: IntervalDirection
+
+
+class EngineResult(Value):
+    """One job as it was carried out. Times in ns."""
+
+    schema_version: int = Field(default=1, alias="schema")
+    engine: dict[str, Any]
+    effective: dict[str, Any]
+    started_unix_ns: int
+    ramp_ns: int
+    measured_ns: int
+    stop_reason: str
+    issued: int
+    completed: int
+    errored: int
+    stuck: int
+    read: Direction
+    write: Direction
+    intervals: tuple[Interval, ...]
+    threads: tuple[dict[str, Any], ...] = ()
+    cpu: dict[str, int | None] = {}
+    lag: str | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The measured span."""
+        return self.measured_ns / 1e9
+
+    @property
+    def ops(self) -> int:
+        """I/Os measured, both directions."""
+        return self.read.ops + self.write.ops
+
+    @property
+    def bytes(self) -> int:
+        """Bytes measured, both directions."""
+        return self.read.bytes + self.write.bytes
+
+    @property
+    def iops(self) -> float:
+        """I/Os per second over the measured span."""
+        return self.ops / self.seconds if self.measured_ns else 0.0
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Bytes per second over the measured span."""
+        return self.bytes / self.seconds if self.measured_ns else 0.0
+
+    @property
+    def mean_service_ns(self) -> float | None:
+        """Exact mean service time; None without I/Os."""
+        total = self.read.service_sum_ns + self.write.service_sum_ns
+        return total / self.ops if self.ops else None
+
+    @property
+    def debug_build(self) -> bool:
+        """Whether the engine was compiled without optimisation: its figures are marked."""
+        build: dict[str, Any] = self.engine.get("build", {})
+        return bool(build.get("profile") == "debug")
+
+
+class CellResult(Value):
+    """One step of a plan, done: the unit that is committed to the store before the next begins."""
+
+    order: int
+    round: int
+    cell: str
+    kind: str
+    layer: str
+    workload_key: str
+    result: EngineResult | None
+    counters: tuple[Series, ...] = ()
+    error: str | None = None

@@ -1,0 +1,80 @@
+"""What was measured, and where."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from strata.model.analysis import Analysis, Generator, Remote
+from strata.model.base import Value
+from strata.model.finding import Diagnosis
+from strata.model.plan import Plan, Segment
+from strata.model.result import CellResult
+from strata.model.survey import Survey
+
+
+class RunStatus(StrEnum):
+    """Where a run stands in the store."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Environment(Value):
+    """What must be equal for two runs to be compared. ``build`` is the engine's own build information."""
+
+    strata_version: str
+    build: dict[str, Any]
+    python: str
+    hostname: str
+    kernel: str
+    command: tuple[str, ...] = ()
+
+
+class DataSet(Value):
+    """The data every layer reaches: Strata's own file, its mark, and the bytes of it each layer uses.
+
+    ``segments`` by layer name; all layers use the same logical blocks. ``identity`` by layer name says how it
+    was shown that the layer reaches this data.
+    """
+
+    path: str
+    size: int
+    mark: str
+    segments: dict[str, tuple[Segment, ...]]
+    identity: dict[str, str] = {}
+    filled_bytes: int = 0
+
+
+class Run(Value):
+    """Everything about one run but its cell results."""
+
+    schema_version: int = Field(default=1, alias="schema")
+    id: str
+    created_unix_ns: int
+    status: RunStatus
+    plan: Plan
+    environment: Environment
+    survey: Survey | None = None
+    data: DataSet | None = None
+    generator: Generator | None = None
+    remotes: tuple[Remote, ...] = ()
+    message: str | None = None
+
+
+class Report(Value):
+    """A run with its results, their analysis and the verdict: all that a report shows.
+
+    ``repeat`` are the command lines that repeat it: (what it is, the command).
+    """
+
+    schema_version: str = Field(default="strata.report/1", alias="schema")
+    run: Run
+    results: tuple[CellResult, ...]
+    analysis: Analysis
+    diagnosis: Diagnosis
+    repeat: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,104 @@
+"""The ordered path of an I/O: nodes, layers, and which layer is held against which."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from strata.errors import UsageError
+from strata.model.base import Value
+from strata.model.endpoint import Endpoint
+
+
+class Node(Value):
+    """A machine; ``owner`` marks the coordinator, the one that has the disk."""
+
+    name: str
+    owner: bool = False
+
+
+class Expect(Value):
+    """What this layer may cost over the layer below, as a share of its IOPS (0.05 = five percent).
+
+    ``source`` says where the allowance comes from; it is printed beside the verdict.
+    """
+
+    overhead_max: float | None = Field(default=None, ge=0, lt=1)
+    source: str | None = None
+
+
+class Layer(Value):
+    """One station at which I/O can be issued. ``above`` names the layers below it that it is compared with."""
+
+    name: str
+    endpoint: str
+    node: str | None = None
+    above: tuple[str, ...] = ()
+    expect: Expect = Expect()
+
+    @property
+    def target(self) -> Endpoint:
+        """The parsed endpoint. Raises `UsageError`."""
+        return Endpoint.parse(self.endpoint)
+
+
+class Stack(Value):
+    """Layers from the medium upward. All reach the same data."""
+
+    name: str
+    nodes: tuple[Node, ...] = ()
+    layers: tuple[Layer, ...]
+
+    @model_validator(mode="after")
+    def _sound(self) -> Stack:
+        problems = []
+        seen: set[str] = set()
+        nodes = {n.name for n in self.nodes}
+        for layer in self.layers:
+            if layer.name in seen:
+                problems.append(f"layer {layer.name!r} is named twice")
+            for below in layer.above:
+                if below not in seen:
+                    problems.append(f"layer {layer.name!r} is above {below!r}, which is not a layer before it")
+            if layer.node is not None and layer.node not in nodes:
+                problems.append(f"layer {layer.name!r} is on node {layer.node!r}, which is not declared")
+            seen.add(layer.name)
+        if not self.layers:
+            problems.append("no layer")
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def layer(self, name: str) -> Layer:
+        """The layer of that name. Raises `KeyError`."""
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise KeyError(name)
+
+    @property
+    def pairs(self) -> tuple[tuple[Layer, Layer], ...]:
+        """(layer, layer below) for every comparison the stack asks for."""
+        return tuple((layer, self.layer(b)) for layer in self.layers for b in layer.above)
+
+    @classmethod
+    def from_toml(cls, text: str, where: str = "stack file") -> Stack:
+        """Reads the stack file. Raises `UsageError` with every problem found."""
+        try:
+            raw: dict[str, Any] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as e:
+            raise UsageError("cannot read the stack file", where, str(e)) from e
+        known = {"stack", "node", "layer"}
+        if unknown := sorted(set(raw) - known):
+            raise UsageError("cannot use the stack file", where, f"unknown tables {unknown}", f"known: {sorted(known)}")
+        data = {**raw.get("stack", {}), "nodes": raw.get("node", []), "layers": raw.get("layer", [])}
+        try:
+            stack = cls.model_validate(data)
+        except ValidationError as e:
+            problems = tuple(f"{'.'.join(map(str, p['loc'])) or 'stack'}: {p['msg']}" for p in e.errors())
+            raise UsageError("cannot use the stack file", where, f"{len(problems)} problem(s)", "", problems) from e
+        for layer in stack.layers:
+            _ = layer.target
+        return stack

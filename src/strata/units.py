@@ -1,0 +1,100 @@
+"""The one place where numbers get units.
+
+Inside Strata sizes are bytes, times are nanoseconds, shares are 0..1. Binary and decimal units are never
+mixed: KiB/MiB/GiB are 2^10/2^20/2^30. Bare k/m/g follow fio and mean the binary unit; kB/MB/GB are
+ambiguous between tools (fio reads them as binary, disk makers as decimal) and are refused with a hint.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from strata.errors import UsageError
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+NS_PER_S = 1_000_000_000
+
+_BINARY = {"": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB, "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB}
+_TIMES_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": NS_PER_S, "": NS_PER_S}
+_TIMES_NS |= {"m": 60 * NS_PER_S, "min": 60 * NS_PER_S, "h": 3600 * NS_PER_S}
+_NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]*)\s*$")
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes from ``4096``, ``4k``, ``4KiB``, ``1.5GiB``. Raises `UsageError` on anything else."""
+    if isinstance(text, int):
+        return text
+    match = _NUMBER.match(text)
+    if match is None:
+        raise UsageError("cannot read the size", repr(text), "it is not a number with a unit", "write 4k or 4KiB")
+    number, unit = match.groups()
+    if unit.lower() in ("kb", "mb", "gb", "tb"):
+        better = f"{number}{unit[0].upper()}iB"
+        raise UsageError(
+            "cannot read the size",
+            repr(text),
+            f"{unit} is 1000-based to some tools and 1024-based to others",
+            f"write {better} (binary) or the plain number of bytes",
+        )
+    if unit.lower() not in _BINARY:
+        raise UsageError("cannot read the size", repr(text), f"unknown unit {unit!r}", "write 4k or 4KiB")
+    value = float(number) * _BINARY[unit.lower()]
+    if value != int(value):
+        raise UsageError("cannot read the size", repr(text), "it is not a whole number of bytes")
+    return int(value)
+
+
+def parse_duration_ns(text: str | int | float) -> int:
+    """Nanoseconds from ``2`` (seconds), ``500ms``, ``20us``, ``5m``. Raises `UsageError`."""
+    if isinstance(text, (int, float)):
+        return round(text * NS_PER_S)
+    match = _NUMBER.match(text)
+    if match is None or match.group(2).lower() not in _TIMES_NS:
+        raise UsageError("cannot read the time", repr(text), "it is not a number with a unit", "write 2s, 500ms or 5m")
+    return round(float(match.group(1)) * _TIMES_NS[match.group(2).lower()])
+
+
+def size(value: float) -> str:
+    """``4 KiB``, ``1.5 GiB``: bytes for people, binary units, at most three digits."""
+    for unit, factor in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+        if abs(value) >= factor:
+            scaled = value / factor
+            return f"{scaled:.0f} {unit}" if scaled == int(scaled) else f"{significant(scaled)} {unit}"
+    return f"{value:.0f} B"
+
+
+def rate(bytes_per_second: float) -> str:
+    """``312 MiB/s``."""
+    return f"{size(bytes_per_second)}/s" if bytes_per_second >= MIB else f"{significant(bytes_per_second / KIB)} KiB/s"
+
+
+def count(value: float) -> str:
+    """``19 906``: thousands set apart by a narrow space, three significant digits below 100."""
+    if abs(value) < 100:
+        return significant(value)
+    return f"{value:,.0f}".replace(",", "\u202f")
+
+
+def duration(ns: float) -> str:
+    """``412 ns``, ``64.1 µs``, ``2.05 ms``, ``1.5 s``, ``2 min 5 s``."""
+    for unit, factor in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000)):
+        if abs(ns) < factor * 999.5:
+            return f"{significant(ns / factor)} {unit}"
+    seconds = ns / NS_PER_S
+    if seconds < 119.5:
+        return f"{significant(seconds)} s"
+    return f"{int(seconds // 60)} min {round(seconds % 60)} s"
+
+
+def percent(share: float) -> str:
+    """``5.3 %`` from 0.053."""
+    return f"{significant(share * 100)} %"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """``value`` to ``digits`` significant digits, never in exponent form, trailing zeros of a fraction kept."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(decimals, 6)}f}"
