@@ -1,5 +1,5 @@
-"""The commands."""
+"""The commands. stdout carries the result only; progress and notes go to stderr."""
 
+from strata.cli.main import main
 
-def main() -> None:
-    """Entry point of ``strata``."""
+__all__ = ["main"]

@@ -1,0 +1,23 @@
+# Two commands do everything on a fresh machine that has Python ≥ 3.11, cargo and make.
+PYTHON ?= python3
+HOUSE := $(PYTHON) scripts/house.py
+
+.PHONY: run test check setup lock clean
+
+run: ## build, then measure the storage under this directory and name what limits it
+	@$(HOUSE) run $(ARGS)
+
+test: ## build, install what the tests need, run every check and every test
+	@$(HOUSE) test $(ARGS)
+
+check: ## formatters, linters, types, floor plan
+	@$(HOUSE) check
+
+setup: ## environment and native engine only
+	@$(HOUSE) setup
+
+lock: ## resolve requirements/*.in into the hashed locks
+	@$(HOUSE) lock
+
+clean: ## remove what was built
+	rm -rf .venv .stamps target src/strata/_core.abi3.so

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Everything between a fresh clone and a running Strata. Standard library only.
+
+    house.py setup            the environment and the native engine, release build
+    house.py run [ARGS …]     setup, then `strata ARGS` (without ARGS: the main job on this directory's disk)
+    house.py test [ARGS …]    setup, what the tests need, every check and every test (ARGS go to pytest)
+    house.py check            formatters, linters, type checker, floor plan
+    house.py lock             resolve requirements/*.in into the hashed locks
+
+A step is skipped when a stamp holds the hash of everything it depends on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+BIN = VENV / "bin"
+STAMPS = ROOT / ".stamps"
+CORE = ROOT / "src" / "strata" / "_core.abi3.so"
+LOCKS = ("uv", "run", "dev")
+APT_FOR_TESTS = {
+    "fio": "fio",
+    "nbdkit": "nbdkit",
+    "qemu-io": "qemu-utils",
+    "nbdcopy": "libnbd-bin",
+    "chromium-headless-shell": "chromium-headless-shell",
+    "mkfs.ext4": "e2fsprogs",
+    "mkfs.xfs": "xfsprogs",
+    "losetup": "mount",
+    "sfdisk": "fdisk",
+    "ip": "iproute2",
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run one command of the house; returns its exit status."""
+    if sys.version_info < (3, 11):  # noqa: UP036  (this script is what runs on an older Python)
+        print("error: Strata needs Python 3.11 or newer; run make with PYTHON=python3.11", file=sys.stderr)
+        return 2
+    commands = {"setup": cmd_setup, "run": cmd_run, "test": cmd_test, "check": cmd_check, "lock": cmd_lock}
+    if not argv or argv[0] not in commands:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        return commands[argv[0]](argv[1:])
+    except subprocess.CalledProcessError as e:
+        print(f"error: {' '.join(map(str, e.cmd))} ended with {e.returncode}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def cmd_setup(_: list[str]) -> int:
+    """The environment and the native engine."""
+    environment("run")
+    native()
+    return 0
+
+
+def cmd_run(args: list[str]) -> int:
+    """The main job; the process is replaced, so that signals and the exit code are Strata's own."""
+    cmd_setup([])
+    words = args or ["diagnose", ".", "--html", "strata-report.html"]
+    os.execv(BIN / "strata", [str(BIN / "strata"), *words])
+
+
+def cmd_test(args: list[str]) -> int:
+    """All checks and all tests. STRATA_REQUIRE=all (set in CI) turns a skipped peer into a failure."""
+    environment("dev")
+    native()
+    system_packages()
+    status = cmd_check([])
+    say("cargo test")
+    status |= subprocess.call(["cargo", "test", "--locked", "--workspace", "--quiet"], cwd=ROOT)
+    say("pytest")
+    status |= subprocess.call([BIN / "python", "-m", "pytest", *args], cwd=ROOT)
+    return status
+
+
+def cmd_check(_: list[str]) -> int:
+    """One formatter, one linter and one type checker a language, and the floor plan."""
+    environment("dev")
+    status = 0
+    for words in (
+        ["cargo", "fmt", "--all", "--check"],
+        ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
+        [BIN / "ruff", "format", "--check", "--quiet", "src", "tests", "scripts"],
+        [BIN / "ruff", "check", "--quiet", "src", "tests", "scripts"],
+        [BIN / "mypy"],
+        [BIN / "lint-imports", "--no-cache"],
+    ):
+        say(" ".join(str(w).removeprefix(f"{BIN}/") for w in words))
+        code = subprocess.call(words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
+        if code:
+            print(f"error: {words[0]} found something", file=sys.stderr)
+        status |= code
+    return 1 if status else 0
+
+
+def cmd_lock(_: list[str]) -> int:
+    """Resolve the locks anew. They hold versions and hashes and name no host."""
+    environment("run")
+    for name in LOCKS:
+        source, out = ROOT / "requirements" / f"{name}.in", ROOT / "requirements" / f"{name}.lock"
+        flags = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url"]
+        constraint = ["-c", str(ROOT / "requirements" / "run.lock")] if name == "dev" else []
+        words = [BIN / "uv", "pip", "compile", "-q", *flags, "--python-version", "3.11", *constraint, source, "-o", out]
+        subprocess.check_call(words, cwd=ROOT)
+    return 0
+
+
+def environment(kind: str) -> None:
+    """.venv with the locked packages of `kind` (run, dev: dev holds run), and `strata` on its path."""
+    files = [ROOT / "requirements" / f"{name}.lock" for name in LOCKS]
+    stamp = digest(files, extra=(sys.version, str(ROOT)))
+    if done("dev", stamp) or done(kind, stamp):
+        return
+    if not done("venv", digest([files[0]], extra=(sys.version, str(ROOT)))):
+        say("python environment (.venv)")
+        shutil.rmtree(VENV, ignore_errors=True)
+        subprocess.check_call([sys.executable, "-m", "venv", VENV])
+        pip = [BIN / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+        subprocess.check_call([*pip, "-r", files[0]])
+        mark("venv", digest([files[0]], extra=(sys.version, str(ROOT))))
+    say(f"python packages ({kind})")
+    lock = ROOT / "requirements" / f"{kind}.lock"
+    words = [BIN / "uv", "pip", "install", "--quiet", "--no-config", "--python", BIN / "python", "--require-hashes"]
+    subprocess.check_call([*words, "-r", lock])
+    site = sysconfig.get_path("purelib", "venv", vars={"base": str(VENV), "platbase": str(VENV)})
+    Path(site, "strata.pth").write_text(f"{ROOT / 'src'}\n")
+    script = BIN / "strata"
+    script.write_text(f"#!{BIN / 'python'}\nfrom strata.cli import main\n\nmain()\n")
+    script.chmod(0o755)
+    mark(kind, stamp)
+
+
+def native() -> None:
+    """The engine as `strata._core`, release build, beside the Python sources."""
+    sources = [p for p in (ROOT / "crates").rglob("*") if p.suffix in (".rs", ".toml")]
+    sources += [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "rust-toolchain.toml"]
+    stamp = digest(sources)
+    if CORE.exists() and done("native", stamp):
+        return
+    say("native engine (cargo build --release)")
+    words = ["cargo", "build", "--locked", "--release", "--quiet", "-p", "strata-py", "--features", "extension-module"]
+    subprocess.check_call(words, cwd=ROOT, env=os.environ | {"PYO3_PYTHON": str(BIN / "python")})
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    # A new file and a rename: a running Strata may have the old one mapped.
+    fresh = CORE.with_suffix(".new")
+    shutil.copy2(target / "release" / "lib_core.so", fresh)
+    fresh.replace(CORE)
+    mark("native", stamp)
+
+
+def system_packages() -> None:
+    """The real peers that the tests talk to, from the distribution, where that is ours to do."""
+    missing = sorted({package for tool, package in APT_FOR_TESTS.items() if not found(tool)})
+    if not missing:
+        return
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        print(f"note: not installed, their tests are skipped: {' '.join(missing)}", file=sys.stderr)
+        return
+    say(f"apt-get install {' '.join(missing)}")
+    quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
+    subprocess.check_call(["apt-get", "update", "-qq"], **quiet)
+    subprocess.check_call(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing], **quiet)
+
+
+def found(tool: str) -> bool:
+    """Whether the tool is there; sbin is not on every user's path."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    return shutil.which(tool, path=path) is not None
+
+
+def digest(files: Iterable[Path], extra: tuple[str, ...] = ()) -> str:
+    """One hash over names and contents."""
+    sha = hashlib.sha256("\0".join(extra).encode())
+    for path in sorted(files):
+        sha.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
+    return sha.hexdigest()
+
+
+def done(step: str, stamp: str) -> bool:
+    """Whether the step was carried out for exactly this."""
+    path = STAMPS / step
+    return path.exists() and path.read_text() == stamp and VENV.exists()
+
+
+def mark(step: str, stamp: str) -> None:
+    """Remember that the step was carried out."""
+    STAMPS.mkdir(exist_ok=True)
+    (STAMPS / step).write_text(stamp)
+
+
+def say(what: str) -> None:
+    """Progress goes to stderr: stdout is for results."""
+    print(f"· {what}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

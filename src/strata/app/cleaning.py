@@ -1,0 +1,12 @@
+"""Removal of what a crashed run left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from strata.host import testfile
+
+
+def clean_files() -> tuple[Path, ...]:
+    """The files that were removed: registered by Strata, and still carrying the mark they were given."""
+    return tuple(testfile.clean())

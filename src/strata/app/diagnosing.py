@@ -1,0 +1,251 @@
+"""The main job: a path or a stack file in, a report out."""
+
+from __future__ import annotations
+
+import fnmatch
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from strata import units
+from strata.app.options import Options, choose_size, default_path
+from strata.app.repeat import repeat_commands
+from strata.app.session import Emit, Session
+from strata.app.stacks import data_path_of, keep_layers, local_stack, read_stack
+from strata.discover.survey import survey
+from strata.engine import Shape
+from strata.engine.layout import MAPPED
+from strata.errors import InconclusiveError, RunFailed, UsageError
+from strata.host import safety
+from strata.lab import Scenario, scenario
+from strata.model.analysis import Analysis
+from strata.model.finding import Diagnosis
+from strata.model.plan import Plan
+from strata.model.progress import Phase, Progress
+from strata.model.run import Report, Run, RunStatus
+from strata.model.stack import Expect, Layer, Stack
+from strata.model.survey import Survey
+from strata.model.workload import Sync, Workload
+from strata.plan.expand import expand
+from strata.plan.workloads import DIAGNOSE
+from strata.store import Store, open_store
+
+DEMO_SIZE = 64 * units.MIB
+DEMO_PREFIX = "demo-"
+
+
+def new_run_id() -> str:
+    """Sorts by time and is short enough to be typed: `20261120-231503-7f3a`."""
+    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(2)
+
+
+class Source:
+    """What to measure: stack, survey, where the data goes, and limits of servers that Strata starts itself."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        platform: Survey,
+        data_path: Path,
+        *,
+        shapes: Mapping[str, Shape] | None = None,
+        direct: bool = True,
+        workloads: tuple[Workload, ...] = DIAGNOSE,
+    ) -> None:
+        self.stack, self.survey, self.data_path = stack, platform, data_path
+        self.shapes, self.direct, self.workloads = shapes or {}, direct, workloads
+
+
+def source_of(where: Path, options: Options, run_id: str) -> Source:
+    """A directory becomes its own local stack; a `.toml` file is read. Writes nothing."""
+    if where.suffix == ".toml":
+        stack = keep_layers(read_stack(where), options.layers)
+        data_path = data_path_of(stack)
+        return Source(stack, survey(data_path.parent, options.load_seconds), data_path)
+    if where.exists() and not where.is_dir():
+        # Refuses (exit 5) unless the file is Strata's own.
+        safety.check_own_file(where)
+        where = where.parent
+    if not where.is_dir():
+        raise UsageError("nothing to measure at", str(where), "it is not a directory", "name a directory or a .toml")
+    where = where.resolve()
+    platform = survey(where, options.load_seconds)
+    data_path = default_path(where, run_id)
+    raw = platform.file_system.kind in MAPPED
+    stack = local_stack(platform, data_path, share=options.share, allow_raw=raw)
+    return Source(keep_layers(stack, options.layers), platform, data_path)
+
+
+@contextmanager
+def demo_source(chosen: Scenario) -> Iterator[Source]:
+    """A modelled medium and a share of it, served by two targets over the same file in memory."""
+    service = {
+        "service_threads": chosen.medium.servers,
+        "service_time_ns": round(chosen.medium.service_time_us * 1000),
+    }
+    wire = chosen.wire
+    bandwidth = None if wire.bandwidth_mib_s is None else round(wire.bandwidth_mib_s * units.MIB)
+    shapes = {
+        "medium": Shape(**service),
+        "share": Shape(
+            **service, bandwidth_bytes_per_s=bandwidth, latency_ns=round(wire.round_trip_us * 1000), iops=wire.iops_cap
+        ),
+    }
+    allowance = Expect(overhead_max=0.15, source="a remote path costs 10–15 % where it is CPU-bound")
+    stack = Stack(
+        name=f"{DEMO_PREFIX}{chosen.name}",
+        layers=(
+            Layer(name="medium", endpoint="nbd://127.0.0.1:0/medium"),
+            Layer(name="share", endpoint="nbd://127.0.0.1:0/share", above=("medium",), expect=allowance),
+        ),
+    )
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="strata-demo-", dir=memory if memory.is_dir() else None) as folder:
+        path = Path(folder)
+        # The medium is modelled by the target; write-through would add this machine's own disk to it.
+        workloads = tuple(w.model_copy(update={"sync": Sync.NONE}) for w in DIAGNOSE)
+        yield Source(stack, survey(path, 0.2), path / "demo.dat", shapes=shapes, direct=False, workloads=workloads)
+
+
+def plan_only(where: Path, options: Options) -> Plan:
+    """What `diagnose` would run, and every byte it would write; nothing is created."""
+    run_id = new_run_id()
+    source = source_of(where, options, run_id)
+    size = choose_size(source.survey.file_system.available, options.size)
+    raw = {layer.name for layer in source.stack.layers if layer.endpoint.startswith("block:")}
+    plan = expand(
+        source.stack,
+        chosen_workloads(source.workloads, options),
+        rounds=options.rounds,
+        ramp_s=options.ramp_s,
+        runtime_s=options.runtime_s,
+        interval_s=options.interval,
+        file_size=size,
+        seed=options.seed,
+        skips={},
+        read_only_layers=raw,
+    )
+    return plan.model_copy(update={"id": run_id})
+
+
+def diagnose_path(where: Path, options: Options, emit: Emit) -> Report:
+    """survey → plan → measure every layer → compare → name → confirm."""
+    run_id = new_run_id()
+    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {where}"))
+    return _carry_out(source_of(where, options, run_id), options, emit, run_id)
+
+
+def diagnose_demo(name: str, options: Options, emit: Emit) -> Report:
+    """The same pipeline against servers with a known limit."""
+    with demo_source(scenario(name)) as source:
+        return _carry_out(source, options.model_copy(update={"size": DEMO_SIZE}), emit, new_run_id())
+
+
+def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
+    """Go on with the steps that an interrupted run is missing. Without an id: the newest unfinished run."""
+    with open_store(options.store) as store:
+        run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
+        if run is None:
+            raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists what is in the store")
+        if run.data is None:
+            raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start it anew")
+    name = run.plan.stack.name
+    if name.startswith(DEMO_PREFIX):
+        with demo_source(scenario(name.removeprefix(DEMO_PREFIX))) as source:
+            return _carry_out(source, options, emit, run.id, resumed=run)
+    data_path = Path(run.data.path)
+    return _carry_out(
+        Source(run.plan.stack, survey(data_path.parent, options.load_seconds), data_path),
+        options,
+        emit,
+        run.id,
+        resumed=run,
+    )
+
+
+def load_report(run_id: str | None, store_url: str | None) -> Report:
+    """A run from the store with its analysis; the newest when no id is given. Raises when there is no outcome."""
+    with open_store(store_url) as store:
+        run = store.load_run(run_id) if run_id else store.latest(None)
+        if run is None:
+            raise UsageError("there is no run in the store", "", "", "measure one: strata diagnose PATH")
+        outcome = store.outcome(run.id)
+        if outcome is None:
+            raise InconclusiveError(
+                "run", run.id, f"it is {run.status.value} and has no verdict", f"strata measure --resume {run.id}"
+            )
+        return _report(store, run, *outcome)
+
+
+def list_runs(limit: int, store_url: str | None) -> tuple[Run, ...]:
+    """The newest runs first."""
+    with open_store(store_url) as store:
+        return store.list_runs(limit)
+
+
+def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
+    """Those whose key matches one of the asked patterns; without writes when only reading was asked."""
+    patterns = options.workloads or ("*",)
+    kept = tuple(
+        w
+        for w in workloads
+        if any(fnmatch.fnmatch(w.key, p) for p in patterns) and not (options.read_only and w.rw.writes)
+    )
+    if not kept:
+        known = ", ".join(w.key for w in workloads)
+        raise UsageError("no workload matches", ", ".join(patterns), "", f"there are: {known}")
+    return kept
+
+
+def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, resumed: Run | None = None) -> Report:
+    if resumed is not None and resumed.data is not None:
+        size = resumed.data.size
+        kept = resumed.plan
+        options = options.model_copy(update={"rounds": kept.rounds, "interval_s": kept.interval_s})
+    else:
+        size = choose_size(source.survey.file_system.available, options.size)
+    with (
+        open_store(options.store) as store,
+        Session(
+            source.stack,
+            source.survey,
+            source.data_path,
+            options,
+            store,
+            emit,
+            workloads=chosen_workloads(source.workloads, options),
+            shapes=source.shapes,
+            direct=source.direct,
+            run=resumed,
+        ) as session,
+    ):
+        run = session.prepare(run_id, size)
+        status = session.measure()
+        if status is RunStatus.STOPPED:
+            raise KeyboardInterrupt(run.id)
+        if status is RunStatus.FAILED:
+            raise RunFailed("the run failed:", run.id, _first_error(store, run.id), "what was measured is in the store")
+        analysis = session.analyse()
+        diagnosis = session.conclude(analysis)
+        endpoints = {layer.name: session.place.endpoint(layer.name) for layer in run.plan.stack.layers}
+        assert session.run is not None
+        report = _report(store, session.run, analysis, diagnosis)
+        return report.model_copy(update={"repeat": repeat_commands(session.run, endpoints)})
+
+
+def _first_error(store: Store, run_id: str) -> str:
+    return next((c.error for c in store.cells(run_id) if c.error), "no cell could be measured")
+
+
+def _report(store: Store, run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
+    endpoints = {layer.name: layer.target for layer in run.plan.stack.layers}
+    return Report(
+        run=run,
+        results=store.cells(run.id),
+        analysis=analysis,
+        diagnosis=diagnosis,
+        repeat=repeat_commands(run, endpoints),
+    )

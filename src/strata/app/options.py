@@ -1,0 +1,53 @@
+"""What a user may set about a measurement, with the defaults and the reasons for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from strata import units
+from strata.model.base import Value
+
+
+class Options(Value):
+    """Rounds give the intervals, so more short rounds beat few long ones.
+
+    ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space and memory. ``share``
+    adds a share of the same file over loopback. ``confirm`` runs the experiment of the verdict.
+    """
+
+    rounds: int = Field(default=5, ge=1, le=100)
+    ramp_s: float = Field(default=0.25, ge=0)
+    runtime_s: float = Field(default=1.0, gt=0)
+    interval_s: float | None = Field(default=None, gt=0)
+    size: int | None = Field(default=None, ge=8 * units.MIB)
+    layers: tuple[str, ...] | None = None
+    workloads: tuple[str, ...] | None = None
+    read_only: bool = False
+    share: bool = False
+    keep: bool = False
+    confirm: bool = True
+    seed: int = 1
+    store: str | None = None
+    load_seconds: float = 0.5
+
+    @property
+    def interval(self) -> float:
+        """Seconds; a quarter of the run time for short cells so that drift inside a cell can be seen."""
+        return self.interval_s if self.interval_s is not None else min(1.0, self.runtime_s / 4)
+
+
+DEFAULT_SIZE = units.GIB
+"""Large enough that a virtual disk's own small caches do not hold it, small enough to be written in seconds."""
+
+
+def choose_size(free: int, asked: int | None) -> int:
+    """Bytes of the test file, a multiple of 1 MiB: what was asked, else 1 GiB but at most a tenth of the free space."""
+    size = asked if asked is not None else min(DEFAULT_SIZE, max(16 * units.MIB, free // 10))
+    return size - size % units.MIB
+
+
+def default_path(path: Path, run_id: str) -> Path:
+    """Where the test file of a run is put below the path."""
+    return path / f"strata-{run_id}.dat"

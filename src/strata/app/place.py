@@ -1,0 +1,142 @@
+"""Where the layers of one run really are, while it runs: the file, its blocks, the servers Strata started."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from strata.engine import (
+    Backing,
+    Shape,
+    TargetConfig,
+    TargetProcess,
+    device_segments,
+    file_segments,
+    fill,
+    probe_remote,
+    read_remote,
+)
+from strata.errors import RunFailed, SafetyRefusal, UsageError
+from strata.host import safety, testfile
+from strata.model.analysis import Remote
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.plan import Segment
+from strata.model.run import DataSet
+from strata.model.stack import Stack
+
+FILL_SEED_BYTES = 7
+
+
+class Place:
+    """Prepares the data of a stack and resolves its endpoints; everything it made is removed by `close`.
+
+    ``shapes`` gives the servers that Strata starts itself (layers whose endpoint has port 0) their limits, by
+    layer name; ``direct`` is how they open the file.
+    """
+
+    def __init__(self, stack: Stack, data_path: Path, shapes: Mapping[str, Shape], *, direct: bool = True) -> None:
+        self.stack = stack
+        self.path = data_path
+        self.shapes = shapes
+        self.direct = direct
+        self.data: DataSet | None = None
+        self.remotes: tuple[Remote, ...] = ()
+        self.dropped: dict[str, str] = {}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._resources = ExitStack()
+
+    def prepare_file(self, size: int, *, keep: bool) -> None:
+        """Create and fill the test file, or take over our own of an interrupted run. Marked before it is filled."""
+        mark = testfile.read_mark(self.path) if self.path.exists() else None
+        if mark is None:
+            safety.check_new_file(self.path)
+            mark = testfile.create(self.path, size)
+        else:
+            safety.check_own_file(self.path)
+            if mark.size != size:
+                raise UsageError(
+                    "the kept test file has another size",
+                    str(self.path),
+                    f"{mark.size} bytes, asked {size}",
+                    f"remove it (strata clean) or ask for --size {mark.size}",
+                )
+        if not keep:
+            self._resources.callback(testfile.remove, self.path, mark)
+        seed = secrets.randbits(8 * FILL_SEED_BYTES)
+        filled = fill(str(self.path), size, seed, testfile.header_bytes(mark), direct=self.direct)
+        if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
+            names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
+            raise RunFailed("could not fill the test file", str(self.path), names, "is there enough free space?")
+        self.data = DataSet(
+            path=str(self.path), size=size, mark=mark.value, segments={}, filled_bytes=filled.write.bytes or size
+        )
+
+    def place_layers(self, fs_kind: str) -> None:
+        """Start own servers, map the raw layer, and show for each layer that it reaches the same data.
+
+        A raw layer that cannot be mapped is put into `dropped` with the reason; a remote layer that holds other
+        data is refused.
+        """
+        assert self.data is not None, "prepare_file comes first"
+        identity: dict[str, str] = {}
+        segments: dict[str, tuple[Segment, ...]] = {}
+        file_list = file_segments(self.data.size)
+        for layer in self.stack.layers:
+            target = layer.target
+            if target.kind is EndpointKind.BLOCK:
+                device = str(target.path)
+                safety.check_raw_read(device)
+                layout = device_segments(self.path, device, fs_kind)
+                file_list = layout.file
+                if layout.device is None:
+                    self.dropped[layer.name] = layout.reason or "unknown"
+                    continue
+                segments[layer.name] = layout.device
+                identity[layer.name] = f"the file's {len(layout.device)} extents (FIEMAP); sampled blocks are equal"
+            elif target.kind is EndpointKind.FILE:
+                identity[layer.name] = "the file itself"
+            elif target.kind is EndpointKind.NBD:
+                if target.uri.startswith("nbd://") and ":0/" in target.uri:
+                    target = self._start(layer.name, target)
+                identity[layer.name] = self._same_remote(layer.name, target)
+            else:
+                raise UsageError("cannot compare layer", layer.name, "null: holds no data")
+            self._endpoints[layer.name] = target
+        for layer in self.stack.layers:
+            if layer.name not in self.dropped:
+                segments.setdefault(layer.name, file_list)
+        self.data = self.data.model_copy(update={"segments": segments, "identity": identity})
+
+    def endpoint(self, layer: str) -> Endpoint:
+        """Where the layer is during this run."""
+        return self._endpoints[layer]
+
+    def segments(self, layer: str) -> tuple[Segment, ...]:
+        """The blocks of the layer."""
+        assert self.data is not None
+        return self.data.segments[layer]
+
+    def close(self) -> None:
+        """Stop the servers and remove the file, last made first."""
+        self._resources.close()
+
+    def _start(self, layer: str, endpoint: Endpoint) -> Endpoint:
+        backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
+        export = endpoint.uri.rpartition("/")[2].partition("?")[0]
+        config = TargetConfig(backing=backing, export=export, shape=self.shapes.get(layer, Shape()))
+        server = self._resources.enter_context(TargetProcess(config))
+        return Endpoint.parse(server.uri(endpoint.connections))
+
+    def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
+        self.remotes += (probe_remote(layer, endpoint.uri, endpoint.connections),)
+        mine = self.path.open("rb").read(4096)
+        if read_remote(endpoint.uri, 0, 4096) != mine:
+            raise SafetyRefusal(
+                f"layer {layer!r} does not hold the data of the layers below at",
+                endpoint.uri,
+                "its first bytes are not the mark of this run's test file",
+                f"export {self.path} itself; two similar volumes cannot be compared",
+            )
+        return "its first 4 KiB are this run's mark, read through it"

@@ -1,0 +1,251 @@
+"""One run from survey to verdict: prepare, measure in interleaved rounds, compare, name, confirm."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from strata import __version__
+from strata.analyse import analyse
+from strata.app.options import Options
+from strata.app.place import Place
+from strata.app.revision import source_revision
+from strata.app.stacks import drop_layers
+from strata.diagnose import conclude, diagnose
+from strata.diagnose.experiment import outcome
+from strata.engine import Shape, Timing, build_info, build_job, measure_generator, run_job
+from strata.errors import RunFailed
+from strata.model import histogram
+from strata.model.analysis import Analysis
+from strata.model.finding import Diagnosis, Finding
+from strata.model.plan import Cell, Plan, Step, StepKind
+from strata.model.progress import Phase, Progress
+from strata.model.result import CellResult, Interval
+from strata.model.run import Environment, Run, RunStatus
+from strata.model.stack import Stack
+from strata.model.survey import Survey
+from strata.model.workload import Workload
+from strata.plan.expand import expand
+from strata.probes import Sampler
+from strata.run.execute import execute
+from strata.store import Store
+
+Emit = Callable[[Progress], None]
+
+GENERATOR_TIMING = Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15)
+CONFIRM_ROUNDS_MIN = 3
+
+
+class Session:
+    """A run in progress. `Store` holds every finished cell before the next one starts."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        survey: Survey,
+        data_path: Path,
+        options: Options,
+        store: Store,
+        emit: Emit,
+        *,
+        workloads: tuple[Workload, ...],
+        shapes: Mapping[str, Shape] | None = None,
+        direct: bool = True,
+        run: Run | None = None,
+    ) -> None:
+        self.survey, self.options, self.store, self.emit = survey, options, store, emit
+        self.workloads = workloads
+        self.place = Place(stack, data_path, shapes or {}, direct=direct)
+        self.run = run
+        self.stop_requested: Callable[[], bool] = lambda: False
+        self._devices = tuple(d.name for d in survey.devices)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.place.close()
+
+    def prepare(self, run_id: str, size: int) -> Run:
+        """Data, servers, the generator's own ceiling and the plan; the run is in the store from here on."""
+        self.emit(Progress(phase=Phase.PREPARE, message=f"writing the test file {self.place.path}"))
+        self.place.prepare_file(size, keep=self.options.keep)
+        self.place.place_layers(self.survey.file_system.kind)
+        stack = drop_layers(self.place.stack, set(self.place.dropped))
+        if not stack.layers:
+            raise RunFailed("nothing to measure:", "no layer is left", "; ".join(self.place.dropped.values()))
+        resumed = self.run
+        plan = resumed.plan if resumed else self._plan(stack, run_id, size)
+        self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        run = Run(
+            id=plan.id,
+            created_unix_ns=resumed.created_unix_ns if resumed else time.time_ns(),
+            status=RunStatus.RUNNING,
+            plan=plan,
+            environment=environment(),
+            survey=self.survey,
+            data=self.place.data,
+            generator=measure_generator(plan.workloads, GENERATOR_TIMING),
+            remotes=self.place.remotes,
+            message="; ".join(f"{layer} left out: {why}" for layer, why in self.place.dropped.items()) or None,
+        )
+        if resumed:
+            self.store.update_run(run)
+        else:
+            self.store.create_run(run)
+        self.run = run
+        return run
+
+    def measure(self) -> RunStatus:
+        """Every step that the store does not hold yet."""
+        run = self._running()
+        done = frozenset(c.order for c in self.store.cells(run.id) if c.error is None and c.kind == "measure")
+        status = execute(
+            run.plan,
+            done=done,
+            measure=self._measure_step,
+            commit=lambda result: self.store.save_cell(run.id, result),
+            emit=self.emit,
+            stop_requested=self.stop_requested,
+        )
+        self.run = run.model_copy(update={"status": status})
+        self.store.update_run(self.run)
+        return status
+
+    def analyse(self) -> Analysis:
+        """Every measured cell compared with the layer below."""
+        run = self._running()
+        results = tuple(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
+        return analyse(
+            run.plan, results, data=run.data, generator=run.generator, remotes=run.remotes, survey=self.survey
+        )
+
+    def conclude(self, analysis: Analysis) -> Diagnosis:
+        """Name what limits, run the one experiment that would refute it, and keep the outcome."""
+        run = self._running()
+        diagnosis = diagnose(run.plan.stack, analysis)
+        finding = diagnosis.findings[0] if diagnosis.findings else None
+        if self.options.confirm and finding is not None and finding.experiment is not None:
+            diagnosis = self._confirm(diagnosis, finding)
+        self.store.save_outcome(run.id, analysis, diagnosis)
+        return diagnosis
+
+    def _confirm(self, diagnosis: Diagnosis, finding: Finding) -> Diagnosis:
+        run = self._running()
+        experiment = finding.experiment
+        assert experiment is not None
+        reference = next(w for w in run.plan.workloads if w.key == experiment.reference)
+        cells = tuple(Cell(layer=experiment.layer, workload=w) for w in (reference, experiment.workload))
+        rounds = max(CONFIRM_ROUNDS_MIN, run.plan.rounds)
+        first = len(run.plan.steps)
+        steps = tuple(
+            Step(order=first + 2 * r + i, round=r, cell=cells[i ^ (r % 2)].key, kind=StepKind.CONFIRM)
+            for r in range(rounds)
+            for i in range(2)
+        )
+        stack = run.plan.stack.model_copy(
+            update={"layers": (run.plan.stack.layer(experiment.layer).model_copy(update={"above": ()}),)}
+        )
+        plan = run.plan.model_copy(update={"stack": stack, "cells": cells, "steps": steps, "rounds": rounds})
+        self.emit(Progress(phase=Phase.CONFIRM, message=f"confirming: {experiment.changes}"))
+        results: list[CellResult] = []
+
+        def commit(result: CellResult) -> None:
+            self.store.save_cell(run.id, result)
+            results.append(result)
+
+        execute(
+            plan,
+            done=frozenset(),
+            measure=lambda step, cell: self._measure_step(step, cell, Phase.CONFIRM),
+            commit=commit,
+            emit=lambda p: self.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
+            stop_requested=self.stop_requested,
+        )
+        both = analyse(plan, tuple(results), data=run.data, generator=None, remotes=(), survey=self.survey)
+        found = [both.summary(experiment.layer, c.workload.key) for c in cells]
+        if found[0] is None or found[1] is None:
+            return diagnosis
+        return conclude(diagnosis, outcome(experiment, found[0], found[1]))
+
+    def _measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
+        plan = self._running().plan
+        timing = Timing(ramp_s=plan.ramp_s, runtime_s=plan.runtime_s, interval_s=plan.interval_s)
+        endpoint = self.place.endpoint(cell.layer)
+        job = build_job(endpoint, cell.workload, self.place.segments(cell.layer), timing, round_index=step.round)
+
+        def on_interval(interval: Interval) -> None:
+            seconds = (interval.end_ns - interval.start_ns) / 1e9
+            ops, size = interval.read.ops + interval.write.ops, interval.read.bytes + interval.write.bytes
+            self.emit(
+                Progress(
+                    phase=phase,
+                    layer=cell.layer,
+                    label=cell.workload.label,
+                    round=step.round + 1,
+                    rounds=plan.rounds,
+                    step=step.order + 1,
+                    steps=len(plan.steps),
+                    iops=ops / seconds if seconds else None,
+                    bytes_per_second=size / seconds if seconds else None,
+                    p99_ns=_p99(interval),
+                )
+            )
+
+        sampler = Sampler(self._devices)
+        sampler.start()
+        try:
+            result = run_job(job, on_interval, self.stop_requested)
+        finally:
+            counters = sampler.stop()
+        return CellResult(
+            order=step.order,
+            round=step.round,
+            cell=cell.key,
+            kind=step.kind.value,
+            layer=cell.layer,
+            workload_key=cell.workload.key,
+            result=result,
+            counters=counters,
+        )
+
+    def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
+        raw = {layer.name for layer in stack.layers if layer.endpoint.startswith("block:")}
+        plan = expand(
+            stack,
+            self.workloads,
+            rounds=self.options.rounds,
+            ramp_s=self.options.ramp_s,
+            runtime_s=self.options.runtime_s,
+            interval_s=self.options.interval,
+            file_size=size,
+            seed=self.options.seed,
+            skips={},
+            read_only_layers=raw,
+        )
+        return plan.model_copy(update={"id": run_id})
+
+    def _running(self) -> Run:
+        assert self.run is not None, "prepare comes first"
+        return self.run
+
+
+def _p99(interval: Interval) -> float | None:
+    merged = histogram.merge([interval.read.service_time, interval.write.service_time])
+    return histogram.quantiles(merged, [0.99])[0] if merged is not None else None
+
+
+def environment() -> Environment:
+    """This program and this machine, as far as results depend on them."""
+    build = build_info()
+    return Environment(
+        strata_version=__version__,
+        build=build | {"source": source_revision()},
+        python=platform.python_version(),
+        hostname=platform.node(),
+        kernel=platform.release(),
+        command=tuple(sys.argv),
+    )

@@ -1,0 +1,75 @@
+"""The stack that is measured: drafted from a path, or read from a stack file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from strata.errors import RunFailed, UsageError
+from strata.model.endpoint import EndpointKind
+from strata.model.stack import Expect, Layer, Stack
+from strata.model.survey import Survey
+
+OWN_TARGET = "nbd://127.0.0.1:0/strata"
+"""An endpoint with port 0: the remote end is Strata's own, started for the run on a free port."""
+
+DISK, FILE_SYSTEM, SHARE = "disk", "file system", "share over loopback"
+
+
+def local_stack(survey: Survey, data_path: Path, *, share: bool, allow_raw: bool = True) -> Stack:
+    """disk → file system (→ share of the same file over loopback) for one mounted path."""
+    layers = []
+    device = survey.file_system.device
+    if device is not None and allow_raw:
+        layers.append(Layer(name=DISK, endpoint=f"block:{device}"))
+    below = (DISK,) if layers else ()
+    allowance = Expect(overhead_max=0.05, source="a local file system adds at most a few percent to its disk")
+    layers.append(Layer(name=FILE_SYSTEM, endpoint=f"file:{data_path}", above=below, expect=allowance))
+    if share:
+        allowance = Expect(overhead_max=0.15, source="a redirected or remote path costs 10–15 % where it is CPU-bound")
+        layers.append(Layer(name=SHARE, endpoint=OWN_TARGET, above=(FILE_SYSTEM,), expect=allowance))
+    name = survey.file_system.mount_point.strip("/") or survey.hostname
+    return Stack(name=name, layers=tuple(layers))
+
+
+def read_stack(path: Path) -> Stack:
+    """A stack file. Raises `UsageError` or `RunFailed` naming it."""
+    try:
+        return Stack.from_toml(path.read_text(), str(path))
+    except OSError as e:
+        raise RunFailed("cannot read the stack file", str(path), e.strerror or str(e)) from e
+
+
+def data_path_of(stack: Stack) -> Path:
+    """The one file that every layer reaches. Raises `UsageError` when the stack names none, or several."""
+    paths = {layer.target.path for layer in stack.layers if layer.target.kind is EndpointKind.FILE}
+    if len(paths) != 1:
+        found = ", ".join(sorted(p for p in paths if p)) or "none"
+        raise UsageError(
+            "cannot tell which data to use in stack",
+            repr(stack.name),
+            f"exactly one file must be named by its file: layers, found {found}",
+            "comparing different files or LUNs is the classic mistake; name the same file in every file: layer",
+        )
+    return Path(paths.pop() or "")
+
+
+def keep_layers(stack: Stack, names: tuple[str, ...] | None) -> Stack:
+    """The stack with only these layers; a layer that loses the one below is held against the next one down."""
+    if names is None:
+        return stack
+    known = {layer.name for layer in stack.layers}
+    if unknown := [n for n in names if n not in known]:
+        raise UsageError("no such layer", ", ".join(unknown), "", f"the stack has: {', '.join(sorted(known))}")
+    return drop_layers(stack, {n for n in known if n not in names})
+
+
+def drop_layers(stack: Stack, names: set[str]) -> Stack:
+    """The stack without these layers, comparisons passed down to what was below them."""
+
+    def below(name: str) -> tuple[str, ...]:
+        return tuple(b for a in stack.layer(name).above for b in ((a,) if a not in names else below(a)))
+
+    kept = [layer for layer in stack.layers if layer.name not in names]
+    return stack.model_copy(
+        update={"layers": tuple(x.model_copy(update={"above": tuple(dict.fromkeys(below(x.name)))}) for x in kept)}
+    )

@@ -1,0 +1,100 @@
+"""What several commands share: option types, the display, and how text reaches the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strata import units
+from strata.app.options import Options
+from strata.report.live import Display, open_display
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option("--store", envvar="STRATA_STORE", help="Database URL; default: SQLite in the XDG state directory."),
+]
+ProgressMode = Annotated[str, typer.Option("--progress", help="auto, plain or none; on stderr.")]
+Rounds = Annotated[int, typer.Option(help="Interleaved repetitions of every cell; they give the intervals.")]
+Runtime = Annotated[str, typer.Option(help="Measured time of one cell in one round, e.g. 1s or 500ms.")]
+Ramp = Annotated[str, typer.Option("--ramp-time", help="Run before measuring starts and not counted.")]
+SizeText = Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g; default: chosen.")]
+Layers = Annotated[str | None, typer.Option(help="Only these layers of the stack, comma-separated.")]
+Workloads = Annotated[str | None, typer.Option(help="Only these workloads (names or globs), comma-separated.")]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="No writing workloads (the test file is still filled).")]
+Keep = Annotated[bool, typer.Option("--keep", help="Leave the test file in place.")]
+Share = Annotated[bool, typer.Option("--share", help="Add a share of the same file over loopback (NBD).")]
+Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
+
+
+def options(
+    *,
+    rounds: int,
+    runtime: str,
+    ramp: str,
+    size: str | None,
+    layers: str | None,
+    workloads: str | None,
+    read_only: bool,
+    keep: bool,
+    share: bool,
+    seed: int,
+    store: str | None,
+    confirm: bool = True,
+) -> Options:
+    """The words of the command line as a value. Raises `UsageError` for words that are no size or time."""
+    return Options(
+        rounds=rounds,
+        runtime_s=units.parse_duration_ns(runtime) / 1e9,
+        ramp_s=units.parse_duration_ns(ramp) / 1e9,
+        size=None if size is None else units.parse_size(size),
+        layers=_list(layers),
+        workloads=_list(workloads),
+        read_only=read_only,
+        keep=keep,
+        share=share,
+        seed=seed,
+        store=store,
+        confirm=confirm,
+    )
+
+
+def _list(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def width() -> int:
+    """Columns of the terminal, or of COLUMNS, or 100 when the output is no terminal."""
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def color() -> bool:
+    """NO_COLOR, CLICOLOR_FORCE and TERM=dumb are honoured; else colour goes to terminals only."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("CLICOLOR_FORCE")) or sys.stdout.isatty()
+
+
+def display(mode: str) -> Display:
+    """The live display on stderr."""
+    return open_display(mode)
+
+
+def out(text: str) -> None:
+    """A result on stdout."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """A remark on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+HtmlPath = Annotated[Path | None, typer.Option("--html", help="Write the report as one HTML file.")]
+MarkdownPath = Annotated[Path | None, typer.Option("--markdown", help="Write the report as Markdown.")]

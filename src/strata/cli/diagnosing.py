@@ -1,0 +1,123 @@
+"""``strata diagnose`` and ``strata plan``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strata.cli import common
+from strata.cli.common import note, out
+from strata.errors import UsageError
+from strata.model.finding import VerdictKind
+from strata.model.run import Report
+
+Where = Annotated[Path | None, typer.Argument(help="A directory on the storage in question, or a stack file (.toml).")]
+
+
+def diagnose(
+    where: Where = None,
+    demo: Annotated[str | None, typer.Option(help="Rehearse on a modelled stack with a known limit.")] = None,
+    rounds: common.Rounds | None = None,
+    runtime: common.Runtime | None = None,
+    ramp: common.Ramp | None = None,
+    size: common.SizeText = None,
+    layers: common.Layers = None,
+    workloads: common.Workloads = None,
+    read_only: common.ReadOnly = False,
+    share: common.Share = False,
+    keep: common.Keep = False,
+    seed: common.Seed = 1,
+    confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
+    html: common.HtmlPath = None,
+    markdown: common.MarkdownPath = None,
+    json: common.JsonFlag = False,
+    progress: common.ProgressMode = "auto",
+    store: common.StoreUrl = None,
+) -> int:
+    """Measure every layer under PATH with the same workload on the same data, and name what limits it."""
+    from strata.app import diagnosing as use_case
+    from strata.app import outputs
+
+    for path in (html, markdown):
+        if path is not None:
+            outputs.check_output(path)
+    if demo is not None and where is not None:
+        raise UsageError("--demo brings its own stack", str(where), "", "leave the path out")
+    short = demo is not None
+    chosen = common.options(
+        rounds=rounds or (4 if short else 5),
+        runtime=runtime or ("500ms" if short else "1s"),
+        ramp=ramp or ("150ms" if short else "250ms"),
+        size=size,
+        layers=layers,
+        workloads=workloads,
+        read_only=read_only,
+        keep=keep,
+        share=share,
+        seed=seed,
+        store=store,
+        confirm=confirm,
+    )
+    with common.display(progress) as display:
+        if demo is not None:
+            report = use_case.diagnose_demo(demo, chosen, display.update)
+        else:
+            report = use_case.diagnose_path(where or Path(), chosen, display.update)
+    return publish(report, html=html, markdown=markdown, json=json)
+
+
+def publish(report: Report, *, html: Path | None, markdown: Path | None, json: bool) -> int:
+    """Print the report and write the asked files; 4 when the verdict is that there is none."""
+    from strata.app.outputs import write_output
+    from strata.report import html as html_report
+    from strata.report import json_, terminal
+    from strata.report import markdown as markdown_report
+
+    if html is not None:
+        write_output(html, html_report.render(report))
+    if markdown is not None:
+        write_output(markdown, markdown_report.render(report))
+    out(json_.render(report) if json else terminal.render(report, common.width(), common.color()))
+    for path in (html, markdown):
+        if path is not None:
+            note(f"report: {path.resolve()}")
+    sys.stderr.flush()
+    inconclusive = report.diagnosis.verdict.kind is VerdictKind.INCONCLUSIVE
+    return 4 if inconclusive else 0
+
+
+def plan(
+    where: Where = None,
+    rounds: common.Rounds = 5,
+    runtime: common.Runtime = "1s",
+    ramp: common.Ramp = "250ms",
+    size: common.SizeText = None,
+    layers: common.Layers = None,
+    workloads: common.Workloads = None,
+    read_only: common.ReadOnly = False,
+    share: common.Share = False,
+    seed: common.Seed = 1,
+    json: common.JsonFlag = False,
+) -> None:
+    """What diagnose would run: cells, time and every byte that would be written. Creates nothing."""
+    from strata.app.diagnosing import plan_only
+    from strata.report.terminal import plan_text
+
+    chosen = common.options(
+        rounds=rounds,
+        runtime=runtime,
+        ramp=ramp,
+        size=size,
+        layers=layers,
+        workloads=workloads,
+        read_only=read_only,
+        keep=False,
+        share=share,
+        seed=seed,
+        store=None,
+    )
+    made = plan_only(where or Path(), chosen)
+    out(made.model_dump_json(indent=2) if json else plan_text(made, common.width()))

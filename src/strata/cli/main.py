@@ -1,0 +1,88 @@
+"""The command line: one Typer application, one place that turns errors into exit codes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+import click
+import typer
+
+from strata import __version__
+from strata.cli import diagnosing, measuring, reports, serving, surveying
+from strata.errors import StrataError
+
+app = typer.Typer(
+    name="strata",
+    help="Finds the layer of a storage stack that is slow, proves it with an experiment, and remembers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog="Exit codes: 0 fine, 1 run failed, 2 usage, 3 gate failed, 4 inconclusive, 5 refused for safety, "
+    "130/143 ended by a signal.",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"strata {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+app.command("survey")(surveying.survey)
+app.command("diagnose")(diagnosing.diagnose)
+app.command("plan")(diagnosing.plan)
+app.command("measure")(measuring.measure)
+app.command("report")(reports.report)
+app.command("runs")(reports.runs)
+app.command("target")(serving.target)
+app.command("clean")(reports.clean)
+
+
+class _Terminated(BaseException):
+    """SIGTERM, raised where the program stands, so that everything it made is removed on the way out."""
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise _Terminated
+
+
+def main() -> None:
+    """Entry point: runs one command and ends the process with its exit code."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        outcome = app(standalone_mode=False)
+    except StrataError as e:
+        print(e.render(), file=sys.stderr)
+        return e.exit_code
+    except click.ClickException as e:
+        e.show(sys.stderr)
+        return 2
+    except (KeyboardInterrupt, click.Abort) as e:
+        _stopped(str(e))
+        return 130
+    except _Terminated:
+        _stopped("")
+        return 143
+    except BrokenPipeError:
+        # Whoever read us has gone; stdout must not be flushed into the closed pipe at exit.
+        sys.stdout = None
+        return 0
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _stopped(run_id: str) -> None:
+    kept = f"; finished cells are kept: strata measure --resume {run_id}".rstrip() if run_id else ""
+    print(f"stopped{kept}", file=sys.stderr)

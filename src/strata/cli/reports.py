@@ -1,0 +1,58 @@
+"""``strata report``, ``strata runs`` and ``strata clean``: what is kept from earlier runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from strata.cli import common
+from strata.cli.common import note, out
+
+
+def report(
+    run_id: Annotated[str | None, typer.Argument(help="Run id or its beginning; default: the newest.")] = None,
+    html: common.HtmlPath = None,
+    markdown: common.MarkdownPath = None,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> int:
+    """Print or write the report of a run in the store."""
+    from strata.app import outputs
+    from strata.app.diagnosing import load_report
+    from strata.cli.diagnosing import publish
+
+    for path in (html, markdown):
+        if path is not None:
+            outputs.check_output(path)
+    return publish(load_report(run_id, store), html=html, markdown=markdown, json=json)
+
+
+def runs(
+    limit: Annotated[int, typer.Option(help="How many, newest first.")] = 20,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> None:
+    """List the runs in the store."""
+    import json as json_module
+
+    from strata.app.diagnosing import list_runs
+    from strata.report.terminal import runs_text
+
+    found = list_runs(limit, store)
+    if json:
+        keys = {"id", "created_unix_ns", "status", "message"}
+        rows = [{**r.model_dump(mode="json", include=keys), "stack": r.plan.stack.name} for r in found]
+        out(json_module.dumps({"schema": "strata.runs/1", "runs": rows}, indent=2))
+    else:
+        out(runs_text(found, common.width()))
+
+
+def clean() -> None:
+    """Remove test files that a crashed or killed run left behind. Only files that carry Strata's mark."""
+    from strata.app.cleaning import clean_files
+
+    removed = clean_files()
+    for path in removed:
+        note(f"removed {path}")
+    out(f"{len(removed)} file(s) removed")

@@ -1,0 +1,56 @@
+"""``strata target``: a remote end that is known to be good, or known to be limited."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strata import units
+from strata.cli.common import note
+from strata.errors import UsageError
+
+
+def target(
+    file: Annotated[Path | None, typer.Option(help="Serve this file (read-only unless Strata created it).")] = None,
+    memory: Annotated[str | None, typer.Option(help="Serve this much memory, e.g. 1g.")] = None,
+    null: Annotated[str | None, typer.Option(help="Serve nothing of this size: reads are zeroes.")] = None,
+    listen: Annotated[str, typer.Option(help="Address and port; port 0 chooses a free one.")] = "127.0.0.1:10809",
+    socket: Annotated[Path | None, typer.Option(help="Listen on this unix socket instead.")] = None,
+    export: Annotated[str, typer.Option(help="Name of the export.")] = "",
+    writable: Annotated[bool, typer.Option("--writable", help="Allow writes to a file Strata created.")] = False,
+    buffered: Annotated[bool, typer.Option("--buffered", help="Serve the file through the page cache.")] = False,
+    bandwidth: Annotated[str | None, typer.Option(help="Wire: bytes a second in each direction, e.g. 100m.")] = None,
+    latency: Annotated[str, typer.Option(help="Wire: added to every round trip, e.g. 2ms.")] = "0",
+    iops: Annotated[float | None, typer.Option(help="Cap on requests a second.")] = None,
+    service_threads: Annotated[int, typer.Option(help="Requests served at once.")] = 8,
+    service_time: Annotated[str, typer.Option(help="Modelled medium: time each request is held.")] = "0",
+    config: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Serve a known-good remote end over NBD until interrupted, to measure a wire against."""
+    from strata.app import serving
+
+    if config is not None:
+        serving.serve_config(config)
+        return
+    if sum(x is not None for x in (file, memory, null)) != 1:
+        raise UsageError("nothing to serve:", "", "name exactly one of --file, --memory and --null")
+    chosen = serving.target_config(
+        file=file,
+        memory=None if memory is None else units.parse_size(memory),
+        null=None if null is None else units.parse_size(null),
+        listen=listen,
+        socket=socket,
+        export=export,
+        writable=writable,
+        direct=not buffered,
+        bandwidth=None if bandwidth is None else units.parse_size(bandwidth),
+        latency_ns=units.parse_duration_ns(latency),
+        iops=iops,
+        service_threads=service_threads,
+        service_time_ns=units.parse_duration_ns(service_time),
+    )
+    note(f"pid {os.getpid()}; stop with Ctrl-C")
+    serving.serve_and_say(chosen, note)

@@ -1,0 +1,28 @@
+"""``strata survey``: what is under a path, and what will spoil a measurement there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strata.cli.common import JsonFlag, note, out, width
+
+
+def survey(
+    path: Annotated[Path, typer.Argument(help="A file or directory on the storage in question.")] = Path(),
+    json: JsonFlag = False,
+    write: Annotated[Path | None, typer.Option("--write", help="Draft a stack file for this path.")] = None,
+) -> None:
+    """Device chain, file system, caches, processors, limits and load under PATH, with warnings."""
+    from strata.app import outputs, surveying
+    from strata.report.terminal import survey_text
+
+    if write is not None:
+        outputs.check_output(write)
+    found = surveying.survey_path(path)
+    if write is not None:
+        outputs.write_output(write, surveying.draft_stack(found, path))
+        note(f"stack file drafted: {write}")
+    out(found.model_dump_json(indent=2) if json else survey_text(found, width()))

@@ -1,0 +1,125 @@
+"""The native engine: hands over one job, polls finished intervals, gives a value back."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from strata import _core
+from strata.errors import RunFailed, UsageError
+from strata.model.analysis import Remote
+from strata.model.estimate import Estimate
+from strata.model.result import EngineResult, Interval
+
+POLL_S = 0.1
+"""How often Python looks at a running job. The loop itself never sees Python."""
+
+OnInterval = Callable[[Interval], None]
+
+
+def build_info() -> dict[str, Any]:
+    """Version, profile (release or debug) and revision of the compiled engine."""
+    info: dict[str, Any] = json.loads(_core.build_info())
+    return info
+
+
+def run_job(
+    job: dict[str, Any], on_interval: OnInterval | None = None, stop_requested: Callable[[], bool] = lambda: False
+) -> EngineResult:
+    """Carry out one job. Ctrl-C stops it cleanly and raises `KeyboardInterrupt` after its threads have ended.
+
+    Raises `UsageError` for a job the engine refuses, `RunFailed` when the endpoint cannot be opened.
+    """
+    where = _where(job)
+    return _finish(_started(lambda: _core.start(json.dumps(job)), where), on_interval, stop_requested, where)
+
+
+def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True) -> EngineResult:
+    """Write the whole file once: `header` first, then incompressible data, then flush. Errors as `run_job`."""
+    running = _started(lambda: _core.fill(path, size, seed, header, direct), path)
+    return _finish(running, None, lambda: False, path)
+
+
+def probe_remote(layer: str, uri: str, connections: int, rounds: int = 16) -> Remote:
+    """Round trips that touch no data, of one remote endpoint. Raises `RunFailed` when it does not answer."""
+    try:
+        probe = json.loads(_core.nbd_probe(uri, rounds))
+    except (OSError, ValueError) as e:
+        raise RunFailed("cannot reach", uri, str(e), "is the server running, and is the export name right?") from e
+    rtts = sorted(probe["rtt_ns"])
+    median = statistics.median(rtts)
+    # Order-statistic interval of a median (binomial, 95 %): ranks n/2 ± 0.98·√n.
+    reach = math.ceil(0.98 * math.sqrt(len(rtts)))
+    low = rtts[max(0, len(rtts) // 2 - reach)]
+    high = rtts[min(len(rtts) - 1, len(rtts) // 2 + reach)]
+    return Remote(
+        layer=layer,
+        rtt_ns=Estimate(value=median, low=low, high=high, n=len(rtts), unit="ns"),
+        min_rtt_ns=rtts[0],
+        multi_conn=bool(probe["multi_conn"]),
+        connections=connections,
+    )
+
+
+def read_remote(uri: str, offset: int, length: int) -> bytes:
+    """A plain read of a remote endpoint, for showing that it holds the same data. Raises `RunFailed`."""
+    try:
+        return _core.nbd_read(uri, offset, length)
+    except (OSError, ValueError) as e:
+        raise RunFailed("cannot read", uri, str(e), "is the server running, and is the export name right?") from e
+
+
+def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
+    try:
+        return start()
+    except ValueError as e:
+        raise UsageError("the engine refuses the job for", where, str(e)) from e
+    except OSError as e:
+        raise RunFailed("cannot open", where, e.strerror or str(e), _hint(e)) from e
+
+
+def _finish(
+    running: _core.Run, on_interval: OnInterval | None, stop_requested: Callable[[], bool], where: str
+) -> EngineResult:
+    asked = False
+    try:
+        while (done := running.wait(POLL_S)) is None:
+            if on_interval is not None:
+                for raw in json.loads(running.poll()):
+                    on_interval(Interval.model_validate(raw))
+            if not asked and stop_requested():
+                running.stop()
+                asked = True
+    except OSError as e:
+        raise RunFailed("the run was lost at", where, e.strerror or str(e), _hint(e)) from e
+    return EngineResult.model_validate_json(done)
+
+
+def _where(job: dict[str, Any]) -> str:
+    target: dict[str, Any] = job["target"]
+    return str(target.get("path") or target.get("uri") or target["kind"])
+
+
+def _hint(error: OSError) -> str:
+    hints = {
+        1: "this needs more rights; without them the layer can be left out",
+        2: "the path is gone; check it and start again",
+        13: "this needs read access to the device (root or the disk group), or leave the layer out",
+        22: "unbuffered I/O is refused here; try --buffered or another block size",
+        28: "free some space, or ask for a smaller --size",
+        111: "nothing listens there; start the server first",
+    }
+    return hints.get(error.errno or 0, "")
+
+
+def endpoint_size(where: str) -> int:
+    """Bytes of a block device (path) or an NBD export (URI). Raises `RunFailed`."""
+    try:
+        if where.startswith("nbd"):
+            return int(json.loads(_core.nbd_probe(where, 1))["size_bytes"])
+        return int(json.loads(_core.io_limits(where))["size_bytes"])
+    except (OSError, ValueError) as e:
+        raise RunFailed("cannot open", where, str(e)) from e

@@ -1,0 +1,130 @@
+"""A remote end that is known to be good: an NBD server of our own, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from types import TracebackType
+from typing import Literal
+
+from strata import _core
+from strata.errors import RunFailed
+from strata.host.process import Child
+from strata.model.base import Value
+
+
+class Backing(Value):
+    """What the target serves. ``direct`` opens a file unbuffered, so that the page cache does not hide the disk."""
+
+    kind: Literal["null", "memory", "file"]
+    size_bytes: int | None = None
+    path: str | None = None
+    read_only: bool = True
+    direct: bool = True
+
+
+class Shape(Value):
+    """How good the remote end is. The wire (bandwidth per direction, latency per round trip) and the service.
+
+    ``iops`` caps requests per second; ``service_threads`` serve at once, each for ``service_time_ns`` more than
+    the real I/O takes.
+    """
+
+    bandwidth_bytes_per_s: int | None = None
+    latency_ns: int = 0
+    iops: float | None = None
+    service_threads: int = 8
+    service_time_ns: int = 0
+
+
+class TargetConfig(Value):
+    """One server: where it listens (TCP ``host:port`` or a unix socket path), what it serves and how well."""
+
+    tcp: str | None = "127.0.0.1:0"
+    unix: str | None = None
+    export: str = ""
+    backing: Backing
+    shape: Shape = Shape()
+    multi_conn: bool = True
+    max_connections: int = 64
+
+    def to_core(self, ready_fd: int | None = None) -> str:
+        """The compiled server's configuration JSON."""
+        listen = {"unix": self.unix} if self.unix else {"tcp": self.tcp}
+        return json.dumps(
+            {
+                "listen": listen,
+                "export": self.export,
+                "ready_fd": ready_fd,
+                "backing": self.backing.model_dump(exclude_none=True, exclude=self._irrelevant()),
+                "shape": self.shape.model_dump(),
+                "multi_conn": self.multi_conn,
+                "max_connections": self.max_connections,
+            }
+        )
+
+    def _irrelevant(self) -> set[str]:
+        return {"size_bytes"} if self.backing.kind == "file" else {"path", "read_only", "direct"}
+
+
+def serve(config: TargetConfig, ready_fd: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; blocks. Raises `RunFailed` when it cannot listen or open its backing."""
+    serve_config(config.to_core(ready_fd), config.unix or config.tcp or "")
+
+
+def serve_config(config_json: str, where: str = "") -> None:
+    """The same from the compiled server's own configuration JSON, as a parent process hands it over."""
+    try:
+        _core.target_serve(config_json)
+    except (OSError, ValueError) as e:
+        raise RunFailed("cannot serve on", where, str(e), "is the address free and the backing readable?") from e
+
+
+class TargetProcess:
+    """A target as a child process, stopped and reaped when the block ends, and when this process dies."""
+
+    def __init__(self, config: TargetConfig) -> None:
+        self.config = config
+        self.port: int | None = None
+
+    def __enter__(self) -> TargetProcess:
+        read_fd, write_fd = os.pipe()
+        os.set_inheritable(write_fd, True)
+        try:
+            words = [sys.executable, "-m", "strata", "target", "--config", self.config.to_core(write_fd)]
+            self._child = Child(words, pass_fds=(write_fd,))
+            self._child.__enter__()
+            os.close(write_fd)
+            write_fd = -1
+            try:
+                line = self._child.read_ready_line(read_fd)
+            except BaseException:
+                self._child.__exit__(None, None, None)
+                raise
+        finally:
+            os.close(read_fd)
+            if write_fd >= 0:
+                os.close(write_fd)
+        if not line:
+            self._child.__exit__(None, None, None)
+            raise RunFailed("the target did not start", self.config.tcp or "", "it ended before it was ready")
+        self.port = json.loads(line).get("port")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.__exit__(kind, error, trace)
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        return self._child.pid
+
+    def uri(self, connections: int = 1) -> str:
+        """Where clients reach it."""
+        if self.config.unix:
+            return f"nbd+unix:///{self.config.export}?socket={self.config.unix}&connections={connections}"
+        host = (self.config.tcp or "").rpartition(":")[0]
+        return f"nbd://{host}:{self.port}/{self.config.export}?connections={connections}"

@@ -1,0 +1,61 @@
+"""A scenario is one folder with a `truth.toml`: what is injected, and what must and must not be named."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+
+from pydantic import Field
+
+from strata.errors import UsageError
+from strata.model.base import Value
+from strata.model.finding import Cause, VerdictKind
+
+
+class Service(Value):
+    """The modelled medium behind every layer: `servers` requests at once, `service_time_us` each."""
+
+    servers: int
+    service_time_us: float
+
+
+class Wire(Value):
+    """What is injected between client and remote end. Absent means: nothing."""
+
+    bandwidth_mib_s: float | None = None
+    round_trip_us: float = 0.0
+    iops_cap: float | None = None
+
+
+class Truth(Value):
+    """What the diagnosis must say. ``kinds`` are the verdicts that are right; ``never`` must not be named."""
+
+    kinds: tuple[VerdictKind, ...] = Field(min_length=1)
+    layer: str | None
+    cause: Cause | None
+    never: tuple[Cause, ...] = ()
+
+
+class Scenario(Value):
+    """A two-layer stack over one modelled medium: the medium alone, and a share of it over a shaped wire."""
+
+    name: str
+    title: str
+    mechanism: str
+    medium: Service
+    wire: Wire
+    truth: Truth
+
+
+def scenario_names() -> tuple[str, ...]:
+    """Every scenario there is, in alphabetical order."""
+    root = resources.files("strata.lab") / "scenarios"
+    return tuple(sorted(d.name for d in root.iterdir() if (d / "truth.toml").is_file()))
+
+
+def scenario(name: str) -> Scenario:
+    """Raises `UsageError` naming the known ones."""
+    if name not in scenario_names():
+        raise UsageError("there is no demo", repr(name), "", f"choose one of: {', '.join(scenario_names())}")
+    text = (resources.files("strata.lab") / "scenarios" / name / "truth.toml").read_text()
+    return Scenario.model_validate({"name": name, **tomllib.loads(text)})
