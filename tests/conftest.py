@@ -1,0 +1,47 @@
+"""What every test may rely on: a store and a state directory of its own, and honest skipping."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+TOOLS = {
+    "peer": ("nbdkit", "qemu-nbd", "qemu-io", "nbdcopy", "fio"),
+    "browser": ("chromium-headless-shell",),
+    "root": ("losetup", "mkfs.ext4"),
+}
+
+
+def _missing(marker: str) -> list[str]:
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    missing = [tool for tool in TOOLS[marker] if shutil.which(tool, path=path) is None]
+    if marker == "root" and os.geteuid() != 0:
+        missing.append("root rights")
+    return missing
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what cannot run here and say so; with STRATA_REQUIRE=all a missing tool is a failure."""
+    wanted = config.getoption("-m") or ""
+    for item in items:
+        if item.get_closest_marker("slow") and "slow" not in wanted:
+            item.add_marker(pytest.mark.skip(reason="not in the everyday suite: pytest -m slow"))
+        for marker in TOOLS:
+            if item.get_closest_marker(marker) and (missing := _missing(marker)):
+                if os.environ.get("STRATA_REQUIRE") == "all":
+                    raise pytest.UsageError(f"{item.nodeid} needs {', '.join(missing)} and STRATA_REQUIRE=all")
+                item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(missing)}"))
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test sees or touches the user's store."""
+    state = tmp_path_factory.mktemp("state")
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(state))
+    for name in ("STRATA_STORE", "STRATA_STATE_DIR", "NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    return state

@@ -1,0 +1,122 @@
+"""Rules about the code that no other tool checks. A rule that no machine checks is a wish."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src" / "strata").rglob("*.py"))
+RUST = sorted((ROOT / "crates").rglob("*.rs"))
+TRACKED = subprocess.run(
+    ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=True
+).stdout.splitlines()
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT / "src" / "strata").as_posix()
+
+
+def test_only_engine_probes_and_histogram_open_the_compiled_extension() -> None:
+    opens = {room(p) for p in SOURCES if re.search(r"\b_core\b", _code(p))}
+    strangers = {r for r in opens if not r.startswith(("engine/", "probes/")) and r != "model/histogram.py"}
+    assert strangers == set()
+
+
+@pytest.mark.parametrize(
+    ("library", "rooms"),
+    [
+        ("sqlalchemy", {"store"}),
+        ("alembic", {"store"}),
+        ("typer", {"cli"}),
+        ("jinja2", {"report", "serve"}),
+        ("rich", {"report"}),
+        ("scipy", {"analyse"}),
+    ],
+)
+def test_one_outside_library_one_room(library: str, rooms: set[str]) -> None:
+    users = {room(p).split("/")[0] for p in SOURCES if re.search(rf"^\s*(from|import) {library}\b", _code(p), re.M)}
+    assert users <= rooms
+
+
+def test_pure_crates_have_no_clock_no_io_and_no_unsafe() -> None:
+    for crate in ("strata-hist", "strata-pace", "strata-pattern"):
+        for path in (ROOT / "crates" / crate / "src").rglob("*.rs"):
+            code = re.sub(r"//.*", "", path.read_text())
+            assert not re.search(r"std::(fs|net|io::|time::(Instant|SystemTime))|\bunsafe\s*\{", code), path
+
+
+def test_only_the_engine_reads_the_measuring_clock() -> None:
+    for path in RUST:
+        crate = path.relative_to(ROOT / "crates").parts[0]
+        if crate in ("strata-io", "strata-hist", "strata-pace", "strata-pattern"):
+            assert "Instant::now" not in path.read_text(), path
+
+
+@pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.lock")), ids=lambda p: p.name)
+def test_locks_are_hashed_and_name_no_host(lock: Path) -> None:
+    text = lock.read_text()
+    assert "://" not in text
+    pins = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
+    assert pins
+    assert all("==" in line for line in pins)
+    assert text.count("--hash=sha256:") >= len(pins)
+
+
+def test_cargo_lock_names_only_the_registry() -> None:
+    hosts = set(re.findall(r'"([a-z+]+://[^"]+)"', (ROOT / "Cargo.lock").read_text()))
+    hosts |= set(re.findall(r'source = "([^"]+)"', (ROOT / "Cargo.lock").read_text()))
+    assert len(hosts) <= 1
+
+
+def test_every_hand_written_source_file_is_readable_in_one_go() -> None:
+    long = {str(p.relative_to(ROOT)): n for p in [*SOURCES, *RUST] if (n := len(p.read_text().splitlines())) > 600}
+    assert long == {}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [room(p) for p in SOURCES if not re.match(r'\s*(#!.*\n)?"""', p.read_text())]
+    assert silent == []
+
+
+def test_every_command_and_option_is_in_the_guide() -> None:
+    from strata.cli.main import app
+
+    guide = (ROOT / "docs" / "guide" / "commands.md").read_text()
+    group = typer.main.get_command(app)
+    missing = []
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        if f"## `strata {name}" not in guide:
+            missing.append(name)
+        for parameter in command.params:
+            for option in parameter.opts:
+                hidden = getattr(parameter, "hidden", False)
+                if option.startswith("--") and not hidden and option != "--help" and f"`{option}" not in guide:
+                    missing.append(f"{name} {option}")
+    assert missing == []
+
+
+def test_every_word_of_the_model_is_in_the_glossary() -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text().lower()
+    from strata.model.finding import Cause, VerdictKind
+
+    words = [c.value for c in Cause if c is not Cause.NONE] + [v.value for v in VerdictKind]
+    words += ["stack", "layer", "node", "endpoint", "workload", "cell", "round", "run", "baseline", "finding"]
+    words += ["service_time", "response_time", "submit_latency", "noise floor", "segment", "mark"]
+    assert [w for w in words if f"**{w}**" not in glossary] == []
+
+
+def test_nothing_refers_to_places_outside_the_repository() -> None:
+    # Split, so that this file does not hold the words itself.
+    words = ["/" + "work/", "../sh" + "ared", "REQUIRE" + "MENTS.md", "PEER" + "S.md", "METH" + "ODS.md"]
+    text_files = [ROOT / t for t in TRACKED if Path(t).suffix in {".py", ".rs", ".md", ".toml", ".html", ".css", ""}]
+    hits = [f"{p.relative_to(ROOT)}: {w}" for p in text_files if p.is_file() for w in words if w in p.read_text(errors="ignore")]
+    assert hits == []
+
+
+def _code(path: Path) -> str:
+    return re.sub(r'""".*?"""', "", path.read_text(), flags=re.S)
