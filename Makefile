@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean
+.PHONY: run test check setup lock clean bench-demos
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -15,6 +15,9 @@ check: ## formatters, linters, types, floor plan
 
 setup: ## environment and native engine only
 	@$(HOUSE) setup
+
+bench-demos: setup ## how often each demo is named correctly (TIMES=10)
+	@.venv/bin/python benches/demos/run.py --times $(or $(TIMES),10)
 
 lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock

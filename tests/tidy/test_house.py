@@ -114,7 +114,13 @@ def test_nothing_refers_to_places_outside_the_repository() -> None:
     # Split, so that this file does not hold the words itself.
     words = ["/" + "work/", "../sh" + "ared", "REQUIRE" + "MENTS.md", "PEER" + "S.md", "METH" + "ODS.md"]
     text_files = [ROOT / t for t in TRACKED if Path(t).suffix in {".py", ".rs", ".md", ".toml", ".html", ".css", ""}]
-    hits = [f"{p.relative_to(ROOT)}: {w}" for p in text_files if p.is_file() for w in words if w in p.read_text(errors="ignore")]
+    hits = [
+        f"{p.relative_to(ROOT)}: {w}"
+        for p in text_files
+        if p.is_file()
+        for w in words
+        if w in p.read_text(errors="ignore")
+    ]
     assert hits == []
 
 

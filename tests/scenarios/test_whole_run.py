@@ -1,0 +1,173 @@
+"""The main job on this machine's own storage, and what survives when it is cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = ("--rounds", "3", "--runtime", "200ms", "--ramp-time", "50ms", "--size", "64m")
+
+
+@pytest.fixture
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory on a real disk: the temporary directory may be memory."""
+    base = ROOT / ".pytest-disk"
+    base.mkdir(exist_ok=True)
+    path = base / str(time.monotonic_ns())
+    path.mkdir()
+    yield path
+    for left in path.iterdir():
+        left.unlink()
+    path.rmdir()
+
+
+def test_the_main_job_end_to_end(strata, disk: Path, tmp_path: Path) -> None:
+    page, text = tmp_path / "report.html", tmp_path / "report.md"
+    done = strata("diagnose", disk, "--share", *SHORT, "--json", "--html", page, "--markdown", text)
+    assert done.returncode in (0, 4), done.stderr
+    report = json.loads(done.stdout)
+    assert report["schema"] == "strata.report/1"
+    assert report["verdict"]["kind"]
+    layers = [layer["name"] for layer in report["run"]["plan"]["stack"]["layers"]]
+    assert layers[-2:] == ["file system", "share over loopback"]
+    assert report["cells"]
+    assert all(cell["iops"]["n"] == 3 for cell in report["cells"])
+    assert "http" not in page.read_text().split("</style>")[0]
+    assert text.read_text().startswith("#") or "|" in text.read_text()
+    assert list(disk.iterdir()) == [], "the test file is removed"
+    again = strata("report", "--json")
+    assert json.loads(again.stdout)["verdict"] == report["verdict"]
+
+
+def test_terminal_report_fits_80_columns(strata, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = strata("diagnose", disk, *SHORT, "--workloads", "randread-*", "--no-confirm")
+    assert done.returncode in (0, 4), done.stderr
+    assert "VERDICT" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_kill_9_in_mid_run_and_resume(strata, disk: Path, own_state: Path) -> None:
+    words = [sys.executable, "-m", "strata", "diagnose", str(disk), "--share", *SHORT, "--progress", "plain"]
+    victim = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    store = own_state / "strata" / "strata.db"
+    deadline = time.monotonic() + 120
+    while _cells(store) < 5:
+        assert victim.poll() is None and time.monotonic() < deadline, victim.stderr.read()  # type: ignore[union-attr]
+        time.sleep(0.05)
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    kept = _rows(store)
+    assert len(kept) >= 5
+    assert list(disk.iterdir()), "a killed process cannot clean up"
+    done = strata("measure", "--resume", "--json", "--progress", "none")
+    assert done.returncode in (0, 4), done.stderr
+    report = json.loads(done.stdout)
+    steps = len(report["run"]["plan"]["steps"])
+    after = _rows(store)
+    assert sum(1 for r in after if r[1] == "measure") == steps
+    assert all(row in after for row in kept), "what was measured before the kill is still there, untouched"
+    assert list(disk.iterdir()) == [], "the file of the killed run is gone after the resumed one"
+
+
+def test_clean_removes_what_a_killed_run_left(strata, disk: Path, own_state: Path) -> None:
+    words = [sys.executable, "-m", "strata", "diagnose", str(disk), *SHORT, "--progress", "none"]
+    victim = subprocess.Popen(words, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while _cells(own_state / "strata" / "strata.db") < 1:
+        assert victim.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    victim.kill()
+    victim.wait()
+    stranger = disk / "keep.me"
+    stranger.write_text("not ours")
+    assert strata("clean").returncode == 0
+    assert [p.name for p in disk.iterdir()] == ["keep.me"]
+
+
+@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_cleanly_and_keeps_what_was_measured(
+    disk: Path, own_state: Path, sig: signal.Signals, code: int
+) -> None:
+    words = [sys.executable, "-m", "strata", "diagnose", str(disk), "--share", *SHORT, "--progress", "none"]
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    store = own_state / "strata" / "strata.db"
+    deadline = time.monotonic() + 120
+    while _cells(store) < 3:
+        assert running.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    running.send_signal(sig)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == code, said
+    assert "Traceback" not in said
+    assert _cells(store) >= 3
+    assert list(disk.iterdir()) == []
+    assert _children_of(running.pid) == []
+
+
+def test_a_closed_pipe_is_no_traceback(disk: Path) -> None:
+    words = (
+        f"{sys.executable} -m strata diagnose {disk} {' '.join(SHORT)} --read-only --json --progress none | head -c 1"
+    )
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, timeout=240, check=False)
+    assert "Traceback" not in done.stderr
+    assert list(disk.iterdir()) == []
+
+
+def test_measure_one_endpoint(strata) -> None:
+    done = strata("measure", "null:", "--rw", "randread", "--iodepth", "32", "--runtime", "300ms", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)["result"]
+    assert result["engine"]["kind"] == "null"
+    assert result["read"]["ops"] == sum(i["read"]["ops"] for i in result["intervals"])
+
+
+@pytest.mark.root
+def test_a_full_disk_ends_the_run_with_a_message(strata, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "strata-test", str(small)], check=True)
+    try:
+        done = strata(
+            "measure", f"file:{small}/x.dat", "--size", "64m", "--rw", "write", "--runtime", "200ms", "--buffered"
+        )
+        assert done.returncode == 1, done.stderr
+        assert "hint:" in done.stderr
+        assert list(small.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def _rows(store: Path) -> list[tuple[object, ...]]:
+    if not store.exists():
+        return []
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+        try:
+            return db.execute('SELECT "order", kind FROM cells ORDER BY 1').fetchall()
+        except sqlite3.OperationalError:
+            return []
+
+
+def _cells(store: Path) -> int:
+    return len(_rows(store))
+
+
+def _children_of(pid: int) -> list[str]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid or int(fields[3]) == pid:
+            found.append(stat.parent.name)
+    return [f for f in found if f != str(os.getpid())]
