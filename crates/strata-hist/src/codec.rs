@@ -33,7 +33,10 @@ impl std::fmt::Display for DecodeError {
         match self {
             Self::Truncated => write!(f, "histogram: the bytes end too early"),
             Self::Cookie(got) => {
-                write!(f, "histogram: cookie {got:#010x} is not HdrHistogram V2 ({COOKIE:#010x}); inflate it first")
+                write!(
+                    f,
+                    "histogram: cookie {got:#010x} is not HdrHistogram V2 ({COOKIE:#010x}); inflate it first"
+                )
             }
             Self::Layout { lowest, digits, offset } => write!(
                 f,

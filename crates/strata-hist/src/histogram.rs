@@ -187,6 +187,12 @@ impl Histogram {
         let mean_ns = weighted(&|middle| middle);
         // Two passes: no cancellation when the spread is small against the mean.
         let variance = weighted(&|middle| (middle - mean_ns).powi(2));
-        Summary { count: self.count, min_ns: self.min_ns, max_ns: self.max_ns, mean_ns, stddev_ns: variance.sqrt() }
+        Summary {
+            count: self.count,
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
+            mean_ns,
+            stddev_ns: variance.sqrt(),
+        }
     }
 }

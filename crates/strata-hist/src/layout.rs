@@ -65,7 +65,9 @@ mod tests {
 
     #[test]
     fn edges_of_the_layout() {
-        for (value, index) in [(0, 0), (1, 1), (2047, 2047), (2048, 2048), (2049, 2048), (2050, 2049), (4095, 3071)] {
+        for (value, index) in
+            [(0, 0), (1, 1), (2047, 2047), (2048, 2048), (2049, 2048), (2050, 2049), (4095, 3071)]
+        {
             assert_eq!(index_of(value), index, "value {value}");
         }
         assert_eq!(index_of(4096), 3072);

@@ -18,7 +18,10 @@ fn theirs(values: &[u64]) -> hdrhistogram::Histogram<u64> {
 
 /// Times spread over all magnitudes, not only the large ones a uniform draw would give.
 fn times() -> impl Strategy<Value = Vec<u64>> {
-    prop::collection::vec((0u32..42, any::<u64>()).prop_map(|(bits, raw)| (raw >> (63 - bits)).clamp(1, HIGHEST_NS)), 0..300)
+    prop::collection::vec(
+        (0u32..42, any::<u64>()).prop_map(|(bits, raw)| (raw >> (63 - bits)).clamp(1, HIGHEST_NS)),
+        0..300,
+    )
 }
 
 proptest! {
