@@ -1,0 +1,139 @@
+"""Who else stands on a file or a block device: mounts, swap, loop devices, holders. Only looks, never writes.
+
+Each function returns sentences, one a reason; none means: nothing was found.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import struct
+from pathlib import Path
+
+from strata.host import block
+from strata.host.mounts import mounts, unescape
+from strata.host.proc import Sys
+
+_LOOP_GET_STATUS64 = 0x4C05
+_LOOP_INFO64_BYTES = 232
+
+
+def file_users(found: os.stat_result, sys: Sys) -> tuple[str, ...]:
+    """Why the file of this ``fstat`` belongs to somebody: it backs a loop device, or it is swap."""
+    same = (found.st_dev, found.st_ino)
+    users = [f"it is the backing file of /dev/{name}" for name in _loops_on_file(same, sys)]
+    users += [f"it is swap ({area})" for area in _swap_areas(sys) if _identity(area) == same]
+    return tuple(users)
+
+
+def device_users(name: str, sys: Sys) -> tuple[str, ...]:
+    """Why the block device is not free: itself, its partitions, its parent disk, and all that stands on these."""
+    reasons: list[str] = []
+    upper = block.above(name, sys)
+    parent = block.parent(name, sys)
+    family = (name, *upper, *((parent,) if parent else ()))
+    for member in family:
+        who = "it" if member == name else f"/dev/{member}, {_relation(member, name, parent, sys)},"
+        reasons += [f"{who} is mounted at {point}" for point in _mount_points(member, sys)]
+        reasons += [f"{who} is swap" for area in _swap_areas(sys) if _is_node_of(area, member, sys)]
+        reasons += [
+            f"{who} is under the loop device /dev/{loop}"
+            for loop, backing in block.loops(sys).items()
+            if loop != name and _is_node_of(backing, member, sys)
+        ]
+        reasons += [f"{who} is a member of the mounted btrfs {uuid}" for uuid in _btrfs_of(member, sys)]
+    reasons += [f"it is a leg of /dev/{h}" for h in block.holders(name, sys)]
+    if parent:
+        reasons += [f"its disk /dev/{parent} is a leg of /dev/{h}" for h in block.holders(parent, sys)]
+    if parts := block.partitions(name, sys):
+        reasons.append(f"it has partitions ({', '.join(parts)})")
+    reasons += _under_a_loop(name, sys)
+    return tuple(dict.fromkeys(reasons))
+
+
+def _under_a_loop(name: str, sys: Sys) -> list[str]:
+    """A loop device writes through to what it stands on: that must be free too."""
+    backing = block.loop_backing(name, sys)
+    if backing is None:
+        return []
+    try:
+        found = Path(backing).stat()
+    except OSError:
+        return [f"it stands on {backing}, which cannot be looked at"]
+    if stat.S_ISBLK(found.st_mode):
+        lower = block.name_of(_devno(found.st_rdev), sys)
+        if lower is None:
+            return [f"it stands on {backing}, of which nothing is known"]
+        own = f"it is under the loop device /dev/{name}"
+        return [f"it stands on {backing}: {r}" for r in device_users(lower, sys) if r != own]
+    users = file_users(found, sys)
+    return [f"it stands on {backing}: {u}" for u in users if u != f"it is the backing file of /dev/{name}"]
+
+
+def _relation(member: str, name: str, parent: str | None, sys: Sys) -> str:
+    if member == parent:
+        return "its whole disk"
+    return "its partition" if member in block.partitions(name, sys) else "which stands on it"
+
+
+def _mount_points(name: str, sys: Sys) -> list[str]:
+    devno = block.devno_of(name, sys)
+    # btrfs mounts under an anonymous number: the source names the device instead.
+    return [m.point for m in mounts(sys) if m.devno == devno or _is_node_of(m.source, name, sys)]
+
+
+def _is_node_of(path: str, name: str, sys: Sys) -> bool:
+    if not path.startswith("/"):
+        return False
+    if path == block.node_path(name):
+        return True
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return False
+    return stat.S_ISBLK(found.st_mode) and _devno(found.st_rdev) == block.devno_of(name, sys)
+
+
+def _btrfs_of(name: str, sys: Sys) -> list[str]:
+    """Mountinfo names one member of a btrfs of several devices; sysfs names them all."""
+    pools = sys.names("/sys/fs/btrfs")
+    return [uuid for uuid in pools if name in sys.names(f"/sys/fs/btrfs/{uuid}/devices")]
+
+
+def _swap_areas(sys: Sys) -> list[str]:
+    rows = [line.split() for line in sys.lines("/proc/swaps")[1:]]
+    return [unescape(r[0]) for r in rows if r]
+
+
+def _loops_on_file(same: tuple[int, int], sys: Sys) -> list[str]:
+    return [n for n, backing in block.loops(sys).items() if _identity(backing) == same or _asked(n) == same]
+
+
+def _asked(loop: str) -> tuple[int, int] | None:
+    """(device, inode) of the backing file from the loop device itself: right also when its path has changed since."""
+    try:
+        fd = os.open(block.node_path(loop), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        info = bytearray(_LOOP_INFO64_BYTES)
+        fcntl.ioctl(fd, _LOOP_GET_STATUS64, info)
+        device, inode = struct.unpack_from("QQ", info)
+        return device, inode
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _devno(rdev: int) -> str:
+    return f"{os.major(rdev)}:{os.minor(rdev)}"

@@ -1,0 +1,88 @@
+"""Reading the small files of /proc and /sys: text or None, never an exception, never a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+def read_text(path: str | Path) -> str | None:
+    """The file's text without surrounding white space; None when it is absent or unreadable."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except (OSError, ValueError):
+        return None
+
+
+def read_int(path: str | Path) -> int | None:
+    """The file's whole number; None when it is absent, unreadable or not a whole number."""
+    text = read_text(path)
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class Sys:
+    """The kernel's files below ``root``: ``/`` on a live machine, a recorded tree in a test.
+
+    Paths are written as on a live machine (``/sys/block/vda``). `missed` collects the files that exist and
+    could not be read, so that a survey can say what it did not see.
+    """
+
+    root: Path = Path("/")
+    missed: set[str] = field(default_factory=set, compare=False)
+
+    @property
+    def live(self) -> bool:
+        """True on the running machine."""
+        return self.root == Path("/")
+
+    def at(self, path: str) -> Path:
+        """Where ``path`` really lies."""
+        return self.root / path.lstrip("/")
+
+    def text(self, path: str) -> str | None:
+        """As `read_text`; a file that is there and cannot be read is noted in `missed`."""
+        try:
+            return self.at(path).read_text(encoding="utf-8", errors="replace").strip()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            self.missed.add(path)
+            return None
+
+    def int(self, path: str) -> int | None:
+        """As `read_int`."""
+        text = self.text(path)
+        try:
+            return None if text is None else int(text)
+        except ValueError:
+            return None
+
+    def lines(self, path: str) -> tuple[str, ...]:
+        """The file's lines; none when it could not be read."""
+        return tuple((self.text(path) or "").splitlines())
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """What the directory holds, sorted; nothing when it is absent or unreadable."""
+        try:
+            return tuple(sorted(p.name for p in self.at(path).iterdir()))
+        except FileNotFoundError:
+            return ()
+        except OSError:
+            self.missed.add(path)
+            return ()
+
+    def exists(self, path: str) -> bool:
+        """Whether something is there, links followed."""
+        return self.at(path).exists()
+
+    def real(self, path: str) -> str | None:
+        """The path with every link followed, as on a live machine; None when it is absent."""
+        try:
+            found = self.at(path).resolve(strict=True)
+        except OSError:
+            return None
+        return "/" + str(found.relative_to(self.root.resolve()))

@@ -1,0 +1,185 @@
+"""Which block devices may be read, and the few that may be written."""
+
+from __future__ import annotations
+
+import array
+import errno
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from strata.errors import RunFailed, SafetyRefusal
+from strata.host import block, signatures
+from strata.host.inuse import device_users
+from strata.host.proc import Sys
+
+_BLKROGET = 0x125E
+_BLKID_FOUND, _BLKID_NOTHING, _BLKID_AMBIGUOUS = 0, 2, 8
+
+
+def check_raw_read(device: Path | str) -> None:
+    """May the device be read as it stands? It must be a block device that this user may read."""
+    os.close(open_raw_read(device))
+
+
+def open_raw_read(device: Path | str, flags: int = 0) -> int:
+    """A read-only descriptor of a block device; ``flags`` may add O_DIRECT. The caller closes it.
+
+    `SafetyRefusal` for anything that is not a block device, `RunFailed` when it is missing or not permitted.
+    """
+    if flags & (os.O_ACCMODE | os.O_CREAT | os.O_TRUNC):
+        raise ValueError("a raw device is only read here")
+    with _handle(device) as handle:
+        if not stat.S_ISBLK(os.fstat(handle).st_mode):
+            raise SafetyRefusal("refused to read raw from", str(device), "it is not a block device")
+        return _open(device, handle, os.O_RDONLY | flags)
+
+
+def check_raw_write(device: Path | str, typed_name: str) -> None:
+    """Is the device free of everything, and was its name typed again? Opens it for reading only.
+
+    Every reason is collected before it refuses; they stand in ``problems``.
+    """
+    with _handle(device) as handle:
+        problems = _problems(device, handle, typed_name)
+        if not stat.S_ISBLK(os.fstat(handle).st_mode):
+            raise _refuse(device, problems)
+        try:
+            with _exclusive(device, handle, problems) as fd:
+                problems += _content_problems(fd)
+        except RunFailed as e:
+            if not problems:
+                raise
+            problems.append(f"it cannot be proven empty: it may not be opened ({e.why})")
+        if problems:
+            raise _refuse(device, problems)
+
+
+def open_raw_write(device: Path | str, typed_name: str) -> int:
+    """A writable descriptor that holds the device exclusively, checked again through that very descriptor.
+
+    While it stays open nobody can mount the device, add it to an array or use it as swap; an engine opens its own
+    descriptor beside it by ``/proc/self/fd/<this>``. The caller closes it last.
+    """
+    check_raw_write(device, typed_name)
+    with _handle(device) as handle:
+        fd = _open(device, handle, os.O_RDWR | os.O_EXCL)
+        try:
+            problems = _problems(device, handle, typed_name) + _content_problems(fd)
+            if problems:
+                raise _refuse(device, problems)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+
+@contextmanager
+def _handle(device: Path | str) -> Iterator[int]:
+    """The node itself, not opened: links such as /dev/disk/by-id are followed once, here."""
+    try:
+        handle = os.open(device, os.O_PATH | os.O_CLOEXEC)
+    except OSError as e:
+        raise RunFailed("cannot open the device", str(device), (e.strerror or str(e)).lower()) from e
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _open(device: Path | str, handle: int, flags: int) -> int:
+    try:
+        return os.open(f"/proc/self/fd/{handle}", flags | os.O_CLOEXEC)
+    except OSError as e:
+        if e.errno == errno.EBUSY:
+            raise _refuse(device, ["it is held open by somebody else"]) from e
+        hints = {
+            errno.EACCES: "run as root, or join the group of the device (often: disk)",
+            errno.EPERM: "the device controller of a container forbids it: run outside, or allow the device",
+        }
+        raise RunFailed(
+            "cannot open the device", str(device), (e.strerror or str(e)).lower(), hints.get(e.errno or 0, "")
+        ) from e
+
+
+@contextmanager
+def _exclusive(device: Path | str, handle: int, problems: list[str]) -> Iterator[int]:
+    """A read-only descriptor, exclusive when it can be had; that it cannot is added to ``problems``."""
+    try:
+        fd = _open(device, handle, os.O_RDONLY | os.O_EXCL)
+    except SafetyRefusal as e:
+        problems.append(e.why)
+        fd = _open(device, handle, os.O_RDONLY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _refuse(device: Path | str, problems: list[str]) -> SafetyRefusal:
+    why = problems[0] if len(problems) == 1 else f"{len(problems)} reasons"
+    hint = "raw writing needs an empty device that nobody uses; measure reads, or a file on it, instead"
+    return SafetyRefusal("refused to write to the device", str(device), why, hint, tuple(problems))
+
+
+def _problems(device: Path | str, handle: int, typed_name: str) -> list[str]:
+    """What can be told without opening the device."""
+    problems = []
+    if typed_name != str(device):
+        problems.append(f"the name typed again is {typed_name!r}, not {str(device)!r}")
+    found = os.fstat(handle)
+    if not stat.S_ISBLK(found.st_mode):
+        return [*problems, "it is not a block device"]
+    sys = Sys()
+    name = block.name_of(f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}", sys)
+    if name is None:
+        return [*problems, "sysfs does not know it, so nobody can say who uses it"]
+    problems += device_users(name, sys)
+    if sys.int(f"{block.BASE}/{name}/ro") != 0:
+        problems.append("it is read-only")
+    if sys.missed:
+        problems.append(f"who uses it cannot be told: {', '.join(sorted(sys.missed))} cannot be read")
+    return problems
+
+
+def _content_problems(fd: int) -> list[str]:
+    """What stands on it: our own table of signatures, then the one of util-linux where it is installed."""
+    problems = []
+    size = os.lseek(fd, 0, os.SEEK_END)
+    flag = array.array("i", [0])
+    fcntl.ioctl(fd, _BLKROGET, flag)
+    if flag[0]:
+        problems.append("it is read-only")
+    if size == 0:
+        return [*problems, "it has no size"]
+    try:
+        problems += [f"it carries a signature: {s}" for s in signatures.find_fd(fd, size)]
+    except OSError as e:
+        problems.append(f"it cannot be proven empty ({(e.strerror or str(e)).lower()})")
+    return problems + _blkid(fd)
+
+
+def _blkid(fd: int) -> list[str]:
+    program = shutil.which("blkid", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if program is None:
+        return []
+    argv = [program, "-p", "-o", "export", f"/dev/fd/{fd}"]
+    try:
+        done = subprocess.run(argv, pass_fds=(fd,), capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return [f"blkid could not look at it ({e})"]
+    if done.returncode == _BLKID_NOTHING:
+        return []
+    if done.returncode == _BLKID_AMBIGUOUS:
+        return ["blkid finds more than one signature on it"]
+    if done.returncode != _BLKID_FOUND:
+        return [f"blkid could not look at it (exit {done.returncode}: {done.stderr.strip()})"]
+    pairs = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    # Facts of a partition itself (its entry in the table) are no signature on it.
+    kinds = [pairs[k] for k in ("TYPE", "PTTYPE") if k in pairs]
+    return [f"blkid finds {' and '.join(kinds)} on it"] if kinds else []

@@ -1,0 +1,114 @@
+"""The list of files Strata made and has not yet removed: one JSON line each in ``state_dir()/files.jsonl``."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from strata.errors import RunFailed
+from strata.host.mark import Mark
+from strata.host.proc import read_text
+from strata.host.xdg import state_dir
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file: where it was made, what it is (device, inode, uuid), and by which process."""
+
+    path: str
+    uuid: str
+    device: int
+    inode: int
+    pid: int
+    process: str
+
+    @classmethod
+    def of(cls, path: Path, mark: Mark, found: os.stat_result) -> Entry:
+        """The entry of a file this process has just made."""
+        return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), _process(os.getpid()))
+
+    @property
+    def abandoned(self) -> bool:
+        """True when the process that made it is gone (a new process with its number does not count)."""
+        return _process(self.pid) != self.process
+
+
+def add(entry: Entry) -> None:
+    """Appends the entry; it is on disk when this returns."""
+    with _locked() as file:
+        lines = file.read_text(encoding="utf-8") if file.exists() else ""
+        # A line cut short by a crash must not swallow this one.
+        _write(file, lines + ("" if not lines or lines.endswith("\n") else "\n") + json.dumps(asdict(entry)) + "\n")
+
+
+def entries() -> tuple[Entry, ...]:
+    """All files on the list. A line that is not an entry is passed over."""
+    with _locked() as file:
+        return tuple(e for e in map(_parse, _lines(file)) if e is not None)
+
+
+def abandoned() -> tuple[Entry, ...]:
+    """The files whose makers are gone."""
+    return tuple(e for e in entries() if e.abandoned)
+
+
+def forget(mark: Mark) -> None:
+    """Takes the file off the list."""
+    forget_uuid(mark.uuid)
+
+
+def forget_uuid(uuid: str) -> None:
+    """As `forget`."""
+    _keep(lambda e: e.uuid != uuid)
+
+
+def _keep(wanted: Callable[[Entry], bool]) -> None:
+    with _locked() as file:
+        kept = [line for line in _lines(file) if (e := _parse(line)) is not None and wanted(e)]
+        if file.exists():
+            _write(file, "".join(f"{line}\n" for line in kept))
+
+
+def _process(pid: int) -> str:
+    """Boot and start time: together with the number they name one process for ever. Empty when there is none."""
+    # The command in parentheses may hold anything, also parentheses: the fields are counted after the last one.
+    fields = (read_text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+    boot = read_text("/proc/sys/kernel/random/boot_id")
+    return f"{boot}/{fields[19]}" if len(fields) > 19 else ""
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def _parse(line: str) -> Entry | None:
+    try:
+        return Entry(**json.loads(line))
+    except (ValueError, TypeError):
+        return None
+
+
+@contextmanager
+def _locked() -> Iterator[Path]:
+    base = state_dir()
+    try:
+        with (base / "files.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield base / "files.jsonl"
+    except OSError as e:
+        raise RunFailed("cannot keep the list of created files", str(base), e.strerror or str(e)) from e
+
+
+def _write(file: Path, text: str) -> None:
+    """Whole or not at all, also when the machine stops here."""
+    fresh = file.with_suffix(".new")
+    with fresh.open("w", encoding="utf-8") as f:
+        f.write(text)
+        f.flush()
+        os.fsync(f.fileno())
+    fresh.replace(file)

@@ -1,0 +1,205 @@
+"""What Strata may touch. Every write of Strata to a file or device passes through here first.
+
+Each check looks at a descriptor, not at a name: what was checked is what is then used. The ``open_*`` functions
+return that descriptor, so that nothing can be slipped in between; the ``check_*`` functions are for planning.
+
+Raises `SafetyRefusal` (exit 5) when going on could write to something that is not Strata's, with all reasons in
+``problems``, and `RunFailed` (exit 1) when it simply cannot be done. Nothing has been written in either case.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from strata import units
+from strata.errors import RunFailed, SafetyRefusal
+from strata.host import signatures
+from strata.host.inuse import file_users
+from strata.host.mark import MARK_BYTES, read_mark_fd
+from strata.host.proc import Sys
+from strata.host.rawcheck import check_raw_read, check_raw_write, open_raw_read, open_raw_write
+
+__all__ = [
+    "check_new_file",
+    "check_own_file",
+    "check_raw_read",
+    "check_raw_write",
+    "open_own_file",
+    "open_parent",
+    "open_raw_read",
+    "open_raw_write",
+]
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a fifo",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+}
+_RESERVE_SHARE, _RESERVE_MAX = 0.02, units.GIB
+
+
+def check_new_file(path: Path | str, size: int = 0) -> None:
+    """May a test file of ``size`` bytes be made at ``path``, or is Strata's own file already there?
+
+    `RunFailed`: the parent is missing, not a directory, read-only, or has not the space. `SafetyRefusal`: something
+    is there that is not Strata's.
+    """
+    path = Path(path)
+    with open_parent(path) as (parent, name):
+        try:
+            there = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        except FileNotFoundError:
+            there = None
+        if there is not None:
+            os.close(_open_own(path, parent, name, os.O_RDONLY))
+        _check_space(path, parent, size - (there.st_blocks * 512 if there else 0))
+
+
+def check_own_file(path: Path | str) -> None:
+    """Is this a test file of Strata's own, with its mark, that nobody else uses? Raises when not."""
+    os.close(open_own_file(path, os.O_RDONLY))
+
+
+def open_own_file(path: Path | str, flags: int = os.O_RDWR) -> int:
+    """Opens Strata's own test file (no link is followed) and returns the descriptor that was checked.
+
+    ``flags`` may add O_DIRECT, O_DSYNC …; it never creates or truncates. The caller closes the descriptor.
+    """
+    if flags & (os.O_CREAT | os.O_TRUNC):
+        raise ValueError("an own file is opened, never made or emptied, here")
+    path = Path(path)
+    with open_parent(path) as (parent, name):
+        return _open_own(path, parent, name, flags)
+
+
+@contextmanager
+def open_parent(path: Path) -> Iterator[tuple[int, str]]:
+    """The parent directory's descriptor and the name within it; raises `RunFailed` when it cannot be written."""
+    if path.name in ("", ".."):
+        raise RunFailed("cannot use the test file", str(path), "it names no file", "give a path that ends in a name")
+    try:
+        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as e:
+        raise _no_parent(path, e) from e
+    try:
+        if os.fstatvfs(fd).f_flag & os.ST_RDONLY:
+            raise RunFailed("cannot use the directory", str(path.parent), "its file system is mounted read-only")
+        # By way of the descriptor: the name could mean another directory by now.
+        if not os.access(f"/proc/self/fd/{fd}", os.W_OK | os.X_OK):
+            raise RunFailed("cannot use the directory", str(path.parent), "you may not write in it")
+        yield fd, path.name
+    finally:
+        os.close(fd)
+
+
+def _no_parent(path: Path, error: OSError) -> RunFailed:
+    parent = path.parent
+    if parent.is_symlink():
+        hint = f"give the real path: {Path(os.path.realpath(parent)) / path.name}"
+        return RunFailed("cannot use the directory", str(parent), "it is a symbolic link", hint)
+    if error.errno == errno.ENOENT:
+        return RunFailed("cannot use the directory", str(parent), "it does not exist (any more)", f"mkdir -p {parent}")
+    return RunFailed("cannot use the directory", str(parent), (error.strerror or str(error)).lower())
+
+
+def _check_space(path: Path, parent: int, needed: int) -> None:
+    fs = os.fstatvfs(parent)
+    # Some (an unlimited tmpfs, some FUSE) state no size at all: only trying can tell.
+    if needed <= 0 or fs.f_blocks == 0:
+        return
+    free = fs.f_bavail * fs.f_frsize
+    # A file system filled to the last block is somebody else's outage.
+    reserve = min(int(fs.f_blocks * fs.f_frsize * _RESERVE_SHARE), _RESERVE_MAX)
+    if needed + MARK_BYTES > free - reserve:
+        raise RunFailed(
+            "not enough space for the test file",
+            str(path),
+            f"{units.size(needed)} needed, {units.size(free)} free, of which {units.size(reserve)} stay free",
+            "ask for a smaller file, or a directory on a larger file system of the same device",
+        )
+
+
+def _refuse(path: Path, problems: list[str]) -> SafetyRefusal:
+    hint = "give a path that does not exist: Strata makes its own file there and removes it at the end"
+    why = problems[0] if len(problems) == 1 else f"{len(problems)} reasons"
+    return SafetyRefusal("refused to write to", str(path), why, hint, tuple(problems) if len(problems) > 1 else ())
+
+
+def _open_own(path: Path, parent: int, name: str, flags: int) -> int:
+    try:
+        # O_PATH opens nothing: no fifo blocks, no device is woken, no link is followed.
+        handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    except FileNotFoundError as e:
+        raise RunFailed("cannot open the test file", str(path), "it does not exist (any more)") from e
+    except OSError as e:
+        raise RunFailed("cannot open the test file", str(path), (e.strerror or str(e)).lower()) from e
+    try:
+        _check_kind(path, os.fstat(handle))
+        fd = _reopen(path, handle, flags & ~os.O_NOFOLLOW)
+    finally:
+        os.close(handle)
+    try:
+        _check_own(path, fd)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _reopen(path: Path, handle: int, flags: int) -> int:
+    try:
+        return os.open(f"/proc/self/fd/{handle}", flags | os.O_CLOEXEC)
+    except OSError as e:
+        if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY):
+            raise _refuse(path, [f"it may not be opened for this ({(e.strerror or str(e)).lower()})"]) from e
+        raise RunFailed("cannot open the test file", str(path), (e.strerror or str(e)).lower()) from e
+
+
+def _check_kind(path: Path, found: os.stat_result) -> None:
+    """What a name alone already tells, before anything is opened."""
+    if not stat.S_ISREG(found.st_mode):
+        raise _refuse(path, [f"it is {_KINDS.get(stat.S_IFMT(found.st_mode), 'not a regular file')}"])
+
+
+def _check_own(path: Path, fd: int) -> None:
+    found = os.fstat(fd)
+    problems = []
+    if found.st_nlink == 0:
+        raise RunFailed("cannot use the test file", str(path), "it was removed meanwhile")
+    if found.st_nlink > 1:
+        problems.append(f"it has {found.st_nlink} hard links: another name leads to the same bytes")
+    if found.st_uid != os.geteuid():
+        problems.append(f"it belongs to user {found.st_uid}, not to you ({os.geteuid()})")
+    if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        problems.append("it is marked read-only")
+    problems += file_users(found, Sys())
+    problems += _mark_problems(fd, found)
+    if problems:
+        raise _refuse(path, problems)
+
+
+def _mark_problems(fd: int, found: os.stat_result) -> list[str]:
+    # The descriptor may be write-only or O_DIRECT: the mark is read through one of our own.
+    reader = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        mark = read_mark_fd(reader)
+        if mark is None:
+            return ["it exists and does not carry Strata's mark"]
+        problems = []
+        if mark.size != found.st_size:
+            problems.append(f"its mark says {mark.size} bytes, it has {found.st_size}: somebody changed it")
+        if signed := signatures.find_fd(reader, found.st_size):
+            problems.append(f"behind the mark lies {', '.join(signed)}: somebody else uses the file")
+        return problems
+    except OSError as e:
+        return [f"its mark cannot be read ({(e.strerror or str(e)).lower()})"]
+    finally:
+        os.close(reader)

@@ -1,0 +1,36 @@
+"""The directories follow the XDG variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from strata.errors import RunFailed
+from strata.host import xdg
+
+
+def test_own_variable_then_xdg_then_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STRATA_STATE_DIR", raising=False)
+    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert xdg.state_dir() == tmp_path / ".local/state/strata"
+    assert xdg.config_dir() == tmp_path / ".config/strata"
+    assert xdg.cache_dir() == tmp_path / ".cache/strata"
+    assert not xdg.config_dir().exists()
+    assert xdg.state_dir().stat().st_mode & 0o777 == 0o700
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    assert xdg.state_dir() == tmp_path / "xdg/strata"
+    monkeypatch.setenv("XDG_STATE_HOME", "relative/is/ignored")
+    assert xdg.state_dir() == tmp_path / ".local/state/strata"
+    monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "own"))
+    assert xdg.state_dir() == tmp_path / "own"
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "file/state"))
+    with pytest.raises(RunFailed, match="cannot make the directory") as caught:
+        xdg.state_dir()
+    assert "STRATA_STATE_DIR" in caught.value.hint
