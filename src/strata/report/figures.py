@@ -1,0 +1,99 @@
+"""Estimates and amounts as people read them. The scaling itself is done in `strata.units`."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from strata import units
+from strata.model.estimate import Estimate
+
+_RATIOS = frozenset({"", "1", "ratio"})
+_IOPS = frozenset({"iops", "io/s", "1/s", "per second"})
+_RATES = frozenset({"bytes/s", "b/s", "bytes_per_second", "bytes per second"})
+
+
+def number(value: float, decimals: int) -> str:
+    """``value`` with a fixed number of decimals."""
+    return f"{value:.{decimals}f}"
+
+
+def ratio_decimals(value: float) -> int:
+    """Two decimals, three where two would leave a single digit (0.047)."""
+    return 3 if 0 < abs(value) < 0.1 else 2
+
+
+def ratio(estimate: Estimate) -> str:
+    """``1.02``, ``0.047``."""
+    return number(estimate.value, ratio_decimals(estimate.value))
+
+
+def ratio_error(estimate: Estimate) -> str:
+    """``±.02``: half the interval, rounded up so that it never claims more than was measured; empty without one."""
+    half = estimate.half_width
+    if half is None:
+        return ""
+    scale = 10 ** ratio_decimals(estimate.value)
+    rounded = math.ceil(half * scale - 1e-9) / scale
+    text = number(max(rounded, 1 / scale), ratio_decimals(estimate.value))
+    return f"±{text.removeprefix('0')}"
+
+
+def share_error(estimate: Estimate) -> str:
+    """``±1.2 %``: half the interval as a share of the value; empty where there is no interval."""
+    half = estimate.half_width
+    if half is None or estimate.value == 0:
+        return ""
+    return f"±{percent(abs(half / estimate.value))}"
+
+
+def percent(share: float) -> str:
+    """``0.4 %``, ``12 %``: one decimal below ten percent."""
+    value = share * 100
+    return f"{value:.1f} %" if abs(value) < 9.95 else f"{value:.0f} %"
+
+
+def signed_duration(ns: float) -> str:
+    """``+41.2 µs``, ``−3.10 µs``, with a real minus sign."""
+    return f"{'−' if ns < 0 else '+'}{units.duration(abs(ns))}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A value in its unit, scaled for people: knows ns, IOPS, bytes, bytes per second, shares and ratios."""
+    kind = unit.strip().lower()
+    if kind == "ns":
+        return units.duration(value) if value >= 0 else signed_duration(value)
+    if kind in _IOPS:
+        return f"{units.count(value)} IOPS"
+    if kind in _RATES:
+        return units.rate(value)
+    if kind in ("bytes", "b"):
+        return units.size(value)
+    if kind == "share":
+        return percent(value)
+    if kind in _RATIOS:
+        return number(value, ratio_decimals(value))
+    return f"{units.count(value)} {unit}"
+
+
+def interval(estimate: Estimate) -> str:
+    """``815 IOPS (760 IOPS to 870 IOPS)``; only the value where there is no interval."""
+    text = amount(estimate.value, estimate.unit)
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} ({amount(estimate.low, estimate.unit)} to {amount(estimate.high, estimate.unit)})"
+
+
+def utc(unix_ns: int) -> str:
+    """``2026-03-14 09:26 UTC``; one zone everywhere, so that two reports can be laid side by side."""
+    return datetime.fromtimestamp(unix_ns / units.NS_PER_S, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def plural(n: int, word: str) -> str:
+    """``1 cell``, ``3 cells``."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def percentile_words(key: str) -> str:
+    """``p99.9`` from ``99.9``."""
+    return f"p{key}"

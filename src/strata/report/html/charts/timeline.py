@@ -1,0 +1,81 @@
+"""IOPS over time, one panel a workload. Rounds stand side by side, so that drift and unsteady rounds are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from strata import units
+from strata.model.analysis import CellSummary
+from strata.report.html.charts import svg
+from strata.report.html.charts.scale import linear, linear_ticks
+
+WIDTH, HEIGHT = 360, 190
+LEFT, RIGHT, TOP, BOTTOM = 56, 352, 12, 152
+INSET = 4
+
+Points = list[tuple[float, float]]
+
+
+def by_round(cell: CellSummary) -> dict[int, Points]:
+    """(seconds since the cell's first interval of that round, IOPS) by round."""
+    rounds: dict[int, Points] = {}
+    for number, second, iops in cell.timeline:
+        rounds.setdefault(number, []).append((second, iops))
+    shifted = {}
+    for number, points in rounds.items():
+        start = min(second for second, _ in points)
+        shifted[number] = sorted((second - start, iops) for second, iops in points)
+    return shifted
+
+
+def timeline(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]) -> Markup | None:
+    """The panel of one workload; None without intervals."""
+    lines = [(i, c, by_round(c)) for i, c in cells if c.timeline]
+    if not lines:
+        return None
+    numbers = sorted({n for _, _, rounds in lines for n in rounds})
+    longest = max(points[-1][0] for _, _, rounds in lines for points in rounds.values()) or 1.0
+    most = max(v for _, c, _ in lines for _, _, v in c.timeline) or 1.0
+    ticks = linear_ticks(most)
+    high = ticks[-1] if ticks[-1] >= most else ticks[-1] + ticks[1]
+    y = linear(0, high, BOTTOM, TOP)
+    slot = (RIGHT - LEFT) / len(numbers)
+    drawn: list[Markup] = []
+    for i, number in enumerate(numbers):
+        if i % 2 == 0:
+            drawn.append(svg.rect(LEFT + i * slot, TOP, slot, BOTTOM - TOP, "band"))
+        drawn.append(svg.text(LEFT + (i + 0.5) * slot, BOTTOM + 16, str(number), "tick", "middle"))
+    for tick in linear_ticks(high):
+        drawn.append(svg.line(LEFT, y(tick), RIGHT, y(tick), "grid"))
+        drawn.append(svg.text(LEFT - 6, y(tick) + 4, short_count(tick), "tick", "end"))
+    spoken = f"round, {units.significant(longest, 2)} s each" if longest >= 0.1 else "round"
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, spoken, "axis", "middle"))
+    for index, cell, rounds in lines:
+        for i, number in enumerate(numbers):
+            points = rounds.get(number, [])
+            x = linear(0, longest, LEFT + i * slot + INSET, LEFT + (i + 1) * slot - INSET)
+            told = svg.title(f"{cell.layer}, round {number}: {_span(points)}") if points else ""
+            if len(points) == 1:
+                at = points[0]
+                drawn.append(
+                    svg.element("circle", told, cx=x(at[0]), cy=y(at[1]), r=2.6, class_=f"dot {svg.layer_class(index)}")
+                )
+            elif points:
+                drawn.append(svg.path([(x(s), y(v)) for s, v in points], f"curve firm {svg.layer_class(index)}", told))
+    said = "; ".join(f"{c.layer}: {units.count(c.iops.value)} IOPS over {c.rounds} rounds" for _, c, _ in lines)
+    return svg.picture(ident, f"IOPS over time of {label}", said, WIDTH, HEIGHT, *drawn)
+
+
+def short_count(value: float) -> str:
+    """``80k``, ``1.2M``: for ticks only."""
+    for unit, factor in (("M", 1e6), ("k", 1e3)):
+        if value >= factor:
+            return f"{value / factor:g}{unit}"
+    return f"{value:g}"
+
+
+def _span(points: Points) -> str:
+    values = [v for _, v in points]
+    return f"{units.count(min(values))} to {units.count(max(values))} IOPS"

@@ -1,0 +1,82 @@
+"""Where a request's time goes: the lowest layer's mean, then what each layer above it adds, with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from strata import units
+from strata.model.estimate import Estimate
+from strata.report import figures
+from strata.report.html.charts import svg
+from strata.report.html.charts.scale import Scale, linear, linear_ticks
+
+WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 360, 100, 282, 6, 26, 14
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One layer: ``start`` is the mean of the layer below in ns (0 for a whole), ``time`` what is drawn from there."""
+
+    layer: str
+    index: int
+    start: float
+    time: Estimate
+    whole: bool
+
+    @property
+    def end(self) -> float:
+        """Where the bar ends, in ns."""
+        return self.start + self.time.value
+
+
+def waterfall(ident: str, label: str, bars: tuple[Bar, ...]) -> Markup | None:
+    """The panel of one workload; None without bars."""
+    if not bars:
+        return None
+    most = max(max(b.end, b.start, b.start + (b.time.high or b.time.value)) for b in bars)
+    power, unit = next(u for u in ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")) if most >= u[0] or u[0] == 1.0)
+    high = linear_ticks(most / power)[-1]
+    if high * power < most * 0.999:
+        high += linear_ticks(most / power)[1]
+    x = linear(0, high * power, LEFT, RIGHT)
+    bottom = TOP + ROW * len(bars)
+    drawn: list[Markup] = []
+    for tick in linear_ticks(high):
+        drawn.append(svg.line(x(tick * power), TOP, x(tick * power), bottom, "grid"))
+        drawn.append(svg.text(x(tick * power), bottom + 15, f"{tick:g}", "tick", "middle"))
+    drawn.append(svg.text((LEFT + RIGHT) / 2, bottom + 32, f"mean time of a request, {unit}", "axis", "middle"))
+    for n, bar in enumerate(bars):
+        drawn += _bar(bar, TOP + n * ROW, x, n + 1 < len(bars))
+    said = "; ".join(f"{b.layer}: {_told(b)}" for b in bars)
+    return svg.picture(ident, f"Where the time of {label} goes", said, WIDTH, int(bottom) + 40, *drawn)
+
+
+def _told(bar: Bar) -> str:
+    return units.duration(bar.time.value) if bar.whole else figures.signed_duration(bar.time.value)
+
+
+def _bar(bar: Bar, top: float, x: Scale, more: bool) -> list[Markup]:
+    """The bar, its interval as a whisker at its end, its figure, and a thin line down to the next bar's start."""
+    middle = top + ROW / 2
+    from_x, to_x = x(bar.start), x(bar.end)
+    error = "" if bar.time.half_width is None else f" ±{units.duration(bar.time.half_width)}"
+    kind = "bar" if bar.whole else "bar added" if bar.time.value >= 0 else "bar saved"
+    told = svg.title(f"{bar.layer}: {_told(bar)}{error}")
+    drawn = [
+        svg.text(LEFT - 6, middle + 4, bar.layer if len(bar.layer) <= 15 else bar.layer[:14] + "…", "name", "end"),
+        svg.rect(from_x, middle - BAR / 2, to_x - from_x, BAR, f"{kind} {svg.layer_class(bar.index)}", told),
+    ]
+    if abs(to_x - from_x) < 1.5:
+        drawn.append(
+            svg.line(from_x, middle - BAR / 2, from_x, middle + BAR / 2, f"stroke {svg.layer_class(bar.index)}")
+        )
+    if more:
+        drawn.append(svg.line(to_x, middle + BAR / 2, to_x, middle + ROW - BAR / 2, "link"))
+    if bar.time.low is not None and bar.time.high is not None:
+        low, high = x(bar.start + bar.time.low), x(bar.start + bar.time.high)
+        drawn.append(svg.line(low, middle, high, middle, "whisker"))
+        drawn += [svg.line(at, middle - 4, at, middle + 4, "whisker") for at in (low, high)]
+    drawn.append(svg.text(RIGHT + 8, middle + 4, _told(bar), "figure"))
+    return drawn

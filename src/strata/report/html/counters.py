@@ -1,0 +1,77 @@
+"""The counters beside the figures: one row per measured cell, only columns that were read anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from strata import units
+from strata.model.analysis import CellSummary
+from strata.model.run import Report
+from strata.model.workload import Workload
+from strata.report import figures
+from strata.report.ladder import Ladder
+
+Reader = Callable[[CellSummary], float | None]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A counter: its heading, what it says, how it is read from a cell and written."""
+
+    name: str
+    meaning: str
+    read: Reader
+    write: Callable[[float], str]
+
+
+ALL = (
+    Column("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
+    Column("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
+    Column("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
+    Column("CPU stolen", "taken by the hypervisor", lambda c: c.cpu_steal, figures.percent),
+    Column("engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration),
+    Column("in flight at device", "mean requests at the device", lambda c: c.device_in_flight, units.significant),
+    Column("device time/IO", "device busy time per I/O", lambda c: c.device_busy_ns_per_io, units.duration),
+    Column(
+        "device read B/B",
+        "bytes the device read per byte the application read",
+        lambda c: c.device_read_bytes_per_byte,
+        units.significant,
+    ),
+    Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
+    Column("errors", "I/Os that failed", lambda c: float(c.errors), units.count),
+)
+
+
+def columns(report: Report) -> tuple[Column, ...]:
+    """Those that were read in at least one cell."""
+    return tuple(c for c in ALL if any(c.read(cell) is not None for cell in report.analysis.cells))
+
+
+@dataclass(frozen=True)
+class CounterRow:
+    """One cell. ``first`` opens a workload, whose heading spans ``span`` rows. An absent counter is a dash."""
+
+    workload: Workload
+    shape: str
+    first: bool
+    span: int
+    cell: CellSummary
+    texts: tuple[str, ...]
+
+
+def rows(report: Report, table: Ladder) -> tuple[CounterRow, ...]:
+    """In the order of the ladder, layers from the medium upward."""
+    shown = columns(report)
+    made = []
+    for row in table.rows:
+        found = [report.analysis.summary(layer.name, row.workload.key) for layer in report.run.plan.stack.layers]
+        cells = [c for c in found if c is not None]
+        for i, cell in enumerate(cells):
+            texts = []
+            for column in shown:
+                value = column.read(cell)
+                texts.append("–" if value is None else column.write(value))
+            made.append(CounterRow(row.workload, row.shape, i == 0, len(cells), cell, tuple(texts)))
+    return tuple(made)

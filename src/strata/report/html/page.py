@@ -1,0 +1,153 @@
+"""Puts the page together: every figure is made here, the templates only place it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from strata import units
+from strata.model.analysis import CellSummary
+from strata.model.finding import VerdictKind
+from strata.model.run import Report
+from strata.report import figures, ladder, survey_text, words
+from strata.report.html import counters
+from strata.report.html.charts import svg
+from strata.report.html.charts.percentiles import percentiles
+from strata.report.html.charts.prediction import prediction
+from strata.report.html.charts.timeline import timeline
+from strata.report.html.charts.waterfall import Bar, waterfall
+from strata.report.ladder import Ladder, Row
+from strata.report.terminal import debug_build, grouped, incomplete
+
+NOISY = 0.10
+"""From this spread between equal rounds on the page says at its top that the machine was noisy."""
+
+Draw = Callable[[str, str, Row], Markup | None]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart under its heading."""
+
+    heading: str
+    shape: str
+    chart: Markup
+
+
+def environment() -> Environment:
+    """Templates of this folder, everything escaped, a missing name is an error."""
+    env = Environment(
+        loader=PackageLoader("strata.report.html", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.globals.update(units=units, figures=figures, words=words, layer_class=svg.layer_class, MEANING=ladder.MEANING)
+    return env
+
+
+def render(report: Report) -> str:
+    """The whole page as one string of HTML."""
+    env = environment()
+    assert env.loader is not None
+    style, script = (Markup(env.loader.get_source(env, name)[0]) for name in ("style.css", "script.js"))
+    return env.get_template("report.html").render(style=style, script=script, **context(report))
+
+
+def context(report: Report) -> dict[str, Any]:
+    """All that the templates place."""
+    table = ladder.build(report)
+    order = {layer.name: i for i, layer in enumerate(report.run.plan.stack.layers)}
+    diagnosis = report.diagnosis
+
+    def cells(row: Row) -> list[tuple[int, CellSummary]]:
+        found = (report.analysis.summary(name, row.workload.key) for name in order)
+        return [(order[c.layer], c) for c in found if c is not None]
+
+    outcomes = [f for f in diagnosis.findings if f.outcome is not None]
+    return {
+        "report": report,
+        "run": report.run,
+        "analysis": report.analysis,
+        "verdict": diagnosis.verdict,
+        "diagnosis": diagnosis,
+        "good": diagnosis.verdict.kind in (VerdictKind.MEDIUM, VerdictKind.HEALTHY),
+        "table": table,
+        "order": order,
+        "banners": banners(report),
+        "outcomes": [(f, prediction(f"prediction-{i}", f.outcome)) for i, f in enumerate(outcomes) if f.outcome],
+        "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
+        "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
+        "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
+        "counters": counters.rows(report, table),
+        "counter_columns": counters.columns(report),
+        "percentile_keys": _percentile_keys(report),
+        "row_cells": [(row, cells(row)) for row in table.rows],
+        "checks": grouped(report.analysis.checks),
+        "survey": report.run.survey,
+        "survey_facts": survey_text,
+        "heat": heat,
+        "called_as": shlex.join(report.run.environment.command),
+    }
+
+
+def _panels(table: Ladder, prefix: str, draw: Draw) -> list[Panel]:
+    made = ((row, draw(f"{prefix}-{i}", row.workload.label, row)) for i, row in enumerate(table.rows))
+    return [Panel(row.workload.pattern, row.shape or table.common, chart) for row, chart in made if chart is not None]
+
+
+def _percentile_keys(report: Report) -> list[str]:
+    return sorted({key for cell in report.analysis.cells for key in cell.latency_ns}, key=float)
+
+
+def heat(ratio: float) -> str:
+    """How strongly a square is coloured, 0 to 1: none at equality, full at a tenth or ten times."""
+    distance = abs(1 - ratio) if ratio >= 0.5 else min(1.0, 0.5 + (0.5 - ratio) * 1.25)
+    return f"{min(1.0, distance):.2f}"
+
+
+def bars(report: Report, key: str) -> tuple[Bar, ...]:
+    """The waterfall of one workload: a layer without anything measured below it stands as a whole from 0."""
+    made = []
+    for index, layer in enumerate(report.run.plan.stack.layers):
+        cell = report.analysis.summary(layer.name, key)
+        if cell is None:
+            continue
+        comparison = next(
+            (c for c in report.analysis.comparisons if (c.layer, c.workload_key) == (layer.name, key)), None
+        )
+        below = report.analysis.summary(comparison.below, key) if comparison else None
+        if comparison is None or below is None:
+            made.append(Bar(layer.name, index, 0.0, cell.mean_ns, whole=True))
+        else:
+            made.append(Bar(layer.name, index, below.mean_ns.value, comparison.added_ns, whole=False))
+    return tuple(made)
+
+
+def banners(report: Report) -> list[tuple[str, str]]:
+    """(heading, what it means) of all that a reader must know before the first figure."""
+    said = []
+    if debug_build(report):
+        said.append(
+            ("Debug build", "The engine was compiled without optimisation; these figures are not the storage's.")
+        )
+    if (unfinished := incomplete(report)) is not None:
+        said.append(("Unfinished", f"This {unfinished}."))
+    impossible = [c for c in report.analysis.checks if c.impossible]
+    if impossible:
+        said.append(("Cannot be true", f"{impossible[0].layer}: {impossible[0].message}."))
+    noise = report.analysis.noise
+    if noise.between_rounds >= NOISY:
+        spread = figures.percent(noise.between_rounds)
+        said.append(("Noisy machine", f"Equal rounds differ by {spread}; differences below that cannot be seen here."))
+    unsteady = sum(1 for c in report.analysis.checks if c.kind.value == "unsteady")
+    if unsteady:
+        cells = figures.plural(unsteady, "cell")
+        said.append(("Unsteady", f"{cells} changed while being measured; see the checks."))
+    return said

@@ -1,0 +1,149 @@
+"""A report as JSON for programs: stable keys, base units, the unit in the key or in the estimate itself.
+
+``verdict.kind``, ``verdict.layer``, ``verdict.cause``, ``verdict.confidence``, ``findings[]`` and
+``ruled_out[]`` are promised to stay. The shape is published as a JSON Schema by `schema`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field
+
+from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
+from strata.model.base import Value
+from strata.model.finding import Finding, RuledOut, Verdict
+from strata.model.plan import Plan
+from strata.model.run import DataSet, Environment, Report, Run, RunStatus
+from strata.model.survey import Survey
+
+SCHEMA: Literal["strata.report/1"] = "strata.report/1"
+
+
+class RunPart(Value):
+    """Where the figures come from. ``created_unix_ns`` is in ns since the epoch."""
+
+    id: str
+    created_unix_ns: int
+    status: RunStatus
+    message: str | None
+    plan: Plan
+    environment: Environment
+    survey: Survey | None
+    data: DataSet | None
+    generator: Generator | None
+    remotes: tuple[Remote, ...]
+    debug_build: bool
+
+
+class Failure(Value):
+    """A step that gave no result, and why."""
+
+    cell: str
+    round: int
+    error: str
+
+
+class Command(Value):
+    """One command line that repeats a part of the run."""
+
+    what: str
+    command: str
+
+
+class Document(Value):
+    """The top level of the JSON report."""
+
+    schema_version: Literal["strata.report/1"] = Field(alias="schema")
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    ruled_out: tuple[RuledOut, ...]
+    comparisons: tuple[Comparison, ...]
+    cells: tuple[CellSummary, ...]
+    checks: tuple[Check, ...]
+    noise: NoiseFloor
+    failures: tuple[Failure, ...]
+    run: RunPart
+    repeat: tuple[Command, ...]
+
+
+def document(report: Report) -> Document:
+    """The report as the value that is printed."""
+    run, analysis, diagnosis = report.run, report.analysis, report.diagnosis
+    debug = run.environment.build.get("profile") == "debug"
+    debug = debug or any(r.result is not None and r.result.debug_build for r in report.results)
+    return Document(
+        schema_version=SCHEMA,
+        verdict=diagnosis.verdict,
+        findings=diagnosis.findings,
+        ruled_out=diagnosis.ruled_out,
+        comparisons=analysis.comparisons,
+        cells=analysis.cells,
+        checks=analysis.checks,
+        noise=analysis.noise,
+        failures=tuple(Failure(cell=r.cell, round=r.round, error=r.error) for r in report.results if r.error),
+        run=RunPart(
+            id=run.id,
+            created_unix_ns=run.created_unix_ns,
+            status=run.status,
+            message=run.message,
+            plan=run.plan,
+            environment=run.environment,
+            survey=run.survey,
+            data=run.data,
+            generator=run.generator,
+            remotes=run.remotes,
+            debug_build=debug,
+        ),
+        repeat=tuple(Command(what=what, command=command) for what, command in report.repeat),
+    )
+
+
+def render(report: Report) -> str:
+    """One JSON document, without a trailing newline. What is not finite is null."""
+    return document(report).model_dump_json(indent=2)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of what `render` prints."""
+    made = Document.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def render_survey(survey: Survey) -> str:
+    """``{"schema": "strata.survey/1", "survey": …}``."""
+    return _wrapped("strata.survey/1", {"survey": survey.model_dump(mode="json")})
+
+
+def render_plan(plan: Plan) -> str:
+    """``{"schema": "strata.plan/1", "plan": …}``."""
+    return _wrapped("strata.plan/1", {"plan": plan.model_dump(mode="json")})
+
+
+def render_runs(runs: tuple[Run, ...]) -> str:
+    """``{"schema": "strata.runs/1", "runs": […]}``: what a listing shows, not the whole runs."""
+    listed = [
+        {
+            "id": r.id,
+            "created_unix_ns": r.created_unix_ns,
+            "status": r.status.value,
+            "stack": r.plan.stack.name,
+            "layers": [layer.name for layer in r.plan.stack.layers],
+            "workloads": [w.key for w in r.plan.workloads],
+            "rounds": r.plan.rounds,
+            "message": r.message,
+        }
+        for r in runs
+    ]
+    return _wrapped("strata.runs/1", {"runs": listed})
+
+
+def render_measure(summary: CellSummary, endpoint: str, checks: tuple[Check, ...] = ()) -> str:
+    """``{"schema": "strata.measure/1", "endpoint": …, "cell": …, "checks": […]}``."""
+    body = {"endpoint": endpoint, "cell": summary.model_dump(mode="json")}
+    return _wrapped("strata.measure/1", {**body, "checks": [c.model_dump(mode="json") for c in checks]})
+
+
+def _wrapped(name: str, body: dict[str, Any]) -> str:
+    return json.dumps({"schema": name, **body}, indent=2, ensure_ascii=False, allow_nan=False)

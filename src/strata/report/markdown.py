@@ -1,0 +1,114 @@
+"""A report as GitHub-flavoured Markdown, for a pull request or a ticket."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from strata import units
+from strata.model.run import Report
+from strata.report import figures, ladder, words
+from strata.report.ladder import MEANING, Ladder, Square
+from strata.report.terminal import debug_build, grouped, incomplete, ruled_out
+from strata.report.textual import clean
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def escape(text: str) -> str:
+    """Text from outside as text: no markup, no HTML, no line break that would end a table row."""
+    return _SPECIAL.sub(r"\\\1", clean(text.replace("\n", " "))).replace("&", "&amp;").replace("@", "&#64;")
+
+
+def render(report: Report) -> str:
+    """Verdict, table and what colours it; a trailing newline is not added."""
+    table = ladder.build(report)
+    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _checks(report), _footer(report)]
+    return "\n\n".join(b for b in blocks if b)
+
+
+def _verdict(report: Report) -> str:
+    diagnosis = report.diagnosis
+    v = diagnosis.verdict
+    lines = [f"### Strata: {escape(words.verdict_title(v))} (confidence {v.confidence:.2f})"]
+    if debug_build(report):
+        lines.append("> **Debug build:** the engine is not optimised, these figures are not the storage's.")
+    if (unfinished := incomplete(report)) is not None:
+        lines.append(f"> **{escape(unfinished)}**")
+    lines += [f"**{escape(v.headline)}**", escape(v.explanation)]
+    points = []
+    for finding in diagnosis.findings:
+        if finding.outcome is not None:
+            points.append(f"- **{words.outcome(finding.outcome)}:** {escape(finding.outcome.statement)}")
+    if diagnosis.ruled_out:
+        points.append(f"- **Ruled out:** {escape(ruled_out(diagnosis))}")
+    if v.missing:
+        points.append(f"- **Missing:** {escape('; '.join(v.missing))}")
+    if v.next_step:
+        points.append(f"- **Do first:** {escape(v.next_step)}")
+    return "\n\n".join([x for x in lines if x] + (["\n".join(points)] if points else []))
+
+
+def _head(report: Report, table: Ladder) -> str:
+    parts = [report.run.plan.stack.name, table.common, figures.plural(report.run.plan.rounds, "interleaved round")]
+    parts.append(f"noise floor ±{figures.percent(report.analysis.noise.between_rounds)}")
+    return escape(" · ".join(p for p in parts if p))
+
+
+def _square(square: Square) -> str:
+    if square.summary is None:
+        return "–"
+    if square.comparison is None:
+        error = figures.share_error(square.summary.iops)
+        return f"{units.count(square.summary.iops.value)} IOPS {error}".rstrip()
+    ratio = square.comparison.iops
+    text = f"{figures.ratio(ratio)} {figures.ratio_error(ratio)}".rstrip()
+    return f"{text} {square.mark or ''}".rstrip()
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def gfm(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> str:
+    """A table whose first ``texts`` columns stand left and the others right; cells are escaped already."""
+    align = [":--" if i < texts else "--:" for i in range(len(head))]
+    return "\n".join([_row(head), _row(align), *map(_row, rows)])
+
+
+def _table(table: Ladder) -> str:
+    if not table.rows:
+        return ""
+    head = ["pattern", *(f"{escape(c.layer)}<br>{escape(c.subtitle)}" for c in table.columns)]
+    rows = [[escape(row.label), *(_square(s) for s in row.squares)] for row in table.rows]
+    return gfm(head, rows, 1)
+
+
+def _notes(table: Ladder) -> str:
+    legend = " · ".join(f"{mark} {MEANING[mark]}" for mark in table.marks)
+    return "  \n".join([x for x in [legend, *(f"– {escape(n)}" for n in table.notes())] if x])
+
+
+def _checks(report: Report) -> str:
+    lines = []
+    for impossible, heading, messages in grouped(report.analysis.checks):
+        sign = "Cannot be true" if impossible else "Colours the result"
+        lines += [f"- {sign} · {heading}: {escape(message)}" for message in messages]
+    if len(lines) <= 3:
+        return "\n".join(lines)
+    return (
+        f"<details><summary>{len(lines)} checks that colour the result</summary>\n\n"
+        + "\n".join(lines)
+        + "\n\n</details>"
+    )
+
+
+def _footer(report: Report) -> str:
+    env = report.run.environment
+    parts = [f"run {report.run.id}", f"Strata {env.strata_version}", figures.utc(report.run.created_unix_ns)]
+    lines = [f"<sub>{escape(' · '.join(parts))}</sub>"]
+    if report.repeat:
+        commands = "\n".join(f"# {clean(what)}\n{clean(command)}" for what, command in report.repeat)
+        fence = "`" * max(3, max((len(m) for m in re.findall(r"`+", commands)), default=0) + 1)
+        lines.insert(0, f"<details><summary>Repeat it</summary>\n\n{fence}sh\n{commands}\n{fence}\n\n</details>")
+    return "\n\n".join(lines)

@@ -1,0 +1,62 @@
+"""A plan for the terminal: what would run, what would not and why, how long, and every byte it would write."""
+
+from __future__ import annotations
+
+from strata import units
+from strata.model.plan import Plan, StepKind
+from strata.model.workload import Workload
+from strata.report import figures
+from strata.report.ladder import group_words
+from strata.report.textual import Paint, clean, table, wrap
+
+
+def plan_text(plan: Plan, width: int, color: bool = False) -> str:
+    """The plan in at most ``width`` columns (an endpoint longer than that stays whole, so that it can be copied)."""
+    paint = Paint(color)
+    steps = [s for s in plan.steps if s.kind is StepKind.MEASURE]
+    head = [plan.stack.name, figures.plural(len(plan.stack.layers), "layer")]
+    head += [figures.plural(len(plan.workloads), "workload"), figures.plural(plan.rounds, "interleaved round")]
+    out = [paint(line, "bold") for line in wrap(" · ".join(head), width)]
+    each = f"{figures.plural(len(steps), 'step')} of {plan.ramp_s:g} s ramp and {plan.runtime_s:g} s measured"
+    out += wrap(f"{each} · about {units.duration(plan.seconds * units.NS_PER_S)} in all", width, "  ")
+    out.append("")
+    for i, layer in enumerate(plan.stack.layers, 1):
+        against = f"against {', '.join(layer.above)}" if layer.above else "baseline"
+        allowed = layer.expect.overhead_max
+        expected = f" · may cost {allowed * 100:.3g} %" if allowed is not None else ""
+        out += [
+            paint(line, "bold") for line in wrap(f"{layer.name} · {against}{expected}", width, f"{i:>3}  ", "     ")
+        ]
+        out.append(f"     {clean(layer.endpoint)}")
+    out += ["", *_cells(plan, width, paint), ""]
+    written = f"writes at most {units.size(plan.bytes_written)} ({units.count(plan.bytes_written)} bytes)"
+    assumed = f"its own file of {units.size(plan.file_size)}, and writes at up to {units.rate(plan.assumed_write_bps)}"
+    out += wrap(f"{written}: {assumed}" if plan.bytes_written else "writes nothing", width)
+    return "\n".join(out)
+
+
+def _cells(plan: Plan, width: int, paint: Paint) -> list[str]:
+    """Workloads × layers by number: how often each cell is measured, and why the others are not."""
+    runs: dict[str, int] = {}
+    for step in plan.steps:
+        runs[step.cell] = runs.get(step.cell, 0) + 1
+    cells = {(c.layer, c.workload.key): c for c in plan.cells}
+    rows: list[list[str]] = []
+    skipped: dict[tuple[str, str], list[Workload]] = {}
+    for w in plan.workloads:
+        row = [w.pattern, w.shape]
+        for layer in plan.stack.layers:
+            cell = cells.get((layer.name, w.key))
+            row.append(f"{runs.get(cell.key, 0)}×" if cell is not None and cell.skip is None else "–")
+            if cell is not None and cell.skip is not None:
+                skipped.setdefault((layer.name, cell.skip), []).append(w)
+        rows.append(row)
+    numbers = [str(i) for i in range(1, len(plan.stack.layers) + 1)]
+    numeric = frozenset(range(2, 2 + len(numbers)))
+    lines = table(["measured at layer", "", *numbers], rows, width, numeric, elastic=frozenset({1}))
+    lines[0] = paint(lines[0], "bold")
+    for (name, why), some in skipped.items():
+        of_layer = [w for w in plan.workloads if (name, w.key) in cells]
+        told = group_words(some, of_layer, [w.label for w in some])
+        lines += [paint(x, "dim") for x in wrap(f"– {name}: {why} ({told})", width, "  ", "    ")]
+    return lines

@@ -1,0 +1,127 @@
+"""The survey for the terminal: what stands under the path, and what will spoil a measurement."""
+
+from __future__ import annotations
+
+from strata import units
+from strata.model.survey import Device, Severity, Survey
+from strata.report import figures
+from strata.report.textual import Paint, clean, field, wrap
+
+_LABEL = 12
+
+
+def device_facts(device: Device) -> tuple[str, ...]:
+    """What is known of a device, in the order of interest. Unknown facts are absent."""
+    facts: list[str] = []
+    if device.size is not None:
+        facts.append(units.size(device.size))
+    if device.model:
+        facts.append(device.model.strip())
+    if device.firmware:
+        facts.append(f"firmware {device.firmware}")
+    if device.transport:
+        facts.append(device.transport)
+    if device.rotational is not None:
+        facts.append("rotating" if device.rotational else "not rotating")
+    if device.write_cache:
+        facts.append(f"write cache: {device.write_cache}")
+    if device.scheduler:
+        facts.append(f"scheduler {device.scheduler}")
+    if device.logical_block and device.physical_block:
+        facts.append(f"blocks {device.logical_block}/{device.physical_block} B logical/physical")
+    if device.queues:
+        depth = f" of {device.nr_requests}" if device.nr_requests else ""
+        facts.append(f"{figures.plural(device.queues, 'queue')}{depth}")
+    if device.alignment_offset:
+        facts.append(f"misaligned by {device.alignment_offset} B")
+    if device.read_only:
+        facts.append("read-only")
+    if device.members:
+        facts.append(f"members {', '.join(device.members)}")
+    facts += [f"{key} {value}" for key, value in device.detail.items()]
+    return tuple(facts)
+
+
+def file_system_facts(survey: Survey) -> tuple[str, ...]:
+    """Source, sizes and options of the file system."""
+    fs = survey.file_system
+    facts = [f"from {fs.source}", f"{units.size(fs.available)} available of {units.size(fs.size)}"]
+    facts.append(f"block {units.size(fs.block_size)}")
+    if fs.options:
+        facts.append(",".join(fs.options))
+    if fs.remote:
+        facts.append("remote")
+    return (*facts, *(f"{key} {value}" for key, value in fs.detail.items()))
+
+
+def cpu_facts(survey: Survey) -> tuple[str, ...]:
+    """Processors, clocks and who lends them."""
+    cpu = survey.cpu
+    facts = [cpu.model, f"{cpu.usable:g} of {figures.plural(cpu.logical, 'processor')} usable"]
+    if cpu.numa_nodes > 1:
+        facts.append(f"{cpu.numa_nodes} NUMA nodes")
+    if cpu.mhz:
+        facts.append(f"{cpu.mhz:.0f} MHz")
+    if cpu.governor:
+        facts.append(f"governor {cpu.governor}")
+    if cpu.turbo is not None:
+        facts.append("turbo on" if cpu.turbo else "turbo off")
+    if cpu.hypervisor:
+        facts.append(f"hypervisor {cpu.hypervisor}")
+    if cpu.clocksource:
+        facts.append(f"clock {cpu.clocksource}")
+    return tuple(facts)
+
+
+def memory_facts(survey: Survey) -> tuple[str, ...]:
+    """Memory, what of it holds file data, and the limit that binds."""
+    m = survey.memory
+    facts = [f"{units.size(m.available)} available of {units.size(m.total)}", f"{units.size(m.cached)} cached"]
+    facts.append(f"{units.size(m.dirty)} dirty")
+    if m.limit is not None:
+        facts.append(f"cgroup limit {units.size(m.limit)}")
+    return tuple(facts)
+
+
+def load_facts(survey: Survey) -> tuple[str, ...]:
+    """How busy the machine was before anything of Strata ran."""
+    load = survey.load
+    facts = [f"processors {figures.percent(load.cpu_busy)} busy", f"{figures.percent(load.cpu_steal)} stolen"]
+    facts += [f"{name} {units.count(iops)} IOPS" for name, iops in load.disk_iops.items() if iops >= 1]
+    facts += [f"{name} {units.rate(rate)}" for name, rate in load.net_bytes.items() if rate >= 1024]
+    return (*facts, f"over {load.seconds:g} s")
+
+
+def survey_text(survey: Survey, width: int, color: bool = False) -> str:
+    """The survey in at most ``width`` columns."""
+    paint = Paint(color)
+    out = [paint(clean(survey.path), "bold")]
+    out += wrap(f"{survey.hostname} · {survey.os} · kernel {survey.kernel}", width, "  ")
+    out.append("")
+    fs = survey.file_system
+    out += field("path", f"{fs.mount_point} · {fs.kind}", width, column=_LABEL)
+    out += wrap(" · ".join(file_system_facts(survey)), width, " " * (_LABEL + 4))
+    for i, device in enumerate(survey.devices):
+        last = i == len(survey.devices) - 1
+        arrow = "└─ " if last else "├─ "
+        out += field("medium" if last else "on", f"{arrow}{device.path} · {device.kind}", width, column=_LABEL)
+        out += wrap(" · ".join(device_facts(device)), width, " " * (_LABEL + 7))
+    out.append("")
+    out += field("processors", " · ".join(cpu_facts(survey)), width, column=_LABEL)
+    out += field("memory", " · ".join(memory_facts(survey)), width, column=_LABEL)
+    out += field("load", " · ".join(load_facts(survey)), width, column=_LABEL)
+    for name, value in survey.limits.items():
+        out += field("limit", f"{name}: {value}", width, column=_LABEL)
+    if not survey.privileged:
+        out += field("rights", "not root: raw devices and some counters are out of reach", width, column=_LABEL)
+    if survey.unreadable:
+        out += field("unreadable", ", ".join(survey.unreadable), width, column=_LABEL)
+    for notice in sorted(survey.notices, key=lambda n: n.severity is not Severity.WARNING):
+        out.append("")
+        sign = "!" if notice.severity is Severity.WARNING else "·"
+        style = ("yellow", "bold") if notice.severity is Severity.WARNING else ("bold",)
+        out += [paint(line, *style) for line in wrap(f"{sign} {notice.what}", width, "", "  ")]
+        out += wrap(notice.why, width, "  ")
+        if notice.next_step:
+            out += wrap(f"→ {notice.next_step}", width, "  ", "    ")
+    return "\n".join(out)

@@ -1,0 +1,65 @@
+"""The words for what the vocabulary names by a key."""
+
+from __future__ import annotations
+
+from strata.model.analysis import CheckKind
+from strata.model.finding import Cause, EvidenceKind, Outcome, Verdict, VerdictKind
+
+CAUSE = {
+    Cause.MEDIUM: "the medium itself",
+    Cause.WIRE_BANDWIDTH: "wire bandwidth",
+    Cause.WIRE_LATENCY: "wire latency",
+    Cause.REMOTE_CAP: "a cap at the remote end",
+    Cause.PROCESSORS: "processors",
+    Cause.PER_REQUEST_COST: "cost per request",
+    Cause.GENERATOR: "the load generator",
+    Cause.IMPOSSIBLE: "an impossible figure",
+    Cause.UNEXPLAINED: "cause not explained",
+    Cause.NONE: "no cause",
+}
+
+KIND = {
+    VerdictKind.MEDIUM: "the medium is the limit, as expected",
+    VerdictKind.LAYER: "this layer costs more than expected",
+    VerdictKind.GENERATOR: "the load generator is the limit",
+    VerdictKind.IMPOSSIBLE: "the result is impossible",
+    VerdictKind.HEALTHY: "nothing above the medium costs more than expected",
+    VerdictKind.INCONCLUSIVE: "inconclusive",
+}
+
+CHECK = {
+    CheckKind.LITTLE: "Little's law",
+    CheckKind.RATE: "IOPS × size",
+    CheckKind.FASTER_THAN_BELOW: "faster than the layer below",
+    CheckKind.SAMPLES: "too few samples",
+    CheckKind.UNSTEADY: "unsteady",
+    CheckKind.ERRORS: "I/O errors",
+    CheckKind.GENERATOR: "load generator",
+    CheckKind.CACHE: "cache",
+    CheckKind.BUILD: "build",
+    CheckKind.COUNTERS: "counters",
+    CheckKind.IDENTITY: "same data",
+}
+
+EVIDENCE = {
+    EvidenceKind.DIFFERENTIAL: "layer against layer",
+    EvidenceKind.OPERATIONAL: "counters and Little's law",
+    EvidenceKind.INTERVENTIONAL: "experiment",
+}
+
+
+def verdict_cause(verdict: Verdict) -> str:
+    """The cause in words for a layer; for every other kind the verdict in words."""
+    return CAUSE[verdict.cause] if verdict.kind is VerdictKind.LAYER else KIND[verdict.kind]
+
+
+def verdict_title(verdict: Verdict) -> str:
+    """``share · wire bandwidth``."""
+    return f"{verdict.layer} · {verdict_cause(verdict)}" if verdict.layer else verdict_cause(verdict)
+
+
+def outcome(result: Outcome) -> str:
+    """What the experiment did to the finding."""
+    if result.holds is None:
+        return "Undecided"
+    return "Confirmed" if result.holds else "Refuted"

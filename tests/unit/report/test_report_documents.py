@@ -1,0 +1,125 @@
+"""JSON and Markdown: what others rely on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import golden_file
+import pytest
+from sample_report import build
+
+from strata.report import json_, markdown
+
+
+def problems(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "$") -> list[str]:
+    """The part of JSON Schema that the published schema uses."""
+    if "$ref" in schema:
+        return problems(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, at)
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            tried = [problems(value, option, root, at) for option in schema[key]]
+            return [] if any(not t for t in tried) else [f"{at}: fits none of {key}: {tried}"]
+    found: list[str] = []
+    if "const" in schema and value != schema["const"]:
+        found.append(f"{at}: {value!r} is not {schema['const']!r}")
+    if "enum" in schema and value not in schema["enum"]:
+        found.append(f"{at}: {value!r} is not one of {schema['enum']}")
+    types = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "integer": int,
+        "number": (int, float),
+        "boolean": bool,
+        "null": type(None),
+    }
+    kind = schema.get("type")
+    if kind is not None and (not isinstance(value, types[kind]) or (isinstance(value, bool) and kind != "boolean")):
+        return [*found, f"{at}: {type(value).__name__} is no {kind}"]
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        found += [f"{at}: lacks {k}" for k in schema.get("required", []) if k not in value]
+        for key, item in value.items():
+            if key in known:
+                found += problems(item, known[key], root, f"{at}.{key}")
+            elif schema.get("additionalProperties") is False:
+                found.append(f"{at}: {key} is not in the schema")
+            elif isinstance(schema.get("additionalProperties"), dict):
+                found += problems(item, schema["additionalProperties"], root, f"{at}.{key}")
+    if isinstance(value, list):
+        inner = schema.get("prefixItems")
+        for i, item in enumerate(value):
+            of = inner[i] if inner and i < len(inner) else schema.get("items", {})
+            found += problems(item, of if isinstance(of, dict) else {}, root, f"{at}[{i}]")
+    return found
+
+
+def test_json_fits_its_published_schema_and_loads_back() -> None:
+    text = json_.render(build())
+    assert problems(json.loads(text), json_.schema(), json_.schema()) == []
+    assert json_.Document.model_validate_json(text) == json_.document(build())
+
+
+@pytest.mark.parametrize("spoil", [{"verdict": None}, {"schema": "strata.report/2"}, {"surprise": 1}, {"findings": {}}])
+def test_the_schema_refuses_what_is_not_a_report(spoil: dict[str, Any]) -> None:
+    value = {**json.loads(json_.render(build())), **spoil}
+    assert problems(value, json_.schema(), json_.schema())
+
+
+def test_json_keeps_the_promised_keys() -> None:
+    value = json.loads(json_.render(build()))
+    assert value["schema"] == "strata.report/1"
+    assert {k: value["verdict"][k] for k in ("kind", "layer", "cause", "confidence")} == {
+        "kind": "layer",
+        "layer": "share",
+        "cause": "wire-bandwidth",
+        "confidence": 0.96,
+    }
+    assert set(value["verdict"]) >= {"headline", "explanation", "next_step", "missing"}
+    assert set(value) == {
+        "schema",
+        "verdict",
+        "findings",
+        "ruled_out",
+        "comparisons",
+        "cells",
+        "checks",
+        "noise",
+        "failures",
+        "run",
+        "repeat",
+    }
+    assert value["ruled_out"][0]["cause"] == "wire-latency"
+    assert value["run"]["debug_build"] is False
+    assert value["repeat"][0]["command"].startswith("strata diagnose")
+
+
+def test_json_says_debug_build() -> None:
+    assert json.loads(json_.render(build(profile="debug")))["run"]["debug_build"] is True
+
+
+def test_json_of_survey_plan_runs_and_measurement_names_its_schema() -> None:
+    report = build()
+    assert report.run.survey is not None
+    survey = json.loads(json_.render_survey(report.run.survey))
+    assert (survey["schema"], survey["survey"]["file_system"]["kind"]) == ("strata.survey/1", "ext4")
+    plan = json.loads(json_.render_plan(report.run.plan))
+    assert (plan["schema"], plan["plan"]["bytes_written"]) == ("strata.plan/1", 61 << 30)
+    runs = json.loads(json_.render_runs((report.run,)))
+    assert (runs["schema"], runs["runs"][0]["stack"]) == ("strata.runs/1", "build-volume")
+    cell = json.loads(json_.render_measure(report.analysis.cells[0], "null:"))
+    assert (cell["schema"], cell["cell"]["bytes_per_second"]["unit"]) == ("strata.measure/1", "bytes/s")
+
+
+def test_markdown_reads_as_it_was_looked_at() -> None:
+    golden_file.check("report.md", markdown.render(build()))
+
+
+def test_markdown_rows_are_whole_whatever_the_names_are() -> None:
+    text = markdown.render(build(share="a|b `c` <img src=x> @team\n| d"))
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + 8
+    assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+    assert "<img" not in text.replace("\\<img", "")
+    assert "@team" not in text

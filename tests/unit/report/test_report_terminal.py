@@ -1,0 +1,164 @@
+"""What the terminal shows: golden texts at two widths, and what must hold at every width."""
+
+from __future__ import annotations
+
+import re
+
+import golden_file
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from sample_report import build, estimate
+
+from strata.model.analysis import Check, CheckKind, Comparison, Equivalence
+from strata.model.finding import Diagnosis
+from strata.model.run import Report, RunStatus
+from strata.report import ladder, terminal
+from strata.report.ladder import Mark
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def with_comparison(report: Report, comparison: Comparison) -> Report:
+    rest = [
+        c
+        for c in report.analysis.comparisons
+        if (c.layer, c.workload_key) != (comparison.layer, comparison.workload_key)
+    ]
+    return report.model_copy(
+        update={"analysis": report.analysis.model_copy(update={"comparisons": (*rest, comparison)})}
+    )
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_report_reads_as_it_was_looked_at(width: int) -> None:
+    golden_file.check(f"report-{width}.txt", terminal.render(build(), width, False, "strata-report-7f3a.html"))
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_survey_plan_runs_and_measurement_read_as_they_were_looked_at(width: int) -> None:
+    report = build()
+    run = report.run
+    assert run.survey is not None
+    texts = [
+        terminal.survey_text(run.survey, width),
+        terminal.plan_text(run.plan, width),
+        terminal.runs_text([run], width, verdicts={run.id: report.diagnosis.verdict}),
+        terminal.measure_text(report.analysis.cells[3], "file:/srv/build/strata.dat", width),
+    ]
+    golden_file.check(f"others-{width}.txt", "\n----\n".join(texts))
+
+
+@given(width=st.integers(min_value=80, max_value=240))
+@settings(max_examples=25, deadline=None)
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    for line in terminal.render(build(share="the share as the other node sees it, 第二"), width, False).splitlines():
+        assert cell_len(line) <= width, line
+
+
+@pytest.mark.parametrize("width", [80, 97, 200])
+def test_colour_changes_nothing_but_colour(width: int) -> None:
+    report = build(status=RunStatus.STOPPED, profile="debug")
+    assert ANSI.sub("", terminal.render(report, width, True)) == terminal.render(report, width, False)
+    assert "\x1b" not in terminal.render(report, width, False)
+
+
+def test_columns_that_do_not_fit_are_stacked_and_no_square_is_lost() -> None:
+    report = build()
+    layers = list(report.run.plan.stack.layers)
+    for i in range(4):
+        layers.append(layers[-1].model_copy(update={"name": f"guest number {i}", "above": (layers[-1].name,)}))
+    stack = report.run.plan.stack.model_copy(update={"layers": tuple(layers)})
+    tall = report.model_copy(
+        update={"run": report.run.model_copy(update={"plan": report.run.plan.model_copy(update={"stack": stack})})}
+    )
+    text = terminal.render(tall, 80, False)
+    assert all(cell_len(line) <= 80 for line in text.splitlines())
+    assert all(f"number {i}" in text for i in range(4))
+    assert text.count("sequential write") > 2
+    assert "not measured" in text
+
+
+def test_a_name_cannot_send_control_codes_to_the_terminal() -> None:
+    text = terminal.render(build(share="sh\x1b[2Jare\u202e"), 80, False)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ratio", "mark"),
+    [
+        (Equivalence.WITHIN, 0.97, Mark.SAME),
+        (Equivalence.ABOVE, 0.71, Mark.SLOWER),
+        (Equivalence.ABOVE, 0.05, Mark.MUCH_SLOWER),
+        (Equivalence.FASTER, 1.31, Mark.FASTER),
+        (Equivalence.CANNOT_TELL, 0.4, Mark.UNSURE),
+    ],
+)
+def test_marks_follow_the_equivalence_test(verdict: Equivalence, ratio: float, mark: Mark) -> None:
+    report = build()
+    comparison = report.analysis.comparisons[0].model_copy(
+        update={"verdict": verdict, "iops": estimate(ratio, 0.02, "ratio")}
+    )
+    table = ladder.build(with_comparison(report, comparison))
+    assert table.rows[0].squares[1].mark is mark
+
+
+def test_a_failed_cell_says_why() -> None:
+    report = build()
+    key = ("share", "read-128KiB-qd8")
+    analysis = report.analysis.model_copy(
+        update={"cells": tuple(c for c in report.analysis.cells if (c.layer, c.workload.key) != key)}
+    )
+    results = tuple(
+        r.model_copy(update={"error": "the server went away"}) if (r.layer, r.workload_key) == key else r
+        for r in report.results
+    )
+    text = terminal.render(report.model_copy(update={"analysis": analysis, "results": results}), 200, False)
+    assert "– share: the server went away (sequential read · 128 KiB · depth 8)" in text
+
+
+def test_rows_leave_out_the_cell_of_the_experiment() -> None:
+    assert all("1 KiB" not in row.shape for row in ladder.build(build()).rows)
+
+
+@pytest.mark.parametrize(("holds", "word"), [(True, "Confirmed"), (False, "Refuted"), (None, "Undecided")])
+def test_the_experiment_is_told_as_it_ended(holds: bool | None, word: str) -> None:
+    report = build()
+    finding = report.diagnosis.findings[0]
+    assert finding.outcome is not None
+    ended = finding.model_copy(update={"outcome": finding.outcome.model_copy(update={"holds": holds})})
+    told = report.model_copy(
+        update={"diagnosis": Diagnosis(verdict=report.diagnosis.verdict, findings=(ended,), ruled_out=())}
+    )
+    assert f"  {word}: a quarter of the block size" in terminal.render(told, 200, False)
+
+
+def test_a_prediction_that_was_not_tested_is_shown_as_such() -> None:
+    report = build()
+    open_finding = report.diagnosis.findings[0].model_copy(update={"outcome": None})
+    told = report.model_copy(update={"diagnosis": report.diagnosis.model_copy(update={"findings": (open_finding,)})})
+    text = terminal.render(told, 200, False)
+    assert "Would refute it: a quarter of the block size" in text
+    assert "not run" in text
+    assert "Confirmed" not in text
+
+
+def test_debug_builds_and_unfinished_runs_are_said_first() -> None:
+    lines = terminal.render(build(profile="debug", status=RunStatus.STOPPED), 200, False).splitlines()
+    assert "debug build" in lines[1]
+    assert lines[2] == "! run stopped, 101 of 101 steps measured: stopped by SIGINT"
+    assert "debug" not in terminal.render(build(), 200, False)
+
+
+def test_what_cannot_be_true_comes_before_what_colours() -> None:
+    report = build()
+    bad = Check(kind=CheckKind.LITTLE, layer="share", workload_key=None, impossible=True, message="N is 8, X·R is 31")
+    checks = (*report.analysis.checks, bad)
+    text = terminal.render(
+        report.model_copy(update={"analysis": report.analysis.model_copy(update={"checks": checks})}), 200, False
+    )
+    assert (
+        text.index("Cannot be true") < text.index("Little's law: share: N is 8") < text.index("What colours the result")
+    )
