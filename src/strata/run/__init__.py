@@ -1,0 +1,9 @@
+"""Carrying out a plan: a pure state machine, and a thin shell that gives it hands."""
+
+from __future__ import annotations
+
+from strata.run.execute import execute
+from strata.run.machine import RunMachine
+from strata.run.resume import done_orders
+
+__all__ = ["RunMachine", "done_orders", "execute"]

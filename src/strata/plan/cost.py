@@ -1,0 +1,40 @@
+"""What steps will cost in time and bytes, estimated upward."""
+
+from __future__ import annotations
+
+import math
+
+from strata.model.workload import OpenLoop, Workload
+from strata.units import GIB
+
+ASSUMED_WRITE_BPS = 2.0 * GIB
+"""Bytes per second a layer is taken to accept. No measurement: a generous bound for write-through I/O on one drive."""
+
+ASSUMED_READ_BPS = 6.0 * GIB
+"""Bytes per second a layer is taken to deliver. No measurement: about what four PCIe 4.0 lanes carry."""
+
+STEP_OVERHEAD_S = 0.25
+"""Seconds a step takes beside ramp and measurement: open, verify, sample counters, commit."""
+
+
+def bytes_written(workload: Workload, seconds: float, assumed_bps: float) -> int:
+    """Upper estimate of bytes written in ``seconds``. An asked rate bounds it below ``assumed_bps``."""
+    return _moved(workload, seconds, assumed_bps, _write_share(workload))
+
+
+def bytes_read(workload: Workload, seconds: float, assumed_bps: float) -> int:
+    """Upper estimate of bytes read in ``seconds``. An asked rate bounds it below ``assumed_bps``."""
+    return _moved(workload, seconds, assumed_bps, 1 - _write_share(workload))
+
+
+def _moved(workload: Workload, seconds: float, assumed_bps: float, share: float) -> int:
+    bps = assumed_bps
+    if isinstance(workload.arrival, OpenLoop):
+        bps = min(bps, workload.arrival.iops * workload.bs)
+    return math.ceil(bps * seconds * share)
+
+
+def _write_share(workload: Workload) -> float:
+    if workload.rwmixread is not None:
+        return 1 - workload.rwmixread / 100
+    return 1.0 if workload.rw.writes else 0.0

@@ -1,0 +1,120 @@
+"""A stack and workloads, expanded into a plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from strata import units
+from strata.errors import UsageError
+from strata.model.plan import Cell, Plan, Step
+from strata.model.stack import Layer, Stack
+from strata.model.workload import Workload
+from strata.plan import cost
+from strata.plan.ident import new_id
+from strata.plan.order import interleave
+
+READ_ONLY = "the layer is read-only: Strata does not write to what it did not create"
+
+
+def expand(
+    stack: Stack,
+    workloads: Sequence[Workload],
+    *,
+    rounds: int,
+    ramp_s: float,
+    runtime_s: float,
+    interval_s: float,
+    file_size: int,
+    seed: int,
+    skips: Mapping[str, str] | None = None,
+    read_only_layers: Collection[str] = (),
+    step_overhead_s: float = cost.STEP_OVERHEAD_S,
+    assumed_write_bps: float = cost.ASSUMED_WRITE_BPS,
+    plan_id: str | None = None,
+) -> Plan:
+    """Every workload at every layer, and the order of `strata.plan.order`.
+
+    Times in seconds, ``file_size`` in bytes (0: there is no file of ours to fill). ``skips`` gives the reason by
+    cell key; a writing workload at one of ``read_only_layers`` is kept in the plan and skipped. ``seconds`` of the
+    plan holds the steps, not the fill of the file, whose speed nobody knows yet; ``bytes_written`` holds both.
+
+    Raises `UsageError` with everything that does not add up.
+    """
+    given = dict(skips or {})
+    cells = tuple(
+        Cell(layer=layer.name, workload=workload, skip=_skip(layer, workload, given, read_only_layers))
+        for workload in workloads
+        for layer in stack.layers
+    )
+    problems = [
+        *_timing_problems(rounds, ramp_s, runtime_s, interval_s, step_overhead_s),
+        *_workload_problems(workloads, file_size),
+        *(f"no layer is named {name!r}" for name in sorted(set(read_only_layers) - {x.name for x in stack.layers})),
+        *(f"no cell is named {key!r}" for key in sorted(set(given) - {c.key for c in cells})),
+    ]
+    if problems:
+        raise UsageError(
+            "cannot plan", f"stack {stack.name!r}", f"{len(problems)} problem(s)", problems=tuple(problems)
+        )
+    steps = interleave(cells, rounds, seed)
+    span = ramp_s + runtime_s
+    return Plan(
+        id=plan_id or new_id(),
+        stack=stack,
+        cells=cells,
+        steps=steps,
+        rounds=rounds,
+        seed=seed,
+        ramp_s=ramp_s,
+        runtime_s=runtime_s,
+        interval_s=interval_s,
+        file_size=file_size,
+        seconds=len(steps) * (span + step_overhead_s),
+        bytes_written=_bytes_written(cells, steps, span, assumed_write_bps, file_size),
+        assumed_write_bps=assumed_write_bps,
+    )
+
+
+def _skip(layer: Layer, workload: Workload, given: Mapping[str, str], read_only: Collection[str]) -> str | None:
+    cell = Cell(layer=layer.name, workload=workload)
+    if cell.key in given:
+        return given[cell.key]
+    return READ_ONLY if workload.rw.writes and layer.name in read_only else None
+
+
+def _bytes_written(
+    cells: Sequence[Cell], steps: Sequence[Step], span: float, assumed_bps: float, file_size: int
+) -> int:
+    if not steps:
+        return 0
+    each = {cell.key: cost.bytes_written(cell.workload, span, assumed_bps) for cell in cells}
+    return file_size + sum(each[step.cell] for step in steps)
+
+
+def _timing_problems(rounds: int, ramp_s: float, runtime_s: float, interval_s: float, overhead_s: float) -> list[str]:
+    return [
+        problem
+        for wrong, problem in (
+            (rounds < 1, f"rounds={rounds}: at least one is needed"),
+            (ramp_s < 0, f"ramp={ramp_s:g} s is negative"),
+            (not runtime_s > 0, f"runtime={runtime_s:g} s: nothing would be measured"),
+            (not interval_s > 0, f"interval={interval_s:g} s is no length"),
+            (overhead_s < 0, f"overhead={overhead_s:g} s a step is negative"),
+        )
+        if wrong
+    ]
+
+
+def _workload_problems(workloads: Sequence[Workload], file_size: int) -> list[str]:
+    problems = [] if workloads else ["no workload"]
+    twice = [key for key, n in Counter(w.key for w in workloads).items() if n > 1]
+    problems += [f"workload {key} is asked for twice" for key in twice]
+    if file_size < 0:
+        problems.append(f"file size {file_size} is negative")
+    problems += [
+        f"workload {w.key} does not fit into a file of {units.size(file_size)}"
+        for w in workloads
+        if 0 < file_size < w.bs
+    ]
+    return problems

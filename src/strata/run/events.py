@@ -1,0 +1,81 @@
+"""What happens to a run, and what the run asks for. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from strata.model.plan import Cell, Step
+from strata.model.progress import Progress
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The shell is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """The step in hand was measured in ``seconds``; ``p99_ns`` of the whole step, where somebody worked it out."""
+
+    result: CellResult
+    seconds: float
+    p99_ns: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailed:
+    """The step in hand could not be measured."""
+
+    order: int
+    error: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The result of that step is on stable storage."""
+
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """Somebody wants the run to stop here; it can be resumed."""
+
+
+Event = Started | StepDone | StepFailed | Committed | Interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Measure this step now; answer with `StepDone` or `StepFailed`."""
+
+    step: Step
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Put this on stable storage; answer with `Committed`. Nothing is measured before that answer."""
+
+    result: CellResult
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Tell whoever watches."""
+
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The run is over. Always the last instruction."""
+
+    status: RunStatus
+    message: str = ""
+
+
+Instruction = Measure | Commit | Emit | Finish

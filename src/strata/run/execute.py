@@ -1,0 +1,97 @@
+"""The hands of the run: does what the machine says, through the ports it is given."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from strata.errors import SafetyRefusal, StoreError, StrataError
+from strata.model.plan import Cell, Plan, Step
+from strata.model.progress import Progress
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+from strata.run.events import (
+    Commit,
+    Committed,
+    Emit,
+    Event,
+    Finish,
+    Instruction,
+    Interrupted,
+    Measure,
+    Started,
+    StepDone,
+    StepFailed,
+)
+from strata.run.machine import RunMachine
+
+
+def execute(
+    plan: Plan,
+    *,
+    done: frozenset[int],
+    measure: Callable[[Step, Cell], CellResult],
+    commit: Callable[[CellResult], None],
+    emit: Callable[[Progress], None],
+    stop_requested: Callable[[], bool],
+    p99_ns: Callable[[CellResult], float | None] | None = None,
+    finished: Callable[[Finish], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> RunStatus:
+    """Every step of ``plan`` whose order is not in ``done``, each committed before the next begins.
+
+    ``measure`` may raise a `StrataError` or an `OSError`: that step is then recorded as failed. A `SafetyRefusal`,
+    a `StoreError` and everything unforeseen ends the run and is raised, as is whatever ``commit`` raises: without
+    a store there is no sense in measuring on. What was committed until then stays and the run can be resumed.
+
+    ``stop_requested`` is asked before each step; a long ``measure`` should ask it too, and return what it has with
+    the stop reason ``stopped``, which is committed as cut short. A `KeyboardInterrupt` from ``measure`` costs that
+    step and ends the run; one that arrives while a result is being committed has it committed again first, which
+    is why ``commit`` must replace what it finds. Python dies of SIGTERM without a word: whoever calls this
+    installs a handler that raises `KeyboardInterrupt` or makes ``stop_requested`` true.
+
+    ``finished`` is told the last instruction with its message; ``clock`` in seconds gives the time left.
+    """
+    machine = RunMachine(plan, done)
+    todo: deque[Instruction] = deque(machine.handle(Started()))
+    while todo:
+        instruction = todo.popleft()
+        try:
+            match instruction:
+                case Emit():
+                    emit(instruction.progress)
+                case Commit():
+                    commit(instruction.result)
+                    todo.extend(machine.handle(Committed(instruction.result.order)))
+                case Measure():
+                    stop = stop_requested()
+                    todo.extend(
+                        machine.handle(Interrupted() if stop else _measured(instruction, measure, p99_ns, clock))
+                    )
+                case Finish():
+                    if finished is not None:
+                        finished(instruction)
+                    return instruction.status
+        except KeyboardInterrupt:
+            todo = deque(machine.handle(Interrupted()))
+    raise AssertionError("the machine ended without Finish")
+
+
+def _measured(
+    asked: Measure,
+    measure: Callable[[Step, Cell], CellResult],
+    p99_ns: Callable[[CellResult], float | None] | None,
+    clock: Callable[[], float],
+) -> Event:
+    begin = clock()
+    try:
+        result = measure(asked.step, asked.cell)
+    except (SafetyRefusal, StoreError):
+        raise
+    except StrataError as e:
+        return StepFailed(asked.step.order, e.headline, clock() - begin)
+    except OSError as e:
+        return StepFailed(asked.step.order, str(e) or type(e).__name__, clock() - begin)
+    seconds = clock() - begin
+    return StepDone(result, seconds, p99_ns(result) if p99_ns is not None and result.result is not None else None)

@@ -1,0 +1,157 @@
+"""The run as a state machine: events in, instructions out. No I/O, no clock.
+
+A step goes Measure → StepDone or StepFailed → Commit → Committed, and only then comes the next Measure. So at every
+instant at most one step is measured and not yet safe. A failing step is kept as a result with ``error`` and the run
+goes on; a layer that fails `FAILURES_IN_A_ROW` times in a row is given up, because a dead server costs a time-out
+for every step that is still sent to it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from strata.model.plan import Cell, Plan, Step
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+from strata.run.events import (
+    Commit,
+    Committed,
+    Emit,
+    Event,
+    Finish,
+    Instruction,
+    Interrupted,
+    Measure,
+    Started,
+    StepDone,
+    StepFailed,
+)
+from strata.run.judge import cut_short, fault
+from strata.run.watch import Watch
+
+FAILURES_IN_A_ROW = 3
+STOPPED = "stopped; it can be resumed"
+
+
+class RunMachine:
+    """Carries out the steps of ``plan`` whose order is not in ``done``, in their order.
+
+    `handle` takes one event and gives the instructions to be carried out, in that order. An event that does not
+    fit where the run stands is a mistake of the shell and raises `ValueError`; once the run is over, every event is
+    answered with its `Finish`.
+    """
+
+    def __init__(self, plan: Plan, done: frozenset[int] = frozenset()) -> None:
+        self._cells: dict[str, Cell] = {cell.key: cell for cell in plan.cells}
+        steps = sorted((s for s in plan.steps if self._cells[s.cell].skip is None), key=lambda s: s.order)
+        self._queue = deque(step for step in steps if step.order not in done)
+        self._layers = {self._cells[step.cell].layer for step in steps}
+        self._measured_any = len(self._queue) < len(steps)
+        self._watch = Watch(plan)
+        self._in_hand: Step | None = None
+        self._unsafe: tuple[CellResult, StepDone | None] | None = None
+        self._failures: dict[str, int] = {}
+        self._given_up: dict[str, str] = {}
+        self._last_error = ""
+        self._over: Finish | None = None
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        """What to do now."""
+        if self._over is not None:
+            return (self._over,)
+        match event:
+            case Started():
+                if self._in_hand is not None:
+                    raise ValueError("a run starts once")
+                return self._next()
+            case StepDone():
+                return self._commit(self._judged(event.result), event)
+            case StepFailed():
+                return self._commit(self._failed(event), None)
+            case Committed():
+                return self._safe(event)
+            case Interrupted():
+                return self._interrupted()
+
+    def _next(self) -> tuple[Instruction, ...]:
+        if self._layers and self._given_up.keys() >= self._layers:
+            return self._finish(RunStatus.FAILED, self._complaint())
+        if not self._queue:
+            if self._measured_any:
+                return self._finish(RunStatus.DONE, self._complaint())
+            why = self._last_error or "every cell of the plan is skipped"
+            return self._finish(RunStatus.FAILED, f"nothing was measured: {why}")
+        self._in_hand = step = self._queue.popleft()
+        return (
+            Emit(self._watch.begins(step, left=len(self._queue) + 1)),
+            Measure(step, self._cells[step.cell]),
+        )
+
+    def _judged(self, result: CellResult) -> CellResult:
+        if result.error is not None or result.result is None:
+            return result if result.error else result.model_copy(update={"error": "there is no result"})
+        return result.model_copy(update={"error": fault(result.result)})
+
+    def _failed(self, event: StepFailed) -> CellResult:
+        step = self._in_hand
+        if step is None or step.order != event.order:
+            raise ValueError(f"step {event.order} failed, and it is not in hand")
+        cell = self._cells[step.cell]
+        return CellResult(
+            order=step.order,
+            round=step.round,
+            cell=step.cell,
+            kind=step.kind.value,
+            layer=cell.layer,
+            workload_key=cell.workload.key,
+            result=None,
+            error=event.error,
+        )
+
+    def _commit(self, result: CellResult, event: StepDone | None) -> tuple[Instruction, ...]:
+        if self._in_hand is None or self._unsafe is not None or result.order != self._in_hand.order:
+            raise ValueError(f"a result of step {result.order} comes, and it is not in hand")
+        self._unsafe = (result, event)
+        return (Commit(result),)
+
+    def _safe(self, event: Committed) -> tuple[Instruction, ...]:
+        step, unsafe = self._in_hand, self._unsafe
+        if step is None or unsafe is None or step.order != event.order:
+            raise ValueError(f"step {event.order} is committed, and nobody asked for it")
+        self._in_hand = self._unsafe = None
+        result, done = unsafe
+        if result.error is None and done is not None:
+            self._watch.took(done.seconds)
+        told = Emit(self._watch.ended(step, result, done.p99_ns if done else None, left=len(self._queue)))
+        if result.result is not None and cut_short(result.result):
+            return (told, *self._finish(RunStatus.STOPPED, STOPPED))
+        return (told, *self._account(step, result), *self._next())
+
+    def _interrupted(self) -> tuple[Instruction, ...]:
+        # A result of which nobody said that it is safe is committed now, perhaps for the second time.
+        rescue = (Commit(self._unsafe[0]),) if self._unsafe is not None else ()
+        return (*rescue, *self._finish(RunStatus.STOPPED, STOPPED))
+
+    def _account(self, step: Step, result: CellResult) -> tuple[Instruction, ...]:
+        layer = self._cells[step.cell].layer
+        if result.error is None:
+            self._measured_any = True
+            self._failures[layer] = 0
+            return ()
+        self._last_error = result.error
+        self._failures[layer] = self._failures.get(layer, 0) + 1
+        if self._failures[layer] < FAILURES_IN_A_ROW:
+            return ()
+        self._given_up[layer] = result.error
+        self._queue = deque(s for s in self._queue if self._cells[s.cell].layer != layer)
+        return (Emit(self._watch.gave_up(step, layer, result.error, left=len(self._queue))),)
+
+    def _complaint(self) -> str:
+        return "; ".join(
+            f"layer {layer} was given up after {FAILURES_IN_A_ROW} failures in a row: {error}"
+            for layer, error in self._given_up.items()
+        )
+
+    def _finish(self, status: RunStatus, message: str) -> tuple[Instruction, ...]:
+        self._over = Finish(status, message)
+        return (self._over,)
