@@ -127,7 +127,7 @@ def ceiling(generator: Generator | None, key: str) -> float | None:
 
 
 def generator_headroom(cell: CellSummary, generator: Generator | None) -> Check | None:
-    """IOPS against the null ceiling: from 50 % the generator's own cost is in the figure, from 80 % it is the figure."""
+    """IOPS against the null ceiling: from 50 % the generator is in the figure, from 80 % it is the figure."""
     top = ceiling(generator, cell.workload.key)
     if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:
         return None
