@@ -19,6 +19,10 @@ pub mod pace;
 pub mod record;
 mod report;
 mod run;
+#[cfg(test)]
+mod scripted;
+#[cfg(test)]
+mod timing_tests;
 mod validate;
 mod worker;
 

@@ -1,0 +1,8 @@
+"""The statistics that compare layers, and the laws every result is held against."""
+
+from __future__ import annotations
+
+from strata.analyse.summary import cell_summary
+from strata.analyse.whole import analyse
+
+__all__ = ["analyse", "cell_summary"]

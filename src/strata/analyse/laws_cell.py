@@ -1,0 +1,141 @@
+"""Laws that one cell can break by itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from strata import units
+from strata.analyse.noise import interval_rates
+from strata.analyse.rounds import PERCENTILES, CellRounds, supported
+from strata.model.analysis import CellSummary, Check, CheckKind, Generator, NoiseFloor
+from strata.model.workload import ClosedLoop
+
+LITTLE_TOLERANCE = 0.05
+RATE_TOLERANCE = 0.005
+HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
+
+
+def little(cell: CellSummary) -> Check | None:
+    """Little (1961): in a closed loop X·R is the number of I/Os kept outstanding, N.
+
+    More than N cannot be. Less says that the generator left slots empty between a completion and the next issue:
+    it colours the cell. Edges of the measured span are worth up to N I/Os, which is added to the 5 %.
+    """
+    if not isinstance(cell.workload.arrival, ClosedLoop) or cell.ios < 100:
+        return None
+    n = cell.workload.outstanding
+    slack = LITTLE_TOLERANCE + 2 * n * cell.rounds / cell.ios
+    ratio = cell.outstanding / n
+    if abs(ratio - 1) <= slack:
+        return None
+    over = ratio > 1
+    text = f"IOPS × mean time gives {units.significant(cell.outstanding)} I/Os outstanding, the workload keeps {n}"
+    text += ": these figures cannot belong together" if over else ": the generator left part of the depth unused"
+    return Check(kind=CheckKind.LITTLE, layer=cell.layer, workload_key=cell.workload.key, impossible=over, message=text)
+
+
+def rate(cell: CellSummary, rounds: CellRounds) -> Check | None:
+    """IOPS × size = bytes per second, in every round."""
+    for value in rounds.values:
+        expected = value.iops * cell.workload.bs
+        if abs(value.bytes_per_second / expected - 1) > RATE_TOLERANCE:
+            return Check(
+                kind=CheckKind.RATE,
+                layer=cell.layer,
+                workload_key=cell.workload.key,
+                impossible=True,
+                message=f"{units.count(value.iops)} IOPS of {units.size(cell.workload.bs)} are {units.rate(expected)}, "
+                f"but round {value.round} says {units.rate(value.bytes_per_second)}",
+            )
+    return None
+
+
+def samples(cell: CellSummary) -> Check | None:
+    """n·(1−p) ≥ 100: fewer I/Os beyond a percentile and it is a handful of single events."""
+    known = supported(PERCENTILES, cell.ios)
+    if "99" in known:
+        return None
+    best = f"up to p{known[-1]}" if known else "not even the median"
+    return Check(
+        kind=CheckKind.SAMPLES,
+        layer=cell.layer,
+        workload_key=cell.workload.key,
+        impossible=False,
+        message=f"{units.count(cell.ios)} I/Os carry {best}; p99 needs 10 000",
+    )
+
+
+def unsteady(cell: CellRounds, noise: NoiseFloor) -> Check | None:
+    """Drift, a cliff or a spread between the intervals of one cell far beyond what this machine shows elsewhere.
+
+    Drift: last third against first third of the intervals, over the rounds. Spread: coefficient of variation over
+    three times the typical one (and 30 %). Both may mean a cache that fills, a tier change or a neighbour.
+    """
+    series = [interval_rates(r.result.intervals) for r in cell.results if r.result is not None]
+    series = [s for s in series if len(s) >= 4 and min(s) >= 0 and sum(s) > 0]
+    if not series:
+        return None
+    thirds = [(float(np.mean(s[: len(s) // 3 or 1])), float(np.mean(s[-(len(s) // 3 or 1) :]))) for s in series]
+    logs = [math.log(max(b, 1e-9) / max(a, 1e-9)) for a, b in thirds]
+    typical = max(noise.within_bins, 0.02)
+    shift = float(np.median(logs))
+    message = None
+    if abs(shift) > max(0.2, 3 * typical):
+        word = "fell" if shift < 0 else "rose"
+        cliff = shift < math.log(0.5)
+        message = f"IOPS {word} to {units.percent(math.exp(shift))} from the first to the last third of a measurement"
+        message += ": a cliff, as when a cache is full; measure longer" if cliff else "; measure longer"
+    else:
+        spread = float(np.median([np.std(s, ddof=1) / np.mean(s) for s in series]))
+        if spread > max(0.3, 3 * typical):
+            message = (
+                f"intervals differ by {units.percent(spread)} (standard deviation), elsewhere {units.percent(typical)}"
+            )
+    if message is None:
+        return None
+    return Check(
+        kind=CheckKind.UNSTEADY, layer=cell.layer, workload_key=cell.workload.key, impossible=False, message=message
+    )
+
+
+def errors(cell: CellRounds) -> Check | None:
+    """Failed I/Os and failed measurements."""
+    if not cell.errors and not cell.failed:
+        return None
+    parts = [f"{units.count(cell.errors)} I/Os failed"] if cell.errors else []
+    if cell.failed:
+        parts.append(f"{len(cell.failed)} measurement(s) failed: {cell.failed[0]}")
+    return Check(
+        kind=CheckKind.ERRORS,
+        layer=cell.layer,
+        workload_key=cell.workload.key,
+        impossible=False,
+        message="; ".join(parts),
+    )
+
+
+def ceiling(generator: Generator | None, key: str) -> float | None:
+    """What the engine reaches against nothing at this depth and size; the pattern does not matter to it."""
+    if generator is None:
+        return None
+    if key in generator.iops:
+        return generator.iops[key]
+    shape = key.partition("-")[2]
+    return next((v for k, v in generator.iops.items() if k.partition("-")[2] == shape), None)
+
+
+def generator_headroom(cell: CellSummary, generator: Generator | None) -> Check | None:
+    """IOPS against the null ceiling: from 50 % the generator is in the figure, from 80 % it is the figure."""
+    top = ceiling(generator, cell.workload.key)
+    if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:
+        return None
+    limit = share >= HEADROOM_LIMIT
+    text = (
+        f"{units.count(cell.iops.value)} IOPS are {units.percent(share)} of what the generator reaches against nothing"
+    )
+    text += ": the generator is the limit" if limit else ": its own cost is part of the figure"
+    return Check(
+        kind=CheckKind.GENERATOR, layer=cell.layer, workload_key=cell.workload.key, impossible=False, message=text
+    )

@@ -1,0 +1,83 @@
+"""The noise floor: how much equal measurements differ on this machine, today.
+
+``between_rounds``: log IOPS of cell i in round r is a_i + b_r + e. a is the cell, b what the whole round shared
+(drift), e the noise. Pairs of layers are compared within a round, so b cancels and only e matters. The standard
+deviation of e is pooled over cells, each cell's share bounded at four times the typical variance so that one
+troubled cell does not hide what the others can show.
+
+``tolerance`` = t(0.975, df) · between_rounds · sqrt(2 / rounds): what the ratio of two equal cells with this many
+rounds exceeds by chance in one case of twenty. With one round nothing was repeated; the spread between the
+intervals inside the measurements stands in for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from strata.analyse.rounds import CellRounds
+from strata.analyse.stats import t_quantile
+from strata.model.analysis import NoiseFloor
+from strata.model.result import Interval
+
+FLOOR = 0.01
+"""No tolerance is smaller: clocks, placement and queue phase differ by about that even on a quiet machine."""
+
+
+def noise_floor(cells: Iterable[CellRounds]) -> NoiseFloor:
+    """Of all cells of one run."""
+    known = [c for c in cells if c.values]
+    rounds = max((len(c.values) for c in known), default=0)
+    within = _within(known)
+    repeated = [c for c in known if len(c.values) > 1]
+    if rounds < 2 or not repeated:
+        tolerance = max(FLOOR, 2 * within)
+        return NoiseFloor(
+            between_rounds=within, within_bins=within, tolerance=tolerance, rounds=max(rounds, 0), cells=len(known)
+        )
+    sd, df = between_rounds(repeated)
+    typical = float(np.median([len(c.values) for c in repeated]))
+    tolerance = max(FLOOR, t_quantile(df) * sd * float(np.sqrt(2 / typical)))
+    return NoiseFloor(between_rounds=sd, within_bins=within, tolerance=tolerance, rounds=rounds, cells=len(known))
+
+
+def between_rounds(cells: list[CellRounds]) -> tuple[float, float]:
+    """(relative standard deviation, its degrees of freedom) after the common drift of each round is taken out."""
+    numbers = sorted({v.round for c in cells for v in c.values})
+    table = np.full((len(cells), len(numbers)), np.nan)
+    for i, cell in enumerate(cells):
+        for value in cell.values:
+            table[i, numbers.index(value.round)] = np.log(value.iops)
+    table -= np.nanmedian(table, axis=1, keepdims=True)
+    drift = len(cells) >= 4
+    if drift:
+        table -= np.nanmedian(table, axis=0, keepdims=True)
+    table -= np.nanmean(table, axis=1, keepdims=True)
+    have = np.sum(~np.isnan(table), axis=1)
+    keep = have > 1
+    lost = 1 - 1 / len(cells) if drift else 1.0
+    variances = np.nansum(table[keep] ** 2, axis=1) / ((have[keep] - 1) * lost)
+    df = float(np.sum(have[keep] - 1)) * lost
+    k = float(np.median(have[keep] - 1))
+    typical = float(np.median(variances)) / (1 - 2 / (9 * k)) ** 3
+    pooled = np.average(np.minimum(variances, 4 * typical) if typical > 0 else variances, weights=have[keep] - 1)
+    return float(np.sqrt(pooled)), df
+
+
+def _within(cells: list[CellRounds]) -> float:
+    spreads = []
+    for cell in cells:
+        for one in cell.results:
+            rates = interval_rates(one.result.intervals) if one.result else []
+            if len(rates) > 2 and np.mean(rates) > 0:
+                spreads.append(float(np.std(rates, ddof=1) / np.mean(rates)))
+    return float(np.median(spreads)) if spreads else 0.0
+
+
+def interval_rates(intervals: Iterable[Interval]) -> list[float]:
+    """IOPS of each whole interval; a last one shorter than half of the first is left out."""
+    spans = [(i.end_ns - i.start_ns, i.read.ops + i.write.ops) for i in intervals]
+    if not spans:
+        return []
+    return [ops / ns * 1e9 for ns, ops in spans if ns > spans[0][0] / 2]

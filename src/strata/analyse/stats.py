@@ -1,0 +1,83 @@
+"""Intervals for few rounds: log scale, robust location, a variance steadied by what other cells showed.
+
+Throughput and times are positive and their noise is multiplicative, so everything is estimated on logarithms and
+turned back. With three to six rounds a cell's own standard deviation is nearly worthless (a t interval with two
+degrees of freedom is 4.3 standard errors wide); the pooled one of all cells is not. Both are combined as Smyth
+(2004, "Linear models and empirical Bayes methods", moderated t) does, with fixed prior weight `PRIOR_DF`.
+One round hit by a neighbour is bounded by Huber's (1964) estimator of location, k = 1.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from strata.model.estimate import Estimate
+
+PRIOR_DF = 6.0
+"""Degrees of freedom the pooled variance counts for; more would ignore cells that truly are noisier than others."""
+HUBER_K = 1.5
+LEVEL = 0.95
+
+
+def t_quantile(df: float, level: float = LEVEL) -> float:
+    """The two-sided Student t quantile: 2.23 for ``df`` = 10 at 95 %."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(df, 1.0), 0.5 + level / 2))
+
+
+def centre(values: Sequence[float], pooled_sd: float | None = None) -> tuple[float, float | None]:
+    """(location, half-width of its 95 % interval) of ``values`` on their own scale; None with one value.
+
+    ``pooled_sd`` is the standard deviation that comparable sets of values showed.
+    """
+    x = np.asarray(values, dtype=float)
+    n = x.size
+    if n == 1:
+        return float(x[0]), None
+    median = float(np.median(x))
+    spread = 1.4826 * float(np.median(np.abs(x - median)))
+    if pooled_sd is not None:
+        scale = max(spread, pooled_sd)
+    else:
+        scale = float(np.std(x, ddof=1)) if n < 5 else spread or float(np.std(x, ddof=1))
+    if scale <= 0:
+        return float(np.mean(x)), 0.0
+    at = median
+    for _ in range(50):
+        weight = np.minimum(1.0, HUBER_K * scale / np.maximum(np.abs(x - at), 1e-300))
+        moved = float(np.sum(weight * x) / np.sum(weight))
+        if abs(moved - at) < 1e-12 * scale:
+            break
+        at = moved
+    residual = x - at
+    inside = max(0.5, float(np.mean(np.abs(residual) <= HUBER_K * scale)))
+    clipped = np.clip(residual, -HUBER_K * scale, HUBER_K * scale)
+    variance = float(np.sum(clipped**2)) / (n - 1)
+    df = n - 1.0
+    if pooled_sd is not None:
+        variance = (PRIOR_DF * pooled_sd**2 + df * variance) / (PRIOR_DF + df)
+        df += PRIOR_DF
+    return at, t_quantile(df) * math.sqrt(variance / n) / inside
+
+
+def estimate(values: Sequence[float], unit: str, pooled_sd: float | None = None) -> Estimate:
+    """An interval on the log scale for positive values; on the plain scale when one is not positive."""
+    positive = all(v > 0 for v in values)
+    scaled = [math.log(v) for v in values] if positive else list(values)
+    at, half = centre(scaled, pooled_sd if positive else None)
+    if half is None:
+        return Estimate(value=values[0], low=None, high=None, n=1, unit=unit)
+    if not positive:
+        return Estimate(value=at, low=at - half, high=at + half, n=len(values), unit=unit)
+    value = math.exp(at)
+    return Estimate(
+        value=value,
+        low=min(value, math.exp(max(at - half, -700.0))),
+        high=max(value, math.exp(min(at + half, 700.0))),
+        n=len(values),
+        unit=unit,
+    )

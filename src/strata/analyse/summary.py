@@ -1,0 +1,151 @@
+"""One workload at one layer, over all its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from strata.analyse import counters
+from strata.analyse.rounds import CellRounds, collect
+from strata.analyse.stats import estimate
+from strata.model import histogram
+from strata.model.analysis import CellSummary, NoiseFloor
+from strata.model.estimate import Estimate
+from strata.model.result import CellResult
+from strata.model.workload import Workload
+
+_GRID = (*(float(p) for p in range(1, 100)), 99.5, 99.8, 99.9, 99.95, 99.98, 99.99, 99.995, 99.999, 99.9999)
+
+
+def cell_summary(
+    layer: str,
+    workload: Workload,
+    results: Sequence[CellResult],
+    *,
+    chain: Sequence[str] = (),
+    noise: NoiseFloor | None = None,
+) -> CellSummary | None:
+    """The summary of these measurements; None when none of them gave an I/O.
+
+    ``chain`` names the block devices from the one under the file system down to the medium. With ``noise`` the
+    intervals use what equal measurements differed by elsewhere in the run: for the few rounds of an experiment.
+    """
+    return summarise(collect(layer, workload, results), chain=chain, noise=noise)
+
+
+def summarise(
+    cell: CellRounds, *, chain: Sequence[str] = (), noise: NoiseFloor | None = None, origin_ns: int | None = None
+) -> CellSummary | None:
+    """As `cell_summary`, from collected rounds. ``origin_ns`` is the start of the run on the timeline."""
+    if not cell.values:
+        return None
+    pooled = noise.between_rounds if noise is not None and noise.rounds > 1 else None
+    seconds = sum(r.result.seconds for r in cell.results if r.result is not None)
+    busy_ns = sum(r.result.read.service_sum_ns + r.result.write.service_sum_ns for r in cell.results if r.result)
+    per_round = [counters.readings(r) for r in cell.results]
+    mean = counters.mean_of(per_round)
+    cpu = [p for p in map(counters.processors, per_round) if p is not None]
+    device = counters.device(mean, chain)
+    wire = counters.wire_bytes(mean)
+    app = float(np.mean([v.bytes_per_second for v in cell.values]))
+    return CellSummary(
+        layer=cell.layer,
+        workload=cell.workload,
+        rounds=len(cell.values),
+        ios=cell.ios,
+        iops=estimate([v.iops for v in cell.values], "IOPS", pooled),
+        bytes_per_second=estimate([v.bytes_per_second for v in cell.values], "B/s", pooled),
+        mean_ns=estimate([v.mean_ns for v in cell.values], "ns", pooled),
+        latency_ns=_latency(cell, pooled),
+        curve=curve(cell.merged) if cell.merged else (),
+        outstanding=busy_ns / 1e9 / seconds,
+        cpu_busy=_mean([p.busy for p in cpu]),
+        cpu_busiest=_mean([p.busiest for p in cpu]),
+        cpu_steal=_mean([p.steal for p in cpu]),
+        engine_cpu_ns_per_io=_engine_cpu(cell),
+        device_read_bytes_per_byte=_device_reads(mean, device, app) if cell.workload.rw.reads else None,
+        device_in_flight=device.in_flight if device else None,
+        device_busy_ns_per_io=device.ns_per_io if device else None,
+        wire_bytes_per_byte=wire / app if wire is not None and app > 0 else None,
+        errors=cell.errors,
+        counters=mean
+        | ({} if device is None else {f"device_bytes_per_byte{{device={device.name}}}": _share(device, app)}),
+        timeline=_timeline(cell, origin_ns),
+    )
+
+
+def curve(payload: str) -> tuple[tuple[float, float], ...]:
+    """(percentile 0..100, ns) of a distribution, on a fixed grid as far as the counts reach."""
+    values, counts = histogram.decode(payload)
+    if not values:
+        return ()
+    reached = np.cumsum(counts)
+    total = int(reached[-1])
+    edge = np.asarray(values, dtype=float)
+    points = [(0.0, float(edge[0]))]
+    for p in _GRID:
+        if total * (1 - p / 100) < 1 and p > 99:
+            break
+        points.append((p, float(edge[np.searchsorted(reached, total * p / 100 - 1e-9)])))
+    return (*points, (100.0, float(edge[-1])))
+
+
+def _latency(cell: CellRounds, pooled: float | None) -> dict[str, Estimate]:
+    names = list(cell.values[0].latency_ns)
+    if cell.merged is None or not names:
+        return {}
+    whole = histogram.quantiles(cell.merged, [float(p) / 100 for p in names])
+    found = {}
+    for name, merged in zip(names, whole, strict=True):
+        rounds = estimate(list(cell.by_round(name).values()) or [float(merged)], "ns", pooled)
+        value = float(merged)
+        found[name] = rounds.model_copy(
+            update={
+                "value": value,
+                "low": None if rounds.low is None else min(rounds.low, value),
+                "high": None if rounds.high is None else max(rounds.high, value),
+            }
+        )
+    return found
+
+
+def _share(device: counters.DeviceLoad, app: float) -> float:
+    return device.bytes_per_second / app if app > 0 else 0.0
+
+
+def _device_reads(mean: dict[str, float], device: counters.DeviceLoad | None, app: float) -> float | None:
+    if device is None or app <= 0:
+        return None
+    return mean.get(f"blockdev_read_bytes{{device={device.name}}}", 0.0) / app
+
+
+def _engine_cpu(cell: CellRounds) -> float | None:
+    spent = ios = 0
+    for one in cell.results:
+        if one.result is None:
+            continue
+        user, system = one.result.cpu.get("user_ns"), one.result.cpu.get("system_ns")
+        if user is None or system is None:
+            return None
+        spent += user + system
+        ios += one.result.ops
+    return spent / ios if ios else None
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _timeline(cell: CellRounds, origin_ns: int | None) -> tuple[tuple[int, float, float], ...]:
+    points = []
+    for one in cell.results:
+        if one.result is None:
+            continue
+        begin = one.result.started_unix_ns + one.result.ramp_ns
+        origin = begin if origin_ns is None else origin_ns
+        for i in one.result.intervals:
+            if i.end_ns > i.start_ns:
+                ops = i.read.ops + i.write.ops
+                points.append((one.round, (begin - origin + i.start_ns) / 1e9, ops / (i.end_ns - i.start_ns) * 1e9))
+    return tuple(points)

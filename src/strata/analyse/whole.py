@@ -1,0 +1,45 @@
+"""Results of a run in, their analysis out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strata.analyse.compare import compare
+from strata.analyse.laws import check_all
+from strata.analyse.noise import noise_floor
+from strata.analyse.rounds import collect_all
+from strata.analyse.summary import summarise
+from strata.model.analysis import Analysis, Generator, Remote
+from strata.model.plan import Plan
+from strata.model.result import CellResult
+from strata.model.run import DataSet
+from strata.model.survey import Survey
+
+
+def analyse(
+    plan: Plan,
+    results: Sequence[CellResult],
+    *,
+    data: DataSet | None = None,
+    generator: Generator | None = None,
+    remotes: Sequence[Remote] = (),
+    survey: Survey | None = None,
+) -> Analysis:
+    """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones."""
+    rounds = collect_all(plan, results)
+    noise = noise_floor(rounds.values())
+    chain = tuple(d.name for d in survey.devices) if survey else ()
+    started = [r.result.started_unix_ns for r in results if r.result is not None]
+    origin = min(started, default=None)
+    cells = tuple(
+        s for c in rounds.values() if (s := summarise(c, chain=chain, noise=noise, origin_ns=origin)) is not None
+    )
+    comparisons = compare(plan, rounds, noise)
+    return Analysis(
+        noise=noise,
+        cells=cells,
+        comparisons=comparisons,
+        checks=check_all(plan, rounds, cells, comparisons, noise, data=data, generator=generator),
+        generator=generator,
+        remotes=tuple(remotes),
+    )

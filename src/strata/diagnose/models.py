@@ -1,0 +1,211 @@
+"""What each kind of limit would do to the layer below it: predictions of IOPS, as an interval, for one parameter.
+
+The layer below is known by its own measurements (a flow-equivalent server: Chandy, Herzog, Woo 1975): X_B(n) at the
+depths n that were measured, log-log between them, linear below the least. On top of it each model puts one thing.
+
+* delay D (seconds for each request, in parallel): n + X_B(n)·D = N (Little's law over both parts).
+* serial s (one request at a time): X ≤ 1/s, and s is added to each request; between the asymptotic bound
+  min(1/s, N/(R+s)) and exact mean value analysis of one exponential station (Reiser, Lavenberg 1980).
+* bandwidth W: a serial station whose service time is bytes ÷ W.
+* cap C (a budget per second that costs nothing while it lasts): X = min(C, X_B).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from strata.diagnose.view import Array, Point, View
+from strata.model.workload import Workload
+
+Interval = tuple[Array, Array]
+
+
+class Shape(StrEnum):
+    """What a limit looks like over block sizes and depths."""
+
+    BANDWIDTH = "bandwidth"
+    CAP = "cap"
+    DELAY = "delay"
+    SERIAL = "serial"
+
+
+class Scope(StrEnum):
+    """The direction a limit holds in."""
+
+    BOTH = "reads and writes"
+    READS = "reads"
+    WRITES = "writes"
+
+
+def share(workload: Workload, scope: Scope) -> float:
+    """The share of the I/Os a limit of this scope sees. Both: the larger direction (a wire is full duplex)."""
+    reads = 1.0 if not workload.rw.writes else 0.0 if not workload.rw.reads else (workload.rwmixread or 0) / 100
+    return {Scope.BOTH: max(reads, 1 - reads), Scope.READS: reads, Scope.WRITES: 1 - reads}[scope]
+
+
+def with_delay(view: View, point: Point, delay: Array) -> Interval:
+    """IOPS when each request takes ``delay`` seconds more outside the layer below."""
+    profile = view.profile(point)
+    if len(profile) == 1:
+        low = point.n / (point.cycle_below + delay)
+        high = np.minimum(point.x_below, point.n / (view.quickest(point) + delay))
+        return low, np.maximum(low, high)
+    x = solve_profile(profile, point.n, delay)
+    return x, x
+
+
+def solve_profile(profile: list[tuple[int, float]], n: float, delay: Array) -> Array:
+    """X with inside + X(inside)·delay = n, where X(·) is the measured profile (held flat beyond its last depth)."""
+    depths = np.array([d for d, _ in profile], dtype=float)
+    rates = np.maximum.accumulate([x for _, x in profile])
+    inside = np.geomspace(min(depths[0], n) / 1000, n, 400)
+    x = np.exp(np.interp(np.log(inside), np.log(depths), np.log(rates)))
+    x = np.where(inside < depths[0], inside / depths[0] * rates[0], x)
+    return np.array([np.interp(n, inside + x * d, x) for d in delay])
+
+
+def with_station(view: View, point: Point, service: Array, base: Array) -> Interval:
+    """IOPS when each request also passes a station that serves one at a time for ``service`` seconds."""
+    _, asymptote = with_delay(view, point, base + service)
+    high = np.minimum(asymptote, 1 / np.maximum(service, 1e-12))
+    think = point.cycle_below + base
+    queue = np.zeros_like(service)
+    low = np.zeros_like(service)
+    for k in range(1, point.n + 1):
+        waiting = service * (1 + queue)
+        low = k / (think + waiting)
+        queue = low * waiting
+    return np.minimum(low, high), high
+
+
+def predict(view: View, point: Point, shape: Shape, scope: Scope, *, parameter: Array, base: float) -> Interval:
+    """IOPS (lowest, highest) at this point for each value of the model's parameter.
+
+    The parameter is bytes/s, I/Os per second or seconds. ``base`` seconds are added to every request.
+    """
+    part = share(point.workload, scope)
+    added = np.full_like(parameter, base)
+    if part == 0:
+        return with_delay(view, point, added)
+    if shape is Shape.DELAY:
+        return with_delay(view, point, parameter * part + added)
+    if shape is Shape.SERIAL:
+        return with_station(view, point, parameter * part, added)
+    if shape is Shape.BANDWIDTH:
+        return with_station(view, point, point.bs * part / parameter, added)
+    low, high = with_delay(view, point, added)
+    return np.minimum(low, parameter / part), np.minimum(high, parameter / part)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The best parameter of one model. ``score`` is a sum of bounded squared residuals in standard errors,
+    ``explained`` the part of the unmodelled one (layer = below) that is gone, ``binding`` the keys of the cells
+    where the model takes away at least a tenth.
+    """
+
+    shape: Shape
+    scope: Scope
+    parameter: float
+    base: float
+    score: float
+    penalty: float
+    explained: float
+    per_point: float
+    binding: frozenset[str]
+    residual: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        """What models are ranked by: lower is better."""
+        return self.score + self.penalty
+
+
+MODEL_SD = 0.07
+"""What the models themselves are off by: measured on simulated queues that are not of their form."""
+PENALTY_SCOPE, PENALTY_BASE = 3.0, 4.0
+
+
+def bounded(z: Array) -> Array:
+    """Huber's loss: z² within two standard errors, growing linearly beyond."""
+    a = np.abs(z)
+    return np.asarray(np.where(a <= 2, a * a, 4 * a - 4))
+
+
+def misfit(point: Point, low: Array, high: Array) -> Array:
+    """How far the measured IOPS lie outside low..high, signed, in standard errors."""
+    at = point.ratio_log + np.log(point.x_below)
+    outside = np.maximum(np.log(low) - at, 0) - np.maximum(at - np.log(high), 0)
+    return np.asarray(outside / np.hypot(point.sd, MODEL_SD))
+
+
+def _grid(view: View, shape: Shape) -> Array:
+    rates = [p.x for p in view.points]
+    if shape is Shape.BANDWIDTH:
+        values = [p.x * p.bs for p in view.points]
+    elif shape is Shape.CAP:
+        values = rates
+    elif shape is Shape.SERIAL:
+        values = [1 / x for x in rates]
+    else:
+        values = [max(p.added, 1e-6) for p in view.points]
+    return np.geomspace(min(values) * 0.6, max(values) * 1.6, 90)
+
+
+def fit(view: View, shape: Shape, scope: Scope, base: float = 0.0) -> Fit:
+    """The best parameter of one model over the view's points."""
+    zero = np.zeros(1)
+    none = sum(float(bounded(misfit(p, *with_delay(view, p, zero)))[0]) for p in view.points)
+
+    def score(grid: Array) -> Array:
+        total = np.zeros_like(grid)
+        for p in view.points:
+            total += bounded(misfit(p, *predict(view, p, shape, scope, parameter=grid, base=base)))
+        return total
+
+    best = _minimum(score, _grid(view, shape))
+    one = np.array([best])
+    binding, residual = set(), {}
+    for p in view.points:
+        low, high = predict(view, p, shape, scope, parameter=one, base=base)
+        residual[p.key] = float(misfit(p, low, high)[0])
+        if high[0] < 0.9 * p.x_below and share(p.workload, scope) > 0:
+            binding.add(p.key)
+    value = float(score(one)[0])
+    return Fit(
+        shape=shape,
+        scope=scope,
+        parameter=best,
+        base=base,
+        score=value,
+        penalty=PENALTY_SCOPE * (scope is not Scope.BOTH) + PENALTY_BASE * (base > 0),
+        explained=max(0.0, 1 - value / none) if none > 0 else 0.0,
+        per_point=value / len(view.points),
+        binding=frozenset(binding),
+        residual=residual,
+    )
+
+
+def _minimum(score: Callable[[Array], Array], grid: Array) -> float:
+    for _ in range(2):
+        at = int(np.argmin(score(grid)))
+        grid = np.geomspace(grid[max(at - 1, 0)], grid[min(at + 1, grid.size - 1)], 25)
+    return float(grid[int(np.argmin(score(grid)))])
+
+
+def fit_all(view: View) -> tuple[Fit, ...]:
+    """The best fit of every shape (over scopes and a constant base cost), the best shape first."""
+    reads = any(p.workload.rw.reads for p in view.points)
+    writes = any(p.workload.rw.writes for p in view.points)
+    scopes = [Scope.BOTH, Scope.READS, Scope.WRITES] if reads and writes else [Scope.BOTH]
+    least = min((p.added for p in view.points), default=0.0)
+    bases = [0.0] + ([least] if least > 2e-6 else [])
+    found = []
+    for shape in Shape:
+        tried = [fit(view, shape, s, b) for s in scopes for b in (bases if shape is not Shape.DELAY else [0.0])]
+        found.append(min(tried, key=lambda f: f.total))
+    return tuple(sorted(found, key=lambda f: f.total))

@@ -1,0 +1,63 @@
+"""The load generator is the limit.
+
+What it claims
+    The figures show the generator, not the storage.
+Why it matters
+    Every layer then looks alike, and all of them too slow.
+Evidence it needs
+    Operational: at least 80 % of the IOPS the generator reaches against nothing (a null endpoint) at the same depth and
+    size. Differential: the layers agree there (each is as fast as the generator).
+What rules it out
+    Headroom: less than 80 % of the ceiling.
+What to do next
+    More threads, larger depth per submit, a release build, a machine with more cores.
+How sure
+    By how near the ceiling is.
+Example
+    190 000 IOPS on the file system and 200 000 against nothing.
+Source
+    S3 (rule 69: the generator's own cost is not the storage's); METHODS: "slow disk or generator bound".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from strata import units
+from strata.analyse.laws_cell import HEADROOM_LIMIT, ceiling
+from strata.model.analysis import Analysis, CellSummary
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.GENERATOR
+
+
+def shares(analysis: Analysis, cells: Iterable[CellSummary]) -> list[tuple[CellSummary, float]]:
+    """(cell, its share of the null ceiling) where a ceiling is known."""
+    found = []
+    for cell in cells:
+        best = ceiling(analysis.generator, cell.workload.key)
+        if best:
+            found.append((cell, cell.iops.value / best))
+    return found
+
+
+def limits(analysis: Analysis, cells: Iterable[CellSummary]) -> bool:
+    """Whether the generator is the limit in at least half of these cells."""
+    known = shares(analysis, cells)
+    return bool(known) and float(np.median([s for _, s in known])) >= HEADROOM_LIMIT
+
+
+def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | None:
+    """How much of its ceiling the generator gave, at the busiest of these cells."""
+    known = shares(analysis, cells)
+    if not known:
+        return None
+    cell, share = max(known, key=lambda one: one[1])
+    return Evidence(
+        kind=EvidenceKind.OPERATIONAL,
+        statement=f"{cell.layer}, {cell.workload.label}: {units.count(cell.iops.value)} IOPS are "
+        f"{units.percent(share)} of what the generator reaches against nothing",
+        cells=(f"{cell.layer}/{cell.workload.key}",),
+    )

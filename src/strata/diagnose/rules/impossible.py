@@ -1,0 +1,49 @@
+"""The result is impossible.
+
+What it claims
+    At least one figure cannot be true as it stands, so nothing is concluded from any.
+Why it matters
+    Most surprising results are wrong ones: a cache that answered, another volume, a column that slipped.
+Evidence it needs
+    Operational: a law that does not hold (Little's law, IOPS × size, a layer faster than the one it stands on, reads
+    that never reached the device).
+What rules it out
+    All laws hold.
+What to do next
+    What the broken law points at, then measure again.
+How sure
+    As sure as the law is general: 0.9, and 0.95 with two different laws.
+Example
+    177 880 IOPS beside 138 MB/s at 8 KiB: the IOPS imply 1 390 MiB/s (S0, case 1).
+Source
+    S0's slips; REQUIREMENTS' laws: conservation, Little, utilisation, units, sample counts.
+"""
+
+from __future__ import annotations
+
+from strata.model.analysis import Analysis, Check, CheckKind
+from strata.model.finding import Cause
+
+CAUSE = Cause.IMPOSSIBLE
+STEPS = {
+    CheckKind.LITTLE: "Measure again; if it stays, report it as an error of the measurement.",
+    CheckKind.RATE: "Check the units and the columns of these figures.",
+    CheckKind.FASTER_THAN_BELOW: "Find the cache (write cache, page cache at the far end) or the other volume, "
+    "then measure again without it.",
+    CheckKind.CACHE: "Use a larger file, drop the cache, and make sure that the file was written before it is read.",
+}
+
+
+def broken(analysis: Analysis) -> tuple[Check, ...]:
+    """The checks that make the result impossible."""
+    return tuple(c for c in analysis.checks if c.impossible)
+
+
+def next_step(check: Check) -> str:
+    """What this law points at."""
+    return STEPS.get(check.kind, "Measure again.")
+
+
+def confidence(checks: tuple[Check, ...]) -> float:
+    """0.9; 0.95 when two different laws are broken."""
+    return 0.95 if len({c.kind for c in checks}) > 1 else 0.9

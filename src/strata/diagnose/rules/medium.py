@@ -1,0 +1,141 @@
+"""The medium is the limit, as expected.
+
+What it claims
+    No layer costs more than expected, and the lowest layer holds the queue.
+Why it matters
+    It is the good end of an elimination: only a faster medium (or fewer requests to it) makes this path faster.
+Evidence it needs
+    Differential: no layer above its allowance. Operational, one of: the lowest layer gives no more IOPS at a greater
+    depth; as many requests are in flight at the device as the workload keeps; at least 85 % of a request's time on the
+    top layer is spent in the lowest.
+What rules it out
+    A layer that costs more than expected; a queue elsewhere.
+What to do next
+    Nothing, unless the medium is slower than its kind should be: compare it with its specification or a peer.
+How sure
+    By how many of the three observations agree. That the medium itself is healthy is not claimed: that needs a
+    specification, a peer or its history.
+Example
+    Depth 8 and depth 32 both give 4 000 IOPS at the disk, and 0.99 of that on the share.
+Source
+    S0 (rules 47, 49, 57: if the disk is the bottleneck, latency and queue depth are equal at all layers).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from strata import units
+from strata.diagnose.experiment import MOST_DEPTH, reshape, slack
+from strata.model.analysis import Analysis, CellSummary
+from strata.model.endpoint import EndpointKind
+from strata.model.finding import Cause, Evidence, EvidenceKind, Experiment, Prediction
+from strata.model.stack import Layer, Stack
+from strata.model.workload import ClosedLoop
+
+CAUSE = Cause.MEDIUM
+RESIDENCE = 0.85
+IN_FLIGHT = 0.8
+GAIN = 1.25
+
+
+def bottom(stack: Stack) -> Layer:
+    """The first layer that stands on no other."""
+    return next((layer for layer in stack.layers if not layer.above), stack.layers[0])
+
+
+def top(stack: Stack) -> Layer:
+    """The last layer that no other stands on."""
+    under = {name for layer in stack.layers for name in layer.above}
+    return next((layer for layer in reversed(stack.layers) if layer.name not in under), stack.layers[-1])
+
+
+def _cells(analysis: Analysis, layer: str) -> list[CellSummary]:
+    return [c for c in analysis.cells if c.layer == layer and isinstance(c.workload.arrival, ClosedLoop)]
+
+
+def saturated(cells: Sequence[CellSummary], tolerance: float) -> tuple[CellSummary, CellSummary] | None:
+    """(shallower, deeper) of one pattern where at least twice the depth gave no more than a quarter more IOPS."""
+    pairs = [
+        (a, b)
+        for a in cells
+        for b in cells
+        if b.workload.outstanding >= 2 * a.workload.outstanding
+        and a.workload.outstanding > 1
+        and (a.workload.rw, a.workload.bs, a.workload.rwmixread) == (b.workload.rw, b.workload.bs, b.workload.rwmixread)
+        and b.iops.value < (GAIN + tolerance) * a.iops.value
+    ]
+    return max(pairs, key=lambda p: p[1].workload.outstanding, default=None)
+
+
+def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
+    """The operational observations that put the queue into the lowest layer."""
+    low, high = bottom(stack), top(stack)
+    lower, upper = _cells(analysis, low.name), _cells(analysis, high.name)
+    found = []
+    full = saturated(lower, min(analysis.noise.tolerance, 0.15))
+    if full is not None:
+        shallow, deep = full
+        found.append(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{low.name} gives {units.count(shallow.iops.value)} IOPS at {shallow.workload.shape} and "
+                f"{units.count(deep.iops.value)} at {deep.workload.shape}: it is full",
+                cells=tuple(f"{low.name}/{c.workload.key}" for c in full),
+            )
+        )
+    queued = [
+        c
+        for c in upper
+        if c.device_in_flight is not None
+        and c.workload.outstanding >= 4
+        and c.device_in_flight >= IN_FLIGHT * c.workload.outstanding
+    ]
+    if queued:
+        one = max(queued, key=lambda c: c.workload.outstanding)
+        found.append(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{one.workload.label}: {units.significant(one.device_in_flight or 0, 2)} of "
+                f"{one.workload.outstanding} requests are in flight at the device",
+                cells=(f"{one.layer}/{one.workload.key}",),
+            )
+        )
+    if low.name != high.name:
+        by = {c.workload.key: c.mean_ns.value for c in lower}
+        shares = [by[c.workload.key] / c.mean_ns.value for c in upper if c.workload.key in by and c.mean_ns.value > 0]
+        share = float(np.median(shares)) if shares else 0.0
+        if share >= RESIDENCE:
+            found.append(
+                Evidence(
+                    kind=EvidenceKind.OPERATIONAL,
+                    statement=f"{units.percent(min(share, 1.0))} of a request's time on {high.name} "
+                    f"is spent in {low.name} (median of {len(shares)} workloads)",
+                    cells=tuple(f"{high.name}/{c.workload.key}" for c in upper),
+                )
+            )
+    return tuple(found)
+
+
+def experiment(stack: Stack, analysis: Analysis) -> Experiment | None:
+    """Twice the depth at the full lowest layer: the same IOPS, twice the time. Raw devices are only read."""
+    low = bottom(stack)
+    cells = _cells(analysis, low.name)
+    if low.target.kind is EndpointKind.BLOCK:
+        cells = [c for c in cells if not c.workload.rw.writes]
+    full = saturated(cells, min(analysis.noise.tolerance, 0.15))
+    if full is None or full[1].workload.arrival.iodepth * 2 > MOST_DEPTH:
+        return None
+    one = full[1]
+    wide = math.exp(slack(analysis.noise.tolerance))
+    return Experiment(
+        layer=low.name,
+        workload=reshape(one.workload, depth=2),
+        reference=one.workload.key,
+        changes="twice the depth at the lowest layer",
+        prediction=Prediction(metric="iops", low=one.iops.value / wide, high=one.iops.value * wide, unit="IOPS"),
+        otherwise=f"a medium that is not full would give up to {units.count(2 * one.iops.value)} IOPS",
+    )

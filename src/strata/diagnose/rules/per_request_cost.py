@@ -1,0 +1,82 @@
+"""A constant cost for each request.
+
+What it claims
+    The layer spends a fixed time on each request (protocol, copies, a lock, one service thread) that is neither the
+    wire's round trip nor a busy processor.
+Why it matters
+    It weighs most on small requests; the layer's own settings (threads, queues, copies) are the place to look.
+Evidence it needs
+    Differential: a constant time per request, in parallel or one at a time, explains the loss. Operational: the
+    requests wait above the layer below, processors have headroom, the handshake's round trip is far shorter.
+What rules it out
+    A round trip of the same length; busy processors; a time that grows with the block size.
+What to do next
+    More service threads or queues, or larger requests.
+How sure
+    By the part of the loss explained and the distance to the other shapes.
+Example
+    Every request takes 1.2 ms longer at any depth while the handshake's round trip is 40 µs and processors idle.
+Source
+    S0 (rules 58, 59: a layer whose latency exceeds the disk's is the suspect); S3 (rules 38, 68).
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.diagnose import experiment, observe
+from strata.diagnose.models import Shape
+from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.rules.wire_latency import LEAST_SHARE
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.PER_REQUEST_COST
+
+
+def judge(case: Case) -> Opinion:
+    """See the module."""
+    view, found = case.view, case.best
+    slow = view.affected
+    if found.shape not in (Shape.DELAY, Shape.SERIAL) or not case.acceptable(found):
+        return Opinion(CAUSE, False, observe.common_delay(slow))
+    time = units.duration(found.parameter * 1e9)
+    serial = found.shape is Shape.SERIAL
+    missing: tuple[str, ...] = ()
+    trips: tuple[Evidence, ...] = ()
+    if view.wired and view.rtt is None:
+        missing = ("the round trip of the layer's handshake: the wire cannot be told from the layer",)
+    elif view.wired and view.rtt is not None:
+        if not serial and view.rtt >= LEAST_SHARE * found.parameter:
+            return Opinion(CAUSE, False, f"{units.duration(view.rtt * 1e9)} of the {time} are the wire's round trip")
+        trips = (
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"the handshake's round trip is only {units.duration(view.rtt * 1e9)} of it",
+                value=view.remote.rtt_ns if view.remote else None,
+            ),
+        )
+    way = "one request at a time" if serial else "for each request, at every depth"
+    return Opinion(
+        cause=CAUSE,
+        holds=None if missing else True,
+        because="it cannot be told from the wire's latency without a round trip" if missing else "",
+        title=f"the layer spends {time} {'on ' if serial else ''}{way}",
+        explanation=f"{view.layer.name} adds {time} {way}. "
+        + ("It serves them one after the other, so depth gains nothing." if serial else "Depth hides it."),
+        next_step="Look at the layer's service threads, queues and copies; "
+        + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
+        cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
+        strength=found.explained,
+        lead=case.lead(Shape.DELAY, Shape.SERIAL),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"{time} {way} explain {units.percent(found.explained)} of the loss",
+                cells=observe.cells(view, slow),
+            ),
+            *trips,
+            *observe.operational(view, slow),
+        ),
+        experiment=experiment.per_request(case, found),
+        missing=missing,
+    )

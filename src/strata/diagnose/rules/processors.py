@@ -1,0 +1,105 @@
+"""The processors.
+
+What it claims
+    In the slow cells the processors of this machine are used up; a request of this layer costs processor time.
+Why it matters
+    A faster disk or wire changes nothing; fewer copies, larger requests or more cores do.
+Evidence it needs
+    Operational: busy share at least 85 % (or one processor at least 95 %) in the cells that hold 60 % of the loss, and
+    a cell somewhere in the run below 70 %, so that it is the workload and not a neighbour. Differential: the loss.
+What rules it out
+    Headroom in the slow cells. Processors busy in every cell say nothing either way: someone else may be using them.
+What to do next
+    Larger requests, more cores, less copying (a local socket, zero copy), or another machine for the far end.
+How sure
+    By the share of the loss in saturated cells and by how full the processors are. The far end's processors are seen
+    only when it is this machine.
+Example
+    A share over loopback on two cores: both 97 % busy at depth 8 and more, 0.4 of the file system's IOPS.
+Source
+    S0 (rules 50, 51: CPU bound), S3 (rules 69–71: cycles per byte at both ends, saturation), Denning, Buzen 1978.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strata import units
+from strata.diagnose import experiment, observe
+from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.view import Point
+from strata.model.analysis import CellSummary
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.PROCESSORS
+FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
+
+
+def full(cell: CellSummary) -> bool:
+    """All processors nearly used up, or one of them entirely."""
+    return (cell.cpu_busy or 0) >= FULL or (cell.cpu_busiest or 0) >= ONE_FULL
+
+
+def judge(case: Case) -> Opinion:
+    """See the module."""
+    view, slow = case.view, case.view.affected
+    shares = observe.busy(slow)
+    if not shares:
+        return Opinion(CAUSE, None, "the processors were not read", missing=("processor counters",))
+    saturated = [p for p in slow if full(p.upper)]
+    cover = sum(p.loss for p in saturated) / sum(p.loss for p in slow)
+    if cover < LEAST_COVER:
+        low, high = min(shares), max(shares)
+        text = units.percent(low) if high - low < 0.02 else f"{units.percent(low)} to {units.percent(high)}"
+        return Opinion(CAUSE, False, f"the processors of this machine are {text} busy in the slow cells")
+    cells = view.analysis.cells
+    quiet = min((c.cpu_busy for c in cells if c.cpu_busy is not None), default=1.0)
+    everywhere = all(full(c) for c in cells if c.cpu_busy is not None)
+    if quiet >= QUIET or everywhere:
+        why = f"the processors were at least {units.percent(quiet)} busy in every cell, also where nothing is slow"
+        return Opinion(CAUSE, None, why, missing=("a machine that is otherwise idle",))
+    used = float(np.median([p.upper.cpu_busy or 0 for p in saturated]))
+    top = float(np.median([max(p.upper.cpu_busy or 0, 0.9 * (p.upper.cpu_busiest or 0)) for p in saturated]))
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"the processors are {units.percent(used)} busy",
+        explanation=f"Where {view.layer.name} is slow the processors are {units.percent(used)} busy; "
+        f"they serve it and the load at once.{_cost(saturated)}",
+        next_step="Use larger requests, give the layer more cores, or run its far end on another machine.",
+        cells=frozenset(p.key for p in saturated),
+        strength=cover,
+        lead=max(0.0, 10 * (top - 0.75) / 0.25),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{len(saturated)} of {len(slow)} slow cells use up the processors "
+                f"({units.percent(used)} busy); the quietest cell of the run leaves {units.percent(1 - quiet)} idle",
+                cells=tuple(view.cell(p) for p in saturated),
+            ),
+        ),
+        experiment=experiment.saturated(case, saturated, None),
+    )
+
+
+def _cost(points: list[Point]) -> str:
+    for p in points:
+        here, there = cost_ns(p.upper), cost_ns(p.lower)
+        if here and there and here > there:
+            return (
+                f" A request costs {units.duration(here)} of processor time here and "
+                f"{units.duration(there)} below ({p.workload.label})."
+            )
+    return ""
+
+
+def cost_ns(cell: CellSummary) -> float | None:
+    """Processor time per I/O over the whole machine, ns (S3's cycles per byte without the clock)."""
+    spent = sum(
+        v
+        for k, v in cell.counters.items()
+        if k.startswith("cpu_seconds{cpu=all,") and not k.endswith(("mode=idle}", "mode=iowait}"))
+    )
+    return spent / cell.iops.value * 1e9 if spent > 0 else None

@@ -1,0 +1,75 @@
+"""Slow, and no rule names why.
+
+What it claims
+    The layer costs more than expected, and none of the known causes accounts for it.
+Why it matters
+    A wrong name costs more than none. The layer is still found, and the set of slow patterns is a fingerprint.
+Evidence it needs
+    Differential: the equivalence test. Operational: requests wait above the layer below.
+What rules it out
+    Any rule that holds.
+What to do next
+    By the fingerprint: only sequential writes or reads fell: look at the order at the device; only writes: flushes and
+    write-through; everything by the same factor: processors of the far end, extra copies of the data.
+How sure
+    Of the layer as of any other; of the cause not at all, so never above a half.
+Example
+    Sequential writes fall to 5 % and nothing else changes: two threads dispatch them out of order (S0, Baseline 2).
+Source
+    S0 (rules 59–62); DESIGN: "the set of patterns affected is a fingerprint".
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.diagnose import observe
+from strata.diagnose.models import Shape
+from strata.diagnose.opinion import Case, Opinion
+from strata.model.finding import Cause
+
+CAUSE = Cause.UNEXPLAINED
+
+
+def fingerprint(case: Case) -> tuple[str, str]:
+    """(what the slow patterns have in common, what to look at first)."""
+    slow = case.view.affected
+    fine = [p for p in case.view.points if not p.above]
+    found = case.best
+    if case.acceptable(found) and not case.view.wired and found.shape in (Shape.BANDWIDTH, Shape.CAP):
+        limit = (
+            units.rate(found.parameter) if found.shape is Shape.BANDWIDTH else f"{units.count(found.parameter)} IOPS"
+        )
+        return (
+            f"the slow cells share a limit of {limit}",
+            "Look for a limit set on this layer (a control group, a mapper).",
+        )
+    if fine and all(not p.workload.rw.random for p in slow) and all(p.workload.rw.random for p in fine):
+        return "only sequential workloads fall", "Trace the order in which requests reach the device."
+    if fine and all(p.workload.rw.writes and not p.workload.rw.random for p in slow):
+        return "only sequential writes fall", "Trace the order in which writes reach the device."
+    if fine and all(p.workload.rw.writes for p in slow) and all(not p.workload.rw.writes for p in fine):
+        return "only writes fall", "Look at flushes, write-through and copies of the data."
+    if fine and all(not p.workload.rw.writes for p in slow) and all(p.workload.rw.writes for p in fine):
+        return "only reads fall", "Look at read-ahead, caches and the path reads take."
+    return f"{len(slow)} of {len(case.view.points)} workloads fall", "Trace one slow workload through the layer."
+
+
+def judge(case: Case) -> Opinion:
+    """See the module. Its holding is decided by the absence of others."""
+    view, slow = case.view, case.view.affected
+    pattern, step = fingerprint(case)
+    covered = observe.waterfall(view, slow)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="a known cause accounts for it",
+        title=f"slower than expected, cause not known: {pattern}",
+        explanation=f"{view.layer.name} costs more than expected over {view.below.name} and no known cause "
+        f"explains it: {pattern}.",
+        next_step=step,
+        cells=frozenset(p.key for p in slow),
+        strength=0.66,
+        lead=2.0,
+        evidence=(observe.slower(view), *((covered,) if covered else ())),
+        missing=("a trace of the requests at both layers", "counters of the far end"),
+    )

@@ -1,0 +1,73 @@
+"""The wire's bandwidth.
+
+What it claims
+    All requests of this layer share so many bytes per second; the layer below could deliver more.
+Why it matters
+    No tuning of the disk or the file system helps; only fewer bytes or a faster path do.
+Evidence it needs
+    Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or shallow
+    workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, processors idle.
+What rules it out
+    Slow cells that carry different bytes per second; a layer without a wire.
+What to do next
+    Check the link's rate and its path, compression and the number of connections; then limits set on the volume.
+How sure
+    By the part of the loss explained and the distance to a cap or a latency; a wire and a bytes-per-second limit set at
+    the far end look the same.
+Example
+    128 KiB reads give 160 IOPS and 8 KiB reads 2 560 over a path whose other end gives 4 000 for both: 20 MiB/s.
+Source
+    S3, multichannel and network limits (rules 51, 53, 72); asymptotic bounds: Denning, Buzen 1978.
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.diagnose import experiment, observe
+from strata.diagnose.models import Scope, Shape
+from strata.diagnose.opinion import Case, Opinion
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.WIRE_BANDWIDTH
+
+
+def judge(case: Case) -> Opinion:
+    """See the module."""
+    view, found = case.view, case.shape(Shape.BANDWIDTH)
+    slow = view.affected
+    if not view.wired:
+        return Opinion(CAUSE, False, "this layer has no wire")
+    if case.best is not found or not case.acceptable(found):
+        return Opinion(CAUSE, False, observe.common_bytes(slow))
+    bound = [p for p in view.points if p.key in found.binding]
+    rate = units.rate(found.parameter)
+    where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
+    sizes = sorted({p.bs for p in bound})
+    over = (
+        f"over blocks of {units.size(sizes[0])} to {units.size(sizes[-1])}" if len(sizes) > 1 else "at one block size"
+    )
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"the wire carries no more than {rate}{where}",
+        explanation=f"{len(bound)} workloads meet the same {rate} {over}; "
+        f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. "
+        "A limit on bytes per second set at the far end would look the same.",
+        next_step="Check the rate of the link that carries this layer and the limits set on it. "
+        "Until it is faster, expect no gain from the disk.",
+        cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
+        strength=found.explained,
+        lead=case.lead(Shape.BANDWIDTH),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"one limit of {rate} explains {units.percent(found.explained)} of the loss; "
+                f"the limited cells carry {observe.spread([p.x * p.bs for p in bound], 'rate')}",
+                cells=observe.cells(view, bound),
+            ),
+            *observe.operational(view, slow),
+        ),
+        experiment=experiment.bandwidth(case, found),
+    )

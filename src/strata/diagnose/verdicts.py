@@ -1,0 +1,245 @@
+"""The verdicts in words: short sentences, numbers with units, the next step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from strata import units
+from strata.diagnose import equal
+from strata.diagnose.layers import Named
+from strata.diagnose.opinion import CEILING, confidence
+from strata.diagnose.rules import generator as generator_rule
+from strata.diagnose.rules import impossible as impossible_rule
+from strata.diagnose.rules import medium
+from strata.model.analysis import Analysis, CellSummary, Check
+from strata.model.endpoint import EndpointKind
+from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
+from strata.model.stack import Stack
+
+
+def impossible(checks: tuple[Check, ...]) -> Diagnosis:
+    """At least one figure cannot be true."""
+    first = checks[0]
+    where = f"{first.layer}, {first.workload_key}" if first.workload_key else first.layer
+    others = f" {len(checks) - 1} more figures break a law." if len(checks) > 1 else ""
+    sure = impossible_rule.confidence(checks)
+    evidence = tuple(
+        Evidence(
+            kind=EvidenceKind.OPERATIONAL,
+            statement=f"{c.layer}: {c.message}",
+            cells=(f"{c.layer}/{c.workload_key}",) if c.workload_key else (),
+        )
+        for c in checks
+    )
+    step = impossible_rule.next_step(first)
+    finding = Finding(
+        id=f"impossible-{first.kind.value}",
+        layer=first.layer,
+        cause=Cause.IMPOSSIBLE,
+        title=f"{where}: {first.message}",
+        explanation=f"{where}: {first.message}.{others}",
+        confidence=sure,
+        evidence=evidence,
+        next_step=step,
+    )
+    verdict = Verdict(
+        kind=VerdictKind.IMPOSSIBLE,
+        layer=first.layer,
+        cause=Cause.IMPOSSIBLE,
+        confidence=sure,
+        headline=f"the result is impossible · {where}",
+        explanation=f"{where}: {first.message}.{others} Nothing is concluded from the other figures.",
+        next_step=step,
+    )
+    return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
+
+
+def nothing_measured(analysis: Analysis) -> Diagnosis:
+    """Every cell failed."""
+    why = "; ".join(dict.fromkeys(f"{c.layer}: {c.message}" for c in analysis.checks[:3]))
+    return inconclusive(
+        "nothing was measured",
+        f"No cell completed an I/O. {why}".strip(),
+        "Make the first of these errors go away, then measure again.",
+        ("a measured cell",),
+    )
+
+
+def nothing_compared(stack: Stack, analysis: Analysis) -> Diagnosis:
+    """No pair of layers has a workload in common."""
+    have = {c.layer for c in analysis.cells}
+    absent = [layer.name for layer in stack.layers if layer.name not in have]
+    what = f"results of {', '.join(absent)}" if absent else "a closed-loop workload that two layers share"
+    return inconclusive(
+        "no two layers can be compared",
+        f"There is no pair of layers with the same workload: {what} missing.",
+        "Measure the same workloads at every layer.",
+        (what,),
+    )
+
+
+def layer(analysis: Analysis, named: Sequence[Named]) -> Diagnosis:
+    """A layer costs more than expected."""
+    found = tuple(n.finding for n in named)
+    first, strongest = named[0], named[0].finding
+    also = tuple(f"{f.layer}: {f.title}" for f in found[1:])
+    more = f" Also: {'; '.join(also)}." if also else ""
+    if first.missing:
+        return Diagnosis(
+            verdict=Verdict(
+                kind=VerdictKind.INCONCLUSIVE,
+                layer=strongest.layer,
+                cause=strongest.cause,
+                confidence=min(strongest.confidence, 0.4),
+                headline=f"inconclusive · {strongest.layer} is slow, its cause is not certain",
+                explanation=f"{strongest.explanation} This is not certain.{more}",
+                next_step="Run the proposed experiment." if strongest.experiment else strongest.next_step,
+                missing=first.missing,
+            ),
+            findings=found,
+            ruled_out=strongest.ruled_out,
+        )
+    verdict = Verdict(
+        kind=VerdictKind.LAYER,
+        layer=strongest.layer,
+        cause=strongest.cause,
+        confidence=strongest.confidence,
+        headline=f"{strongest.layer} · {strongest.title}",
+        explanation=f"{strongest.explanation}{more}",
+        next_step=strongest.next_step,
+        missing=("a trace of the requests at both layers",) if strongest.cause is Cause.UNEXPLAINED else (),
+    )
+    return Diagnosis(verdict=verdict, findings=found, ruled_out=strongest.ruled_out)
+
+
+def generator(analysis: Analysis, cells: Sequence[CellSummary]) -> Diagnosis:
+    """The generator is the limit in these cells."""
+    seen = generator_rule.observation(analysis, cells)
+    assert seen is not None
+    top = max(share for _, share in generator_rule.shares(analysis, cells))
+    sure = round(CEILING * min(1.0, top), 3)
+    step = "Use more threads or a greater depth, or a machine with more cores; a debug build is slower by itself."
+    finding = Finding(
+        id="generator",
+        layer=cells[0].layer,
+        cause=Cause.GENERATOR,
+        title="the load generator is the limit",
+        explanation=f"{seen.statement}.",
+        confidence=sure,
+        evidence=(seen,),
+        next_step=step,
+    )
+    verdict = Verdict(
+        kind=VerdictKind.GENERATOR,
+        layer=None,
+        cause=Cause.GENERATOR,
+        confidence=sure,
+        headline="the load generator is the limit",
+        explanation=f"{seen.statement}. The figures show the generator, not the storage.",
+        next_step=step,
+    )
+    return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
+
+
+def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
+    """No layer costs more than expected: medium, healthy, or not enough to tell."""
+    doubts = equal.doubts(analysis)
+    if doubts:
+        return _doubtful(analysis, doubts)
+    low = medium.bottom(stack)
+    seen = medium.evidence(stack, analysis)
+    out = _nothing_above(stack, analysis)
+    absent = [x.name for x in stack.layers if x.name not in {c.layer for c in analysis.cells}]
+    missing = tuple(f"results of {name}" for name in absent)
+    differential = equal.evidence(analysis)
+    kinds = {e.kind for e in (*seen, *differential)}
+    sure = confidence(1.0, 3.0 * len(seen), equal.margin(analysis), len(kinds))
+    if len(stack.layers) == 1:
+        sure = min(sure, 0.4)
+        missing += ("a second layer to compare with",)
+    if not seen and len(stack.layers) > 1:
+        verdict = Verdict(
+            kind=VerdictKind.HEALTHY,
+            layer=None,
+            cause=Cause.NONE,
+            confidence=sure,
+            headline=f"nothing above {low.name} costs more than expected",
+            explanation=f"{'. '.join(e.statement for e in differential)}. "
+            f"The depths measured do not fill {low.name}.",
+            next_step="Nothing. For its limit, measure at greater depths.",
+            missing=missing,
+        )
+        return Diagnosis(verdict=verdict, findings=(), ruled_out=out)
+    texts = ". ".join(e.statement for e in (*differential, *seen))
+    step = "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
+    finding = Finding(
+        id="medium",
+        layer=low.name,
+        cause=Cause.MEDIUM,
+        title=f"{low.name} is the limit, as expected",
+        explanation=f"{texts}." if texts else f"{low.name} is the only layer.",
+        confidence=sure,
+        evidence=(*differential, *seen),
+        ruled_out=out,
+        next_step=step,
+        experiment=medium.experiment(stack, analysis),
+    )
+    verdict = Verdict(
+        kind=VerdictKind.MEDIUM,
+        layer=low.name,
+        cause=Cause.MEDIUM,
+        confidence=sure,
+        headline=f"the medium is the limit, as expected · {low.name}",
+        explanation=finding.explanation,
+        next_step=step,
+        missing=missing,
+    )
+    return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=out)
+
+
+def _nothing_above(stack: Stack, analysis: Analysis) -> tuple[RuledOut, ...]:
+    out = []
+    for name, text in equal.statements(analysis):
+        wired = stack.layer(name).target.kind is EndpointKind.NBD
+        causes = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP) if wired else (Cause.PER_REQUEST_COST,)
+        out += [RuledOut(cause=cause, because=f"{name} gives {text}") for cause in causes]
+    return tuple(out)
+
+
+def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt]) -> Diagnosis:
+    worst = doubts[0]
+    rounds = max(d.rounds_needed for d in doubts)
+    many = math.isinf(rounds) or rounds > 100
+    need = (
+        "far more rounds than is practical"
+        if many
+        else f"about {int(rounds)} rounds instead of {analysis.noise.rounds}"
+    )
+    return inconclusive(
+        "the figures differ too much from round to round",
+        f"{worst.text}. {len(doubts)} comparisons cannot be told; equal measurements differ by "
+        f"{units.percent(analysis.noise.between_rounds)} here.",
+        "Make the machine quiet, or allow longer measurements."
+        if many
+        else f"Measure {need}, or on a quieter machine.",
+        (need,),
+        layer=worst.layer,
+    )
+
+
+def inconclusive(
+    title: str, explanation: str, step: str, missing: tuple[str, ...], layer: str | None = None
+) -> Diagnosis:
+    """There is a result, and it does not carry a verdict."""
+    verdict = Verdict(
+        kind=VerdictKind.INCONCLUSIVE,
+        layer=layer,
+        cause=Cause.NONE,
+        confidence=0.0,
+        headline=f"inconclusive · {title}",
+        explanation=explanation,
+        next_step=step,
+        missing=missing,
+    )
+    return Diagnosis(verdict=verdict, findings=(), ruled_out=())
