@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-import secrets
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +20,7 @@ from strata.errors import InconclusiveError, RunFailed, UsageError
 from strata.host import safety
 from strata.lab import Scenario, scenario
 from strata.model.analysis import Analysis
-from strata.model.finding import Diagnosis
+from strata.model.finding import Diagnosis, Verdict
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
 from strata.model.run import Report, Run, RunStatus
@@ -30,16 +28,12 @@ from strata.model.stack import Expect, Layer, Stack
 from strata.model.survey import Survey
 from strata.model.workload import Sync, Workload
 from strata.plan.expand import expand
+from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
 from strata.store import Store, open_store
 
 DEMO_SIZE = 64 * units.MIB
 DEMO_PREFIX = "demo-"
-
-
-def new_run_id() -> str:
-    """Sorts by time and is short enough to be typed: `20261120-231503-7f3a`."""
-    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(2)
 
 
 class Source:
@@ -112,11 +106,11 @@ def demo_source(chosen: Scenario) -> Iterator[Source]:
 
 def plan_only(where: Path, options: Options) -> Plan:
     """What `diagnose` would run, and every byte it would write; nothing is created."""
-    run_id = new_run_id()
+    run_id = new_id()
     source = source_of(where, options, run_id)
     size = choose_size(source.survey.file_system.available, options.size)
     raw = {layer.name for layer in source.stack.layers if layer.endpoint.startswith("block:")}
-    plan = expand(
+    return expand(
         source.stack,
         chosen_workloads(source.workloads, options),
         rounds=options.rounds,
@@ -127,13 +121,13 @@ def plan_only(where: Path, options: Options) -> Plan:
         seed=options.seed,
         skips={},
         read_only_layers=raw,
+        plan_id=run_id,
     )
-    return plan.model_copy(update={"id": run_id})
 
 
 def diagnose_path(where: Path, options: Options, emit: Emit) -> Report:
     """survey → plan → measure every layer → compare → name → confirm."""
-    run_id = new_run_id()
+    run_id = new_id()
     emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {where}"))
     return _carry_out(source_of(where, options, run_id), options, emit, run_id)
 
@@ -141,7 +135,7 @@ def diagnose_path(where: Path, options: Options, emit: Emit) -> Report:
 def diagnose_demo(name: str, options: Options, emit: Emit) -> Report:
     """The same pipeline against servers with a known limit."""
     with demo_source(scenario(name)) as source:
-        return _carry_out(source, options.model_copy(update={"size": DEMO_SIZE}), emit, new_run_id())
+        return _carry_out(source, options.model_copy(update={"size": DEMO_SIZE}), emit, new_id())
 
 
 def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
@@ -180,10 +174,12 @@ def load_report(run_id: str | None, store_url: str | None) -> Report:
         return _report(store, run, *outcome)
 
 
-def list_runs(limit: int, store_url: str | None) -> tuple[Run, ...]:
-    """The newest runs first."""
+def list_runs(limit: int, store_url: str | None) -> tuple[tuple[Run, ...], dict[str, Verdict]]:
+    """The newest runs first, and the verdicts of those that have one, by run id."""
     with open_store(store_url) as store:
-        return store.list_runs(limit)
+        runs = store.list_runs(limit)
+        outcomes = {run.id: store.outcome(run.id) for run in runs}
+    return runs, {run_id: found[1].verdict for run_id, found in outcomes.items() if found is not None}
 
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:

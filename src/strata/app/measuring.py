@@ -6,25 +6,39 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from pydantic import Field
+
 from strata import units
+from strata.analyse import analyse
 from strata.engine import Timing, build_job, fill, measure_generator, read_remote, run_job
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
 from strata.host import safety, testfile
-from strata.model.analysis import Generator
+from strata.host.mark import parse_header
+from strata.host.rawcheck import check_raw_read, check_raw_write
+from strata.model.analysis import Analysis, CellSummary, Check, Generator
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.plan import Segment
-from strata.model.result import EngineResult, Interval
+from strata.model.plan import Cell, Plan, Segment, Step
+from strata.model.result import CellResult, EngineResult, Interval
+from strata.model.series import Series
+from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
+from strata.plan.words import workload_from_words
+from strata.probes import Sampler
+
+__all__ = ["OneResult", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):
     """A single measurement with the generator's ceiling beside it (IOPS and ns per I/O at a null endpoint)."""
 
+    schema_version: str = Field(default="strata.measure/1", alias="schema")
     endpoint: str
     workload: Workload
+    summary: CellSummary
+    checks: tuple[Check, ...]
     result: EngineResult
     generator: Generator
 
@@ -34,6 +48,14 @@ class Target(Value):
 
     segments: tuple[Segment, ...]
     allow_write: bool = False
+
+
+def timing_of(ramp: str, runtime: str, interval: str) -> Timing:
+    """Times as the user writes them (`2s`, `500ms`). Raises `UsageError`."""
+    ramp_s, runtime_s, interval_s = (units.parse_duration_ns(t) / units.NS_PER_S for t in (ramp, runtime, interval))
+    if runtime_s <= 0 or interval_s <= 0:
+        raise UsageError("cannot measure for", runtime, "runtime and interval must be longer than nothing")
+    return Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=interval_s)
 
 
 def measure_endpoint(
@@ -54,8 +76,62 @@ def measure_endpoint(
     with _opened(endpoint, workload, size, keep, destructive) as target:
         ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
         job = build_job(endpoint, workload, target.segments, timing, allow_write=target.allow_write)
-        result = run_job(job, on_interval)
-    return OneResult(endpoint=endpoint.uri, workload=workload, result=result, generator=ceiling)
+        sampler = Sampler(())
+        sampler.start()
+        try:
+            result = run_job(job, on_interval)
+        finally:
+            counters = sampler.stop()
+    analysis = _analysed(endpoint, workload, timing, target, result, counters, ceiling)
+    return OneResult(
+        endpoint=endpoint.uri,
+        workload=workload,
+        summary=analysis.cells[0],
+        checks=analysis.checks,
+        result=result,
+        generator=ceiling,
+    )
+
+
+def _analysed(
+    endpoint: Endpoint,
+    workload: Workload,
+    timing: Timing,
+    target: Target,
+    result: EngineResult,
+    counters: tuple[Series, ...],
+    ceiling: Generator,
+) -> Analysis:
+    """A run of one cell in one round, so that one measurement is held against the same laws as a whole run."""
+    layer = Layer(name=endpoint.kind.value, endpoint=endpoint.uri)
+    cell = Cell(layer=layer.name, workload=workload)
+    step = Step(order=0, round=0, cell=cell.key)
+    plan = Plan(
+        id="single",
+        stack=Stack(name=endpoint.uri, layers=(layer,)),
+        cells=(cell,),
+        steps=(step,),
+        rounds=1,
+        seed=workload.seed,
+        ramp_s=timing.ramp_s,
+        runtime_s=timing.runtime_s,
+        interval_s=timing.interval_s,
+        file_size=sum(s.length for s in target.segments),
+        seconds=timing.ramp_s + timing.runtime_s,
+        bytes_written=result.write.bytes,
+        assumed_write_bps=0,
+    )
+    done = CellResult(
+        order=0,
+        round=0,
+        cell=cell.key,
+        kind=step.kind.value,
+        layer=layer.name,
+        workload_key=workload.key,
+        result=result,
+        counters=counters,
+    )
+    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None)
 
 
 @contextmanager
@@ -79,10 +155,10 @@ def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: Ex
         if workload.rw.writes:
             safety.check_own_file(path)
             return Target(segments=file_segments(path.stat().st_size))
-        safety.check_readable_file(path)
+        if not path.is_file():
+            raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
         return Target(segments=(_whole(path.stat().st_size),))
     wanted = size or 256 * units.MIB
-    safety.check_new_file(path)
     mark = testfile.create(path, wanted - wanted % units.MIB)
     if not keep:
         made.callback(testfile.remove, path, mark)
@@ -99,9 +175,9 @@ def _block(device: str, workload: Workload, destructive: str | None) -> Target:
                 "raw devices are read-only",
                 f"if everything on it may be lost: --destructive {device}",
             )
-        safety.check_raw_write(device, destructive)
+        check_raw_write(device, destructive)
     else:
-        safety.check_raw_read(device)
+        check_raw_read(device)
     return Target(segments=(_whole(endpoint_size(device)),), allow_write=workload.rw.writes)
 
 
@@ -109,7 +185,7 @@ def _nbd(endpoint: Endpoint, workload: Workload, destructive: str | None) -> Tar
     size = endpoint_size(endpoint.uri)
     if not workload.rw.writes:
         return Target(segments=(_whole(size),))
-    if testfile.parse_mark(read_remote(endpoint.uri, 0, testfile.HEADER_BYTES)) is not None:
+    if parse_header(read_remote(endpoint.uri, 0, testfile.MARK_BYTES)) is not None:
         return Target(segments=file_segments(size))
     if destructive is None:
         raise SafetyRefusal(

@@ -20,6 +20,7 @@ from strata.engine import (
 )
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import safety, testfile
+from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
@@ -51,7 +52,6 @@ class Place:
         """Create and fill the test file, or take over our own of an interrupted run. Marked before it is filled."""
         mark = testfile.read_mark(self.path) if self.path.exists() else None
         if mark is None:
-            safety.check_new_file(self.path)
             mark = testfile.create(self.path, size)
         else:
             safety.check_own_file(self.path)
@@ -70,7 +70,7 @@ class Place:
             names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
             raise RunFailed("could not fill the test file", str(self.path), names, "is there enough free space?")
         self.data = DataSet(
-            path=str(self.path), size=size, mark=mark.value, segments={}, filled_bytes=filled.write.bytes or size
+            path=str(self.path), size=size, mark=mark.uuid, segments={}, filled_bytes=filled.write.bytes or size
         )
 
     def place_layers(self, fs_kind: str) -> None:
@@ -87,7 +87,7 @@ class Place:
             target = layer.target
             if target.kind is EndpointKind.BLOCK:
                 device = str(target.path)
-                safety.check_raw_read(device)
+                check_raw_read(device)
                 layout = device_segments(self.path, device, fs_kind)
                 file_list = layout.file
                 if layout.device is None:
@@ -131,8 +131,9 @@ class Place:
 
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
         self.remotes += (probe_remote(layer, endpoint.uri, endpoint.connections),)
-        mine = self.path.open("rb").read(4096)
-        if read_remote(endpoint.uri, 0, 4096) != mine:
+        with self.path.open("rb") as f:
+            mine = f.read(testfile.MARK_BYTES)
+        if read_remote(endpoint.uri, 0, testfile.MARK_BYTES) != mine:
             raise SafetyRefusal(
                 f"layer {layer!r} does not hold the data of the layers below at",
                 endpoint.uri,

@@ -31,6 +31,7 @@ from strata.model.workload import Workload
 from strata.plan.expand import expand
 from strata.probes import Sampler
 from strata.run.execute import execute
+from strata.run.resume import done_orders
 from strata.store import Store
 
 Emit = Callable[[Progress], None]
@@ -102,7 +103,7 @@ class Session:
     def measure(self) -> RunStatus:
         """Every step that the store does not hold yet."""
         run = self._running()
-        done = frozenset(c.order for c in self.store.cells(run.id) if c.error is None and c.kind == "measure")
+        done = done_orders(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
         status = execute(
             run.plan,
             done=done,
@@ -214,7 +215,7 @@ class Session:
 
     def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
         raw = {layer.name for layer in stack.layers if layer.endpoint.startswith("block:")}
-        plan = expand(
+        return expand(
             stack,
             self.workloads,
             rounds=self.options.rounds,
@@ -225,8 +226,8 @@ class Session:
             seed=self.options.seed,
             skips={},
             read_only_layers=raw,
+            plan_id=run_id,
         )
-        return plan.model_copy(update={"id": run_id})
 
     def _running(self) -> Run:
         assert self.run is not None, "prepare comes first"

@@ -57,9 +57,8 @@ def measure(
             "an endpoint is needed, like file:/mnt/volume/strata.dat",
             f"a whole stack is measured by: strata diagnose {where or 'PATH'}",
         )
-    from strata.app.measuring import Timing, measure_endpoint
-    from strata.plan.workloads import workload_from_words
-    from strata.report.terminal import one_result_text
+    from strata.app.measuring import measure_endpoint, timing_of, workload_from_words
+    from strata.report.measure_text import measure_text
 
     workload = workload_from_words(
         rw=rw,
@@ -72,11 +71,7 @@ def measure(
         sync="dsync" if dsync else "none",
         seed=seed,
     )
-    timing = Timing(
-        ramp_s=units.parse_duration_ns(ramp) / 1e9,
-        runtime_s=units.parse_duration_ns(runtime) / 1e9,
-        interval_s=units.parse_duration_ns(interval) / 1e9,
-    )
+    timing = timing_of(ramp, runtime, interval)
     with common.display(progress) as display:
 
         def on_interval(done: Interval) -> None:
@@ -101,11 +96,10 @@ def measure(
             destructive=destructive,
             on_interval=on_interval,
         )
-    out(
-        result.model_dump_json(indent=2)
-        if json
-        else one_result_text(result.endpoint, workload, result.result, result.generator, common.width())
-    )
+    if json:
+        out(result.model_dump_json(indent=2))
+    else:
+        out(measure_text(result.summary, result.endpoint, common.width(), common.color(), result.checks))
     return 1 if result.result.errored and not result.result.ops else 0
 
 

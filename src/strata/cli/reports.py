@@ -34,18 +34,12 @@ def runs(
     store: common.StoreUrl = None,
 ) -> None:
     """List the runs in the store."""
-    import json as json_module
-
     from strata.app.diagnosing import list_runs
-    from strata.report.terminal import runs_text
+    from strata.report.json_ import render_runs
+    from strata.report.listing_text import runs_text
 
-    found = list_runs(limit, store)
-    if json:
-        keys = {"id", "created_unix_ns", "status", "message"}
-        rows = [{**r.model_dump(mode="json", include=keys), "stack": r.plan.stack.name} for r in found]
-        out(json_module.dumps({"schema": "strata.runs/1", "runs": rows}, indent=2))
-    else:
-        out(runs_text(found, common.width()))
+    found, verdicts = list_runs(limit, store)
+    out(render_runs(found) if json else runs_text(found, common.width(), common.color(), verdicts))
 
 
 def clean() -> None:

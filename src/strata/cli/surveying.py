@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from strata.cli.common import JsonFlag, note, out, width
+from strata.cli.common import JsonFlag, color, note, out, width
 
 
 def survey(
@@ -17,7 +17,8 @@ def survey(
 ) -> None:
     """Device chain, file system, caches, processors, limits and load under PATH, with warnings."""
     from strata.app import outputs, surveying
-    from strata.report.terminal import survey_text
+    from strata.report.json_ import render_survey
+    from strata.report.survey_text import survey_text
 
     if write is not None:
         outputs.check_output(write)
@@ -25,4 +26,4 @@ def survey(
     if write is not None:
         outputs.write_output(write, surveying.draft_stack(found, path))
         note(f"stack file drafted: {write}")
-    out(found.model_dump_json(indent=2) if json else survey_text(found, width()))
+    out(render_survey(found) if json else survey_text(found, width(), color()))

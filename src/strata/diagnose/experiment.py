@@ -40,7 +40,7 @@ def _bound(case: Case, found: Fit) -> list[Point]:
     return sorted(points, key=lambda p: (p.workload.rw.writes, p.ratio_log))
 
 
-def _make(  # noqa: PLR0917 - one call for each kind of experiment, read like a sentence
+def _make(
     view: View, point: Point, workload: Workload, changes: str, metric: str, low: float, high: float, otherwise: str
 ) -> Experiment:
     wide = math.exp(slack(view.tolerance))

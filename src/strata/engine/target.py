@@ -94,20 +94,20 @@ class TargetProcess:
         try:
             words = [sys.executable, "-m", "strata", "target", "--config", self.config.to_core(write_fd)]
             self._child = Child(words, pass_fds=(write_fd,))
-            self._child.__enter__()
+            self._child.start()
             os.close(write_fd)
             write_fd = -1
             try:
                 line = self._child.read_ready_line(read_fd)
             except BaseException:
-                self._child.__exit__(None, None, None)
+                self._child.stop()
                 raise
         finally:
             os.close(read_fd)
             if write_fd >= 0:
                 os.close(write_fd)
         if not line:
-            self._child.__exit__(None, None, None)
+            self._child.stop()
             raise RunFailed("the target did not start", self.config.tcp or "", "it ended before it was ready")
         self.port = json.loads(line).get("port")
         return self
@@ -115,7 +115,7 @@ class TargetProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._child.__exit__(kind, error, trace)
+        self._child.stop()
 
     @property
     def pid(self) -> int:
