@@ -14,8 +14,8 @@ from strata.report.html.charts.scale import linear, log_range, log_ticks, logari
 WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 56, 348, 12, 196
 TICKS = (50.0, 90.0, 99.0, 99.9, 99.99)
-CARRIED = 100
-"""I/Os that must lie beyond a percentile before it is drawn as a firm line; below ten it is not drawn."""
+CARRIED, SEEN = 100, 10
+"""I/Os that must lie beyond a percentile before it is drawn as a firm line, and before it is drawn at all."""
 
 Curve = tuple[tuple[float, float], ...]
 
@@ -24,11 +24,11 @@ def split(cell: CellSummary) -> tuple[Curve, Curve]:
     """The firm part of the curve from the median on, and the part with few samples beyond it (both may be empty)."""
 
     def beyond(percentile: float) -> float:
-        return cell.ios * (1 - percentile / 100)
+        return round(cell.ios * (1 - percentile / 100), 6)
 
     shown = [(p, ns) for p, ns in cell.curve if p >= TICKS[0] and p <= TICKS[-1] and ns > 0]
-    firm = tuple(x for x in shown if beyond(x[0]) >= CARRIED * 0.999)
-    thin = tuple(x for x in shown if CARRIED * 0.999 > beyond(x[0]) >= 10)
+    firm = tuple(x for x in shown if beyond(x[0]) >= CARRIED)
+    thin = tuple(x for x in shown if CARRIED > beyond(x[0]) >= SEEN)
     return firm, ((firm[-1], *thin) if firm and thin else thin)
 
 

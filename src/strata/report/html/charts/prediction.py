@@ -10,7 +10,7 @@ from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, linear_ticks
 from strata.report.html.charts.timeline import short_count
 
-WIDTH, HEIGHT, LEFT, RIGHT, MIDDLE = 360, 84, 12, 344, 30
+WIDTH, HEIGHT, LEFT, RIGHT, MIDDLE = 300, 84, 10, 290, 30
 
 
 def prediction(ident: str, outcome: Outcome) -> Markup:

@@ -50,8 +50,7 @@ def timeline(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]) -
     for tick in linear_ticks(high):
         drawn.append(svg.line(LEFT, y(tick), RIGHT, y(tick), "grid"))
         drawn.append(svg.text(LEFT - 6, y(tick) + 4, short_count(tick), "tick", "end"))
-    spoken = f"round, {units.significant(longest, 2)} s each" if longest >= 0.1 else "round"
-    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, spoken, "axis", "middle"))
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "IOPS by round", "axis", "middle"))
     for index, cell, rounds in lines:
         for i, number in enumerate(numbers):
             points = rounds.get(number, [])

@@ -1,0 +1,234 @@
+"""What a run shows while it runs, on stderr: a live display on a terminal, plain lines elsewhere.
+
+Neither view may ever end a run: when the stream goes away they fall silent.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from collections import deque
+from types import TracebackType
+from typing import IO, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from strata import units
+from strata.model.progress import Phase, Progress
+from strata.report.textual import clean, fit, left, right
+
+PHASE = {
+    Phase.SURVEY: "surveying",
+    Phase.PREPARE: "preparing",
+    Phase.GENERATOR: "measuring the load generator",
+    Phase.MEASURE: "measuring",
+    Phase.CONFIRM: "confirming",
+    Phase.REPORT: "reporting",
+}
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_KEPT = 4
+_WIDEST = 132
+
+
+def sparkline(values: list[float], width: int) -> str:
+    """The last ``width`` values from zero to their maximum, so that noise does not look like a cliff."""
+    shown = values[-width:] if width > 0 else []
+    top = max(shown, default=0.0)
+    return "".join(_BLOCKS[round(v / top * (len(_BLOCKS) - 1))] if top > 0 else _BLOCKS[0] for v in shown)
+
+
+def place(p: Progress) -> str:
+    """``share · random read · 4 KiB · depth 32``, or the message where no cell is running."""
+    return clean(" · ".join(x for x in (p.layer, p.label) if x) or p.message)
+
+
+def rates(p: Progress) -> list[str]:
+    """IOPS, bandwidth and p99, those that are known."""
+    parts = []
+    if p.iops is not None:
+        parts.append(f"{units.count(p.iops)} IOPS")
+    if p.bytes_per_second is not None:
+        parts.append(units.rate(p.bytes_per_second))
+    if p.p99_ns is not None:
+        parts.append(f"p99 {units.duration(p.p99_ns)}")
+    return parts
+
+
+def time_left(p: Progress) -> str:
+    """``2 min 5 s left``, whole seconds; empty where it is not known."""
+    if p.seconds_left is None:
+        return ""
+    seconds = round(max(p.seconds_left, 0))
+    return f"{seconds // 60} min {seconds % 60} s left" if seconds >= 60 else f"{seconds} s left"
+
+
+class Screen:
+    """What the live display knows: the last event, the rates of the running step, the last finished steps."""
+
+    def __init__(self) -> None:
+        self.last: Progress | None = None
+        self.recent: deque[float] = deque(maxlen=_WIDEST)
+        self.finished: deque[Progress] = deque(maxlen=_KEPT)
+
+    def take(self, p: Progress) -> None:
+        """A new event."""
+        before = self.last
+        if before is None or (p.phase, p.step, p.layer, p.label) != (
+            before.phase,
+            before.step,
+            before.layer,
+            before.label,
+        ):
+            self.recent.clear()
+        if p.finished or p.error:
+            self.finished.append(p)
+        elif p.iops is not None:
+            self.recent.append(p.iops)
+        self.last = p
+
+    def lines(self, width: int) -> list[Text]:
+        """The display in at most ``width`` cells; every line fits, nothing wraps."""
+        p = self.last
+        if p is None:
+            return []
+        room = min(width, _WIDEST) - 1
+        made = [self._head(p, room)]
+        if p.step is not None and p.steps:
+            made.append(self._bar(p, p.step, p.steps, room))
+        if now := rates(p):
+            widths = (16, 14, 14)
+            text = "".join(right(part, widths[i]) for i, part in enumerate(now))
+            line = Text(fit(text, room), style="bold")
+            spare = room - len(text) - 3
+            if spare > 8:
+                line.append("   " + sparkline(list(self.recent), spare), style="cyan")
+            made.append(line)
+        elif p.message and (p.layer or p.label):
+            made.append(Text(fit(clean(p.message), room), style="dim"))
+        return made + [self._done(f, room) for f in self.finished]
+
+    @staticmethod
+    def _head(p: Progress, room: int) -> Text:
+        start = f"{PHASE[p.phase]}  "
+        return Text(start, style="bold cyan").append(fit(place(p), max(room - len(start), 8)), style="bold")
+
+    @staticmethod
+    def _bar(p: Progress, step: int, steps: int, room: int) -> Text:
+        of_rounds = f"round {p.round} of {p.rounds}" if p.round is not None and p.rounds is not None else ""
+        tail = " · ".join(x for x in (of_rounds, f"step {step} of {steps}", time_left(p)) if x)
+        size = max(room - len(tail) - 2, 10)
+        done = step if p.finished else step - 1
+        full = round(size * min(max(done / steps, 0), 1))
+        return Text("━" * full, style="cyan").append("━" * (size - full), style="bright_black").append(f"  {tail}")
+
+    @staticmethod
+    def _done(p: Progress, room: int) -> Text:
+        if p.error:
+            return Text(fit(f"✗ {place(p)}: {clean(p.error)}", room), style="red")
+        sizes = (13, 11, 12) if room >= 99 else (13, 11)
+        end = "  ".join(right(part, size) for part, size in zip(rates(p), sizes, strict=False))
+        start = fit(f"✓ {place(p)}", max(room - len(end) - 1, 10))
+        return Text(left(start, room - len(end)), style="green").append(end, style="default")
+
+
+class QuietConsole(Console):
+    """A console that falls silent when its stream is closed.
+
+    The library's own answer to a broken pipe is to end the process and to point stdout at /dev/null, which
+    would throw away the result of the run.
+    """
+
+    def on_broken_pipe(self) -> None:
+        """Nothing more is written."""
+        self.quiet = True
+
+
+class LiveView:
+    """Redraws a few lines on a terminal and removes them at the end. A context manager; `close` may come twice."""
+
+    def __init__(self, console: QuietConsole | None = None) -> None:
+        self._console = console or QuietConsole(stderr=True)
+        self._screen = Screen()
+        self._live: Live | None = None
+        self._closed = False
+
+    def update(self, progress: Progress) -> None:
+        """Shows ``progress``. After `close` it does nothing."""
+        self._screen.take(progress)
+        if self._closed:
+            return
+        try:
+            if self._live is None:
+                # stdout carries the result only: it is never taken over by the display
+                live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
+                live.start()
+                self._live = live
+                atexit.register(self.close)
+            self._live.update(Group(*self._screen.lines(self._console.width)), refresh=True)
+        except (OSError, ValueError):
+            self._closed = True
+
+    def close(self) -> None:
+        """Removes the display and shows the cursor again."""
+        live, self._live, self._closed = self._live, None, True
+        if live is None:
+            return
+        atexit.unregister(self.close)
+        try:
+            live.stop()
+        except (OSError, ValueError):
+            return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+
+class PlainView:
+    """A line when the phase changes, and one for each finished or failed step. Nothing in between."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._phase: Phase | None = None
+        self._closed = False
+
+    def update(self, progress: Progress) -> None:
+        """Prints at most one line."""
+        p = progress
+        new, self._phase = p.phase is not self._phase, p.phase
+        if p.error:
+            self._print(f"{self._where(p)}failed: {place(p)}: {clean(p.error)}")
+        elif p.finished:
+            told = ", ".join([*rates(p), *([time_left(p)] if p.seconds_left else [])])
+            self._print(f"{self._where(p)}{place(p)}{': ' if told else ''}{told}")
+        elif new:
+            said = "" if p.layer else clean(p.message)
+            self._print(f"{PHASE[p.phase]}{': ' if said else ''}{said}")
+
+    def close(self) -> None:
+        """Nothing more is printed."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    @staticmethod
+    def _where(p: Progress) -> str:
+        step = f"[{p.step}/{p.steps}] " if p.step is not None and p.steps is not None else ""
+        round_ = f"round {p.round}/{p.rounds} " if p.round is not None and p.rounds is not None else ""
+        return step + round_
+
+    def _print(self, line: str) -> None:
+        if self._closed:
+            return
+        try:
+            print(line, file=self._stream, flush=True)
+        except (OSError, ValueError):
+            self._closed = True

@@ -1,0 +1,154 @@
+"""The display of a running measurement, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strata.model.progress import Phase, Progress
+from strata.report.live import LiveView, PlainView, QuietConsole, Screen, sparkline, time_left
+
+STEP = Progress(
+    phase=Phase.MEASURE,
+    layer="share",
+    label="random read · 4 KiB · depth 32",
+    round=2,
+    rounds=5,
+    step=7,
+    steps=101,
+    iops=27_920,
+    bytes_per_second=114e6,
+    p99_ns=2.05e6,
+    seconds_left=246,
+)
+DONE = STEP.model_copy(update={"finished": True})
+
+
+class Gone(io.StringIO):
+    """A terminal that has been closed."""
+
+    def write(self, s: str) -> int:
+        raise BrokenPipeError
+
+
+def terminal(width: int = 80, file: io.StringIO | None = None) -> tuple[QuietConsole, io.StringIO]:
+    stream = io.StringIO() if file is None else file
+    return QuietConsole(file=stream, force_terminal=True, width=width, height=30, color_system=None), stream
+
+
+def test_plain_view_prints_a_line_a_finished_step_and_none_in_between() -> None:
+    out = io.StringIO()
+    with PlainView(out) as view:
+        view.update(Progress(phase=Phase.PREPARE, message="writing 4 GiB of its own data"))
+        view.update(Progress(phase=Phase.PREPARE, message="half of it"))
+        for _ in range(20):
+            view.update(STEP)
+        view.update(DONE)
+        view.update(DONE.model_copy(update={"error": "the server went away", "step": 8}))
+    view.update(DONE)
+    assert out.getvalue().replace("\u202f", " ").splitlines() == [
+        "preparing: writing 4 GiB of its own data",
+        "measuring",
+        "[7/101] round 2/5 share · random read · 4 KiB · depth 32: 27 920 IOPS, 109 MiB/s, p99 2.05 ms, 4 min 6 s left",
+        "[8/101] round 2/5 failed: share · random read · 4 KiB · depth 32: the server went away",
+    ]
+
+
+@given(width=st.integers(40, 240), name=st.text(max_size=80), steps=st.integers(1, 500))
+def test_no_line_of_the_live_display_is_wider_than_the_terminal(width: int, name: str, steps: int) -> None:
+    screen = Screen()
+    for finished in (False, True):
+        screen.take(STEP.model_copy(update={"layer": name, "steps": steps, "finished": finished}))
+        screen.take(STEP.model_copy(update={"layer": name, "steps": steps, "error": name}))
+        for line in screen.lines(width):
+            assert line.cell_len <= width or width < 70, line.plain
+            assert "\n" not in line.plain
+
+
+def test_live_view_shows_the_cell_and_leaves_the_terminal_clean() -> None:
+    console, out = terminal()
+    view = LiveView(console)
+    view.update(STEP)
+    shown = out.getvalue()
+    for part in ("share · random read", "round 2 of 5", "step 7 of 101", "4 min 6 s left", "109 MiB/s", "p99 2.05 ms"):
+        assert part in shown
+    assert "\x1b[?25l" in shown
+    view.close()
+    view.close()
+    view.update(DONE)
+    left = out.getvalue()[len(shown) :]
+    assert "\x1b[?25h" in left
+    assert left.count("\x1b[2K") >= 3
+    assert "share" not in left[left.rindex("\x1b[2K") :]
+
+
+def test_live_view_gives_the_terminal_back_after_an_exception() -> None:
+    console, out = terminal()
+
+    def watch() -> None:
+        with LiveView(console) as view:
+            view.update(STEP)
+            raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError):
+        watch()
+    assert "\x1b[?25h" in out.getvalue()
+
+
+def test_a_stream_that_goes_away_does_not_end_the_run() -> None:
+    console, _ = terminal(file=Gone())
+    live, plain = LiveView(console), PlainView(Gone())
+    stdout = os.fstat(1)
+    for view in (live, plain):
+        view.update(STEP)
+        view.update(DONE)
+        view.close()
+    assert os.fstat(1) == stdout
+
+
+class Broken(io.StringIO):
+    """A terminal whose line was cut."""
+
+    def flush(self) -> None:
+        raise OSError(5, "Input/output error")
+
+
+def test_a_terminal_that_breaks_does_not_end_the_run() -> None:
+    console, _ = terminal(file=Broken())
+    with LiveView(console) as live, PlainView(Broken()) as plain:
+        for view in (live, plain):
+            view.update(STEP)
+            view.update(DONE)
+
+
+def test_finished_steps_are_kept_and_the_sparkline_begins_anew_with_each_cell() -> None:
+    screen = Screen()
+    for step in range(1, 9):
+        screen.take(STEP.model_copy(update={"step": step}))
+        screen.take(STEP.model_copy(update={"step": step}))
+        assert list(screen.recent) == [27_920, 27_920]
+        screen.take(DONE.model_copy(update={"step": step}))
+    assert [p.step for p in screen.finished] == [5, 6, 7, 8]
+
+
+def test_control_codes_in_names_do_not_reach_the_terminal() -> None:
+    console, out = terminal()
+    with LiveView(console) as view:
+        view.update(STEP.model_copy(update={"layer": "sh\x1b[2Jare"}))
+    assert "\x1b[2J" not in out.getvalue()
+
+
+def test_sparkline_starts_at_zero_and_keeps_to_its_width() -> None:
+    assert sparkline([0, 50, 100], 8) == "▁▅█"
+    assert sparkline([85, 100], 8) == "▇█"
+    assert sparkline(list(range(100)), 10) == sparkline(list(range(90, 100)), 10)
+    assert sparkline([0.0, 0.0], 4) == "▁▁"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(None, ""), (0.2, "0 s left"), (59.6, "1 min 0 s left")])
+def test_time_left_is_whole_seconds(seconds: float | None, text: str) -> None:
+    assert time_left(STEP.model_copy(update={"seconds_left": seconds})) == text
