@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import typer
 
 from strata import units
 from strata.app.options import Options
-from strata.report.live import Display, open_display
+from strata.errors import UsageError
+from strata.model.progress import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
 StoreUrl = Annotated[
@@ -80,9 +83,30 @@ def color() -> bool:
     return bool(os.environ.get("CLICOLOR_FORCE")) or sys.stdout.isatty()
 
 
-def display(mode: str) -> Display:
-    """The live display on stderr."""
-    return open_display(mode)
+class Watcher(Protocol):
+    """Whoever watches a run."""
+
+    def update(self, progress: Progress) -> None: ...
+
+
+@contextmanager
+def display(mode: str) -> Iterator[Watcher]:
+    """What watches the run on stderr: the live view on a terminal, plain lines elsewhere, nothing for ``none``."""
+    from strata.report.live import LiveView, PlainView
+
+    if mode not in ("auto", "plain", "none"):
+        raise UsageError("cannot use --progress", mode, "", "choose auto, plain or none")
+    if mode == "none":
+        yield _Blind()
+        return
+    live = mode == "auto" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    with LiveView() if live else PlainView() as view:
+        yield view
+
+
+class _Blind:
+    def update(self, progress: Progress) -> None:
+        """Nobody watches."""
 
 
 def out(text: str) -> None:
