@@ -7,5 +7,8 @@
 pub mod client;
 pub mod codec;
 mod lock;
+mod named;
 pub mod server;
 mod sock;
+
+pub use named::errno;

@@ -1,6 +1,11 @@
 //! The only door between Python and the engine: `strata._core`.
 use pyo3::prelude::*;
 
+mod nbd;
+
 /// `strata._core`.
 #[pymodule]
-mod _core {}
+mod _core {
+    #[pymodule_export]
+    use crate::nbd::target_serve;
+}

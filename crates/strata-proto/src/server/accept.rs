@@ -21,6 +21,7 @@ use super::service::Shared;
 use super::shape::Shape;
 use crate::codec::{Export, consts};
 use crate::lock::lock;
+use crate::named::named;
 use crate::sock::Socket;
 
 /// How often the accepting thread looks whether it should stop, in milliseconds.
@@ -126,9 +127,8 @@ impl Server {
         let line = format!("{{\"port\":{port},\"pid\":{}}}\n", std::process::id());
         // SAFETY: the caller gave this descriptor away for this purpose; ManuallyDrop keeps it open.
         let mut file = std::mem::ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(fd) });
-        file.write_all(line.as_bytes()).map_err(|error| {
-            io::Error::new(error.kind(), format!("target ready_fd {fd}: cannot write to it: {error}"))
-        })
+        file.write_all(line.as_bytes())
+            .map_err(|error| named(format_args!("target ready_fd {fd}: cannot write to it"), &error))
     }
 }
 
@@ -164,9 +164,7 @@ enum Listener {
 impl Listener {
     fn bind(listen: &Listen) -> io::Result<(Self, Endpoint)> {
         let explain = |at: String| {
-            move |error: io::Error| {
-                io::Error::new(error.kind(), format!("target {at}: cannot listen there: {error}"))
-            }
+            move |error: io::Error| named(format_args!("target {at}: cannot listen there"), &error)
         };
         match listen {
             Listen::Tcp(address) => {

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
+use crate::named::{named, named_as};
 use crate::server::buffers::ALIGN;
 
 /// Zeroes are written in pieces of this many bytes.
@@ -28,14 +29,13 @@ impl FileBacking {
     /// Open `path` and tell its size in bytes.
     pub(super) fn open(path: &Path, read_only: bool, direct: bool) -> io::Result<(Self, u64)> {
         let explain = |error: io::Error, what: &str| {
-            io::Error::new(error.kind(), format!("target backing {}: {what}: {error}", path.display()))
+            named(format_args!("target backing {}: {what}", path.display()), &error)
         };
         let kind = std::fs::metadata(path).map_err(|e| explain(e, "cannot look at it"))?.file_type();
         if !kind.is_file() && !kind.is_block_device() {
-            return Err(explain(
-                io::Error::from(io::ErrorKind::InvalidInput),
-                "is neither a regular file nor a block device",
-            ));
+            let text =
+                format!("target backing {}: neither a regular file nor a block device", path.display());
+            return Err(named_as(text, libc::EINVAL));
         }
         let open =
             |flags: i32| OpenOptions::new().read(true).write(!read_only).custom_flags(flags).open(path);
@@ -145,10 +145,7 @@ fn direct_alignment(file: &File) -> io::Result<u32> {
         return Ok(ALIGN as u32);
     }
     if found.stx_dio_offset_align == 0 {
-        return Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "its file system does no direct I/O; ask for direct=false",
-        ));
+        return Err(named_as("its file system does no direct I/O; ask for direct=false", libc::EOPNOTSUPP));
     }
     Ok(found.stx_dio_offset_align.max(found.stx_dio_mem_align).max(512))
 }
