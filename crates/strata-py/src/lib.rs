@@ -7,5 +7,5 @@ mod nbd;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::nbd::target_serve;
+    use crate::nbd::{nbd_probe, nbd_read, target_serve};
 }

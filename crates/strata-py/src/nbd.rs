@@ -4,6 +4,8 @@ use std::io;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use strata_proto::client::{Uri, probe, read_range};
 use strata_proto::server::{Config, Server, StopOnSignals};
 
 /// `OSError(errno, text)`, or `ValueError` for what the caller wrote wrong.
@@ -29,4 +31,40 @@ pub fn target_serve(py: Python<'_>, config_json: &str) -> PyResult<()> {
         Ok(())
     })
     .map_err(|error: io::Error| raise(&error))
+}
+
+/// Look at an export without touching its data: JSON with its size, flags, block sizes, and the
+/// times of connecting and of `rounds` exchanges of `NBD_OPT_INFO` (wire and protocol only).
+///
+/// Block sizes are null where the server tells none. Raises `OSError` that names the address.
+#[pyfunction]
+pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32) -> PyResult<String> {
+    let seen = py
+        .detach(|| uri.parse::<Uri>().and_then(|uri| probe(&uri, rounds)))
+        .map_err(|error| raise(&error))?;
+    let blocks = seen.export.blocks;
+    let json = serde_json::json!({
+        "size_bytes": seen.export.size_bytes,
+        "flags": seen.export.flag_names(),
+        "min_block": blocks.map(|blocks| blocks.minimum),
+        "preferred_block": blocks.map(|blocks| blocks.preferred),
+        "max_block": blocks.map(|blocks| blocks.maximum),
+        "multi_conn": seen.export.has(strata_proto::codec::consts::TX_CAN_MULTI_CONN),
+        "structured": seen.structured,
+        "connect_ns": seen.connect_ns,
+        "rtt_ns": seen.rtt_ns,
+        "tls": false,
+    });
+    Ok(json.to_string())
+}
+
+/// `length` bytes of an export from `offset`, by one connection and plain reads.
+///
+/// Raises `OSError` that names the address: unreachable, beyond the end, or the server's errno.
+#[pyfunction]
+pub fn nbd_read<'py>(py: Python<'py>, uri: &str, offset: u64, length: u64) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = py
+        .detach(|| uri.parse::<Uri>().and_then(|uri| read_range(&uri, offset, length)))
+        .map_err(|error| raise(&error))?;
+    Ok(PyBytes::new(py, &bytes))
 }

@@ -18,7 +18,7 @@ mod server_options;
 
 pub use error::ProtoError;
 pub use export::{BlockSizes, Export};
-pub use replies::{Done, Pending, ReplyMachine, Want};
+pub use replies::{Done, Lookup, Pending, ReplyMachine, Want};
 pub use reply::{ReplyHeader, SIMPLE_LEN, STRUCTURED_LEN, error_chunk, read_chunk_header, simple_reply};
 pub use request::{Command, REQUEST_LEN, Request};
 pub use server_handshake::{Progress, ServerHandshake};

@@ -89,8 +89,11 @@ impl Default for ReplyMachine {
     }
 }
 
-/// Looks up a request that is in flight.
-type Find<'f> = dyn FnMut(u64) -> Option<&'f mut Pending> + 'f;
+/// The requests in flight, as the machine looks them up.
+pub trait Lookup {
+    /// The request of `cookie`, if it is in flight on this connection.
+    fn pending(&mut self, cookie: u64) -> Option<&mut Pending>;
+}
 
 impl ReplyMachine {
     /// What to fetch next.
@@ -106,15 +109,11 @@ impl ReplyMachine {
         }
     }
 
-    /// Eat the control bytes that were wanted. `find` gives the request of a cookie.
+    /// Eat the control bytes that were wanted. `find` knows the requests in flight.
     ///
     /// # Errors
     /// The server broke the protocol; the connection is of no use any more.
-    pub fn control<'f>(
-        &mut self,
-        bytes: &[u8],
-        mut find: impl FnMut(u64) -> Option<&'f mut Pending> + 'f,
-    ) -> Result<Done, ProtoError> {
+    pub fn control(&mut self, bytes: &[u8], find: &mut impl Lookup) -> Result<Done, ProtoError> {
         match self.state {
             State::Magic => {
                 self.magic = *bytes.first_chunk().ok_or(ProtoError::BadLength { what: "reply" })?;
@@ -128,11 +127,11 @@ impl ReplyMachine {
                 whole[..4].copy_from_slice(&self.magic);
                 whole[4..].copy_from_slice(bytes);
                 let header = ReplyHeader::parse(whole)?;
-                self.header(header, &mut find)
+                self.header(header, find)
             }
             State::ChunkHead { kind, cookie, last, length, .. } => {
                 let rest = length.saturating_sub(bytes.len() as u32);
-                self.chunk_head(kind, cookie, last, rest, bytes, &mut find)
+                self.chunk_head(kind, cookie, last, rest, bytes, find)
             }
             State::Data { .. } | State::Skip { .. } | State::Zero { .. } => {
                 Err(ProtoError::BadLength { what: "reply" })
@@ -144,33 +143,25 @@ impl ReplyMachine {
     ///
     /// # Errors
     /// More came for the request than it asked for.
-    pub fn data<'f>(
-        &mut self,
-        len: u32,
-        mut find: impl FnMut(u64) -> Option<&'f mut Pending> + 'f,
-    ) -> Result<Done, ProtoError> {
+    pub fn data(&mut self, len: u32, find: &mut impl Lookup) -> Result<Done, ProtoError> {
         let State::Data { cookie, at, len: wanted, last } = self.state else {
             return Err(ProtoError::BadLength { what: "read data" });
         };
         let left = wanted.checked_sub(len).ok_or(ProtoError::BadLength { what: "read data" })?;
-        let pending = find(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
+        let pending = find.pending(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
         pending.got = pending.got.saturating_add(len);
         if left > 0 {
             self.state = State::Data { cookie, at: at + len, len: left, last };
             return Ok(Done::No);
         }
-        self.end_of_chunk(cookie, last, &mut find)
+        self.end_of_chunk(cookie, last, find)
     }
 
     /// Tell that `len` bytes of a [`Want::Skip`] were thrown away.
     ///
     /// # Errors
     /// More were skipped than wanted, or the request is unknown.
-    pub fn skipped<'f>(
-        &mut self,
-        len: u32,
-        mut find: impl FnMut(u64) -> Option<&'f mut Pending> + 'f,
-    ) -> Result<Done, ProtoError> {
+    pub fn skipped(&mut self, len: u32, find: &mut impl Lookup) -> Result<Done, ProtoError> {
         let State::Skip { cookie, len: wanted, last } = self.state else {
             return Err(ProtoError::BadLength { what: "reply" });
         };
@@ -179,27 +170,24 @@ impl ReplyMachine {
             self.state = State::Skip { cookie, len: left, last };
             return Ok(Done::No);
         }
-        self.end_of_chunk(cookie, last, &mut find)
+        self.end_of_chunk(cookie, last, find)
     }
 
     /// Tell that the zeroes of [`Done::Zero`] are in place.
     ///
     /// # Errors
     /// None were asked for.
-    pub fn zeroed<'f>(
-        &mut self,
-        mut find: impl FnMut(u64) -> Option<&'f mut Pending> + 'f,
-    ) -> Result<Done, ProtoError> {
+    pub fn zeroed(&mut self, find: &mut impl Lookup) -> Result<Done, ProtoError> {
         let State::Zero { cookie, last } = self.state else {
             return Err(ProtoError::BadLength { what: "hole" });
         };
-        self.end_of_chunk(cookie, last, &mut find)
+        self.end_of_chunk(cookie, last, find)
     }
 
-    fn header(&mut self, header: ReplyHeader, find: &mut Find<'_>) -> Result<Done, ProtoError> {
+    fn header(&mut self, header: ReplyHeader, find: &mut impl Lookup) -> Result<Done, ProtoError> {
         match header {
             ReplyHeader::Simple { error, cookie } => {
-                let pending = find(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
+                let pending = find.pending(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
                 pending.error = error;
                 if error == 0 && pending.read_len > 0 {
                     self.state = State::Data { cookie, at: 0, len: pending.read_len, last: true };
@@ -208,7 +196,7 @@ impl ReplyMachine {
                 self.end_of_chunk(cookie, true, find)
             }
             ReplyHeader::Structured { flags, kind, cookie, length } => {
-                let pending = find(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
+                let pending = find.pending(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
                 let last = flags & consts::CHUNK_FLAG_DONE != 0;
                 let (least, most) = match kind {
                     consts::CHUNK_NONE => (0, 0),
@@ -251,9 +239,9 @@ impl ReplyMachine {
         last: bool,
         rest: u32,
         bytes: &[u8],
-        find: &mut Find<'_>,
+        find: &mut impl Lookup,
     ) -> Result<Done, ProtoError> {
-        let pending = find(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
+        let pending = find.pending(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
         let mut fields = Fields::new("reply chunk", bytes);
         match kind {
             consts::CHUNK_OFFSET_DATA => {
@@ -284,9 +272,9 @@ impl ReplyMachine {
         }
     }
 
-    fn end_of_chunk(&mut self, cookie: u64, last: bool, find: &mut Find<'_>) -> Result<Done, ProtoError> {
+    fn end_of_chunk(&mut self, cookie: u64, last: bool, find: &mut impl Lookup) -> Result<Done, ProtoError> {
         self.state = State::Magic;
-        let pending = find(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
+        let pending = find.pending(cookie).ok_or(ProtoError::UnknownCookie(cookie))?;
         if pending.got > pending.read_len {
             return Err(ProtoError::TooLong {
                 what: "read data",
