@@ -1,5 +1,29 @@
-//! I/O backends behind one small trait. No clock lives here: the engine stamps.
+//! I/O backends behind one small trait, and what must be asked of a path before it is measured.
+//! No clock lives here: the engine stamps.
+
+mod align;
+mod buffers;
+mod cached;
+mod error;
+mod fiemap;
+mod limits;
+mod null;
+mod open;
+mod pool;
+mod pool_worker;
+mod sys;
+mod uring;
 
 pub mod queue;
 
+pub use align::{AlignSource, DioAlign};
+pub use buffers::Buffers;
+pub use cached::cached_bytes;
+pub use error::{Error, Result};
+pub use fiemap::{Extent, FileMap, fiemap};
+pub use limits::{IoLimits, io_limits};
+pub use null::Null;
+pub use open::{Kind, OpenSpec, Target, open};
+pub use pool::Pool;
 pub use queue::{Completion, Op, Queue};
+pub use uring::Uring;

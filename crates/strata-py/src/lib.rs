@@ -1,11 +1,27 @@
 //! The only door between Python and the engine: `strata._core`.
+//!
+//! Values in, values out: JSON texts, numbers, bytes. Nothing here is called from the load loop.
+
+mod build_info;
+mod errors;
+mod hist;
+mod nbd;
+mod paths;
+mod run;
+
 use pyo3::prelude::*;
 
-mod nbd;
-
-/// `strata._core`.
+/// The compiled part of Strata.
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::nbd::{nbd_probe, nbd_read, target_serve};
+    use super::build_info::build_info;
+    #[pymodule_export]
+    use super::hist::{hist_decode, hist_merge, hist_quantiles, hist_summary};
+    #[pymodule_export]
+    use super::nbd::{nbd_probe, nbd_read, target_serve};
+    #[pymodule_export]
+    use super::paths::{cached_bytes, fiemap, io_limits};
+    #[pymodule_export]
+    use super::run::{Run, fill, start};
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::errors;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -24,13 +25,13 @@ fn raise(error: &io::Error) -> PyErr {
 pub fn target_serve(py: Python<'_>, config_json: &str) -> PyResult<()> {
     let config: Config = serde_json::from_str(config_json)
         .map_err(|error| PyValueError::new_err(format!("target configuration: {error}")))?;
-    py.detach(|| {
+    let served = errors::detached(py, || {
         let signals = StopOnSignals::install()?;
         let server = Server::start(&config)?;
         server.run_until(|| signals.asked());
         Ok(())
-    })
-    .map_err(|error: io::Error| raise(&error))
+    })?;
+    served.map_err(|error: io::Error| raise(&error))
 }
 
 /// Look at an export without touching its data: JSON with its size, flags, block sizes, and the
@@ -39,8 +40,7 @@ pub fn target_serve(py: Python<'_>, config_json: &str) -> PyResult<()> {
 /// Block sizes are null where the server tells none. Raises `OSError` that names the address.
 #[pyfunction]
 pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32) -> PyResult<String> {
-    let seen = py
-        .detach(|| uri.parse::<Uri>().and_then(|uri| probe(&uri, rounds)))
+    let seen = errors::detached(py, || uri.parse::<Uri>().and_then(|uri| probe(&uri, rounds)))?
         .map_err(|error| raise(&error))?;
     let blocks = seen.export.blocks;
     let json = serde_json::json!({
@@ -55,7 +55,7 @@ pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32) -> PyResult<String> {
         "rtt_ns": seen.rtt_ns,
         "tls": false,
     });
-    Ok(json.to_string())
+    errors::json(&json)
 }
 
 /// `length` bytes of an export from `offset`, by one connection and plain reads.
@@ -63,8 +63,7 @@ pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32) -> PyResult<String> {
 /// Raises `OSError` that names the address: unreachable, beyond the end, or the server's errno.
 #[pyfunction]
 pub fn nbd_read<'py>(py: Python<'py>, uri: &str, offset: u64, length: u64) -> PyResult<Bound<'py, PyBytes>> {
-    let bytes = py
-        .detach(|| uri.parse::<Uri>().and_then(|uri| read_range(&uri, offset, length)))
-        .map_err(|error| raise(&error))?;
+    let read = || uri.parse::<Uri>().and_then(|uri| read_range(&uri, offset, length));
+    let bytes = errors::detached(py, read)?.map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }

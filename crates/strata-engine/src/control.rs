@@ -1,0 +1,139 @@
+//! What the threads of a run share: when it ends, why, and how many I/Os are left.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The runtime was over.
+    Runtime,
+    /// It was asked to.
+    Stopped,
+    /// `stop_after.ios` was reached.
+    Ios,
+    /// `stop_after.bytes` was reached.
+    Bytes,
+    /// An I/O failed and that ends the run, or the carrier failed.
+    Error,
+    /// I/Os did not come back.
+    Stuck,
+}
+
+/// Whether the threads may begin.
+#[derive(Clone, Copy, Debug)]
+enum Gate {
+    Shut,
+    Open { start_ns: u64 },
+    Abandoned,
+}
+
+/// Shared by the threads of one run. In the loop it costs one plain load of [`Self::end_ns`] a cycle (and, under
+/// `stop_after` alone, an addition for each I/O).
+#[derive(Debug)]
+pub struct Control {
+    end_ns: AtomicU64,
+    why: Mutex<Option<Reason>>,
+    gate: Mutex<Gate>,
+    gate_moved: Condvar,
+    tickets: Option<AtomicU64>,
+}
+
+impl Control {
+    /// A run that ends on its own after `limit` I/Os, or never.
+    #[must_use]
+    pub fn new(limit: Option<u64>) -> Self {
+        Self {
+            end_ns: AtomicU64::new(u64::MAX),
+            why: Mutex::new(None),
+            gate: Mutex::new(Gate::Shut),
+            gate_moved: Condvar::new(),
+            tickets: limit.map(AtomicU64::new),
+        }
+    }
+
+    /// Instant at which measuring ends, in ns.
+    #[inline]
+    #[must_use]
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns.load(Relaxed)
+    }
+
+    /// End at `now_ns` for `reason`, unless the run has ended by then.
+    pub fn stop(&self, reason: Reason, now_ns: u64) {
+        let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        if why.is_none() && now_ns < self.end_ns() {
+            *why = Some(reason);
+            self.end_ns.store(now_ns, Relaxed);
+        }
+    }
+
+    /// Why the run was stopped; `None` when nothing but time or tickets ended it.
+    #[must_use]
+    pub fn why(&self) -> Option<Reason> {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the number of I/Os is limited.
+    #[must_use]
+    pub fn limited(&self) -> bool {
+        self.tickets.is_some()
+    }
+
+    /// Take up to `want` of the I/Os that are left.
+    #[must_use]
+    pub fn take(&self, want: u64) -> u64 {
+        let Some(tickets) = &self.tickets else { return want };
+        let left =
+            tickets.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(want))).unwrap_or(0);
+        left.min(want)
+    }
+
+    /// Let the threads begin at `start_ns`, to end by `end_ns`.
+    pub fn open_gate(&self, start_ns: u64, end_ns: u64) {
+        self.end_ns.fetch_min(end_ns, Relaxed);
+        self.move_gate(Gate::Open { start_ns });
+    }
+
+    /// Let the threads go without a run.
+    pub fn abandon(&self) {
+        self.move_gate(Gate::Abandoned);
+    }
+
+    fn move_gate(&self, to: Gate) {
+        *self.gate.lock().unwrap_or_else(PoisonError::into_inner) = to;
+        self.gate_moved.notify_all();
+    }
+
+    /// Wait for the gate: the start of the run in ns, or `None` when it was abandoned.
+    #[must_use]
+    pub fn await_gate(&self) -> Option<u64> {
+        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *gate {
+                Gate::Shut => gate = self.gate_moved.wait(gate).unwrap_or_else(PoisonError::into_inner),
+                Gate::Open { start_ns } => return Some(start_ns),
+                Gate::Abandoned => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_wins_and_nothing_ends_late() {
+        let control = Control::new(Some(10));
+        control.open_gate(100, 1_000);
+        control.stop(Reason::Stopped, 2_000);
+        assert_eq!((control.end_ns(), control.why()), (1_000, None));
+        control.stop(Reason::Error, 500);
+        control.stop(Reason::Stopped, 400);
+        assert_eq!((control.end_ns(), control.why()), (500, Some(Reason::Error)));
+        assert_eq!((control.take(8), control.take(8), control.take(8)), (8, 2, 0));
+        assert_eq!(Control::new(None).take(7), 7);
+    }
+}

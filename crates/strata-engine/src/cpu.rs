@@ -1,0 +1,76 @@
+//! What the run itself cost the processors.
+
+use std::time::Duration;
+
+/// Processor time and switches so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub voluntary: u64,
+    pub involuntary: u64,
+    /// Time runnable but not running; `None` when the kernel does not say.
+    pub run_delay_ns: Option<u64>,
+}
+
+impl Usage {
+    /// Of the calling thread.
+    pub fn thread() -> Self {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let run_delay_ns = text.split_whitespace().nth(1).and_then(|field| field.parse().ok());
+        Self { run_delay_ns, ..Self::of(libc::RUSAGE_THREAD) }
+    }
+
+    /// Of the whole process, the kernel's io_uring workers included; without run delay.
+    pub fn process() -> Self {
+        Self::of(libc::RUSAGE_SELF)
+    }
+
+    fn of(who: libc::c_int) -> Self {
+        // SAFETY: rusage is plain data, for which all zeros is a valid value.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: writes one rusage to a valid address; both values of `who` are known to every Linux.
+        unsafe { libc::getrusage(who, &raw mut usage) };
+        let ns = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000).as_nanos() as u64;
+        Self {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+            voluntary: usage.ru_nvcsw as u64,
+            involuntary: usage.ru_nivcsw as u64,
+            run_delay_ns: None,
+        }
+    }
+
+    /// What was used since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            voluntary: self.voluntary.saturating_sub(before.voluntary),
+            involuntary: self.involuntary.saturating_sub(before.involuntary),
+            run_delay_ns: self
+                .run_delay_ns
+                .zip(before.run_delay_ns)
+                .map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+}
+
+/// Keep the calling thread on one processor.
+pub fn pin(cpu: u32) -> std::io::Result<()> {
+    // SAFETY: cpu_set_t is plain data; CPU_SET stays inside it for numbers below 1024, which the job check demands.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu as usize, &mut set);
+        set
+    };
+    // SAFETY: the set is valid and its true size is given; 0 is the calling thread.
+    let result = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
+    if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Let the calling thread's sleeps end when they should (the default slack is 50 µs, more than many an I/O).
+pub fn tighten_timers() {
+    // SAFETY: sets one number of the calling thread. A refusal leaves the default, which only adds lag, and lag is recorded.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}

@@ -1,0 +1,245 @@
+//! The job, schema 1: all that a run needs to know, as one JSON value.
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+
+/// One run of one workload on one target.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Always 1.
+    pub schema: u32,
+    /// What is loaded.
+    pub target: Target,
+    /// With what.
+    pub workload: Workload,
+    /// Time before anything is counted, in ns.
+    #[serde(default)]
+    pub ramp_ns: u64,
+    /// Time that is counted, in ns.
+    pub runtime_ns: u64,
+    /// Length of an interval of the series, in ns.
+    #[serde(default = "second")]
+    pub interval_ns: u64,
+    /// End earlier, after this much.
+    #[serde(default)]
+    pub stop_after: StopAfter,
+    /// What carries the I/Os of a file or block device.
+    #[serde(default)]
+    pub engine: EngineChoice,
+    /// Most I/Os handed over by one submit call. A wait always ends at the first completion, whatever this is.
+    #[serde(default = "eight")]
+    pub batch: u32,
+    /// Processor of each thread, in turn.
+    #[serde(default)]
+    pub pin_cpus: Option<Vec<u32>>,
+    /// What a failed I/O means.
+    #[serde(default)]
+    pub on_error: OnError,
+}
+
+/// What is loaded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Target {
+    /// An existing regular file.
+    File {
+        /// Where.
+        path: String,
+        /// Past the page cache.
+        direct: bool,
+        /// Write-through or not.
+        #[serde(default)]
+        sync: Sync,
+        /// Must be false: the engine never creates files.
+        #[serde(default)]
+        create: bool,
+    },
+    /// A block device.
+    Block {
+        /// Where.
+        path: String,
+        /// Past the page cache.
+        direct: bool,
+        /// Write-through or not.
+        #[serde(default)]
+        sync: Sync,
+        /// Without it the device is opened read-only and a job that writes is refused.
+        #[serde(default)]
+        allow_write: bool,
+    },
+    /// Nothing: the engine's own cost.
+    Null {},
+    /// An export of an NBD server.
+    Nbd {
+        /// `nbd://host:port/export` or `nbd+unix:///export?socket=/path`.
+        uri: String,
+        /// Connections, dealt out to the threads; each thread has at least one of its own.
+        #[serde(default = "one")]
+        connections: u32,
+        /// Write-through (FUA) or not.
+        #[serde(default)]
+        sync: Sync,
+    },
+}
+
+/// When a write is done.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Sync {
+    /// When the target says so.
+    #[default]
+    None,
+    /// When it is on the medium.
+    Dsync,
+}
+
+/// With what the target is loaded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Direction and order.
+    pub rw: Rw,
+    /// Bytes of each I/O.
+    pub bs: u32,
+    /// Share of reads in percent, for the mixed directions.
+    #[serde(default = "fifty")]
+    pub rwmixread: u8,
+    /// I/Os in flight for each thread.
+    pub iodepth: u32,
+    /// Threads.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// Seed of offsets, mix, gaps and data.
+    #[serde(default = "one_seed")]
+    pub seed: u64,
+    /// Open loop at this rate; closed loop without.
+    #[serde(default)]
+    pub rate_iops: Option<Rate>,
+    /// The blocks to use: logical ranges and where they lie at the target.
+    pub segments: Vec<Segment>,
+}
+
+/// Direction and order, named as everywhere in the trade.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum Rw {
+    Read,
+    Write,
+    RandRead,
+    RandWrite,
+    Rw,
+    RandRw,
+}
+
+/// An open-loop rate, over all threads.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// Starts a second.
+    pub iops: f64,
+    /// How they are spaced.
+    pub process: Process,
+}
+
+/// How the starts of an open loop are spaced.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Process {
+    /// Evenly.
+    Constant,
+    /// With independent exponential gaps.
+    Poisson,
+}
+
+/// A logical range and its place at the target, in bytes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Segment {
+    /// First logical byte.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Where it lies at the target.
+    pub target: u64,
+}
+
+/// Limits over all threads, counted from the end of the ramp.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopAfter {
+    /// I/Os.
+    #[serde(default)]
+    pub ios: Option<u64>,
+    /// Bytes, rounded up to whole I/Os.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+}
+
+/// What carries the I/Os of a file or block device.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineChoice {
+    /// io_uring, else the pool with the reason.
+    #[default]
+    Auto,
+    /// io_uring or an error.
+    IoUring,
+    /// Blocking calls.
+    Pool,
+}
+
+/// What a failed I/O means. A full target (`ENOSPC`, `EDQUOT`) ends the run in any case.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// Count it.
+    #[default]
+    Continue,
+    /// End the run.
+    Stop,
+}
+
+fn second() -> u64 {
+    1_000_000_000
+}
+fn eight() -> u32 {
+    8
+}
+fn one() -> u32 {
+    1
+}
+fn one_seed() -> u64 {
+    1
+}
+fn fifty() -> u8 {
+    50
+}
+
+impl Job {
+    /// Read and check a job.
+    ///
+    /// # Errors
+    /// [`Error::Job`] with every problem found (a syntax error or unknown key hides the others).
+    pub fn parse(json: &str) -> Result<Self> {
+        let job: Self = serde_json::from_str(json).map_err(|e| Error::Job(vec![e.to_string()]))?;
+        let problems = crate::validate::problems(&job);
+        if problems.is_empty() { Ok(job) } else { Err(Error::Job(problems)) }
+    }
+}
+
+impl Rw {
+    /// Whether any I/O writes.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::Read | Self::RandRead)
+    }
+
+    /// Whether offsets are drawn at random.
+    #[must_use]
+    pub fn is_random(self) -> bool {
+        matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw)
+    }
+}

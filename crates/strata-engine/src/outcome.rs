@@ -1,0 +1,145 @@
+//! The result, schema 1, as it is written in JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::control::Reason;
+
+/// Everything a run measured.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    pub schema: u32,
+    pub engine: EngineInfo,
+    pub effective: Effective,
+    pub started_unix_ns: u64,
+    pub ramp_ns: u64,
+    pub measured_ns: u64,
+    pub stop_reason: Reason,
+    pub issued: u64,
+    pub completed: u64,
+    pub errored: u64,
+    pub stuck: u64,
+    pub read: Direction,
+    pub write: Direction,
+    pub intervals: Vec<Interval>,
+    pub threads: Vec<Thread>,
+    pub cpu: Cpu,
+    pub lag: Option<String>,
+}
+
+/// What carried the I/Os and what told the time.
+#[derive(Clone, Debug, Serialize)]
+pub struct EngineInfo {
+    pub kind: &'static str,
+    pub setup: Vec<String>,
+    pub fallback_reason: Option<String>,
+    pub build: BuildInfo,
+    pub clock: ClockInfo,
+}
+
+/// What this build is. Filled in by whoever links the engine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BuildInfo {
+    /// Version of the package.
+    pub version: String,
+    /// `release` or `debug`.
+    pub profile: String,
+    /// Revision, with `-dirty` when the tree had changes; or `unknown`.
+    pub git: String,
+    /// Layout of the histograms.
+    pub hist: String,
+    /// Target triple.
+    pub target: String,
+}
+
+/// The measuring clock.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClockInfo {
+    pub kind: &'static str,
+    pub resolution_ns: u64,
+    pub read_cost_ns: u64,
+}
+
+/// What was really in force.
+#[derive(Clone, Debug, Serialize)]
+pub struct Effective {
+    /// O_DIRECT, read back from the open file.
+    pub direct: bool,
+    /// `none` or `dsync`, read back.
+    pub sync: &'static str,
+    /// Alignment direct I/O demands of memory, bytes.
+    pub mem_align: u32,
+    /// Alignment direct I/O demands of offsets and lengths, bytes.
+    pub offset_align: u32,
+    /// Number of blocks in the list.
+    pub blocks: u64,
+    /// Bytes of each.
+    pub block_bytes: u32,
+    /// Connections (1 where there are none).
+    pub connections: u32,
+}
+
+/// One direction, whole measured span.
+#[derive(Debug, Serialize)]
+pub struct Direction {
+    pub ops: u64,
+    pub bytes: u64,
+    pub errors: Vec<ErrorLine>,
+    pub service_time: String,
+    pub response_time: Option<String>,
+    pub submit_latency: String,
+    pub service_sum_ns: u64,
+    /// Times beyond an hour, recorded as one; absent when there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clamped: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Failed I/Os of one kind.
+#[derive(Debug, Serialize)]
+pub struct ErrorLine {
+    pub errno: i32,
+    pub name: String,
+    pub count: u64,
+    pub first_offset: u64,
+}
+
+/// One interval.
+#[derive(Clone, Debug, Serialize)]
+pub struct Interval {
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub read: IntervalDirection,
+    pub write: IntervalDirection,
+}
+
+/// One direction of one interval.
+#[derive(Clone, Debug, Serialize)]
+pub struct IntervalDirection {
+    pub ops: u64,
+    pub bytes: u64,
+    pub errors: u64,
+    pub service_time: Option<String>,
+    pub service_sum_ns: u64,
+}
+
+/// One thread, measured span.
+#[derive(Clone, Debug, Serialize)]
+pub struct Thread {
+    pub read_ops: u64,
+    pub write_ops: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+}
+
+/// The whole process, measured span.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cpu {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub run_delay_ns: Option<u64>,
+}

@@ -1,0 +1,214 @@
+//! What one thread counts, and how it hands its intervals over.
+
+use std::sync::mpsc::Sender;
+
+use strata_hist::{Histogram, Sparse};
+
+/// Failed I/Os of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCount {
+    /// The errno; 0 for an I/O that moved fewer bytes than asked.
+    pub errno: i32,
+    /// How many.
+    pub count: u64,
+    /// Offset at the target of the first one.
+    pub first_offset: u64,
+}
+
+/// One direction.
+#[derive(Debug)]
+pub struct Lane {
+    /// I/Os and errors of the interval that is open.
+    ops: u64,
+    errors: u64,
+    /// Service times of the interval that is open.
+    service: Histogram,
+    /// Response times of the whole run (open loop).
+    pub response: Histogram,
+    /// Sampled durations of the submit call, whole run.
+    pub submit: Histogram,
+    /// Failures of the whole run.
+    pub failures: Vec<ErrorCount>,
+}
+
+/// One direction of one interval of one thread.
+#[derive(Clone, Debug, Default)]
+pub struct LanePart {
+    /// I/Os that completed well.
+    pub ops: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Their service times (of the good ones).
+    pub service: Sparse,
+}
+
+/// One interval of one thread.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Which thread.
+    pub thread: u32,
+    /// Which interval, counted from the end of the ramp.
+    pub index: u64,
+    /// End, in ns since the end of the ramp.
+    pub end_ns: u64,
+    /// Reads.
+    pub read: LanePart,
+    /// Writes.
+    pub write: LanePart,
+}
+
+/// Where finished intervals go.
+pub trait Sink {
+    /// Take one.
+    fn part(&mut self, part: Part);
+}
+
+impl<T: From<Part>> Sink for Sender<T> {
+    fn part(&mut self, part: Part) {
+        // The receiver lives as long as the threads; were it gone, nobody would miss the interval.
+        let _ = self.send(T::from(part));
+    }
+}
+
+impl Lane {
+    fn new() -> Self {
+        Self {
+            ops: 0,
+            errors: 0,
+            service: Histogram::new(),
+            response: Histogram::new(),
+            submit: Histogram::new(),
+            failures: Vec::with_capacity(16),
+        }
+    }
+
+    fn drain(&mut self) -> LanePart {
+        LanePart {
+            ops: std::mem::take(&mut self.ops),
+            errors: std::mem::take(&mut self.errors),
+            service: self.service.drain(),
+        }
+    }
+}
+
+/// One thread's counts. The totals of service time, ops and bytes are not kept here: they are the sum of the
+/// intervals, so the two cannot disagree.
+#[derive(Debug)]
+pub struct Recorder<S: Sink> {
+    /// Reads.
+    pub read: Lane,
+    /// Writes.
+    pub write: Lane,
+    /// Issue − intended start (open loop).
+    pub lag: Histogram,
+    /// Reads and writes counted so far.
+    pub ops: (u64, u64),
+    sink: S,
+    thread: u32,
+    index: u64,
+    ramp_end_ns: u64,
+    interval_ns: u64,
+    next_ns: u64,
+    last_ns: u64,
+    measuring: bool,
+}
+
+impl<S: Sink> Recorder<S> {
+    /// Nothing is counted before `ramp_end_ns`.
+    pub fn new(thread: u32, ramp_end_ns: u64, interval_ns: u64, sink: S) -> Self {
+        Self {
+            read: Lane::new(),
+            write: Lane::new(),
+            lag: Histogram::new(),
+            ops: (0, 0),
+            sink,
+            thread,
+            index: 0,
+            ramp_end_ns,
+            interval_ns,
+            next_ns: ramp_end_ns,
+            last_ns: 0,
+            measuring: false,
+        }
+    }
+
+    /// The next instant at which [`Self::roll`] has something to do.
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Whether the ramp is over.
+    #[inline]
+    pub fn measuring(&self) -> bool {
+        self.measuring
+    }
+
+    /// Close every interval that ended by `now_ns`; true when this call ended the ramp.
+    pub fn roll(&mut self, now_ns: u64) -> bool {
+        let begins = !self.measuring && now_ns >= self.ramp_end_ns;
+        if begins {
+            self.measuring = true;
+            self.next_ns = self.ramp_end_ns + self.interval_ns;
+        }
+        while self.measuring && self.next_ns <= now_ns {
+            self.send(self.next_ns);
+            self.index += 1;
+            self.next_ns += self.interval_ns;
+        }
+        begins
+    }
+
+    /// Close the series at `end_ns` (or at the last I/O counted, when the decision to end was seen later).
+    pub fn close(&mut self, end_ns: u64) -> u64 {
+        let end_ns = end_ns.max(self.last_ns);
+        self.roll(end_ns);
+        let begun_ns = self.next_ns.saturating_sub(self.interval_ns);
+        let holds = |lane: &Lane| lane.ops + lane.errors > 0;
+        if self.measuring && (end_ns > begun_ns || holds(&self.read) || holds(&self.write)) {
+            self.send(end_ns);
+        }
+        self.measuring = false;
+        end_ns
+    }
+
+    fn send(&mut self, end_ns: u64) {
+        let part = Part {
+            thread: self.thread,
+            index: self.index,
+            end_ns: end_ns - self.ramp_end_ns,
+            read: self.read.drain(),
+            write: self.write.drain(),
+        };
+        self.sink.part(part);
+    }
+
+    /// Count an I/O that completed well at `now_ns`.
+    #[inline]
+    pub fn done(&mut self, read: bool, service_ns: u64, now_ns: u64) {
+        self.last_ns = now_ns;
+        self.ops.0 += u64::from(read);
+        self.ops.1 += u64::from(!read);
+        let lane = self.lane(read);
+        lane.ops += 1;
+        lane.service.record(service_ns);
+    }
+
+    /// Count an I/O that failed at `now_ns`.
+    #[cold]
+    pub fn failed(&mut self, read: bool, errno: i32, offset: u64, now_ns: u64) {
+        self.last_ns = now_ns;
+        let lane = self.lane(read);
+        lane.errors += 1;
+        match lane.failures.iter_mut().find(|known| known.errno == errno) {
+            Some(known) => known.count += 1,
+            None => lane.failures.push(ErrorCount { errno, count: 1, first_offset: offset }),
+        }
+    }
+
+    /// One direction.
+    #[inline]
+    pub fn lane(&mut self, read: bool) -> &mut Lane {
+        if read { &mut self.read } else { &mut self.write }
+    }
+}

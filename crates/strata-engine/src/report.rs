@@ -1,0 +1,92 @@
+//! The result put together from what was collected.
+
+use strata_hist::Histogram;
+
+use crate::control::Reason;
+use crate::cpu::Usage;
+use crate::encode_histogram;
+use crate::errno;
+use crate::merge::{Merger, Sum, saturate};
+use crate::outcome::{Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, Thread};
+use crate::record::{ErrorCount, Lane};
+use crate::worker::Report;
+
+/// What is known about the run as a whole.
+pub struct Facts {
+    pub engine: EngineInfo,
+    pub effective: Effective,
+    pub started_unix_ns: u64,
+    pub ramp_ns: u64,
+    pub measured_ns: u64,
+    pub stop_reason: Reason,
+    pub block_bytes: u64,
+    pub open_loop: bool,
+    pub cpu: Usage,
+    pub intervals: Vec<Interval>,
+}
+
+/// The result of a run.
+pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
+    let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
+    let run_delay_ns = reports.iter().map(|r| r.usage.run_delay_ns).sum::<Option<u64>>();
+    let direction = |total: &Sum, lane: fn(&Report) -> &Lane| {
+        let lanes: Vec<&Lane> = reports.iter().map(lane).collect();
+        Direction {
+            ops: total.ops,
+            bytes: total.ops * facts.block_bytes,
+            errors: errors(&lanes),
+            service_time: encode_histogram(&total.service),
+            response_time: facts.open_loop.then(|| encode_histogram(&all(lanes.iter().map(|l| &l.response)))),
+            submit_latency: encode_histogram(&all(lanes.iter().map(|l| &l.submit))),
+            service_sum_ns: saturate(total.service.sum_ns()),
+            clamped: total.service.clamped(),
+        }
+    };
+    Outcome {
+        schema: 1,
+        read: direction(&merger.read, |r| &r.read),
+        write: direction(&merger.write, |r| &r.write),
+        issued: sum(|r| r.tally.issued),
+        completed: sum(|r| r.tally.completed),
+        errored: sum(|r| r.tally.errored),
+        stuck: sum(|r| r.tally.stuck),
+        threads: reports.iter().map(thread).collect(),
+        cpu: Cpu { user_ns: facts.cpu.user_ns, system_ns: facts.cpu.system_ns, run_delay_ns },
+        lag: facts.open_loop.then(|| encode_histogram(&all(reports.iter().map(|r| &r.lag)))),
+        engine: facts.engine,
+        effective: facts.effective,
+        started_unix_ns: facts.started_unix_ns,
+        ramp_ns: facts.ramp_ns,
+        measured_ns: facts.measured_ns,
+        stop_reason: facts.stop_reason,
+        intervals: facts.intervals,
+    }
+}
+
+fn all<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
+    let mut whole = Histogram::new();
+    parts.for_each(|part| whole.merge(part));
+    whole
+}
+
+fn errors(lanes: &[&Lane]) -> Vec<ErrorLine> {
+    let mut lines: Vec<ErrorLine> = Vec::new();
+    for &ErrorCount { errno, count, first_offset } in lanes.iter().flat_map(|lane| &lane.failures) {
+        match lines.iter_mut().find(|line| line.errno == errno) {
+            Some(line) => line.count += count,
+            None => lines.push(ErrorLine { errno, name: errno::name(errno), count, first_offset }),
+        }
+    }
+    lines
+}
+
+fn thread(report: &Report) -> Thread {
+    Thread {
+        read_ops: report.ops.0,
+        write_ops: report.ops.1,
+        user_ns: report.usage.user_ns,
+        system_ns: report.usage.system_ns,
+        voluntary_switches: report.usage.voluntary,
+        involuntary_switches: report.usage.involuntary,
+    }
+}

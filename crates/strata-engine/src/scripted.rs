@@ -1,0 +1,212 @@
+//! A clock that stands still until told, and a queue that follows a script: for tests of the timing model.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use strata_io::{Completion, Op, Queue};
+use strata_pattern::{Access, BlockMap, Mix, Order, Segment};
+
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::load::{Load, Marks, Plan, Tally};
+use crate::merge::Merger;
+use crate::pace::Pace;
+use crate::record::{Part, Recorder, Sink};
+
+pub const BLOCK: u32 = 4096;
+
+#[derive(Clone, Default)]
+pub struct FakeClock(Rc<Cell<u64>>);
+
+impl FakeClock {
+    pub fn pass(&self, ns: u64) {
+        self.0.set(self.0.get() + ns);
+    }
+    fn pass_until(&self, at_ns: u64) {
+        self.0.set(self.0.get().max(at_ns));
+    }
+}
+
+impl Clock for FakeClock {
+    fn now_ns(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// What becomes of one I/O: how long it takes (`None`: for ever) and what it returns.
+#[derive(Clone, Copy, Debug)]
+pub struct Fate {
+    pub latency_ns: Option<u64>,
+    pub result: i32,
+}
+
+pub fn takes(latency_ns: u64) -> Fate {
+    Fate { latency_ns: Some(latency_ns), result: BLOCK as i32 }
+}
+
+pub type Script<'a> = Box<dyn FnMut(u64, u64) -> io::Result<Fate> + 'a>;
+
+/// I/O number n, handed over at t, meets `script(n, t)`. Every submit call costs `submit_ns`.
+pub struct Scripted<'a> {
+    pub clock: FakeClock,
+    pub submit_ns: u64,
+    script: Script<'a>,
+    pushed: Vec<u32>,
+    number: u64,
+    /// (instant it is done, completion)
+    aloft: Vec<(u64, Completion)>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Scripted<'a> {
+    pub fn new(
+        clock: &FakeClock,
+        submit_ns: u64,
+        script: impl FnMut(u64, u64) -> io::Result<Fate> + 'a,
+    ) -> Self {
+        let (script, clock) = (Box::new(script) as Script<'a>, clock.clone());
+        Self {
+            clock,
+            submit_ns,
+            script,
+            pushed: vec![],
+            number: 0,
+            aloft: vec![],
+            buffer: vec![0; BLOCK as usize],
+        }
+    }
+}
+
+impl Queue for Scripted<'_> {
+    fn buffer(&mut self, _slot: u32) -> &mut [u8] {
+        &mut self.buffer
+    }
+
+    fn push(&mut self, slot: u32, _op: Op, offset: u64, len: u32) {
+        assert!(offset % u64::from(BLOCK) == 0 && len == BLOCK);
+        let busy = self.aloft.iter().any(|(_, c)| c.slot == slot) || self.pushed.contains(&slot);
+        assert!(!busy, "slot {slot} is in flight");
+        self.pushed.push(slot);
+    }
+
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        self.clock.pass(self.submit_ns);
+        let now = self.clock.now_ns();
+        for slot in std::mem::take(&mut self.pushed) {
+            let fate = (self.script)(self.number, now)?;
+            self.number += 1;
+            let done = fate.latency_ns.map_or(u64::MAX, |latency| now + latency);
+            self.aloft.push((done, Completion { slot, result: fate.result }));
+        }
+        if wait > 0 {
+            let mut done: Vec<u64> = self.aloft.iter().map(|&(done, _)| done).collect();
+            done.sort_unstable();
+            let ready = done.get(wait as usize - 1).copied().unwrap_or(u64::MAX);
+            let limit = timeout.map_or(u64::MAX, |t| now.saturating_add(t.as_nanos() as u64));
+            assert!(ready.min(limit) < u64::MAX, "this wait would never end");
+            self.clock.pass_until(ready.min(limit));
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
+        let now = self.clock.now_ns();
+        let before = self.aloft.len();
+        self.aloft.sort_by_key(|&(done, _)| done);
+        self.aloft.retain(|&(done, completion)| {
+            if done <= now {
+                f(completion);
+            }
+            done > now
+        });
+        before - self.aloft.len()
+    }
+}
+
+#[derive(Clone, Default)]
+pub struct Parts(pub Rc<RefCell<Vec<Part>>>);
+
+impl Sink for Parts {
+    fn part(&mut self, part: Part) {
+        self.0.borrow_mut().push(part);
+    }
+}
+
+pub struct NoMarks;
+
+impl Marks for NoMarks {
+    fn measuring(&mut self) {}
+    fn ended(&mut self) {}
+}
+
+/// How a scripted run is set.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    pub depth: u32,
+    pub batch: u32,
+    pub mix: Mix,
+    pub ramp_ns: u64,
+    pub runtime_ns: u64,
+    pub interval_ns: u64,
+    pub dress_ns: u64,
+}
+
+pub const SETTING: Setting = Setting {
+    depth: 1,
+    batch: 8,
+    mix: Mix::Read,
+    ramp_ns: 0,
+    runtime_ns: 1_000_000_000,
+    interval_ns: 100_000_000,
+    dress_ns: 0,
+};
+
+/// What a scripted run gave.
+pub struct Played {
+    pub tally: Tally,
+    pub outcome: io::Result<()>,
+    pub recorder: Recorder<Parts>,
+    pub merger: Merger,
+    pub intervals: Vec<crate::outcome::Interval>,
+    pub control: Rc<Control>,
+}
+
+/// Run the loop on a script. The run starts at instant 0 of the fake clock plus whatever has passed on it.
+pub fn play<P: Pace>(setting: Setting, pace: P, control: &Rc<Control>, mut queue: Scripted<'_>) -> Played {
+    let clock = queue.clock.clone();
+    let start_ns = clock.now_ns();
+    control.open_gate(start_ns, start_ns + setting.ramp_ns + setting.runtime_ns);
+    let map =
+        BlockMap::new(&[Segment { start: 0, length: 1 << 20, target: 0 }], u64::from(BLOCK)).expect("blocks");
+    let access = Access::new(map, Order::Random, setting.mix, 1, 0, 1).expect("blocks");
+    let parts = Parts::default();
+    let mut recorder = Recorder::new(0, start_ns + setting.ramp_ns, setting.interval_ns, parts.clone());
+    let plan = Plan {
+        depth: setting.depth,
+        batch: setting.batch,
+        block_bytes: BLOCK,
+        start_ns,
+        stop_on_error: false,
+        drain_ns: 30_000_000_000,
+    };
+    let dressing = clock.clone();
+    let (tally, outcome) = Load {
+        queue: &mut queue,
+        clock,
+        pace,
+        access,
+        dress: |_: &mut [u8]| dressing.pass(setting.dress_ns),
+        recorder: &mut recorder,
+        control,
+        marks: NoMarks,
+        plan,
+    }
+    .run();
+    let mut merger = Merger::new(1, setting.interval_ns, u64::from(BLOCK));
+    parts.0.borrow().iter().for_each(|part| merger.add(part));
+    merger.finish(0);
+    let intervals = merger.complete();
+    Played { tally, outcome, recorder, merger, intervals, control: Rc::clone(control) }
+}

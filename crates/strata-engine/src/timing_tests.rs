@@ -1,0 +1,248 @@
+//! The timing model, held to by a clock that only moves when the script says so.
+
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use strata_hist::Histogram;
+use strata_pace::Schedule;
+use strata_pattern::Mix;
+
+use crate::control::{Control, Reason};
+use crate::decode_histogram;
+use crate::pace::{Closed, Open};
+use crate::scripted::{BLOCK, FakeClock, Fate, Played, SETTING, Scripted, Setting, play, takes};
+
+const MS: u64 = 1_000_000;
+
+fn free() -> Rc<Control> {
+    Rc::new(Control::new(None))
+}
+
+fn only(value_ns: u64, count: u64) -> Histogram {
+    let mut h = Histogram::new();
+    (0..count).for_each(|_| h.record(value_ns));
+    h
+}
+
+fn balanced(played: &Played) {
+    let t = played.tally;
+    assert_eq!(t.issued, t.completed + t.errored + t.stuck);
+}
+
+#[test]
+fn service_time_is_the_submit_call_and_the_latency_and_nothing_else() {
+    let clock = FakeClock::default();
+    clock.pass(12_345);
+    // Making the data of each write takes 7 ms here; the I/O takes 300 ns to hand over and 1 ms to do.
+    let setting = Setting { mix: Mix::Write, dress_ns: 7 * MS, runtime_ns: 10_000 * MS, ..SETTING };
+    let played = play(setting, Closed, &free(), Scripted::new(&clock, 300, |_, _| Ok(takes(MS))));
+    let n = played.merger.write.ops;
+    // 10 s / (7 ms + 300 ns + 1 ms): the last one ends beyond the end.
+    assert_eq!(n, 1249);
+    assert_eq!(played.merger.write.service, only(MS + 300, n));
+    assert_eq!(played.merger.read.service, Histogram::new());
+    // One in 64 is split, and gives the submit call alone.
+    assert_eq!(played.recorder.write.submit, only(300, n.div_ceil(64)));
+    assert_eq!(played.recorder.lag, Histogram::new());
+    balanced(&played);
+}
+
+#[test]
+fn a_deep_queue_is_kept_full_and_each_io_is_timed_alone() {
+    let clock = FakeClock::default();
+    let setting = Setting { depth: 4, batch: 2, ..SETTING };
+    // Even ones take 1 ms, odd ones 3 ms; handing over is free.
+    let script = |n: u64, _| Ok(takes(if n % 2 == 0 { MS } else { 3 * MS }));
+    let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
+    let service = &played.merger.read.service;
+    let seen: Vec<u64> = service.buckets().map(|(index, _)| strata_hist::highest_equivalent(index)).collect();
+    assert_eq!(seen.len(), 2, "two latencies, two buckets: {seen:?}");
+    // Little's law on the fake clock: ops × mean = depth × time, up to what is in flight at the end.
+    let occupancy = service.sum_ns() as f64 / 1e9;
+    assert!((3.9..=4.0).contains(&occupancy), "{occupancy}");
+    balanced(&played);
+}
+
+#[test]
+fn open_loop_counts_a_stall_from_the_intended_start() {
+    let clock = FakeClock::default();
+    let setting = Setting { runtime_ns: 10_000 * MS, ..SETTING };
+    let pace = Open::new(Schedule::constant(1000.0, 0, 1), 0);
+    // I/O 2000 stalls for a second; all others take 0.1 ms.
+    let script = |n: u64, _| Ok(takes(if n == 2000 { 1000 * MS } else { MS / 10 }));
+    let played = play(setting, pace, &free(), Scripted::new(&clock, 0, script));
+    let response = &played.recorder.read.response;
+    assert_eq!(played.merger.read.ops, 10_000, "nothing that was late is skipped");
+    assert_eq!(response.count(), 10_000);
+    // The backlog of 1000 I/Os melts at 0.9 ms an I/O: about 11 % of all are late.
+    let p99 = response.quantile_ns(0.99).expect("not empty");
+    assert!((850 * MS..1001 * MS).contains(&p99), "{p99}");
+    assert_eq!(played.merger.read.service.quantile_ns(0.99), Some(MS / 10 + (64 - MS / 10 % 64) - 1));
+    assert_eq!(played.recorder.lag.max_ns(), Some(999 * MS));
+    // And without a stall, response is service, and the lag is nothing.
+    let clock = FakeClock::default();
+    let script = |_, _| Ok(takes(MS / 10));
+    let played = play(
+        setting,
+        Open::new(Schedule::constant(1000.0, 0, 1), 0),
+        &free(),
+        Scripted::new(&clock, 0, script),
+    );
+    assert_eq!(played.recorder.read.response, only(MS / 10, 10_000));
+    assert_eq!(played.recorder.lag, only(0, 10_000));
+}
+
+#[test]
+fn the_ramp_and_the_drain_are_not_counted() {
+    let clock = FakeClock::default();
+    let setting =
+        Setting { depth: 2, ramp_ns: 100 * MS, runtime_ns: 50 * MS, interval_ns: 20 * MS, ..SETTING };
+    // Slow in the ramp and after the end, fast between.
+    let script = |_, now: u64| Ok(takes(if (100 * MS..150 * MS).contains(&now) { MS } else { 10 * MS }));
+    let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
+    // Two of the ramp complete exactly at its end and are counted; those that complete at 150 ms are not.
+    assert_eq!(played.merger.read.ops, 2 + 2 * 49);
+    assert_eq!(played.tally.issued, 2 * 10 + 2 * 50);
+    assert_eq!(played.tally.completed, played.tally.issued);
+    let spans: Vec<(u64, u64)> = played.intervals.iter().map(|i| (i.start_ns / MS, i.end_ns / MS)).collect();
+    assert_eq!(spans, [(0, 20), (20, 40), (40, 50)]);
+}
+
+#[test]
+fn what_never_comes_back_is_stuck_and_does_not_hang() {
+    let clock = FakeClock::default();
+    let setting = Setting { depth: 3, ..SETTING };
+    let script = |n: u64, _| Ok(if n == 7 { Fate { latency_ns: None, result: 0 } } else { takes(MS) });
+    let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
+    assert_eq!(played.tally.stuck, 1);
+    assert_eq!(played.intervals.len(), 10);
+    balanced(&played);
+}
+
+#[test]
+fn a_full_target_ends_the_run_with_what_was_measured() {
+    let clock = FakeClock::default();
+    let setting = Setting { mix: Mix::Write, ..SETTING };
+    let script = |n: u64, _| {
+        Ok(if n < 100 { takes(MS) } else { Fate { latency_ns: Some(MS), result: -libc::ENOSPC } })
+    };
+    let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
+    assert_eq!((played.merger.write.ops, played.merger.write.errors), (100, 1));
+    assert_eq!(played.control.why(), Some(Reason::Error));
+    let failure = played.recorder.write.failures[0];
+    assert_eq!((failure.errno, failure.count), (libc::ENOSPC, 1));
+    assert_eq!(played.tally.end_ns, 101 * MS);
+    balanced(&played);
+}
+
+#[test]
+fn errors_and_short_transfers_are_counted_apart() {
+    let clock = FakeClock::default();
+    let script = |n: u64, _| {
+        let result = [BLOCK as i32, -libc::EIO, 512][(n % 3) as usize];
+        Ok(Fate { latency_ns: Some(MS), result })
+    };
+    let played = play(SETTING, Closed, &free(), Scripted::new(&clock, 0, script));
+    assert_eq!((played.merger.read.ops, played.merger.read.errors), (333, 666));
+    let kinds: Vec<(i32, u64)> = played.recorder.read.failures.iter().map(|f| (f.errno, f.count)).collect();
+    assert_eq!(kinds, [(libc::EIO, 333), (0, 333)]);
+    assert_eq!(played.merger.read.service.count(), 333);
+}
+
+#[test]
+fn a_stop_request_ends_it_there() {
+    let clock = FakeClock::default();
+    let control = free();
+    let asked = Rc::clone(&control);
+    let script = move |n: u64, now| {
+        if n == 500 {
+            asked.stop(Reason::Stopped, now);
+        }
+        Ok(takes(MS))
+    };
+    let played = play(SETTING, Closed, &control, Scripted::new(&clock, 0, script));
+    assert_eq!((played.merger.read.ops, played.tally.end_ns), (500, 500 * MS));
+    assert_eq!(played.tally.completed, 501);
+    assert_eq!(control.why(), Some(Reason::Stopped));
+}
+
+#[test]
+fn a_limit_is_met_exactly_and_its_last_io_is_counted() {
+    for (depth, limit) in [(1, 1), (4, 10), (32, 1000), (32, 5)] {
+        let clock = FakeClock::default();
+        let control = Rc::new(Control::new(Some(limit)));
+        let setting = Setting { depth, ..SETTING };
+        let played = play(setting, Closed, &control, Scripted::new(&clock, 10, |n, _| Ok(takes(MS + n % 7))));
+        assert_eq!((played.merger.read.ops, played.tally.issued), (limit, limit), "depth {depth}");
+        assert!(played.tally.end_ns < 1000 * MS);
+    }
+}
+
+#[test]
+fn a_lost_carrier_leaves_the_sums_in_balance() {
+    let clock = FakeClock::default();
+    let setting = Setting { depth: 4, ..SETTING };
+    let script = |n: u64, _| {
+        if n < 100 { Ok(takes(MS + n)) } else { Err(std::io::Error::from_raw_os_error(libc::ECONNRESET)) }
+    };
+    let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
+    assert!(played.outcome.is_err());
+    assert_eq!(played.tally.errored, 4);
+    assert_eq!(played.merger.read.errors, 4);
+    assert_eq!(played.recorder.read.failures[0].errno, libc::ECONNRESET);
+    balanced(&played);
+}
+
+proptest! {
+    #[test]
+    fn intervals_add_up_to_the_totals(
+        latencies in prop::collection::vec(1u64..30 * MS, 1..50), depth in 1u32..9, batch in 1u32..9,
+        ramp_ms in 0u64..40, runtime_ms in 1u64..300, interval_ms in 1u64..60, submit_ns in 0u64..1000,
+        fail_every in 2u64..20, open in any::<bool>(),
+    ) {
+        let clock = FakeClock::default();
+        let setting = Setting {
+            depth, batch, mix: Mix::ReadPercent(60), ramp_ns: ramp_ms * MS, runtime_ns: runtime_ms * MS,
+            interval_ns: interval_ms * MS, ..SETTING
+        };
+        let script = |n: u64, _| {
+            let latency_ns = Some(latencies[n as usize % latencies.len()]);
+            let result = if n % fail_every == 1 { -libc::EIO } else { BLOCK as i32 };
+            Ok(Fate { latency_ns, result })
+        };
+        let queue = Scripted::new(&clock, submit_ns, script);
+        let played = if open {
+            play(setting, Open::new(Schedule::poisson(500.0, 1), 1), &free(), queue)
+        } else {
+            play(setting, Closed, &free(), queue)
+        };
+        balanced(&played);
+        prop_assert_eq!(played.tally.stuck, 0);
+        // Intervals tile the measured span.
+        let ends: Vec<u64> = played.intervals.iter().map(|i| i.end_ns).collect();
+        let starts: Vec<u64> = played.intervals.iter().map(|i| i.start_ns).collect();
+        prop_assert_eq!(&starts[1..], &ends[..ends.len() - 1]);
+        prop_assert_eq!((starts[0], ends[ends.len() - 1]), (0, runtime_ms * MS));
+        for read in [true, false] {
+            let of = |i: &crate::outcome::Interval| if read { i.read.clone() } else { i.write.clone() };
+            let total = if read { &played.merger.read } else { &played.merger.write };
+            let parts: Vec<_> = played.intervals.iter().map(of).collect();
+            prop_assert_eq!(parts.iter().map(|d| d.ops).sum::<u64>(), total.ops);
+            prop_assert_eq!(parts.iter().map(|d| d.errors).sum::<u64>(), total.errors);
+            prop_assert_eq!(parts.iter().map(|d| u128::from(d.service_sum_ns)).sum::<u128>(), total.service.sum_ns());
+            let mut merged = Histogram::new();
+            for text in parts.iter().filter_map(|d| d.service_time.as_ref()) {
+                merged.merge(&decode_histogram(text).expect("ours"));
+            }
+            prop_assert!(merged.buckets().eq(total.service.buckets()));
+            // The thread's own count is kept apart from the intervals; they must agree.
+            prop_assert_eq!(total.ops, if read { played.recorder.ops.0 } else { played.recorder.ops.1 });
+            let lane = if read { &played.recorder.read } else { &played.recorder.write };
+            prop_assert_eq!(lane.failures.iter().map(|f| f.count).sum::<u64>(), total.errors);
+            if open {
+                prop_assert_eq!(lane.response.count(), total.ops);
+                prop_assert!(lane.response.sum_ns() >= total.service.sum_ns());
+            }
+        }
+    }
+}

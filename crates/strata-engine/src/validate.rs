@@ -1,0 +1,146 @@
+//! What is wrong with a job, all of it at once.
+
+use std::path::Path;
+
+use strata_pattern::{BlockMap, Segment};
+
+use crate::job::{Job, Target, Workload};
+
+/// Deepest queue: registered buffers are numbered in 16 bits, and no device queues more.
+const MAX_DEPTH: u32 = 16_384;
+const MAX_THREADS: u32 = 1024;
+/// Largest I/O: the kernel moves at most 2 GiB − 4 KiB in one call.
+const MAX_BLOCK: u32 = 1 << 30;
+/// Connections to one export, over all threads.
+const MAX_CONNECTIONS: u32 = 1024;
+/// Memory for buffers of all threads.
+const MAX_BUFFERS: u64 = 16 << 30;
+/// Times beyond a year are mistakes, and keep sums of ns far from overflow.
+const MAX_TIME_NS: u64 = 366 * 86_400 * 1_000_000_000;
+const MIN_INTERVAL_NS: u64 = 1_000_000;
+
+/// Every problem, as "field: what is wrong"; empty when there is none.
+pub fn problems(job: &Job) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut check = |holds: bool, text: &dyn Fn() -> String| {
+        if !holds {
+            found.push(text());
+        }
+    };
+    let within = |n: u64, low: u64, high: u64| (low..=high).contains(&n);
+    let w = &job.workload;
+    check(job.schema == 1, &|| format!("schema: {} is not known, this engine speaks 1", job.schema));
+    check(within(u64::from(w.bs), 1, u64::from(MAX_BLOCK)), &|| {
+        format!("workload.bs: {} is not in 1..={MAX_BLOCK}", w.bs)
+    });
+    check(within(u64::from(w.iodepth), 1, u64::from(MAX_DEPTH)), &|| {
+        format!("workload.iodepth: {} is not in 1..={MAX_DEPTH}", w.iodepth)
+    });
+    check(within(u64::from(w.threads), 1, u64::from(MAX_THREADS)), &|| {
+        format!("workload.threads: {} is not in 1..={MAX_THREADS}", w.threads)
+    });
+    let memory = u64::from(w.bs).saturating_mul(u64::from(w.iodepth)).saturating_mul(u64::from(w.threads));
+    check(memory <= MAX_BUFFERS, &|| {
+        format!("workload: bs × iodepth × threads is {memory} bytes of buffers, above 16 GiB")
+    });
+    check(w.rwmixread <= 100, &|| format!("workload.rwmixread: {} is not a percentage", w.rwmixread));
+    check(job.batch >= 1, &|| "batch: must be at least 1".to_owned());
+    check(within(job.runtime_ns, 1, MAX_TIME_NS), &|| {
+        format!("runtime_ns: {} is not in 1 ns to a year", job.runtime_ns)
+    });
+    check(job.ramp_ns <= MAX_TIME_NS, &|| format!("ramp_ns: {} is beyond a year", job.ramp_ns));
+    check(within(job.interval_ns, MIN_INTERVAL_NS, MAX_TIME_NS), &|| {
+        format!("interval_ns: {} is not in 1 ms to a year", job.interval_ns)
+    });
+    check(job.stop_after.ios != Some(0) && job.stop_after.bytes != Some(0), &|| {
+        "stop_after: 0 would measure nothing".to_owned()
+    });
+    check(
+        job.pin_cpus.as_ref().is_none_or(|cpus| !cpus.is_empty() && cpus.iter().all(|&c| c < 1024)),
+        &|| "pin_cpus: must name at least one processor, each below 1024".to_owned(),
+    );
+    if let Some(rate) = w.rate_iops {
+        check(rate.iops.is_finite() && rate.iops > 0.0 && rate.iops <= 1e9, &|| {
+            format!("workload.rate_iops.iops: {} is not in 0 (exclusive) to 1e9", rate.iops)
+        });
+    }
+    found.extend(target_problems(job));
+    found.extend(block_problems(w));
+    found
+}
+
+fn target_problems(job: &Job) -> Vec<String> {
+    let mut found = Vec::new();
+    let path_is_good = |path: &str| !path.is_empty() && !path.contains('\0');
+    match &job.target {
+        Target::File { path, create, .. } => {
+            if !path_is_good(path) {
+                found.push("target.path: empty, or holds a NUL".to_owned());
+            }
+            if *create {
+                found.push("target.create: the engine never creates files; make the file first".to_owned());
+            }
+        }
+        Target::Block { path, allow_write, .. } => {
+            if !path_is_good(path) || !Path::new(path).is_absolute() {
+                found.push(format!("target.path: {path:?} is not an absolute path of a device"));
+            }
+            if job.workload.rw.writes() && !allow_write {
+                found.push(
+                    "target: the workload writes to a block device and allow_write is not set".to_owned(),
+                );
+            }
+        }
+        Target::Nbd { connections, .. } => {
+            if !(1..=MAX_CONNECTIONS).contains(connections) {
+                found.push(format!("target.connections: {connections} is not in 1..={MAX_CONNECTIONS}"));
+            }
+        }
+        Target::Null {} => {}
+    }
+    found
+}
+
+fn block_problems(w: &Workload) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut end = 0;
+    for (number, s) in w.segments.iter().enumerate() {
+        let ends = (s.start.checked_add(s.length), s.target.checked_add(s.length));
+        let (Some(logical_end), Some(target_end)) = ends else {
+            found.push(format!("workload.segments[{number}]: ends beyond 64 bits"));
+            continue;
+        };
+        if target_end > i64::MAX as u64 {
+            found.push(format!("workload.segments[{number}]: ends beyond the largest file offset"));
+        }
+        if s.start < end {
+            found.push(format!(
+                "workload.segments[{number}]: starts at {}, before the one before it ends ({end})",
+                s.start
+            ));
+        }
+        end = logical_end;
+    }
+    if found.is_empty() && w.bs > 0 {
+        match block_map(w) {
+            None => found.push(format!(
+                "workload.segments: no block of {} bytes lies wholly inside one segment",
+                w.bs
+            )),
+            Some(map) if !w.rw.is_random() && map.blocks() < u64::from(w.threads) => found.push(format!(
+                "workload.threads: {} threads cannot share a sequence of {} blocks",
+                w.threads,
+                map.blocks()
+            )),
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+/// The blocks of a workload; `None` when there are none.
+pub fn block_map(w: &Workload) -> Option<BlockMap> {
+    let segments: Vec<Segment> =
+        w.segments.iter().map(|s| Segment { start: s.start, length: s.length, target: s.target }).collect();
+    BlockMap::new(&segments, u64::from(w.bs))
+}

@@ -1,0 +1,238 @@
+//! One thread of a run: makes its queue, fills its buffers, waits for the others, loads, and reports.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use strata_hist::Histogram;
+use strata_io::Queue;
+use strata_pattern::{Access, BlockMap, Mix, Order, Rng, Stamper, fill_incompressible};
+
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::cpu::{self, Usage};
+use crate::error::{Error, Result};
+use crate::load::{Load, Marks, Plan, Tally};
+use crate::pace::{Closed, Open, Pace};
+use crate::record::{Lane, Part, Recorder};
+
+/// Time for what is in flight at the end to come back, in ns.
+const DRAIN_NS: u64 = 30_000_000_000;
+
+/// How the data of a write is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dress {
+    /// A fresh value in each 512 bytes of random data.
+    Stamp,
+    /// All of it anew.
+    Refill,
+}
+
+/// What the threads of a run have in common, decided before any of them begins.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub map: BlockMap,
+    pub order: Order,
+    pub mix: Mix,
+    pub seed: u64,
+    pub threads: u32,
+    pub depth: u32,
+    pub batch: u32,
+    pub block_bytes: u32,
+    pub rate: Option<crate::job::Rate>,
+    pub ramp_ns: u64,
+    pub runtime_ns: u64,
+    pub interval_ns: u64,
+    pub stop_on_error: bool,
+    pub pin_cpus: Option<Vec<u32>>,
+    pub dress: Dress,
+}
+
+/// A queue and how it was set up.
+pub struct Made<Q> {
+    /// The queue, usable in the thread that made it.
+    pub queue: Q,
+    /// Flags and registrations in force.
+    pub setup: Vec<String>,
+}
+
+/// What a thread tells the conductor.
+#[derive(Debug)]
+pub enum Event {
+    /// An interval is over.
+    Part(Part),
+    /// Counting has ended; draining begins.
+    Ended,
+    /// All done.
+    Finished(Box<Report>),
+    /// It panicked with this text.
+    Panicked(u32, String),
+}
+
+impl From<Part> for Event {
+    fn from(part: Part) -> Self {
+        Self::Part(part)
+    }
+}
+
+/// What a thread counted besides its intervals.
+#[derive(Debug)]
+pub struct Report {
+    pub thread: u32,
+    pub tally: Tally,
+    pub read: Lane,
+    pub write: Lane,
+    pub lag: Histogram,
+    pub ops: (u64, u64),
+    pub usage: Usage,
+    pub carrier: io::Result<()>,
+}
+
+struct Meter {
+    events: Sender<Event>,
+    begun: Option<Usage>,
+    used: Usage,
+}
+
+impl Marks for &mut Meter {
+    fn measuring(&mut self) {
+        self.begun = Some(Usage::thread());
+    }
+
+    fn ended(&mut self) {
+        if let Some(begun) = self.begun {
+            self.used = Usage::thread().since(&begun);
+        }
+        // A receiver that is gone means the run was given up.
+        let _ = self.events.send(Event::Ended);
+    }
+}
+
+/// Body of a worker thread. `factory` makes the queue here, because a ring belongs to the thread that makes it;
+/// what it says (or its error) goes to `ready` before the thread waits for the gate.
+pub fn work<Q, C, F>(
+    thread: u32,
+    recipe: &Recipe,
+    factory: &F,
+    clock: C,
+    control: &Arc<Control>,
+    ready: Sender<Result<Vec<String>>>,
+    events: Sender<Event>,
+) where
+    Q: Queue,
+    C: Clock,
+    F: Fn(u32) -> Result<Made<Q>>,
+{
+    let body = || prepare(thread, recipe, factory, clock, control, &ready, &events);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+        let text =
+            panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let text = text.unwrap_or("a worker thread panicked").to_owned();
+        let _ = ready.send(Err(Error::Bug(text.clone())));
+        let _ = events.send(Event::Panicked(thread, text));
+    }
+}
+
+fn prepare<Q, C, F>(
+    thread: u32,
+    recipe: &Recipe,
+    factory: &F,
+    clock: C,
+    control: &Arc<Control>,
+    ready: &Sender<Result<Vec<String>>>,
+    events: &Sender<Event>,
+) where
+    Q: Queue,
+    C: Clock,
+    F: Fn(u32) -> Result<Made<Q>>,
+{
+    let made = settle(thread, recipe).and_then(|()| factory(thread)).and_then(|mut made| {
+        let mut rng = Rng::new(recipe.seed, (1 << 32) + u64::from(thread));
+        for slot in 0..recipe.depth {
+            fill_incompressible(made.queue.buffer(slot), &mut rng);
+        }
+        let access =
+            Access::new(recipe.map.clone(), recipe.order, recipe.mix, recipe.seed, thread, recipe.threads)
+                .ok_or_else(|| Error::Job(vec![format!("thread {thread} has no block of its own")]))?;
+        Ok((made, access))
+    });
+    let (Made { mut queue, setup }, mut access) = match made {
+        Ok(made) => made,
+        Err(e) => {
+            let _ = ready.send(Err(e));
+            return;
+        }
+    };
+    let _ = ready.send(Ok(setup));
+    let Some(start_ns) = control.await_gate() else { return };
+    let report = match recipe.rate {
+        None => load(thread, recipe, &mut queue, clock, control, events, Closed, access, start_ns),
+        Some(rate) => {
+            use crate::job::Process;
+            use strata_pace::Schedule;
+            let schedule = match rate.process {
+                Process::Constant => Schedule::constant(rate.iops, thread, recipe.threads),
+                Process::Poisson => Schedule::poisson(rate.iops, recipe.threads),
+            };
+            let pace = Open::new(schedule, access.bits());
+            load(thread, recipe, &mut queue, clock, control, events, pace, access, start_ns)
+        }
+    };
+    if report.tally.stuck > 0 {
+        // The kernel may still write into the buffers: they must outlive this thread.
+        std::mem::forget(queue);
+    }
+    let _ = events.send(Event::Finished(Box::new(report)));
+}
+
+fn settle(thread: u32, recipe: &Recipe) -> Result<()> {
+    cpu::tighten_timers();
+    let Some(cpus) = &recipe.pin_cpus else { return Ok(()) };
+    let cpu = cpus[thread as usize % cpus.len()];
+    cpu::pin(cpu).map_err(|e| Error::system(format!("cannot pin thread {thread} to processor {cpu}"), e))
+}
+
+#[expect(clippy::too_many_arguments, reason = "every one of them is a different thing, used once")]
+fn load<Q: Queue, C: Clock, P: Pace>(
+    thread: u32,
+    recipe: &Recipe,
+    queue: &mut Q,
+    clock: C,
+    control: &Control,
+    events: &Sender<Event>,
+    pace: P,
+    access: Access,
+    start_ns: u64,
+) -> Report {
+    let mut recorder = Recorder::new(thread, start_ns + recipe.ramp_ns, recipe.interval_ns, events.clone());
+    let mut meter = Meter { events: events.clone(), begun: None, used: Usage::default() };
+    let mut stamper = Stamper::new(recipe.seed, thread);
+    let mut rng = Rng::new(recipe.seed, (2 << 32) + u64::from(thread));
+    let dress = recipe.dress;
+    let plan = Plan {
+        depth: recipe.depth,
+        batch: recipe.batch,
+        block_bytes: recipe.block_bytes,
+        start_ns,
+        stop_on_error: recipe.stop_on_error,
+        drain_ns: DRAIN_NS,
+    };
+    let (tally, carrier) = Load {
+        queue,
+        clock,
+        pace,
+        access,
+        dress: |buffer: &mut [u8]| match dress {
+            Dress::Stamp => stamper.stamp(buffer),
+            Dress::Refill => fill_incompressible(buffer, &mut rng),
+        },
+        recorder: &mut recorder,
+        control,
+        marks: &mut meter,
+        plan,
+    }
+    .run();
+    let Recorder { read, write, lag, ops, .. } = recorder;
+    Report { thread, tally, read, write, lag, ops, usage: meter.used, carrier }
+}

@@ -1,0 +1,247 @@
+//! Whole runs, from a job's JSON to its result's, on real files of the working disk.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use strata_engine::{BuildInfo, Error, FillSpec, Job, decode_histogram};
+
+const MIB: u64 = 1 << 20;
+
+fn build() -> BuildInfo {
+    let unknown = || "unknown".to_owned();
+    BuildInfo {
+        version: unknown(),
+        profile: "debug".into(),
+        git: unknown(),
+        hist: "hdr-v2".into(),
+        target: unknown(),
+    }
+}
+
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn finish(run: &strata_engine::Run) -> Value {
+    let result = run.wait(Duration::from_secs(120)).expect("ends").expect("has a result");
+    serde_json::from_str(&result).unwrap()
+}
+
+fn start(job: &Value) -> Result<strata_engine::Run, Error> {
+    Job::parse(&job.to_string()).and_then(|job| strata_engine::start(&job, build()))
+}
+
+fn sized(dir: &Path, bytes: u64) -> PathBuf {
+    let path = dir.join("data");
+    std::fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+    path
+}
+
+fn filled(dir: &Path, bytes: u64) -> (PathBuf, bool) {
+    let path = sized(dir, bytes);
+    let direct = strata_io::io_limits(&path).unwrap().dio_supported;
+    if !direct {
+        println!("SKIPPED direct I/O: not possible here, buffered instead");
+    }
+    let spec = FillSpec { path: path.clone(), size_bytes: bytes, seed: 3, header: b"MARK".to_vec(), direct };
+    let result = finish(&strata_engine::fill(spec, build()).unwrap());
+    assert_eq!(result["stop_reason"], "ios");
+    (path, direct)
+}
+
+fn job(target: Value, rw: &str, ios: u64) -> Value {
+    json!({"schema": 1, "target": target,
+        "workload": {"rw": rw, "bs": 4096, "rwmixread": 70, "iodepth": 4, "threads": 2, "seed": 1, "rate_iops": null,
+                     "segments": [{"start": 4096, "length": 3 * MIB, "target": 4096}, {"start": 4 * MIB, "length": MIB, "target": 4 * MIB}]},
+        "ramp_ns": 0, "runtime_ns": 60_000_000_000u64, "interval_ns": 5_000_000,
+        "stop_after": {"ios": ios, "bytes": null}, "engine": "auto", "batch": 8, "pin_cpus": null, "on_error": "continue"})
+}
+
+/// What every result must satisfy, whatever was measured.
+fn consistent(result: &Value) {
+    let n = |key: &str| result[key].as_u64().unwrap();
+    assert_eq!(n("issued"), n("completed") + n("errored") + n("stuck"));
+    let intervals = result["intervals"].as_array().unwrap();
+    for direction in ["read", "write"] {
+        let total = &result[direction];
+        for key in ["ops", "bytes", "service_sum_ns"] {
+            let sum: u64 = intervals.iter().map(|i| i[direction][key].as_u64().unwrap()).sum();
+            assert_eq!(sum, total[key].as_u64().unwrap(), "{direction}.{key}");
+        }
+        let whole = decode_histogram(total["service_time"].as_str().unwrap()).unwrap();
+        assert_eq!(whole.count(), total["ops"].as_u64().unwrap());
+        let mut parts = strata_hist::Histogram::new();
+        for text in intervals.iter().filter_map(|i| i[direction]["service_time"].as_str()) {
+            parts.merge(&decode_histogram(text).unwrap());
+        }
+        assert!(parts.buckets().eq(whole.buckets()));
+    }
+    let ops = |key: &str| {
+        result["threads"].as_array().unwrap().iter().map(|t| t[key].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(ops("read_ops"), result["read"]["ops"].as_u64().unwrap());
+    assert_eq!(ops("write_ops"), result["write"]["ops"].as_u64().unwrap());
+    let last = intervals.last().unwrap()["end_ns"].as_u64().unwrap();
+    assert_eq!(last, n("measured_ns"));
+}
+
+#[test]
+fn every_direction_on_every_engine() {
+    let dir = scratch();
+    let (path, direct) = filled(dir.path(), 6 * MIB);
+    for engine in ["auto", "pool"] {
+        for rw in ["read", "write", "randread", "randwrite", "rw", "randrw"] {
+            let mut job = job(
+                json!({"kind": "file", "path": path, "direct": direct, "sync": "none", "create": false}),
+                rw,
+                500,
+            );
+            job["engine"] = json!(engine);
+            let result = finish(&start(&job).unwrap());
+            consistent(&result);
+            let (reads, writes) =
+                (result["read"]["ops"].as_u64().unwrap(), result["write"]["ops"].as_u64().unwrap());
+            assert_eq!(reads + writes, 500, "{rw}");
+            assert_eq!(
+                (reads > 0, writes > 0),
+                (rw != "write" && rw != "randwrite", !rw.ends_with("read")),
+                "{rw}"
+            );
+            assert_eq!(result["stop_reason"], "ios");
+            assert_eq!(result["effective"]["direct"], direct);
+            assert_eq!(result["effective"]["blocks"], 3 * 256 + 256);
+            assert!(result["read"]["response_time"].is_null() && result["lag"].is_null());
+        }
+    }
+    // Outside the segments nothing was touched: the mark is still there.
+    assert_eq!(&std::fs::read(&path).unwrap()[..4], b"MARK");
+}
+
+#[test]
+fn an_open_loop_run_by_time_has_response_times_and_a_live_series() {
+    let mut job = job(json!({"kind": "null"}), "randread", 1);
+    job["stop_after"] = json!({});
+    job["workload"]["rate_iops"] = json!({"iops": 5000.0, "process": "poisson"});
+    (job["ramp_ns"], job["runtime_ns"]) = (json!(20_000_000), json!(300_000_000));
+    let run = start(&job).unwrap();
+    let mut polled = 0;
+    while run.result().is_none() {
+        polled += serde_json::from_str::<Vec<Value>>(&run.poll()).unwrap().len();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    polled += serde_json::from_str::<Vec<Value>>(&run.poll()).unwrap().len();
+    let result = finish(&run);
+    consistent(&result);
+    assert_eq!(result["measured_ns"], 300_000_000);
+    assert_eq!((polled, result["intervals"].as_array().unwrap().len()), (60, 60));
+    let response = decode_histogram(result["read"]["response_time"].as_str().unwrap()).unwrap();
+    assert_eq!(response.count(), result["read"]["ops"].as_u64().unwrap());
+    let lag = decode_histogram(result["lag"].as_str().unwrap()).unwrap();
+    assert!(lag.count().abs_diff(response.count()) <= 8);
+    // 1500 expected; six standard deviations of a Poisson count, and this machine may stall at the end.
+    assert!((1000..1733).contains(&response.count()), "{}", response.count());
+}
+
+#[test]
+fn stop_gives_what_was_measured() {
+    let mut job = job(json!({"kind": "null"}), "randrw", 1);
+    job["stop_after"] = json!({});
+    let run = start(&job).unwrap();
+    while run.poll() == "[]" {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run.stop();
+    let result = finish(&run);
+    consistent(&result);
+    assert_eq!(result["stop_reason"], "stopped");
+    assert!(result["read"]["ops"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_fill_writes_every_byte_and_keeps_the_mark() {
+    for bytes in [8192, 100_000, 3 * MIB + 4096 + 77] {
+        let dir = scratch();
+        let (path, _) = filled(dir.path(), bytes);
+        let data = std::fs::read(&path).unwrap();
+        assert_eq!((&data[..4], data.len() as u64), (&b"MARK"[..], bytes));
+        // No 64 bytes of zeros anywhere, and no 512 bytes twice.
+        assert!(data.chunks_exact(64).all(|piece| piece.iter().any(|&b| b != 0)), "{bytes}");
+        let distinct: std::collections::HashSet<&[u8]> = data.chunks(512).collect();
+        assert_eq!(distinct.len(), data.len().div_ceil(512));
+        if let Ok(map) = strata_io::fiemap(&path) {
+            assert!(map.extents.iter().all(|e| !e.flags.contains(&"unwritten")));
+        }
+    }
+}
+
+#[test]
+fn a_fill_beyond_the_file_is_refused() {
+    let dir = scratch();
+    let path = sized(dir.path(), 4 * MIB);
+    let spec = FillSpec { path, size_bytes: 8 * MIB, seed: 1, header: vec![], direct: false };
+    let refused = strata_engine::fill(spec, build()).unwrap_err().to_string();
+    assert!(refused.contains("extend it first"), "{refused}");
+}
+
+#[test]
+fn jobs_that_cannot_be_are_refused_with_every_reason() {
+    let dir = scratch();
+    let path = sized(dir.path(), MIB);
+    let file = json!({"kind": "file", "path": path, "direct": false, "sync": "none", "create": true});
+    let mut bad = job(file.clone(), "read", 1);
+    bad["batch"] = json!(0);
+    bad["workload"]["iodepth"] = json!(0);
+    let text = start(&bad).unwrap_err().to_string();
+    for part in ["batch", "iodepth", "create"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    for (at, key) in [("/workload", "bss"), ("/target", "pth"), ("", "ramp")] {
+        let mut unknown = job(json!({"kind": "null"}), "read", 1);
+        unknown.pointer_mut(at).unwrap()[key] = json!(1);
+        assert!(start(&unknown).unwrap_err().to_string().contains(key), "{key}");
+    }
+    // Beyond the end of the file, and not aligned for direct I/O: refused with the numbers, nothing written.
+    let mut beyond = job(json!({"kind": "file", "path": path, "direct": false}), "write", 1);
+    let text = start(&beyond).unwrap_err().to_string();
+    assert!(text.contains("1048576"), "{text}");
+    if strata_io::io_limits(&path).unwrap().dio_supported {
+        beyond["target"]["direct"] = json!(true);
+        beyond["workload"]["segments"] = json!([{"start": 0, "length": 65536, "target": 100}]);
+        let text = start(&beyond).unwrap_err().to_string();
+        assert!(text.contains("offsets of a multiple of"), "{text}");
+    }
+    assert!(std::fs::read(&path).unwrap().iter().all(|&b| b == 0));
+    let block = job(json!({"kind": "block", "path": "/dev/null", "direct": false}), "write", 1);
+    assert!(start(&block).unwrap_err().to_string().contains("allow_write"));
+}
+
+#[test]
+fn errors_are_counted_by_errno_with_the_first_offset() {
+    let dir = scratch();
+    let (path, _) = filled(dir.path(), 6 * MIB);
+    let mut endless = job(json!({"kind": "file", "path": path, "direct": false}), "read", 1);
+    endless["stop_after"] = json!({});
+    let run = start(&endless).unwrap();
+    // Cut the file under the run: from now on reads come back short.
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+    let failing = |text: String| {
+        let intervals: Vec<Value> = serde_json::from_str(&text).unwrap();
+        intervals.iter().any(|i| i["read"]["errors"].as_u64().unwrap() > 0)
+    };
+    while !failing(run.poll()) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    run.stop();
+    let result = finish(&run);
+    consistent(&result);
+    let errors = result["read"]["errors"].as_array().unwrap();
+    assert_eq!((errors[0]["name"].as_str(), errors[0]["errno"].as_i64()), (Some("SHORT"), Some(0)));
+    let counted: u64 = errors.iter().map(|e| e["count"].as_u64().unwrap()).sum();
+    let listed: u64 =
+        result["intervals"].as_array().unwrap().iter().map(|i| i["read"]["errors"].as_u64().unwrap()).sum();
+    assert_eq!(counted, listed);
+    assert!(counted <= result["errored"].as_u64().unwrap());
+    let offset = errors[0]["first_offset"].as_u64().unwrap();
+    assert!(offset % 4096 == 0 && (4096..5 * MIB).contains(&offset));
+}

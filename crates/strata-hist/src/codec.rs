@@ -1,0 +1,110 @@
+//! HdrHistogram V2, uncompressed: a 40-byte head, then counts with runs of zeros as negative numbers.
+
+use crate::histogram::Histogram;
+use crate::layout::{HIGHEST_NS, SIGNIFICANT_DIGITS};
+use crate::varint;
+
+/// V2 with the word size nibble that every writer sets.
+const COOKIE: u32 = 0x1c84_9303 | 0x10;
+const HEAD_BYTES: usize = 40;
+
+/// Why bytes are not a histogram of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// Fewer bytes than the head or the head's payload length says.
+    Truncated,
+    /// Not the V2 cookie (a deflated V2 begins otherwise and must be inflated first).
+    Cookie(u32),
+    /// Another unit, number of digits or index shift than ours.
+    Layout {
+        /// Lowest discernible value of the histogram.
+        lowest: u64,
+        /// Its significant digits.
+        digits: u32,
+        /// Its normalizing index offset.
+        offset: u32,
+    },
+    /// A count beyond the range, or counts that overflow.
+    Counts,
+}
+
+impl std::fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Truncated => write!(f, "histogram: the bytes end too early"),
+            Self::Cookie(got) => {
+                write!(
+                    f,
+                    "histogram: cookie {got:#010x} is not HdrHistogram V2 ({COOKIE:#010x}); inflate it first"
+                )
+            }
+            Self::Layout { lowest, digits, offset } => write!(
+                f,
+                "histogram: lowest {lowest}, {digits} digits, offset {offset}; only lowest 1, {SIGNIFICANT_DIGITS} digits, offset 0 can be merged"
+            ),
+            Self::Counts => write!(f, "histogram: a count lies beyond an hour or the counts overflow"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl Histogram {
+    /// The V2 bytes. Sum, exact extremes and `clamped` are not part of the format.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut counts = Vec::new();
+        let mut next = 0;
+        for (index, count) in self.buckets() {
+            if index > next {
+                varint::write(&mut counts, -((index - next) as i64));
+            }
+            varint::write(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
+            next = index + 1;
+        }
+        let mut out = Vec::with_capacity(HEAD_BYTES + counts.len());
+        for word in [COOKIE, counts.len() as u32, 0, SIGNIFICANT_DIGITS] {
+            out.extend(word.to_be_bytes());
+        }
+        out.extend(1u64.to_be_bytes());
+        out.extend(HIGHEST_NS.to_be_bytes());
+        out.extend(1f64.to_be_bytes());
+        out.extend(counts);
+        out
+    }
+
+    /// Read V2 bytes back.
+    ///
+    /// # Errors
+    /// [`DecodeError`] says what does not fit; bytes after the payload are ignored.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (head, payload) = bytes.split_at_checked(HEAD_BYTES).ok_or(DecodeError::Truncated)?;
+        let word = |at: usize| -> u32 { head[at..at + 4].iter().fold(0, |n, &b| n << 8 | u32::from(b)) };
+        if word(0) != COOKIE {
+            return Err(DecodeError::Cookie(word(0)));
+        }
+        let lowest = u64::from(word(16)) << 32 | u64::from(word(20));
+        let (digits, offset) = (word(12), word(8));
+        if lowest != 1 || digits != SIGNIFICANT_DIGITS || offset != 0 {
+            return Err(DecodeError::Layout { lowest, digits, offset });
+        }
+        let mut rest = payload.get(..word(4) as usize).ok_or(DecodeError::Truncated)?;
+        let (mut buckets, mut index) = (Vec::new(), 0usize);
+        while !rest.is_empty() {
+            let count = varint::read(&mut rest).ok_or(DecodeError::Truncated)?;
+            if count < 0 {
+                index = usize::try_from(count.unsigned_abs())
+                    .ok()
+                    .and_then(|zeros| index.checked_add(zeros))
+                    .ok_or(DecodeError::Counts)?;
+                continue;
+            }
+            if count > 0 {
+                buckets.push((index, count as u64));
+            }
+            // Writers may pad with zeros up to a longer range than ours; only a count there is refused.
+            index += 1;
+        }
+        Self::from_buckets(&buckets).ok_or(DecodeError::Counts)
+    }
+}

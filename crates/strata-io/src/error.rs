@@ -1,0 +1,54 @@
+//! Errors that say what was tried, where, and why it failed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Result of anything in this crate that touches a path.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A refused operation on a path.
+#[derive(Debug)]
+pub struct Error {
+    /// What was tried, why it failed, and the next step.
+    pub what: String,
+    /// The path it was tried on, when there is one.
+    pub path: Option<PathBuf>,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+impl Error {
+    /// `what` failed on `path` with `source`.
+    #[must_use]
+    pub fn new(what: impl Into<String>, path: &Path, source: io::Error) -> Self {
+        Self { what: what.into(), path: Some(path.to_owned()), source }
+    }
+
+    /// Refused by us, not by the system; `errno` is the code closest in meaning.
+    #[must_use]
+    pub fn refused(what: impl Into<String>, path: &Path, errno: i32) -> Self {
+        Self::new(what, path, io::Error::from_raw_os_error(errno))
+    }
+
+    /// The errno, or `EIO` when the system gave none.
+    #[must_use]
+    pub fn errno(&self) -> i32 {
+        self.source.raw_os_error().unwrap_or(libc::EIO)
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.what)?;
+        if let Some(path) = &self.path {
+            write!(f, " ({})", path.display())?;
+        }
+        write!(f, ": {}", self.source)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}

@@ -1,0 +1,116 @@
+//! pread/pwrite, where io_uring is refused: in place at depth 1, on a thread for each slot when deeper.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::buffers::Buffers;
+use crate::pool_worker::{Work, Worker, transfer};
+use crate::queue::{Completion, Op, Queue};
+
+/// A queue over blocking system calls.
+#[derive(Debug)]
+pub struct Pool {
+    buffers: Buffers,
+    file: Arc<File>,
+    pushed: Vec<(u32, Work)>,
+    ready: Vec<Completion>,
+    /// Empty at depth 1.
+    workers: Vec<Worker>,
+    done: Receiver<Completion>,
+    in_workers: usize,
+}
+
+impl Pool {
+    /// A queue of as many slots as `buffers` has, over `file`.
+    ///
+    /// # Errors
+    /// A thread is refused.
+    pub fn new(file: Arc<File>, buffers: Buffers) -> io::Result<Self> {
+        let slots = buffers.slots();
+        let (report, done) = mpsc::channel();
+        let threads = if slots == 1 { 0 } else { slots };
+        let workers = (0..threads)
+            .map(|slot| Worker::start(slot, Arc::clone(&file), report.clone()))
+            .collect::<io::Result<_>>()?;
+        let room = slots as usize;
+        let (pushed, ready) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Ok(Self { buffers, file, pushed, ready, workers, done, in_workers: 0 })
+    }
+
+    /// How it was set up, for the record of a run.
+    #[must_use]
+    pub fn setup(&self) -> Vec<String> {
+        vec![if self.workers.is_empty() {
+            "inline".to_owned()
+        } else {
+            format!("threads={}", self.workers.len())
+        }]
+    }
+
+    fn collect(&mut self, completion: Completion) {
+        self.ready.push(completion);
+        self.in_workers -= 1;
+    }
+
+    fn wait(&mut self, wait: usize, timeout: Option<Duration>) {
+        while self.ready.len() < wait {
+            let got = match timeout {
+                Some(timeout) => self.done.recv_timeout(timeout),
+                None if self.in_workers == 0 => return,
+                None => self.done.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match got {
+                Ok(completion) => self.collect(completion),
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    // No workers (depth 1): only time can end the wait.
+                    std::thread::sleep(timeout.unwrap_or_default());
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Queue for Pool {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        self.buffers.slot(slot)
+    }
+
+    fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32) {
+        assert!(len as usize <= self.buffers.slot_bytes(), "an I/O of {len} bytes in a smaller slot");
+        let work = Work { op, offset, len, address: self.buffers.address(slot) as usize };
+        self.pushed.push((slot, work));
+    }
+
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        if self.workers.is_empty() {
+            let fd = self.file.as_raw_fd();
+            for (slot, work) in self.pushed.drain(..) {
+                // SAFETY: the address is a slot of our own buffers, at least `len` long, not borrowed now.
+                let result = unsafe { transfer(fd, &work) };
+                self.ready.push(Completion { slot, result });
+            }
+        } else {
+            for (slot, work) in self.pushed.drain(..) {
+                self.workers[slot as usize].hand(work)?;
+                self.in_workers += 1;
+            }
+        }
+        self.wait(wait as usize, timeout);
+        Ok(())
+    }
+
+    fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
+        while let Ok(completion) = self.done.try_recv() {
+            self.collect(completion);
+        }
+        let n = self.ready.len();
+        self.ready.drain(..).for_each(f);
+        n
+    }
+}

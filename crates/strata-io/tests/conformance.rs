@@ -1,0 +1,205 @@
+//! One behaviour suite for every queue, on a real file of the working disk.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use strata_io::{Buffers, Completion, Kind, Null, Op, OpenSpec, Pool, Queue, Uring, open};
+
+const BLOCK: usize = 8192;
+const BLOCKS: u64 = 64;
+const LONG: Option<Duration> = Some(Duration::from_secs(60));
+
+fn scratch() -> tempfile::TempDir {
+    // Beside the build, on the working disk: /tmp may be a tmpfs.
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// A file of the suite, opened past the page cache where that is possible.
+fn target(dir: &Path) -> Arc<File> {
+    let path = dir.join("data");
+    std::fs::write(&path, vec![0u8; BLOCK * BLOCKS as usize]).unwrap();
+    let spec = OpenSpec { path: &path, kind: Kind::File, direct: true, dsync: false, write: true };
+    match open(&spec) {
+        Ok(target) => {
+            assert!(target.direct && target.size_bytes == BLOCK as u64 * BLOCKS);
+            Arc::new(target.file)
+        }
+        Err(e) => {
+            println!("SKIPPED direct I/O, buffered instead: {e}");
+            Arc::new(open(&OpenSpec { direct: false, ..spec }).unwrap().file)
+        }
+    }
+}
+
+fn buffers(depth: u32) -> Buffers {
+    Buffers::new(depth, BLOCK, 512).unwrap()
+}
+
+/// Push `ops` as slots allow; every completion is checked to be one of those in flight.
+fn carry<Q: Queue>(
+    queue: &mut Q,
+    depth: u32,
+    op: Op,
+    mut each: impl FnMut(&mut Q, u32, u64, bool),
+) -> Vec<i32> {
+    let (mut free, mut aloft, mut results) =
+        ((0..depth).collect::<Vec<_>>(), vec![None; depth as usize], vec![]);
+    let mut next = 0;
+    while results.len() < BLOCKS as usize {
+        while let (Some(&slot), true) = (free.last(), next < BLOCKS) {
+            free.pop();
+            each(queue, slot, next, false);
+            queue.push(slot, op, next * BLOCK as u64, BLOCK as u32);
+            aloft[slot as usize] = Some(next);
+            next += 1;
+        }
+        queue.submit(1, LONG).unwrap();
+        let mut seen = vec![];
+        let n = queue.reap(|completion| seen.push(completion));
+        assert!(n >= 1 && n == seen.len(), "a wait for one ends with one");
+        for Completion { slot, result } in seen {
+            let block = aloft[slot as usize].take().expect("in flight");
+            each(queue, slot, block, true);
+            results.push(result);
+            free.push(slot);
+        }
+    }
+    results
+}
+
+fn pattern(block: u64) -> Vec<u8> {
+    (0..BLOCK).map(|i| (block as usize * 31 + i / 7) as u8).collect()
+}
+
+fn behaves<Q: Queue>(queue: &mut Q, depth: u32, keeps_data: bool) {
+    let written = carry(queue, depth, Op::Write, |q, slot, block, done| {
+        if !done {
+            q.buffer(slot).copy_from_slice(&pattern(block));
+        }
+    });
+    assert!(written.iter().all(|&result| result == BLOCK as i32), "{written:?}");
+    let mut seen = HashSet::new();
+    let read = carry(queue, depth, Op::Read, |q, slot, block, done| {
+        if !done {
+            q.buffer(slot).fill(0xEE);
+        } else {
+            seen.insert(block);
+            assert!(!keeps_data || q.buffer(slot) == pattern(block), "block {block} is not what was written");
+        }
+    });
+    assert!(read.iter().all(|&result| result == BLOCK as i32));
+    assert_eq!(seen.len(), BLOCKS as usize);
+
+    // A wait without anything in flight ends by its timeout, and there is nothing to reap.
+    queue.submit(1, Some(Duration::from_millis(3))).unwrap();
+    assert_eq!(queue.reap(|_| panic!("nothing was in flight")), 0);
+    queue.submit(0, None).unwrap();
+
+    // Handing over without waiting loses nothing.
+    queue.push(0, Op::Read, 0, BLOCK as u32);
+    queue.submit(0, None).unwrap();
+    queue.submit(1, LONG).unwrap();
+    let mut results = vec![];
+    queue.reap(|c| results.push((c.slot, c.result)));
+    assert_eq!(results, [(0, BLOCK as i32)]);
+
+    if keeps_data {
+        // Beyond the end: no bytes, no error; that is how the kernel says it.
+        queue.push(0, Op::Read, BLOCKS * BLOCK as u64, BLOCK as u32);
+        queue.submit(1, LONG).unwrap();
+        let mut results = vec![];
+        queue.reap(|c| results.push(c.result));
+        assert_eq!(results, [0]);
+    }
+}
+
+#[test]
+fn null() {
+    behaves(&mut Null::new(buffers(4)), 4, false);
+}
+
+#[test]
+fn pool_in_place_and_on_threads() {
+    for depth in [1, 2, 8] {
+        let dir = scratch();
+        let mut pool = Pool::new(target(dir.path()), buffers(depth)).unwrap();
+        behaves(&mut pool, depth, true);
+        assert!(!pool.setup().is_empty());
+    }
+}
+
+#[test]
+fn uring() {
+    for depth in [1, 3, 8] {
+        let dir = scratch();
+        match Uring::new(target(dir.path()), buffers(depth)) {
+            Ok(mut ring) => {
+                behaves(&mut ring, depth, true);
+                assert!(ring.setup().iter().any(|s| s == "registered_files"));
+            }
+            Err(e) => println!("SKIPPED io_uring: {e}"),
+        }
+    }
+}
+
+#[test]
+fn errors_of_single_ios_come_as_completions() {
+    let dir = scratch();
+    let path = dir.path().join("data");
+    std::fs::write(&path, vec![0u8; BLOCK]).unwrap();
+    let read_only = || Arc::new(File::open(&path).unwrap());
+    fn check<Q: Queue>(mut queue: Q) {
+        queue.push(0, Op::Write, 0, BLOCK as u32);
+        queue.submit(1, LONG).unwrap();
+        let mut results = vec![];
+        queue.reap(|c| results.push(c.result));
+        assert_eq!(results, [-libc::EBADF]);
+    }
+    check(Pool::new(read_only(), buffers(1)).unwrap());
+    check(Pool::new(read_only(), buffers(2)).unwrap());
+    match Uring::new(read_only(), buffers(1)) {
+        Ok(ring) => check(ring),
+        Err(e) => println!("SKIPPED io_uring: {e}"),
+    }
+}
+
+#[test]
+fn opening_is_exact() {
+    let dir = scratch();
+    let path = dir.path().join("data");
+    let spec = OpenSpec { path: &path, kind: Kind::File, direct: false, dsync: true, write: true };
+    assert_eq!(open(&spec).unwrap_err().errno(), libc::ENOENT);
+    assert!(!path.exists(), "opening never creates");
+    std::fs::write(&path, b"kept").unwrap();
+    let target = open(&spec).unwrap();
+    assert!(target.dsync && !target.direct && target.size_bytes == 4);
+    assert_eq!(std::fs::read(&path).unwrap(), b"kept");
+    assert_eq!(open(&OpenSpec { kind: Kind::Block, ..spec }).unwrap_err().errno(), libc::ENOTBLK);
+    assert_eq!(open(&OpenSpec { path: dir.path(), ..spec }).unwrap_err().errno(), libc::EINVAL);
+}
+
+#[test]
+fn extents_and_limits_of_a_written_file() {
+    let dir = scratch();
+    let path = dir.path().join("data");
+    std::fs::write(&path, vec![5u8; 1 << 20]).unwrap();
+    let limits = strata_io::io_limits(&path).unwrap();
+    assert!(limits.size_bytes == 1 << 20 && limits.dio_offset_align.is_power_of_two());
+    match strata_io::fiemap(&path) {
+        Ok(map) => {
+            assert_eq!(map.extents.iter().map(|e| e.length).sum::<u64>(), 1 << 20);
+            assert!(
+                map.extents.iter().all(|e| !e.flags.contains(&"unwritten") && !e.flags.contains(&"delalloc"))
+            );
+        }
+        Err(e) => println!("SKIPPED the extents: {e}"),
+    }
+    let hole = File::create(dir.path().join("hole")).unwrap();
+    hole.set_len(1 << 20).unwrap();
+    if let Ok(map) = strata_io::fiemap(&dir.path().join("hole")) {
+        assert!(map.extents.is_empty());
+    }
+}

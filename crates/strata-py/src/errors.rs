@@ -1,0 +1,39 @@
+//! Errors and panics of ours as exceptions of Python's.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// A JSON value as text.
+pub fn json(value: &serde_json::Value) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+/// `ValueError` for a bad job, `OSError(errno, text, path)` for the system, `RuntimeError` for a bug.
+pub fn engine(error: &strata_engine::Error) -> PyErr {
+    match error {
+        strata_engine::Error::Job(problems) => PyValueError::new_err(problems.join("\n")),
+        strata_engine::Error::Io(e) => system(e),
+        bug @ strata_engine::Error::Bug(_) => PyRuntimeError::new_err(bug.to_string()),
+    }
+}
+
+/// `OSError(errno, text, path)`; Python picks the subclass by the errno.
+pub fn system(error: &strata_io::Error) -> PyErr {
+    let text = format!("{}: {}", error.what, error.source);
+    match &error.path {
+        Some(path) => PyOSError::new_err((error.errno(), text, path.clone())),
+        None => PyOSError::new_err((error.errno(), text)),
+    }
+}
+
+/// Run `body` without the GIL; a panic becomes a `RuntimeError`.
+pub fn detached<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(body))).map_err(|panic| {
+        let text =
+            panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let text = text.unwrap_or("no message");
+        PyRuntimeError::new_err(format!("the compiled part of Strata panicked: {text}; please report this"))
+    })
+}

@@ -1,0 +1,92 @@
+//! Runs for Python, and the one place where waiting releases the GIL and Ctrl-C becomes a stop request.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use strata_engine::{FillSpec, Job};
+
+use crate::build_info::info;
+use crate::errors;
+
+/// Longest wait without a look at pending signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A run in progress or done. Dropping it asks the run to stop.
+#[pyclass(frozen)]
+pub struct Run {
+    inner: strata_engine::Run,
+}
+
+type Settled = Option<Result<String, std::sync::Arc<strata_engine::Error>>>;
+
+fn settled(result: Settled) -> PyResult<Option<String>> {
+    result.transpose().map_err(|e| errors::engine(&e))
+}
+
+#[pymethods]
+impl Run {
+    /// Intervals finished since the last call, as a JSON list.
+    fn poll(&self, py: Python<'_>) -> PyResult<String> {
+        errors::detached(py, || self.inner.poll())
+    }
+
+    /// Ask for a clean end; what was measured so far is the result.
+    fn stop(&self) {
+        self.inner.stop();
+    }
+
+    /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
+    /// raises (Ctrl-C) stops the run, waits for its threads, and is then raised; the result stays available.
+    fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
+        if timeout_s.is_nan() || timeout_s < 0.0 {
+            return Err(PyValueError::new_err(format!("timeout_s: {timeout_s} is not a time")));
+        }
+        // Beyond what a Duration holds, an hour at a time is as good as for ever.
+        let timeout = Duration::try_from_secs_f64(timeout_s).unwrap_or(Duration::from_secs(3600));
+        let begun = Instant::now();
+        loop {
+            let left = timeout.saturating_sub(begun.elapsed());
+            let result = errors::detached(py, || self.inner.wait(left.min(LOOK)))?;
+            if let Err(raised) = py.check_signals() {
+                self.inner.stop();
+                // Bounded: the engine gives up on I/Os that do not come back.
+                while errors::detached(py, || self.inner.wait(Duration::from_secs(1)))?.is_none() {}
+                return Err(raised);
+            }
+            if result.is_some() || begun.elapsed() >= timeout {
+                return settled(result);
+            }
+        }
+    }
+
+    /// The result as JSON when the run is over, else None.
+    fn result(&self) -> PyResult<Option<String>> {
+        settled(self.inner.result())
+    }
+}
+
+/// Start a job (JSON, schema 1). `ValueError` when it is refused, `OSError` when its target is.
+#[pyfunction]
+pub fn start(py: Python<'_>, job_json: &str) -> PyResult<Run> {
+    let begin = || Job::parse(job_json).and_then(|job| strata_engine::start(&job, info()));
+    let inner = errors::detached(py, begin)?.map_err(|e| errors::engine(&e))?;
+    Ok(Run { inner })
+}
+
+/// Write an existing file once with incompressible data behind `header`, then fdatasync.
+#[pyfunction]
+pub fn fill(
+    py: Python<'_>,
+    path: PathBuf,
+    size_bytes: u64,
+    seed: u64,
+    header: Vec<u8>,
+    direct: bool,
+) -> PyResult<Run> {
+    let spec = FillSpec { path, size_bytes, seed, header, direct };
+    let inner =
+        errors::detached(py, || strata_engine::fill(spec, info()))?.map_err(|e| errors::engine(&e))?;
+    Ok(Run { inner })
+}
