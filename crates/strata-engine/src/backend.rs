@@ -2,7 +2,6 @@
 //!
 //! A backend is one function that ends in [`Launch::go`] with a factory `Fn(thread) -> Result<Made<Q>>`.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::conductor::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::job::{EngineChoice, Job, Sync, Target};
+use crate::nbd;
 use crate::outcome::{BuildInfo, Effective};
 use crate::run::{Launch, Run, limit};
 use crate::worker::{Made, Recipe};
@@ -21,11 +21,9 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
     let limit = limit(job);
     match &job.target {
         Target::Null {} => null(recipe, build, limit),
-        Target::Nbd { uri, .. } => Err(Error::Io(strata_io::Error {
-            what: format!("cannot load {uri}: this build has no NBD client"),
-            path: None,
-            source: io::Error::from_raw_os_error(libc::EOPNOTSUPP),
-        })),
+        Target::Nbd { uri, connections, sync } => {
+            nbd::launch(uri, *connections, *sync, job.workload.rw.writes(), recipe, build, limit)
+        }
         Target::File { path, direct, sync, .. } => {
             let spec = Spec { path: path.into(), kind: Kind::File, direct: *direct, sync: *sync };
             disk(spec, job.engine, job.workload.rw.writes(), recipe, build, limit, None)

@@ -75,7 +75,7 @@ pub enum Target {
     Nbd {
         /// `nbd://host:port/export` or `nbd+unix:///export?socket=/path`.
         uri: String,
-        /// Connections, dealt out to the threads.
+        /// Connections, dealt out to the threads; each thread has at least one of its own.
         #[serde(default = "one")]
         connections: u32,
         /// Write-through (FUA) or not.

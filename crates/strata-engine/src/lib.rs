@@ -14,6 +14,7 @@ mod fill;
 pub mod job;
 pub mod load;
 mod merge;
+mod nbd;
 mod outcome;
 pub mod pace;
 pub mod record;

@@ -11,6 +11,8 @@ const MAX_DEPTH: u32 = 16_384;
 const MAX_THREADS: u32 = 1024;
 /// Largest I/O: the kernel moves at most 2 GiB − 4 KiB in one call.
 const MAX_BLOCK: u32 = 1 << 30;
+/// Connections to one export, over all threads.
+const MAX_CONNECTIONS: u32 = 1024;
 /// Memory for buffers of all threads.
 const MAX_BUFFERS: u64 = 16 << 30;
 /// Times beyond a year are mistakes, and keep sums of ns far from overflow.
@@ -90,11 +92,8 @@ fn target_problems(job: &Job) -> Vec<String> {
             }
         }
         Target::Nbd { connections, .. } => {
-            if !(1..=job.workload.threads).contains(connections) {
-                found.push(format!(
-                    "target.connections: {connections} is not in 1..=threads ({}); each connection belongs to one thread",
-                    job.workload.threads
-                ));
+            if !(1..=MAX_CONNECTIONS).contains(connections) {
+                found.push(format!("target.connections: {connections} is not in 1..={MAX_CONNECTIONS}"));
             }
         }
         Target::Null {} => {}

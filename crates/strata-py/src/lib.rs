@@ -5,6 +5,7 @@
 mod build_info;
 mod errors;
 mod hist;
+mod nbd;
 mod paths;
 mod run;
 
@@ -17,6 +18,8 @@ mod _core {
     use super::build_info::build_info;
     #[pymodule_export]
     use super::hist::{hist_decode, hist_merge, hist_quantiles, hist_summary};
+    #[pymodule_export]
+    use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]
     use super::paths::{cached_bytes, fiemap, io_limits};
     #[pymodule_export]

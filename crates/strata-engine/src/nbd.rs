@@ -1,0 +1,98 @@
+//! The backend of `nbd` targets.
+
+use strata_proto::client::{NbdQueue, OpenSpec, Uri};
+use strata_proto::codec::consts;
+
+use crate::control::Reason;
+use crate::error::{Error, Result};
+use crate::job::Sync;
+use crate::outcome::{BuildInfo, Effective};
+use crate::run::{Launch, Run};
+use crate::worker::{Made, Recipe};
+
+/// Load the export at `uri` over `connections`, or as many as its address asks for.
+///
+/// Every thread has connections of its own: with more threads than connections asked for, there
+/// is one for each thread, and `effective.connections` says so.
+pub(crate) fn launch(
+    uri: &str,
+    connections: u32,
+    sync: Sync,
+    write: bool,
+    recipe: Recipe,
+    build: BuildInfo,
+    limit: Option<(u64, Reason)>,
+) -> Result<Run> {
+    let uri: Uri = uri.parse().map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
+    let threads = recipe.threads;
+    let connections = connections.max(uri.connections.unwrap_or(1)).max(threads);
+    let dsync = sync == Sync::Dsync;
+    let (depth, block) = (recipe.depth, recipe.block_bytes);
+    let open = move |uri: &Uri, depth, connections| {
+        NbdQueue::open(uri, OpenSpec { depth, block, connections, dsync }).map_err(refused)
+    };
+    // Asked once before any thread starts, to know what the export is.
+    let first = open(&uri, 1, 1)?;
+    let offset_align = first.export().blocks.map_or(1, |blocks| blocks.minimum);
+    fits(&recipe, &uri, &first, connections, write)?;
+    drop(first);
+    let effective = Effective {
+        direct: false,
+        sync: if dsync { "dsync" } else { "none" },
+        mem_align: 1,
+        offset_align,
+        blocks: recipe.map.blocks(),
+        block_bytes: block,
+        connections,
+    };
+    let factory = move |thread: u32| {
+        let own = connections / threads + u32::from(thread < connections % threads);
+        let queue = open(&uri, depth, own)?;
+        let structured = if queue.structured() { "structured_replies" } else { "simple_replies" };
+        Ok(Made { queue, setup: vec![structured.to_owned()] })
+    };
+    Launch { recipe, factory, kind: "nbd", fallback_reason: None, effective, build, limit, epilogue: None }
+        .go()
+}
+
+/// Whether the export can do what the job asks.
+fn fits(recipe: &Recipe, uri: &Uri, first: &NbdQueue, connections: u32, write: bool) -> Result<()> {
+    let export = first.export();
+    let refuse = |errno: i32, why: String| {
+        let source = std::io::Error::from_raw_os_error(errno);
+        Err(Error::Io(strata_io::Error { what: format!("{uri}: {why}"), path: None, source }))
+    };
+    if connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
+        let why = "the server does not promise one coherent disk over several connections (CAN_MULTI_CONN)";
+        return refuse(
+            libc::EOPNOTSUPP,
+            format!("{why}, {connections} are needed; use connections=1, threads=1"),
+        );
+    }
+    if write && export.has(consts::TX_READ_ONLY) {
+        return refuse(libc::EROFS, "the export is read-only and the workload writes".to_owned());
+    }
+    let end = recipe.map.target_end();
+    if end > export.size_bytes {
+        let size = export.size_bytes;
+        return refuse(
+            libc::EINVAL,
+            format!("the blocks end at byte {end}, the export has {size}; shorten the segments"),
+        );
+    }
+    let align = export.blocks.map_or(1, |blocks| blocks.minimum);
+    match recipe.map.misaligned(align.into()) {
+        Some(offset) => refuse(
+            libc::EINVAL,
+            format!(
+                "it takes offsets of a multiple of {align} bytes, a block lies at {offset}; move the segments"
+            ),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn refused(error: std::io::Error) -> Error {
+    let source = std::io::Error::from_raw_os_error(strata_proto::errno(&error));
+    Error::Io(strata_io::Error { what: error.to_string(), path: None, source })
+}

@@ -1,0 +1,195 @@
+//! From an address to an agreed export: the client's half of the handshake.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use super::uri::{Address, Uri};
+use crate::codec::client_handshake::{
+    GREETING_LEN, OPTION_REPLY_LEN, OptionReply, apply_info, info_option, option, parse_export_name,
+    parse_greeting, parse_server,
+};
+use crate::codec::{Export, ProtoError, consts};
+use crate::named::{named, named_as};
+use crate::sock::Socket;
+
+/// Longest wait for a connection, and for each answer of the handshake.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Replies one option may have; a server that sends more is not to be trusted.
+const MAX_REPLIES: usize = 1024;
+
+/// A connection on which options are haggled.
+pub(super) struct Haggle<'a> {
+    pub(super) uri: &'a Uri,
+    pub(super) socket: Socket,
+    pub(super) structured: bool,
+    zeroes: bool,
+}
+
+/// What `INFO` and `GO` came to.
+pub(super) enum Told {
+    /// The export.
+    Export(Export),
+    /// The server does not know the option.
+    Unsupported,
+}
+
+impl<'a> Haggle<'a> {
+    /// Connect and read the greeting.
+    ///
+    /// # Errors
+    /// Nobody listens there, or not an NBD server; named with the address.
+    pub(super) fn start(uri: &'a Uri) -> io::Result<Self> {
+        let explain = |error: io::Error| named(format_args!("{uri}: cannot connect"), &error);
+        let socket = connect(&uri.address).map_err(explain)?;
+        let mut haggle = Self { uri, socket, structured: false, zeroes: true };
+        haggle.greet().map_err(|error| haggle.explain("no NBD greeting", &error))?;
+        Ok(haggle)
+    }
+
+    fn explain(&self, what: &str, error: &io::Error) -> io::Error {
+        named(format_args!("{}: {what}", self.uri), error)
+    }
+
+    fn greet(&mut self) -> io::Result<()> {
+        self.socket.set_read_timeout(Some(PATIENCE))?;
+        self.socket.set_write_timeout(Some(PATIENCE))?;
+        let mut greeting = [0; GREETING_LEN];
+        (&mut &self.socket).read_exact(&mut greeting)?;
+        let flags = parse_greeting(&greeting)? & (consts::FLAG_FIXED_NEWSTYLE | consts::FLAG_NO_ZEROES);
+        self.zeroes = flags & consts::FLAG_NO_ZEROES == 0;
+        (&mut &self.socket).write_all(&u32::from(flags).to_be_bytes())
+    }
+
+    /// Ask for structured replies; a server may decline.
+    pub(super) fn ask_structured(&mut self) -> io::Result<()> {
+        let what = "asking for structured replies";
+        let number = consts::OPT_STRUCTURED_REPLY;
+        let reply = self.exchange(number, &option(number, &[]), |_, _| Ok(()));
+        self.structured = reply.map_err(|error| self.explain(what, &error))?.kind == consts::REP_ACK;
+        Ok(())
+    }
+
+    /// `INFO` or `GO`: what the export is.
+    pub(super) fn info(&mut self, number: u32) -> io::Result<Told> {
+        let name = self.uri.export.clone();
+        let mut export = Export { name, size_bytes: 0, flags: 0, blocks: None };
+        let ask = info_option(number, &export.name);
+        let answer = self.exchange(number, &ask, |kind, body| match kind {
+            consts::REP_INFO => apply_info(body, &mut export),
+            _ => Ok(()),
+        });
+        let answer = answer.map_err(|error| self.explain("asking for the export", &error))?;
+        match answer.kind {
+            consts::REP_ACK => Ok(Told::Export(export)),
+            consts::REP_ERR_UNSUP => Ok(Told::Unsupported),
+            consts::REP_ERR_UNKNOWN => {
+                let names = self.list().unwrap_or_default();
+                let hint = if names.is_empty() { "the server lists none".into() } else { names.join(", ") };
+                let text = format!("{}: no export {:?}; there are: {hint}", self.uri, export.name);
+                Err(named_as(text, libc::ENOENT))
+            }
+            consts::REP_ERR_TLS_REQD => {
+                let text =
+                    format!("{}: the server wants TLS; offer the export without it to measure it", self.uri);
+                Err(named_as(text, libc::EPROTONOSUPPORT))
+            }
+            other => {
+                let text = format!("{}: the server refuses the export (reply {other:#x})", self.uri);
+                Err(named_as(text, libc::EACCES))
+            }
+        }
+    }
+
+    fn list(&mut self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        let ask = option(consts::OPT_LIST, &[]);
+        self.exchange(consts::OPT_LIST, &ask, |kind, body| {
+            if kind == consts::REP_SERVER {
+                names.push(format!("{:?}", parse_server(body)?));
+            }
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// Choose the export and leave the handshake, with old servers by `EXPORT_NAME`.
+    pub(super) fn go(&mut self) -> io::Result<Export> {
+        if let Told::Export(export) = self.info(consts::OPT_GO)? {
+            return Ok(export);
+        }
+        self.export_name()
+    }
+
+    /// Choose the export by its bare name; ends the handshake.
+    pub(super) fn export_name(&mut self) -> io::Result<Export> {
+        let name = self.uri.export.clone();
+        let ask = option(consts::OPT_EXPORT_NAME, name.as_bytes());
+        let mut export = Export { name, size_bytes: 0, flags: 0, blocks: None };
+        let mut talk = || {
+            (&mut &self.socket).write_all(&ask)?;
+            let mut body = [0; 10];
+            (&mut &self.socket).read_exact(&mut body)?;
+            parse_export_name(&body, &mut export)?;
+            if self.zeroes {
+                (&mut &self.socket).read_exact(&mut [0; 124])?;
+            }
+            Ok(())
+        };
+        talk().map_err(|error| self.explain("the server hung up on the export's name", &error))?;
+        Ok(export)
+    }
+
+    /// Say goodbye in good order; errors do not matter any more.
+    pub(super) fn abort(&mut self) {
+        let _gone = self.exchange(consts::OPT_ABORT, &option(consts::OPT_ABORT, &[]), |_, _| Ok(()));
+    }
+
+    /// Send one option and read its replies; the last one is returned, the others go to `each`.
+    fn exchange(
+        &mut self,
+        number: u32,
+        ask: &[u8],
+        mut each: impl FnMut(u32, &[u8]) -> Result<(), ProtoError>,
+    ) -> io::Result<OptionReply> {
+        (&mut &self.socket).write_all(ask)?;
+        for _ in 0..MAX_REPLIES {
+            let mut header = [0; OPTION_REPLY_LEN];
+            (&mut &self.socket).read_exact(&mut header)?;
+            let reply = OptionReply::parse(&header)?;
+            if reply.option != number {
+                let wrong = ProtoError::BadValue { what: "option reply", got: reply.option.into() };
+                return Err(wrong.into());
+            }
+            let mut body = vec![0; reply.length as usize]; // at most MAX_OPTION
+            (&mut &self.socket).read_exact(&mut body)?;
+            if reply.kind == consts::REP_ACK || reply.is_error() {
+                return Ok(reply);
+            }
+            each(reply.kind, &body)?;
+        }
+        Err(ProtoError::TooLong {
+            what: "replies to one option",
+            got: MAX_REPLIES as u64,
+            limit: MAX_REPLIES as u64,
+        }
+        .into())
+    }
+}
+
+fn connect(address: &Address) -> io::Result<Socket> {
+    match address {
+        Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path)?)),
+        Address::Tcp { host, port } => {
+            let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
+            for address in (host.as_str(), *port).to_socket_addrs()? {
+                match TcpStream::connect_timeout(&address, PATIENCE) {
+                    Ok(stream) => return Socket::tcp(stream),
+                    Err(error) => last = error,
+                }
+            }
+            Err(last)
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Our client against our server: data, errors, loss, stop.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{MEMORY, NULL, one, target, wait_for};
+use strata_io::{Op, Queue};
+use strata_proto::client::{NbdQueue, OpenSpec, probe, read_range};
+use strata_proto::server::Server;
+
+#[test]
+fn what_is_written_is_read_over_many_requests_and_connections() {
+    let target = target(MEMORY, "{}");
+    let (depth, block) = (16, 8192);
+    let mut queue = target.queue(depth, block, 4);
+    for round in 0..4_u64 {
+        for slot in 0..depth {
+            queue.buffer(slot).fill((round * 16 + u64::from(slot)) as u8);
+            queue.push(slot, Op::Write, (round * 16 + u64::from(slot)) * u64::from(block), block);
+        }
+        let done = wait_for(&mut queue, depth as usize);
+        assert!(done.iter().all(|completion| completion.result == block as i32), "{done:?}");
+    }
+    for round in 0..4_u64 {
+        for slot in 0..depth {
+            queue.buffer(slot).fill(0xff);
+            queue.push(slot, Op::Read, (round * 16 + u64::from(slot)) * u64::from(block), block);
+        }
+        wait_for(&mut queue, depth as usize);
+        for slot in 0..depth {
+            let expected = (round * 16 + u64::from(slot)) as u8;
+            assert!(queue.buffer(slot).iter().all(|byte| *byte == expected), "round {round}, slot {slot}");
+        }
+    }
+}
+
+#[test]
+fn payloads_larger_than_the_socket_takes_at_once() {
+    let target = target(MEMORY, "{}");
+    let block = 16 << 20;
+    let mut queue = target.queue(3, block, 1);
+    for slot in 0..3 {
+        for (at, byte) in queue.buffer(slot).iter_mut().enumerate() {
+            *byte = (at >> 10) as u8 ^ slot as u8;
+        }
+        queue.push(slot, Op::Write, u64::from(slot) * u64::from(block), block);
+    }
+    wait_for(&mut queue, 3);
+    for slot in 0..3 {
+        queue.buffer(slot).fill(0);
+        queue.push(slot, Op::Read, u64::from(slot) * u64::from(block), block);
+    }
+    wait_for(&mut queue, 3);
+    for slot in 0..3 {
+        let right = |(at, byte): (usize, &u8)| *byte == (at >> 10) as u8 ^ slot as u8;
+        assert!(queue.buffer(slot).iter().enumerate().all(right), "slot {slot}");
+    }
+}
+
+#[test]
+fn errors_come_by_errno_and_the_connection_lives_on() {
+    let target = target(MEMORY, "{}");
+    let mut queue = target.queue(1, 4096, 1);
+    assert_eq!(one(&mut queue, Op::Read, 64 << 20, 4096), -libc::EINVAL);
+    assert_eq!(one(&mut queue, Op::Write, (64 << 20) - 2048, 4096), -libc::ENOSPC);
+    assert_eq!(one(&mut queue, Op::Read, u64::MAX - 100, 4096), -libc::EINVAL);
+    assert_eq!(one(&mut queue, Op::Write, 0, 4096), 4096);
+}
+
+#[test]
+fn a_file_is_served_past_the_cache_with_every_alignment_and_read_only_by_default() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory on a disk");
+    let path = dir.path().join("disk");
+    let content: Vec<u8> = (0..1_000_003_u32).map(|at| (at % 251) as u8).collect();
+    std::fs::write(&path, &content).expect("a file");
+    let target = target(&format!(r#"{{"kind":"file","path":"{}"}}"#, path.display()), "{}");
+    let mut queue = target.queue(1, 65_536, 1);
+    for (offset, len) in [(0, 65_536), (4096, 4096), (1, 3), (4095, 4098), (999_999, 4)] {
+        assert_eq!(one(&mut queue, Op::Read, offset, len), len as i32);
+        let bytes = &queue.buffer(0)[..len as usize];
+        assert!(bytes.iter().enumerate().all(|(at, byte)| u64::from(*byte) == (offset + at as u64) % 251));
+    }
+    assert_eq!(one(&mut queue, Op::Write, 0, 4096), -libc::EPERM);
+    let tail = read_range(&target.uri, 1_000_000, 3).expect("the odd tail");
+    assert_eq!(tail, [(1_000_000 % 251) as u8, (1_000_001 % 251) as u8, (1_000_002 % 251) as u8]);
+}
+
+#[test]
+fn durable_writes_reach_the_file_and_need_a_promise_from_the_server() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory on a disk");
+    let path = dir.path().join("disk");
+    std::fs::write(&path, vec![0; 1 << 20]).expect("a file");
+    let json = format!(r#"{{"kind":"file","path":"{}","read_only":false}}"#, path.display());
+    let target = target(&json, "{}");
+    let spec = OpenSpec { depth: 1, block: 4096, connections: 1, dsync: true };
+    let mut queue = NbdQueue::open(&target.uri, spec).expect("FUA is offered");
+    queue.buffer(0).fill(0x5a);
+    assert_eq!(one(&mut queue, Op::Write, 8192, 4096), 4096);
+    let on_disk = std::fs::read(&path).expect("the file");
+    assert!(on_disk[8192..12_288].iter().all(|byte| *byte == 0x5a));
+    assert!(on_disk[..8192].iter().chain(&on_disk[12_288..]).all(|byte| *byte == 0));
+}
+
+#[test]
+fn a_lost_server_ends_what_is_in_flight_and_is_named() {
+    // Held for a minute by the modelled medium, so that the requests are in flight at the stop.
+    let target = target(NULL, r#"{"service_time_ns":60000000000}"#);
+    let mut queue = target.queue(4, 4096, 2);
+    for slot in 0..4 {
+        queue.push(slot, Op::Read, 0, 4096);
+    }
+    queue.submit(0, None).expect("they are sent");
+    let uri = target.uri.clone();
+    target.server.stop();
+    let lost = wait_for(&mut queue, 4);
+    assert!(lost.iter().all(|completion| completion.result == -libc::ENOTCONN), "{lost:?}");
+    queue.push(0, Op::Read, 0, 4096);
+    let error = queue.submit(1, None).expect_err("the loss is told");
+    assert!(error.to_string().contains(&uri.to_string()), "{error}");
+    let mut results = Vec::new();
+    queue.reap(|completion| results.push(completion.result));
+    assert_eq!(results, [-libc::ENOTCONN]);
+}
+
+#[test]
+fn waiting_honours_its_timeout_and_never_waits_for_nothing() {
+    let target = target(NULL, r#"{"service_time_ns":60000000000}"#);
+    let mut queue = target.queue(2, 4096, 1);
+    queue.submit(1, None).expect("nothing in flight: returns at once");
+    queue.push(0, Op::Read, 0, 4096);
+    queue.submit(1, Some(Duration::from_millis(10))).expect("a timeout is no error");
+    assert_eq!(queue.reap(|_| {}), 0);
+}
+
+#[test]
+fn a_stop_removes_the_socket_so_that_a_second_server_takes_the_place() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = dir.path().join("s");
+    let json = format!(r#"{{"listen":{{"unix":"{}"}},"backing":{NULL}}}"#, socket.display());
+    let config = serde_json::from_str(&json).expect("a configuration");
+    for _ in 0..2 {
+        let server = Server::start(&config).expect("the place is free");
+        let taken = Server::start(&config).expect_err("and then it is not");
+        assert_eq!(strata_proto::errno(&taken), libc::EADDRINUSE);
+        assert!(socket.exists(), "a refused start leaves the other's socket alone");
+        server.stop();
+        assert!(!socket.exists());
+    }
+}
+
+#[test]
+fn several_connections_need_the_servers_word() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = dir.path().join("s");
+    let json =
+        format!(r#"{{"listen":{{"unix":"{}"}},"backing":{NULL},"multi_conn":false}}"#, socket.display());
+    let config = serde_json::from_str(&json).expect("a configuration");
+    let _server = Server::start(&config).expect("a server");
+    let uri = format!("nbd+unix:///?socket={}", socket.display()).parse().expect("an address");
+    let open =
+        |connections| NbdQueue::open(&uri, OpenSpec { depth: 1, block: 512, connections, dsync: false });
+    assert!(open(1).is_ok());
+    let error = open(2).expect_err("refused");
+    assert!(error.to_string().contains("connections=1"), "{error}");
+}
+
+#[test]
+fn a_probe_sees_the_export_and_the_latency_but_an_unknown_export_lists_the_known() {
+    let target = target(MEMORY, r#"{"latency_ns":3000000}"#);
+    let seen = probe(&target.uri, 5).expect("a probe");
+    assert_eq!(seen.export.size_bytes, 64 << 20);
+    assert!(seen.structured && seen.export.flag_names().contains(&"can_multi_conn"));
+    assert_eq!(seen.rtt_ns.len(), 5);
+    assert!(seen.rtt_ns.iter().chain(&seen.connect_ns).all(|ns| *ns >= 3_000_000), "{seen:?}");
+    let wrong = format!("nbd+unix:///nope?socket={}", target.socket.display()).parse().expect("an address");
+    let error = probe(&wrong, 1).expect_err("no such export");
+    assert_eq!(strata_proto::errno(&error), libc::ENOENT);
+    assert!(error.to_string().contains("there are: \"\""), "{error}");
+}
