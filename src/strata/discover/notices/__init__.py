@@ -1,0 +1,17 @@
+"""What will spoil or colour a measurement, each with why it matters and what to do.
+
+A check takes the survey and returns its notices; it prints nothing and changes nothing.
+"""
+
+from __future__ import annotations
+
+from strata.discover.notices import devices, filesystem, machine
+from strata.model.survey import Notice, Severity, Survey
+
+CHECKS = (*filesystem.CHECKS, *devices.CHECKS, *machine.CHECKS)
+
+
+def notices(survey: Survey) -> tuple[Notice, ...]:
+    """All notices, warnings first."""
+    found = [notice for check in CHECKS for notice in check(survey)]
+    return tuple(sorted(found, key=lambda n: n.severity is not Severity.WARNING))

@@ -1,0 +1,143 @@
+"""Checks of the devices of the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.discover.notices.say import info, warn
+from strata.model.survey import Device, Notice, Survey
+
+_NO_BARRIER = {"nobarrier", "barrier=0", "barrier=none"}
+
+
+def medium(survey: Survey) -> Iterator[Notice]:
+    """Devices that are no disk, or hide theirs."""
+    for device in survey.devices:
+        if device.detail.get("medium") == "memory":
+            yield warn(
+                "device.memory",
+                f"{device.path} ({device.kind}) lies in main memory",
+                "its figures are of memory and processor, not of a disk",
+                "give a path on a real disk, unless this is a rehearsal",
+            )
+        if device.kind == "loop":
+            direct = device.detail.get("direct_io") == "1"
+            yield warn(
+                "device.loop",
+                f"{device.path} is a loop device on {device.detail.get('backing_file', 'a file')}",
+                "each request passes two file systems"
+                + ("" if direct else ", and the page cache of the lower one may answer instead of the disk"),
+                "measure on the lower file system"
+                + ("" if direct else f", or losetup --direct-io=on {device.path} so that no cache answers"),
+            )
+        if device.detail.get("medium", "").startswith("virtual"):
+            yield info(
+                "device.hidden-medium",
+                f"{device.path} is a virtual disk",
+                "the host's caches, limits and neighbours are part of every figure, and none of them can be seen "
+                "from here; its rotational flag means nothing",
+                "ask the host's operator for cache mode and limits; repeat at another time of day",
+            )
+        if device.kind == "crypt":
+            yield info(
+                "device.crypt",
+                f"{device.path} encrypts",
+                "each byte costs processor time: with fast disks the processor is the limit",
+                "cryptsetup benchmark tells what the processor can do",
+            )
+
+
+def alignment(survey: Survey) -> Iterator[Notice]:
+    """A start that is no multiple of the block below makes two requests, or a read and a write, of one."""
+    for device in survey.devices:
+        unit = device.physical_block or 0
+        start = device.partition_start
+        off = start % unit if start is not None and unit else 0
+        if off or (device.alignment_offset or 0) != 0:
+            where = f"starts at byte {start}" if start is not None else f"is shifted by {device.alignment_offset} bytes"
+            yield warn(
+                "device.misaligned",
+                f"{device.path} {where}, its physical blocks are {units.size(unit) if unit else 'of unknown size'}",
+                "each aligned write of the file system becomes a read, a change and a write of two blocks of the disk",
+                "make the partition anew from 1 MiB on (parted --align optimal)",
+            )
+        elif start is not None and device.optimal_io and start % device.optimal_io:
+            yield info(
+                "device.stripe-misaligned",
+                f"{device.path} starts at byte {start}, no multiple of its stripe of {units.size(device.optimal_io)}",
+                "large requests touch one stripe more than needed",
+                "start the partition at a multiple of the stripe",
+            )
+
+
+def write_cache(survey: Survey) -> Iterator[Notice]:
+    """A volatile cache that is never told to flush."""
+    off = _NO_BARRIER & set(survey.file_system.options)
+    for device in survey.devices:
+        if off and device.write_cache == "write back":
+            yield warn(
+                "device.write-cache-unflushed",
+                f"{device.path} has a write cache and {survey.file_system.mount_point} never flushes it ({min(off)})",
+                "write-through and fsync figures are of the cache: they are too good, and a power cut loses data",
+                f"mount -o remount,barrier {survey.file_system.mount_point}, unless the cache has a battery",
+            )
+            return
+
+
+def scheduler(survey: Survey) -> Iterator[Notice]:
+    """A choice that does not fit the medium."""
+    for device in survey.devices:
+        kind = device.detail.get("medium")
+        if kind == "rotating disk" and device.scheduler == "none":
+            yield info(
+                "device.scheduler",
+                f"{device.path} rotates and has no I/O scheduler",
+                "nobody sorts the requests by place, so seeks are longer than they need be",
+                f"echo mq-deadline > /sys/block/{_disk(device)}/queue/scheduler, and measure both",
+            )
+        if device.kind == "nvme" and device.scheduler == "bfq":
+            yield info(
+                "device.scheduler",
+                f"{device.path} is NVMe under the scheduler bfq",
+                "the scheduler's own cost can be the limit of a fast device",
+                f"echo none > /sys/block/{_disk(device)}/queue/scheduler, and measure both",
+            )
+
+
+def array_state(survey: Survey) -> Iterator[Notice]:
+    """An array that is busy with itself."""
+    for device in survey.devices:
+        if device.detail.get("md_degraded", "0") != "0":
+            yield warn(
+                "device.degraded",
+                f"{device.path} runs without {device.detail['md_degraded']} of its legs",
+                "missing data is computed from the other legs: reads cost more than on the whole array",
+                f"replace the leg and wait for the rebuild: mdadm --detail {device.path}",
+            )
+        if device.detail.get("md_sync", "idle") not in ("idle", "frozen"):
+            yield warn(
+                "device.rebuilding",
+                f"{device.path} is in {device.detail['md_sync']}",
+                "the array moves data by itself and takes its share of every disk",
+                "wait until /proc/mdstat says it is done",
+            )
+
+
+def read_only(survey: Survey) -> Iterator[Notice]:
+    """Nothing can be written there."""
+    for device in survey.devices:
+        if device.read_only:
+            yield warn(
+                "device.read-only",
+                f"{device.path} is read-only",
+                "no write can be measured",
+                "check its write protection",
+            )
+
+
+def _disk(device: Device) -> str:
+    return device.members[0] if device.kind == "partition" and device.members else device.name
+
+
+CHECKS = (medium, alignment, write_cache, scheduler, array_state, read_only)

@@ -1,0 +1,103 @@
+"""The platform under one path, put together from the parts. Works without root, and says what it missed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import time
+from pathlib import Path
+
+from strata.discover.chain import chain, mount_under, overlay_upper
+from strata.discover.cpu import cpu
+from strata.discover.filesystem import Space, describe
+from strata.discover.limits import cpu_limit, limits, memory_limit
+from strata.discover.load import measure
+from strata.discover.memory import memory
+from strata.discover.notices import notices
+from strata.errors import RunFailed, StrataError
+from strata.host.mounts import Mount
+from strata.host.proc import Sys
+from strata.host.safety import check_raw_read
+from strata.model.survey import Device, Survey
+
+
+def survey(path: Path, load_seconds: float = 0.5) -> Survey:
+    """Everything known of the platform under ``path`` (it need not exist yet; its nearest parent then stands for it).
+
+    Takes ``load_seconds`` and some milliseconds. Raises `RunFailed` when the mount of the path cannot be told.
+    """
+    sys = Sys()
+    taken = time.time_ns()
+    path = path.absolute()
+    mount = mount_under(path, sys)
+    if mount is None:
+        hint = "is /proc mounted?"
+        raise RunFailed("cannot survey", str(path), "/proc/self/mountinfo does not tell its mount", hint)
+    main = memory(sys, memory_limit(found := limits(sys)))
+    if main is None:
+        raise RunFailed("cannot survey", str(path), "/proc/meminfo cannot be read", "is /proc mounted?")
+    devices = _with_permission(chain(overlay_upper(mount, sys) or mount, sys))
+    bare = Survey(
+        path=str(path),
+        hostname=socket.gethostname(),
+        kernel=platform.release(),
+        os=_os_name(sys),
+        taken_unix_ns=taken,
+        file_system=describe(mount, _space(path), devices[0].name if devices else None, sys),
+        devices=devices,
+        cpu=cpu(sys, cpu_limit(found)),
+        memory=main,
+        load=measure(sys, load_seconds),
+        privileged=os.geteuid() == 0,
+        limits=found,
+    )
+    unreadable = (*sorted(sys.missed), *_unknown(bare, mount))
+    return bare.model_copy(update={"notices": notices(bare), "unreadable": unreadable})
+
+
+def _space(path: Path) -> Space:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    try:
+        fs = os.statvfs(path)
+    except OSError as e:
+        raise RunFailed("cannot survey", str(path), (e.strerror or str(e)).lower()) from e
+    unit = fs.f_frsize
+    return Space(fs.f_bsize, fs.f_blocks * unit, fs.f_bfree * unit, fs.f_bavail * unit)
+
+
+def _with_permission(devices: tuple[Device, ...]) -> tuple[Device, ...]:
+    """Notes on each device whether this user may read it raw: ``raw_read`` is ``yes`` or the reason."""
+
+    def asked(device: Device) -> Device:
+        try:
+            check_raw_read(device.path)
+            answer = "yes"
+        except StrataError as e:
+            answer = e.why
+        return device.model_copy(update={"detail": {**device.detail, "raw_read": answer}})
+
+    return tuple(map(asked, devices))
+
+
+def _os_name(sys: Sys) -> str:
+    pairs = dict(line.split("=", 1) for line in sys.lines("/etc/os-release") if "=" in line)
+    return pairs.get("PRETTY_NAME", platform.system()).strip('"')
+
+
+def _unknown(found: Survey, mount: Mount) -> list[str]:
+    """What a reader would expect to see and does not."""
+    gaps = []
+    if not found.devices and not found.file_system.remote:
+        gaps.append(f"block devices under {mount.kind} {mount.source}")
+    if found.cpu.governor is None:
+        gaps.append("CPU frequency governor (no cpufreq: usual in a virtual machine)")
+    if found.cpu.turbo is None:
+        gaps.append("CPU turbo state")
+    for device in found.devices:
+        if (answer := device.detail.get("raw_read")) != "yes":
+            gaps.append(f"raw reads of {device.path}: {answer}")
+        if device.write_cache is None:
+            gaps.append(f"write cache of {device.path}")
+    return gaps
