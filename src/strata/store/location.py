@@ -1,0 +1,50 @@
+"""Where the store is: given, else by environment, else in the state directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from strata.errors import UsageError
+
+FILE_NAME = "strata.db"
+
+
+def default_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """``$STRATA_STATE_DIR/strata.db``, else ``$XDG_STATE_HOME/strata/strata.db``, else below ``~/.local/state``.
+
+    An `XDG_STATE_HOME` that is not absolute is passed over, as the specification asks.
+    """
+    if own := environ.get("STRATA_STATE_DIR"):
+        return Path(own).absolute() / FILE_NAME
+    xdg = environ.get("XDG_STATE_HOME", "")
+    base = Path(xdg) if xdg.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
+    return base / "strata" / FILE_NAME
+
+
+def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path:
+    """The file behind ``url``, a ``sqlite:///`` URL or a plain path; None: `STRATA_STORE`, else `default_path`.
+
+    Raises `UsageError` for what is not a file: a store in memory would lose what it promises to keep.
+    """
+    given = url or environ.get("STRATA_STORE")
+    if not given:
+        return default_path(environ)
+    if "://" not in given:
+        return Path(given).absolute()
+    try:
+        parsed = make_url(given)
+    except ArgumentError as e:
+        raise UsageError("cannot use the store", given, "it is not a URL", "write sqlite:////absolute/strata.db") from e
+    if parsed.get_backend_name() != "sqlite":
+        raise UsageError(
+            "cannot use the store", parsed.render_as_string(), f"{parsed.get_backend_name()} is not supported",
+            "write sqlite:////absolute/strata.db",
+        )  # fmt: skip
+    if parsed.database in (None, "", ":memory:") or (parsed.database or "").startswith("file:"):
+        raise UsageError("cannot use the store", given, "it names no file", "write sqlite:////absolute/strata.db")
+    return Path(parsed.database or "").absolute()

@@ -1,0 +1,61 @@
+"""Values as they lie in the store: JSON, that of cell results deflated.
+
+A cell result is mostly histograms (base64) and counter samples; deflate makes it several times smaller, and a
+commit is as long as the bytes it must bring to the disk that is being measured. The zlib frame also carries a
+checksum, so that a damaged result is noticed when it is read. JSON, because it outlives this program: any language
+reads it, and reading it runs no code.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from strata.errors import StoreError
+from strata.model.base import Value
+
+V = TypeVar("V", bound=Value)
+
+LEVEL = 1
+"""Of zlib; higher levels took longer than they saved (docs/journal/2026-11-20-store.md)."""
+
+
+def to_json(value: Value, what: str) -> str:
+    """The saved form of ``value``. Raises `StoreError` where it could not be read back.
+
+    A float that is not finite becomes null in JSON and then fails to load: better said while the value is here.
+    """
+    text = value.model_dump_json()
+    try:
+        type(value).model_validate_json(text)
+    except ValidationError as e:
+        first = e.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise StoreError("cannot save", what, f"it would not load again: {where}: {first['msg']}") from e
+    return text
+
+
+def from_json(kind: type[V], text: str, what: str, where: str) -> V:
+    """Reads what `to_json` wrote. Raises `StoreError`."""
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as e:
+        first = e.errors()[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise StoreError(f"cannot read {what} of the store", where, why, "it was not saved by this version") from e
+
+
+def pack(value: Value, what: str) -> bytes:
+    """`to_json`, deflated."""
+    return zlib.compress(to_json(value, what).encode(), LEVEL)
+
+
+def unpack(kind: type[V], packed: bytes, what: str, where: str) -> V:
+    """Reads what `pack` wrote. Raises `StoreError`, also for bytes that were damaged."""
+    try:
+        text = zlib.decompress(packed).decode()
+    except (zlib.error, UnicodeDecodeError) as e:
+        raise StoreError(f"cannot read {what} of the store", where, f"it is damaged ({e})") from e
+    return from_json(kind, text, what, where)

@@ -1,0 +1,106 @@
+"""Which schema a file has, and bringing it to ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Engine
+
+from strata import units
+from strata.errors import StoreError
+from strata.store.trouble import named
+
+HEAD = "0001"
+"""The newest revision in ``migrations/versions``. Known here, so that alembic is loaded only to migrate."""
+
+APPLICATION_ID = 0x53545241
+MAGIC = b"SQLite format 3\x00"
+CHECKED_BYTES = 32 * units.MIB
+"""Files up to this size are read through and checked on every opening; in larger ones damage shows when it is read."""
+
+
+def revision_of(path: Path, busy_timeout_s: float) -> str | None:
+    """The revision of an existing store, None for an empty file. Leaves it, and its directory, as they are.
+
+    Raises `StoreError` where it is damaged, locked, or a database of somebody else.
+    """
+    what = "cannot open the store"
+    with named(what, path):
+        with path.open("rb") as file:
+            head = file.read(len(MAGIC))
+        if not head and not _log(path).exists():
+            return None
+        if head and head != MAGIC:
+            raise StoreError(
+                what, str(path), "it is not a SQLite file; it was left as it is",
+                f"name another file with STRATA_STORE, or set it aside: mv {path} {path}.damaged",
+            )  # fmt: skip
+        if _log(path).exists():
+            return _look(path, "mode=ro", busy_timeout_s)
+        # Without a log nobody is writing, and `immutable` reads without making the log's files for the purpose.
+        try:
+            return _look(path, "immutable=1", busy_timeout_s)
+        except (StoreError, sqlite3.DatabaseError):
+            if _log(path).exists():  # somebody began to write while we looked: look again, and properly
+                return _look(path, "mode=ro", busy_timeout_s)
+            raise
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _look(path: Path, mode: str, busy_timeout_s: float) -> str | None:
+    uri = f"file:{quote(str(path))}?{mode}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=busy_timeout_s)) as connection:
+        return _revision(connection, path)
+
+
+def _revision(connection: sqlite3.Connection, path: Path) -> str | None:
+    what = "cannot open the store"
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if not tables:
+        return None
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID or "alembic_version" not in tables:
+        raise StoreError(
+            what, str(path), "it is a database, and not one of Strata's; it was left as it is",
+            "name another file with STRATA_STORE",
+        )  # fmt: skip
+    if path.stat().st_size <= CHECKED_BYTES:
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise StoreError(
+                what, str(path), f"it is damaged ({verdict.splitlines()[-1]}); it was left as it is",
+                f"restore it from a backup, or set it aside: mv {path} {path}.damaged",
+            )  # fmt: skip
+    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return str(row[0]) if row else None
+
+
+def migrate(engine: Engine, path: Path, found: str | None) -> None:
+    """Brings the file from ``found`` to `HEAD` in one transaction: after a crash it has the one or the other.
+
+    Of several processes that begin at once, one migrates and the others find it done. Raises `StoreError` for a
+    revision this version does not know.
+    """
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise StoreError(
+            "cannot open the store", str(path),
+            f"it has schema {found}, which is newer than this version's {HEAD}; it was left as it is",
+            "use the newer Strata that wrote it, or name another store with STRATA_STORE",
+        )  # fmt: skip
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

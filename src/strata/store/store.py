@@ -1,0 +1,194 @@
+"""The store's operations. Each is one transaction: when it returns, it is on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from strata.errors import StoreError, UsageError
+from strata.model.analysis import Analysis
+from strata.model.finding import Diagnosis
+from strata.model.result import CellResult
+from strata.model.run import Run, RunStatus
+from strata.store.payload import from_json, pack, to_json, unpack
+from strata.store.tables import CellRow, OutcomeRow, RunRow
+from strata.store.trouble import named
+
+WRITES = "strata_writes"
+"""The execution option of a connection that says whether its transactions write."""
+
+NAMED_AT_MOST = 10
+
+
+class Store:
+    """Runs with their cells and outcomes. Made by `strata.store.open_store`.
+
+    Every operation raises `StoreError` where the file gives trouble; what was saved before stays intact.
+    """
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self.path = path
+        self._engine = engine
+        self._reader = engine.execution_options(**{WRITES: False})
+
+    def create_run(self, run: Run) -> None:
+        """Keeps a new run. Raises `StoreError` where its id is taken; the run that has it stays as it is."""
+        what = f"cannot save run {run.id} in"
+        row = _run_row(run)
+        with named(what, self.path):
+            try:
+                with self._writing() as session:
+                    session.add(row)
+            except IntegrityError as e:
+                raise StoreError(what, str(self.path), "there is a run of that id", "start the run again") from e
+
+    def update_run(self, run: Run) -> None:
+        """Replaces a run's own values; its cells and outcome stay. Raises `UsageError` where it is not there."""
+        fresh = _run_row(run)
+        with named(f"cannot save run {run.id} in", self.path), self._writing() as session:
+            row = session.get(RunRow, run.id)
+            if row is None:
+                raise self._unknown(session, run.id)
+            row.created_unix_ns, row.status = fresh.created_unix_ns, fresh.status
+            row.stack, row.document = fresh.stack, fresh.document
+
+    def save_cell(self, run_id: str, result: CellResult) -> None:
+        """Keeps the result of a step, in place of an earlier one of the same order."""
+        what = f"step {result.order} of run {run_id}"
+        row = CellRow(
+            run_id=run_id,
+            step_order=result.order,
+            round=result.round,
+            kind=result.kind,
+            layer=result.layer,
+            workload_key=result.workload_key,
+            iops=result.result.iops if result.result else None,
+            error=result.error,
+            result=pack(result, what),
+        )
+        with named(f"cannot save {what} in", self.path):
+            try:
+                with self._writing() as session:
+                    session.merge(row)
+            except IntegrityError as e:
+                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
+
+    def cells(self, run_id: str) -> tuple[CellResult, ...]:
+        """The results of a run in the order of its steps; empty where there are none."""
+        asked = select(CellRow.step_order, CellRow.result).where(CellRow.run_id == run_id).order_by(CellRow.step_order)
+        with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
+            rows = session.execute(asked).all()
+        return tuple(unpack(CellResult, packed, f"step {n} of run {run_id}", str(self.path)) for n, packed in rows)
+
+    def load_run(self, id_or_prefix: str) -> Run:
+        """The run of that id, or the only one whose id begins so. Raises `UsageError` for none and for several."""
+        asked = id_or_prefix.strip()
+        with named(f"cannot read run {asked} from", self.path), self._reading() as session:
+            row = session.get(RunRow, asked)
+            if row is None:
+                row = session.get(RunRow, self._only(session, asked))
+        assert row is not None
+        return self._run(row)
+
+    def list_runs(self, limit: int) -> tuple[Run, ...]:
+        """The newest ``limit`` runs, the newest first."""
+        newest = select(RunRow).order_by(RunRow.created_unix_ns.desc(), RunRow.id.desc()).limit(max(limit, 0))
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.scalars(newest).all()
+        return tuple(self._run(row) for row in rows)
+
+    def latest(self, status: RunStatus | tuple[RunStatus, ...] | None = None) -> Run | None:
+        """The newest run, of those with one of these statuses; None where there is none."""
+        newest = select(RunRow).order_by(RunRow.created_unix_ns.desc(), RunRow.id.desc()).limit(1)
+        if status is not None:
+            wanted = (status,) if isinstance(status, RunStatus) else status
+            newest = newest.where(RunRow.status.in_([s.value for s in wanted]))
+        with named("cannot read the store", self.path), self._reading() as session:
+            row = session.scalars(newest).first()
+        return self._run(row) if row is not None else None
+
+    def save_outcome(self, run_id: str, analysis: Analysis, diagnosis: Diagnosis) -> None:
+        """Keeps what a run said in the end, in place of what it said before."""
+        what = f"the outcome of run {run_id}"
+        row = OutcomeRow(
+            run_id=run_id,
+            verdict=diagnosis.verdict.kind.value,
+            layer=diagnosis.verdict.layer,
+            cause=diagnosis.verdict.cause.value,
+            analysis=to_json(analysis, what),
+            diagnosis=to_json(diagnosis, what),
+        )
+        with named(f"cannot save {what} in", self.path):
+            try:
+                with self._writing() as session:
+                    session.merge(row)
+            except IntegrityError as e:
+                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
+
+    def outcome(self, run_id: str) -> tuple[Analysis, Diagnosis] | None:
+        """What the run said in the end; None where it did not get there."""
+        with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
+            row = session.get(OutcomeRow, run_id)
+        if row is None:
+            return None
+        what, where = f"the outcome of run {run_id}", str(self.path)
+        return from_json(Analysis, row.analysis, what, where), from_json(Diagnosis, row.diagnosis, what, where)
+
+    def close(self) -> None:
+        """Lets go of the file. May be called twice."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with Session(self._reader, expire_on_commit=False) as session, session.begin():
+            yield session
+            session.expunge_all()
+
+    def _run(self, row: RunRow) -> Run:
+        return from_json(Run, row.document, f"run {row.id}", str(self.path))
+
+    def _only(self, session: Session, prefix: str) -> str:
+        begins = func.substr(RunRow.id, 1, len(prefix)) == prefix
+        asked = select(RunRow.id).where(begins).order_by(RunRow.created_unix_ns.desc()).limit(NAMED_AT_MOST + 1)
+        found = session.scalars(asked).all() if prefix else []
+        if not found:
+            raise self._unknown(session, prefix)
+        if len(found) > 1:
+            shown = (*found[:NAMED_AT_MOST], "…") if len(found) > NAMED_AT_MOST else tuple(found)
+            raise UsageError("cannot tell which run is meant by", prefix, "several begin so", "write more of it", shown)
+        return found[0]
+
+    def _unknown(self, session: Session, run_id: str) -> UsageError:
+        newest = session.scalars(select(RunRow.id).order_by(RunRow.created_unix_ns.desc()).limit(3)).all()
+        hint = f"the newest are {', '.join(newest)}" if newest else "there are no runs yet: strata diagnose PATH"
+        return UsageError("there is no run", repr(run_id), f"in {self.path}", hint)
+
+
+def _run_row(run: Run) -> RunRow:
+    return RunRow(
+        id=run.id,
+        created_unix_ns=run.created_unix_ns,
+        status=run.status.value,
+        stack=run.plan.stack.name,
+        document=to_json(run, f"run {run.id}"),
+    )

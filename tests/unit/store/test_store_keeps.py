@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import math
+import sqlite3
+
+import pytest
+import store_samples as sample
+
+from strata.errors import StoreError, UsageError
+from strata.model.run import RunStatus
+from strata.store import open_store
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "state" / "strata.db"
+
+
+@pytest.fixture
+def store(path):
+    with open_store(f"sqlite:///{path}") as opened:
+        yield opened
+
+
+def reopened(path):
+    return open_store(str(path))
+
+
+def test_a_run_comes_back_as_it_was(store, path):
+    run = sample.run()
+    store.create_run(run)
+    with reopened(path) as second:
+        assert second.load_run(run.id) == run
+
+
+def test_a_second_run_of_the_same_id_is_refused_and_the_first_stays(store):
+    store.create_run(sample.run(created=1))
+    with pytest.raises(StoreError, match="there is a run of that id"):
+        store.create_run(sample.run(created=2))
+    assert store.load_run("20260301-120000-abcd").created_unix_ns == 1
+
+
+def test_update_replaces_the_run_and_keeps_its_cells(store):
+    store.create_run(sample.run())
+    store.save_cell(sample.run().id, sample.cell(0))
+    store.update_run(sample.run(status=RunStatus.DONE))
+    assert store.load_run(sample.run().id).status is RunStatus.DONE
+    assert store.latest(RunStatus.DONE) is not None
+    assert len(store.cells(sample.run().id)) == 1
+
+
+def test_update_of_an_unknown_run_is_refused(store):
+    with pytest.raises(UsageError, match="there is no run"):
+        store.update_run(sample.run())
+    assert store.list_runs(10) == ()
+
+
+def test_cells_come_back_in_the_order_of_steps(store, path):
+    store.create_run(sample.run())
+    cells = [sample.cell(n) for n in (2, 0, 11, 1)]
+    for cell in cells:
+        store.save_cell(sample.run().id, cell)
+    with reopened(path) as second:
+        assert second.cells(sample.run().id) == tuple(sorted(cells, key=lambda c: c.order))
+
+
+def test_saving_a_step_twice_replaces_it(store):
+    store.create_run(sample.run())
+    store.save_cell(sample.run().id, sample.cell(0, error="stopped after 0.2 s"))
+    store.save_cell(sample.run().id, sample.cell(0, ops=4000))
+    (kept,) = store.cells(sample.run().id)
+    assert (kept.error, kept.result.ops) == (None, 4000)
+
+
+def test_a_failed_step_without_a_result_is_kept(store):
+    store.create_run(sample.run())
+    failed = sample.cell(0).model_copy(update={"result": None, "error": "connection refused"})
+    store.save_cell(sample.run().id, failed)
+    assert store.cells(sample.run().id) == (failed,)
+
+
+def test_a_cell_needs_its_run(store):
+    with pytest.raises(StoreError, match="there is no run of that id"):
+        store.save_cell("nobody", sample.cell(0))
+    assert store.cells("nobody") == ()
+
+
+def test_a_value_that_could_not_be_read_back_is_refused_before_it_is_kept(store):
+    store.create_run(sample.run())
+    good = sample.cell(0)
+    series = good.counters[0].model_copy(update={"values": (math.inf,) * 8})
+    with pytest.raises(StoreError, match="would not load again"):
+        store.save_cell(sample.run().id, good.model_copy(update={"counters": (series,)}))
+    assert store.cells(sample.run().id) == ()
+
+
+def test_runs_are_listed_newest_first(store):
+    for n in (3, 1, 2):
+        store.create_run(sample.run(f"run-{n}", created=n))
+    assert [r.id for r in store.list_runs(2)] == ["run-3", "run-2"]
+    assert store.list_runs(0) == ()
+
+
+def test_the_latest_run_of_some_statuses(store):
+    assert store.latest() is None
+    store.create_run(sample.run("a", 1, RunStatus.STOPPED))
+    store.create_run(sample.run("b", 2, RunStatus.RUNNING))
+    store.create_run(sample.run("c", 3, RunStatus.DONE))
+
+    def found(status=None):
+        run = store.latest(status)
+        return run and run.id
+
+    assert found() == "c"
+    assert found(RunStatus.STOPPED) == "a"
+    assert found((RunStatus.RUNNING, RunStatus.STOPPED)) == "b"
+    assert found(RunStatus.FAILED) is None
+
+
+def test_a_prefix_finds_its_run(store):
+    for name in ("20260301-120000-abcd", "20260302-120000-abcd"):
+        store.create_run(sample.run(name))
+    assert store.load_run("20260302").id == "20260302-120000-abcd"
+
+
+def test_a_prefix_of_several_runs_is_refused_with_their_names(store):
+    names = [f"2026030{n}-120000-abcd" for n in range(1, 4)]
+    for name in names:
+        store.create_run(sample.run(name))
+    with pytest.raises(UsageError) as caught:
+        store.load_run("202603")
+    assert sorted(caught.value.problems) == names
+
+
+def test_a_whole_id_wins_over_a_longer_one_that_begins_so(store):
+    for name in ("run-1", "run-10"):
+        store.create_run(sample.run(name))
+    assert store.load_run("run-1").id == "run-1"
+
+
+@pytest.mark.parametrize("asked", ["", "  ", "%", "_", "RUN", "nobody"])
+def test_what_names_no_run_is_refused_with_the_newest(store, asked):
+    store.create_run(sample.run("run-1"))
+    with pytest.raises(UsageError) as caught:
+        store.load_run(asked)
+    assert "run-1" in caught.value.hint
+
+
+def test_an_outcome_comes_back_and_is_replaced(store, path):
+    store.create_run(sample.run())
+    run_id = sample.run().id
+    assert store.outcome(run_id) is None
+    store.save_outcome(run_id, *sample.outcome(0.5))
+    store.save_outcome(run_id, *sample.outcome(0.9))
+    with reopened(path) as second:
+        assert second.outcome(run_id) == sample.outcome(0.9)
+    with pytest.raises(StoreError):
+        store.save_outcome("nobody", *sample.outcome())
+
+
+def test_a_reader_reads_while_a_writer_is_at_work(store, path):
+    store.create_run(sample.run())
+    with reopened(path) as reader:
+        store.save_cell(sample.run().id, sample.cell(0))
+        assert len(reader.cells(sample.run().id)) == 1
+        store.save_cell(sample.run().id, sample.cell(1))
+        assert len(reader.cells(sample.run().id)) == 2
+
+
+def test_a_commit_is_brought_to_the_disk(store):
+    with store._engine.connect() as connection:
+        pragmas = {
+            p: connection.exec_driver_sql(f"PRAGMA {p}").scalar()
+            for p in ("journal_mode", "synchronous", "foreign_keys")
+        }
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+
+
+def test_the_store_is_plain_sql_and_json(store, path):
+    store.create_run(sample.run())
+    store.save_cell(sample.run().id, sample.cell(3))
+    store.close()
+    with sqlite3.connect(path) as db:
+        asked = "SELECT status, stack, json_extract(document, '$.plan.seed') FROM runs"
+        assert db.execute(asked).fetchall() == [("running", "volume", 1)]
+        assert db.execute("SELECT step_order, layer, iops FROM cells").fetchall() == [(3, "disk", 500.0)]
+    db.close()
+
+
+def test_close_leaves_one_file_and_may_be_repeated(store, path):
+    store.create_run(sample.run())
+    store.close()
+    store.close()
+    assert [p.name for p in path.parent.iterdir()] == ["strata.db"]

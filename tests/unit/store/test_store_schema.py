@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import store_samples as sample
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+import strata.store
+from strata.errors import StoreError
+from strata.store import open_store, schema
+from strata.store.migrations.versions import r0001_runs_cells_outcomes as first
+from strata.store.tables import Base
+
+MIGRATIONS = Path(strata.store.__file__).parent / "migrations"
+
+
+def test_the_known_head_is_the_newest_revision():
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    assert ScriptDirectory.from_config(config).get_heads() == [schema.HEAD]
+    assert first.APPLICATION_ID == schema.APPLICATION_ID
+
+
+def test_migrations_give_the_tables_of_the_models(tmp_path):
+    with open_store(str(tmp_path / "s.db")) as store, store._engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_a_migration_that_breaks_off_leaves_nothing_behind(tmp_path, monkeypatch):
+    path = tmp_path / "s.db"
+    from alembic.operations import Operations
+
+    created = Operations.create_table
+
+    def breaks(self, name, *columns, **options):
+        if name == "outcomes":
+            raise RuntimeError("pulled plug")
+        return created(self, name, *columns, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("alembic.op.create_table", lambda *a, **k: breaks(_op(), *a, **k))
+        with pytest.raises(RuntimeError):
+            open_store(str(path))
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT name FROM sqlite_schema").fetchall() == []
+    db.close()
+    with open_store(str(path)) as store:
+        store.create_run(sample.run())
+
+
+def _op():
+    from alembic import op
+
+    return op._proxy
+
+
+def test_an_open_of_an_up_to_date_store_loads_no_migration_code(tmp_path):
+    path = tmp_path / "s.db"
+    open_store(str(path)).close()
+    code = (
+        f"import sys; from strata.store import open_store; open_store({str(path)!r}); print('alembic' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=sample.child_environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_many_processes_may_make_the_store_at_once(tmp_path):
+    path = tmp_path / "s.db"
+    code = (
+        "import sys; import store_samples as s; from strata.store import open_store\n"
+        "sys.stdin.readline()\n"
+        "with open_store(sys.argv[1]) as store: store.create_run(s.run(sys.argv[2]))\n"
+    )
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(path), f"run-{n}"], env=sample.child_environment(),
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    said = [child.communicate(timeout=60)[1] for child in children]
+    assert [c.returncode for c in children] == [0] * 3, said
+    with open_store(str(path)) as store:
+        assert len(store.list_runs(10)) == 3
+
+
+def test_a_store_of_a_newer_version_is_left_as_it_is(tmp_path):
+    path = tmp_path / "s.db"
+    with open_store(str(path)) as store:
+        store.create_run(sample.run())
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE alembic_version SET version_num = '0999'")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        open_store(str(path))
+    assert "0999" in caught.value.why and "newer" in caught.value.why
+    assert str(path) in caught.value.headline and caught.value.hint and caught.value.exit_code == 1
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s.db"]
