@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -10,12 +12,15 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from strata.store.location import store_path
-from strata.store.schema import migrate, revision_of
+from strata.store.schema import HEAD, migrate, revision_of
 from strata.store.store import WRITES, Store
 from strata.store.trouble import named
 
 BUSY_TIMEOUT_S = 2.0
 """How long another process may hold the store before we say so. Short: a measurement waits for it."""
+
+MIGRATION_TIMEOUT_S = 15.0
+"""The same for the first opening by a new version: whoever holds the store is probably migrating it too."""
 
 
 def open_store(url: str | None = None) -> Store:
@@ -29,27 +34,32 @@ def open_store(url: str | None = None) -> Store:
     with named(what, path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = revision_of(path, BUSY_TIMEOUT_S) if path.exists() else None
-        engine = _engine(path)
-        try:
-            migrate(engine, path, found)
+        if found != HEAD:
+            with _engine(path, MIGRATION_TIMEOUT_S) as engine:
+                migrate(engine, path, found)
+        with _engine(path, BUSY_TIMEOUT_S, keep=True) as engine:
             # A lock or a missing right is said here, and not after the first step was measured in vain.
             engine.connect().close()
-        except BaseException:
-            engine.dispose()
-            raise
     return Store(engine, path)
 
 
-def _engine(path: Path) -> Engine:
+@contextmanager
+def _engine(path: Path, timeout_s: float, keep: bool = False) -> Iterator[Engine]:
     engine = create_engine(
         URL.create("sqlite", database=str(path)),
-        connect_args={"timeout": BUSY_TIMEOUT_S, "isolation_level": None},
+        connect_args={"timeout": timeout_s, "isolation_level": None},
         pool_size=1,
         max_overflow=4,
     )
     event.listen(engine, "connect", _on_connect)
     event.listen(engine, "begin", _on_begin)
-    return engine
+    try:
+        yield engine
+    except BaseException:
+        engine.dispose()
+        raise
+    if not keep:
+        engine.dispose()
 
 
 def _on_connect(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:

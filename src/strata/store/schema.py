@@ -84,10 +84,9 @@ def _revision(connection: sqlite3.Connection, path: Path) -> str | None:
 def migrate(engine: Engine, path: Path, found: str | None) -> None:
     """Brings the file from ``found`` to `HEAD` in one transaction: after a crash it has the one or the other.
 
-    Raises `StoreError` for a revision this version does not know.
+    Of several processes that begin at once, one migrates and the others find it done. Raises `StoreError` for a
+    revision this version does not know.
     """
-    if found == HEAD:
-        return
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory

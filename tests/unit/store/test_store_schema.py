@@ -86,16 +86,16 @@ def test_many_processes_may_make_the_store_at_once(tmp_path):
             [sys.executable, "-c", code, str(path), f"run-{n}"], env=sample.child_environment(),
             stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for n in range(4)
+        for n in range(3)
     ]  # fmt: skip
     for child in children:
         assert child.stdin is not None
         child.stdin.write("go\n")
         child.stdin.flush()
     said = [child.communicate(timeout=60)[1] for child in children]
-    assert [c.returncode for c in children] == [0] * 4, said
+    assert [c.returncode for c in children] == [0] * 3, said
     with open_store(str(path)) as store:
-        assert len(store.list_runs(10)) == 4
+        assert len(store.list_runs(10)) == 3
 
 
 def test_a_store_of_a_newer_version_is_left_as_it_is(tmp_path):
