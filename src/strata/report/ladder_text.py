@@ -60,7 +60,9 @@ def _column_cells(squares: Sequence[Square], level: int) -> list[str]:
 
     def one(kind: str, parts: tuple[str, ...]) -> str:
         words = {"absolute": {1}, "ratio": {1, 2}, "empty": {0}}[kind]
-        return " ".join((left if i in words else right)(p, sizes[kind, i]) for i, p in enumerate(parts)).rstrip()
+        return " ".join(
+            (left if i in words else right)(p, sizes[kind, i]) for i, p in enumerate(parts) if sizes[kind, i]
+        ).rstrip()
 
     return [one(kind, parts) for kind, parts in made]
 
