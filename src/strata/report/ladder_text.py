@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -60,7 +60,9 @@ def _column_cells(squares: Sequence[Square], level: int) -> list[str]:
 
     def one(kind: str, parts: tuple[str, ...]) -> str:
         words = {"absolute": {1}, "ratio": {1, 2}, "empty": {0}}[kind]
-        return " ".join((left if i in words else right)(p, sizes[kind, i]) for i, p in enumerate(parts)).rstrip()
+        return " ".join(
+            (left if i in words else right)(p, sizes[kind, i]) for i, p in enumerate(parts) if sizes[kind, i]
+        ).rstrip()
 
     return [one(kind, parts) for kind, parts in made]
 
@@ -101,32 +103,31 @@ def _blocks(columns: Sequence[_Drawn], room: int) -> list[list[_Drawn]]:
     return blocks
 
 
-def _attempts(ladder: Ladder, width: int) -> list[Callable[[], tuple[list[str], list[_Drawn]]]]:
-    """From the richest form to the barest."""
+def _fitting(ladder: Ladder, width: int) -> tuple[list[str], list[list[_Drawn]]]:
+    """Labels and blocks of the richest form that fits in one block; the barest one in several where none does."""
+    squares = [[row.squares[i] for row in ladder.rows] for i in range(len(ladder.columns))]
     levels = (2, 1, 0) if width >= RICH_WIDTH else (0,)
-
-    def form(level: int, narrow: bool, head: int) -> tuple[list[str], list[_Drawn]]:
-        squares = [[row.squares[i] for row in ladder.rows] for i in range(len(ladder.columns))]
-        drawn = [_draw(c, s, level, head) for c, s in zip(ladder.columns, squares, strict=True)]
-        return _labels(ladder.rows, narrow), drawn
-
+    # (how much a square shows, shortened shapes, how wide a heading may make a column)
     forms = [(level, False, 26) for level in levels] + [(0, False, 16), (0, True, 16), (0, True, 13)]
-    return [lambda f=f: form(*f) for f in forms]  # type: ignore[misc]
+    labels: list[str] = []
+    blocks: list[list[_Drawn]] = []
+    for level, narrow, heading in forms:
+        labels = _labels(ladder.rows, narrow)
+        drawn = [_draw(c, s, level, heading) for c, s in zip(ladder.columns, squares, strict=True)]
+        blocks = _blocks(drawn, width - 2 - max(map(cell_len, labels)) - GAP)
+        if len(blocks) == 1:
+            break
+    return labels, blocks
 
 
 def lines(ladder: Ladder, width: int, paint: Paint) -> list[str]:
     """The table, its legend and why squares are empty."""
     if not ladder.rows:
         return ["  nothing was measured"]
-    labels: list[str] = []
-    drawn: list[_Drawn] = []
-    for attempt in _attempts(ladder, width):
-        labels, drawn = attempt()
-        if len(_blocks(drawn, width - 2 - max(map(cell_len, labels)) - GAP)) == 1:
-            break
+    labels, blocks = _fitting(ladder, width)
     label_width = max(map(cell_len, labels))
     out: list[str] = []
-    for block in _blocks(drawn, width - 2 - label_width - GAP):
+    for block in blocks:
         if out:
             out.append("")
         height = max(len(c.head) for c in block)

@@ -118,7 +118,9 @@ class Screen:
     def _bar(p: Progress, step: int, steps: int, room: int) -> Text:
         of_rounds = f"round {p.round} of {p.rounds}" if p.round is not None and p.rounds is not None else ""
         tail = " · ".join(x for x in (of_rounds, f"step {step} of {steps}", time_left(p)) if x)
-        size = max(room - len(tail) - 2, 10)
+        if len(tail) + 12 > room:
+            tail = fit(f"step {step} of {steps}", max(room - 12, 1))
+        size = room - len(tail) - 2
         done = step if p.finished else step - 1
         full = round(size * min(max(done / steps, 0), 1))
         return Text("━" * full, style="cyan").append("━" * (size - full), style="bright_black").append(f"  {tail}")

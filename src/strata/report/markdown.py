@@ -51,7 +51,7 @@ def _verdict(report: Report) -> str:
 
 def _head(report: Report, table: Ladder) -> str:
     parts = [report.run.plan.stack.name, table.common, figures.plural(report.run.plan.rounds, "interleaved round")]
-    parts.append(f"noise floor ±{figures.percent(report.analysis.noise.between_rounds)}")
+    parts.append(words.noise_floor(report.analysis.noise))
     return escape(" · ".join(p for p in parts if p))
 
 

@@ -49,9 +49,8 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
 
 
 def _head(report: Report, common: str) -> str:
-    noise = report.analysis.noise
     parts = [report.run.plan.stack.name, common, figures.plural(report.run.plan.rounds, "interleaved round")]
-    parts.append(f"noise floor ±{figures.percent(noise.between_rounds)}")
+    parts.append(words.noise_floor(report.analysis.noise))
     return " · ".join(p for p in parts if p)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from strata.model.analysis import CheckKind
+from strata.model.analysis import CheckKind, NoiseFloor
 from strata.model.finding import Cause, EvidenceKind, Outcome, Verdict, VerdictKind
+from strata.report import figures
 
 CAUSE = {
     Cause.MEDIUM: "the medium itself",
@@ -46,6 +47,13 @@ EVIDENCE = {
     EvidenceKind.OPERATIONAL: "counters and Little's law",
     EvidenceKind.INTERVENTIONAL: "experiment",
 }
+
+
+def noise_floor(noise: NoiseFloor) -> str:
+    """``noise floor ±1.1 %``; one round says nothing about the noise, and that is said."""
+    if noise.rounds < 2:
+        return "noise floor unknown (one round)"
+    return f"noise floor ±{figures.percent(noise.between_rounds)}"
 
 
 def verdict_cause(verdict: Verdict) -> str:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from sample_report import build, estimate
 
-from strata.model.analysis import Check, CheckKind, Comparison, Equivalence
+from strata.model.analysis import Check, CheckKind, Comparison, Equivalence, NoiseFloor
+from strata.model.estimate import Estimate
 from strata.model.finding import Diagnosis
 from strata.model.run import Report, RunStatus
-from strata.report import ladder, terminal
+from strata.report import html, ladder, markdown, terminal
 from strata.report.ladder import Mark
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -162,3 +163,65 @@ def test_what_cannot_be_true_comes_before_what_colours() -> None:
     assert (
         text.index("Cannot be true") < text.index("Little's law: share: N is 8") < text.index("What colours the result")
     )
+
+
+def one_round(value: Estimate) -> Estimate:
+    return value.model_copy(update={"low": None, "high": None, "n": 1})
+
+
+def single(report: Report) -> Report:
+    """The report as one round would have given it: no interval anywhere."""
+    cells = tuple(
+        c.model_copy(
+            update={
+                "iops": one_round(c.iops),
+                "bytes_per_second": one_round(c.bytes_per_second),
+                "mean_ns": one_round(c.mean_ns),
+            }
+        )
+        for c in report.analysis.cells
+    )
+    comparisons = tuple(
+        c.model_copy(
+            update={"iops": one_round(c.iops), "added_ns": one_round(c.added_ns), "verdict": Equivalence.CANNOT_TELL}
+        )
+        for c in report.analysis.comparisons
+    )
+    noise = NoiseFloor(between_rounds=0.0, within_bins=0.03, tolerance=0.0, rounds=1, cells=20)
+    changed = report.analysis.model_copy(update={"cells": cells, "comparisons": comparisons, "noise": noise})
+    return report.model_copy(update={"analysis": changed})
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_one_round_claims_no_interval_and_no_noise_floor(width: int) -> None:
+    report = single(build())
+    table = terminal.render(report, width, False).split("VERDICT")[0]
+    assert "±" not in table
+    assert "noise floor unknown (one round)" in table
+    assert re.search(r"1\.00 \?", table)
+    assert "±" not in markdown.render(report)
+    page = html.render(report)
+    assert "noise floor unknown (one round)" in page
+    assert "whisker" in page  # the experiment had its rounds
+    assert page.count('class="whisker"') == 1
+
+
+def test_a_cell_in_which_nothing_completed_is_shown_as_zero() -> None:
+    report = build()
+    first = report.analysis.cells[0]
+    nothing = Estimate(value=0, low=0, high=0, n=5, unit="ns")
+    dead = first.model_copy(
+        update={
+            "iops": nothing,
+            "bytes_per_second": nothing,
+            "mean_ns": nothing,
+            "curve": (),
+            "latency_ns": {},
+            "ios": 0,
+        }
+    )
+    told = report.model_copy(
+        update={"analysis": report.analysis.model_copy(update={"cells": (dead,), "comparisons": ()})}
+    )
+    assert "0 IOPS" in terminal.render(told, 200, False)
+    assert "0 IOPS" in html.render(told)

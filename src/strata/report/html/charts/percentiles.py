@@ -53,7 +53,8 @@ def percentiles(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]
         drawn.append(svg.text(LEFT - 6, y(tick) + 4, tick_time(tick), "tick", "end"))
     for tick in TICKS:
         drawn.append(svg.line(x(tail(tick)), TOP, x(tail(tick)), BOTTOM, "grid"))
-        drawn.append(svg.text(x(tail(tick)), BOTTOM + 16, f"{tick:g}", "tick", "middle"))
+        last = "end" if tick == TICKS[-1] else "middle"
+        drawn.append(svg.text(x(tail(tick)), BOTTOM + 16, f"{tick:g}", "tick", last))
     drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 6, "percentile of I/Os", "axis", "middle"))
     for index, cell, firm, thin in parts:
         colour = svg.layer_class(index)

@@ -16,7 +16,8 @@ WIDTH, HEIGHT, LEFT, RIGHT, MIDDLE = 300, 84, 10, 290, 30
 def prediction(ident: str, outcome: Outcome) -> Markup:
     """A band for the prediction, a point with its whisker for the measurement."""
     predicted, measured = outcome.experiment.prediction, outcome.measured
-    low, high = measured.low or measured.value, measured.high or measured.value
+    low = measured.value if measured.low is None else measured.low
+    high = measured.value if measured.high is None else measured.high
     most = max(predicted.high, high) * 1.15 or 1.0
     x = linear(0, most, LEFT, RIGHT)
     drawn = [svg.line(LEFT, MIDDLE + 16, RIGHT, MIDDLE + 16, "grid")]
