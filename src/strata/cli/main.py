@@ -6,8 +6,8 @@ import signal
 import sys
 from types import FrameType
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from strata import __version__
 from strata.cli import diagnosing, measuring, reports, serving, surveying
@@ -67,10 +67,11 @@ def _run() -> int:
     except StrataError as e:
         print(e.render(), file=sys.stderr)
         return e.exit_code
-    except click.ClickException as e:
-        e.show(sys.stderr)
-        return 2
-    except (KeyboardInterrupt, click.Abort) as e:
+    except typer.Exit as e:
+        return e.exit_code
+    except TyperException as e:
+        return _usage(e)
+    except (KeyboardInterrupt, typer.Abort) as e:
         _stopped(str(e))
         return 130
     except _Terminated:
@@ -81,6 +82,16 @@ def _run() -> int:
         sys.stdout = None
         return 0
     return outcome if isinstance(outcome, int) else 0
+
+
+def _usage(error: TyperException) -> int:
+    """Typer's own refusals, in the form of all others."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "strata"
+    # --help without a command is no mistake; Typer raises it with the help as its message.
+    print(f"error: {error.format_message()}", file=sys.stderr)
+    print(f"hint: {path} --help", file=sys.stderr)
+    return 2
 
 
 def _stopped(run_id: str) -> None:
