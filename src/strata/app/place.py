@@ -9,6 +9,7 @@ from pathlib import Path
 
 from strata.engine import (
     Backing,
+    Layout,
     Shape,
     TargetConfig,
     TargetProcess,
@@ -18,7 +19,7 @@ from strata.engine import (
     probe_remote,
     read_remote,
 )
-from strata.errors import RunFailed, SafetyRefusal, UsageError
+from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import safety, testfile
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
@@ -87,8 +88,7 @@ class Place:
             target = layer.target
             if target.kind is EndpointKind.BLOCK:
                 device = str(target.path)
-                check_raw_read(device)
-                layout = device_segments(self.path, device, fs_kind)
+                layout = self._map(device, fs_kind)
                 file_list = layout.file
                 if layout.device is None:
                     self.dropped[layer.name] = layout.reason or "unknown"
@@ -121,6 +121,14 @@ class Place:
     def close(self) -> None:
         """Stop the servers and remove the file, last made first."""
         self._resources.close()
+
+    def _map(self, device: str, fs_kind: str) -> Layout:
+        assert self.data is not None
+        try:
+            check_raw_read(device)
+        except StrataError as e:
+            return Layout(file=file_segments(self.data.size), device=None, reason=e.why)
+        return device_segments(self.path, device, fs_kind)
 
     def _start(self, layer: str, endpoint: Endpoint) -> Endpoint:
         backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)

@@ -18,7 +18,8 @@ DISK, FILE_SYSTEM, SHARE = "disk", "file system", "share over loopback"
 def local_stack(survey: Survey, data_path: Path, *, share: bool, allow_raw: bool = True) -> Stack:
     """disk → file system (→ share of the same file over loopback) for one mounted path."""
     layers = []
-    device = survey.file_system.device
+    carrier = survey.file_system.device
+    device = next((d.path for d in survey.devices if d.name == carrier), None)
     if device is not None and allow_raw:
         layers.append(Layer(name=DISK, endpoint=f"block:{device}"))
     below = (DISK,) if layers else ()

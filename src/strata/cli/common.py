@@ -23,9 +23,15 @@ StoreUrl = Annotated[
     typer.Option("--store", envvar="STRATA_STORE", help="Database URL; default: SQLite in the XDG state directory."),
 ]
 ProgressMode = Annotated[str, typer.Option("--progress", help="auto, plain or none; on stderr.")]
-Rounds = Annotated[int, typer.Option(help="Interleaved repetitions of every cell; they give the intervals.")]
-Runtime = Annotated[str, typer.Option(help="Measured time of one cell in one round, e.g. 1s or 500ms.")]
-Ramp = Annotated[str, typer.Option("--ramp-time", help="Run before measuring starts and not counted.")]
+_ROUNDS = typer.Option("--rounds", help="Interleaved repetitions of every cell; they give the intervals.")
+_RUNTIME = typer.Option("--runtime", help="Measured time of one cell in one round, e.g. 1s or 500ms.")
+_RAMP = typer.Option("--ramp-time", help="Run before measuring starts and not counted.")
+Rounds = Annotated[int, _ROUNDS]
+MaybeRounds = Annotated[int | None, _ROUNDS]
+Runtime = Annotated[str, _RUNTIME]
+MaybeRuntime = Annotated[str | None, _RUNTIME]
+Ramp = Annotated[str, _RAMP]
+MaybeRamp = Annotated[str | None, _RAMP]
 SizeText = Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g; default: chosen.")]
 Layers = Annotated[str | None, typer.Option(help="Only these layers of the stack, comma-separated.")]
 Workloads = Annotated[str | None, typer.Option(help="Only these workloads (names or globs), comma-separated.")]

@@ -20,9 +20,9 @@ Where = Annotated[Path | None, typer.Argument(help="A directory on the storage i
 def diagnose(
     where: Where = None,
     demo: Annotated[str | None, typer.Option(help="Rehearse on a modelled stack with a known limit.")] = None,
-    rounds: common.Rounds | None = None,
-    runtime: common.Runtime | None = None,
-    ramp: common.Ramp | None = None,
+    rounds: common.MaybeRounds = None,
+    runtime: common.MaybeRuntime = None,
+    ramp: common.MaybeRamp = None,
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
