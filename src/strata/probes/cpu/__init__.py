@@ -1,0 +1,96 @@
+"""Processor time, of the machine and of this process.
+
+Reads    /proc/stat, /proc/self/task/*/schedstat, the process's own CPU clock.
+Makes    ``cpu_seconds{cpu=all|0|1…, mode=user|system|iowait|irq|softirq|steal|idle}`` (s, counter; user includes nice),
+         ``process_cpu_seconds`` (s, counter), ``process_run_delay_seconds`` (s, counter: ready to run, and waiting).
+Costs    42.6 µs per sample with 2 processors and 1 thread; grows with processors, interrupts and threads.
+Needs    nothing; run delay needs CONFIG_SCHED_INFO (every distribution kernel).
+Blind to anything shorter than a clock tick (usually 10 ms) in ``cpu_seconds``; threads that began and ended between two
+         samples in run delay; child processes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+from strata.host.proc import Sys
+from strata.model.series import SeriesKind
+from strata.probes.port import Column, Kept, Probe
+from strata.units import NS_PER_S
+
+_MODES = ("user", "system", "iowait", "irq", "softirq", "steal", "idle")
+_TASKS = "/proc/self/task"
+
+
+class CpuProbe:
+    """See the module."""
+
+    def __init__(self, sys: Sys) -> None:
+        self._sys = sys
+        self._stat = Kept("/proc/stat", sys)
+        self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
+        self._cpus = tuple(self._rows())
+        self._delay = RunDelay(sys)
+        seconds = [
+            Column("cpu_seconds", "s", SeriesKind.COUNTER, {"cpu": name, "mode": mode})
+            for name in self._cpus
+            for mode in _MODES
+        ]
+        own = [
+            Column("process_cpu_seconds", "s", SeriesKind.COUNTER),
+            Column("process_run_delay_seconds", "s", SeriesKind.COUNTER),
+        ]
+        self.columns: tuple[Column, ...] = (*seconds, *own)
+
+    def read(self) -> Sequence[float | None]:
+        rows = self._rows()
+        missing: tuple[float | None, ...] = (None,) * len(_MODES)
+        values: list[float | None] = []
+        for name in self._cpus:
+            values += rows.get(name, missing)
+        values.append(time.process_time() if self._sys.live else None)
+        values.append(self._delay.seconds())
+        return values
+
+    def close(self) -> None:
+        self._stat.close()
+
+    def _rows(self) -> dict[str, tuple[float | None, ...]]:
+        """By processor. The ``cpu`` lines stand first; what follows them is not even split."""
+        found: dict[str, tuple[float | None, ...]] = {}
+        for line in self._stat.read().split(b"\nintr", 1)[0].split(b"\n"):
+            name, *fields = line.split()[:9] or [b""]
+            if name.startswith(b"cpu") and len(fields) == 8:
+                user, nice, system, idle, iowait, irq, softirq, steal = (int(f) * self._tick_s for f in fields)
+                found[name[3:].decode() or "all"] = (user + nice, system, iowait, irq, softirq, steal, idle)
+        return found
+
+
+class RunDelay:
+    """Sums what all threads waited for a processor, also those that have ended since."""
+
+    def __init__(self, sys: Sys) -> None:
+        self._sys = sys
+        self._last: dict[str, int] = {}
+        self._total_ns = 0
+
+    def seconds(self) -> float | None:
+        """None when the kernel does not tell."""
+        now: dict[str, int] = {}
+        for tid in self._sys.names(_TASKS):
+            fields = (self._sys.text(f"{_TASKS}/{tid}/schedstat") or "").split()
+            if len(fields) == 3 and fields[1].isdigit():
+                now[tid] = int(fields[1])
+        for tid, waited in now.items():
+            before = self._last.get(tid, 0)
+            # Less than before: a new thread was given the number of an old one.
+            self._total_ns += waited - before if waited >= before else waited
+        self._last = now
+        return self._total_ns / NS_PER_S if now else None
+
+
+def open_probe(devices: Sequence[str], sys: Sys) -> Probe:
+    """``devices`` does not matter here."""
+    return CpuProbe(sys)

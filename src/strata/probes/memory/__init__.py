@@ -1,0 +1,49 @@
+"""Main memory: the page cache and what waits in it to be written.
+
+Reads    /proc/meminfo.
+Makes    ``memory_bytes{kind=cached|dirty|writeback|available}`` (B, gauge).
+Costs    5.8 µs per sample.
+Needs    nothing; ``available`` needs Linux 3.14.
+Blind to which file is cached, and to a cgroup's own share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strata.host.proc import Sys
+from strata.model.series import SeriesKind
+from strata.probes.port import Column, Kept, Probe
+from strata.units import KIB
+
+_LINES = {"available": b"\nMemAvailable:", "cached": b"\nCached:", "dirty": b"\nDirty:", "writeback": b"\nWriteback:"}
+
+
+class MemoryProbe:
+    """See the module."""
+
+    def __init__(self, sys: Sys) -> None:
+        self._file = Kept("/proc/meminfo", sys)
+        data = self._file.read()
+        self._kinds = tuple(kind for kind, line in _LINES.items() if _value(data, line) is not None)
+        self.columns: tuple[Column, ...] = tuple(
+            Column("memory_bytes", "B", SeriesKind.GAUGE, {"kind": kind}) for kind in self._kinds
+        )
+
+    def read(self) -> Sequence[float | None]:
+        data = self._file.read()
+        return [_value(data, _LINES[kind]) for kind in self._kinds]
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _value(data: bytes, line: bytes) -> float | None:
+    at = data.find(line)
+    fields = data[at + len(line) : at + len(line) + 40].split(None, 1)
+    return int(fields[0]) * KIB if at >= 0 and fields and fields[0].isdigit() else None
+
+
+def open_probe(devices: Sequence[str], sys: Sys) -> Probe:
+    """``devices`` does not matter here."""
+    return MemoryProbe(sys)
