@@ -184,6 +184,12 @@ impl Run {
     }
 }
 
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("control", &self.control).finish_non_exhaustive()
+    }
+}
+
 impl Drop for Run {
     fn drop(&mut self) {
         self.stop();
