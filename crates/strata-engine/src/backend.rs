@@ -143,7 +143,7 @@ fn fits(recipe: &Recipe, target: &strata_io::Target, path: &Path) -> Result<()> 
         return Err(strata_io::Error::refused(what, path, libc::EINVAL).into());
     }
     let align = target.align.offset;
-    if target.direct && recipe.block_bytes % align != 0 {
+    if target.direct && !recipe.block_bytes.is_multiple_of(align) {
         let what = format!(
             "direct I/O needs blocks of a multiple of {align} bytes, bs is {}; choose such a bs, or direct = false",
             recipe.block_bytes

@@ -2,8 +2,16 @@
 
 /// A source of instants.
 pub trait Clock: Clone {
+    /// What it is called in a result.
+    const KIND: &'static str = "fake";
+
     /// Now, in ns.
     fn now_ns(&self) -> u64;
+
+    /// How far it has run away from the kernel's clock, in parts per million; `None` when it is the kernel's.
+    fn drift_ppm(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// The kernel's monotonic clock, read through the vDSO.
@@ -11,6 +19,8 @@ pub trait Clock: Clone {
 pub struct Monotonic;
 
 impl Clock for Monotonic {
+    const KIND: &'static str = "monotonic";
+
     #[inline]
     fn now_ns(&self) -> u64 {
         let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -137,6 +137,9 @@ impl<C: Clock> Conductor<C> {
             epilogue(stop_reason)?;
         }
         let end_ns = reports.iter().map(|r| r.tally.end_ns).max().unwrap_or(ramp_end_ns);
+        if let Some(drift) = self.clock.drift_ppm() {
+            self.engine.setup.push(format!("clock_drift_ppm={drift:.1}"));
+        }
         let (begun, used) = (begun.unwrap_or_default(), used.unwrap_or_default());
         let facts = Facts {
             engine: self.engine,

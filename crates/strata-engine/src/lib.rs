@@ -24,6 +24,7 @@ mod run;
 mod scripted;
 #[cfg(test)]
 mod timing_tests;
+pub mod tsc;
 mod validate;
 mod worker;
 

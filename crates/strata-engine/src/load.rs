@@ -195,7 +195,7 @@ where
                         }
                         allowance -= 1;
                         free.pop();
-                        let (read, offset) = self.access.next();
+                        let (read, offset) = self.access.draw();
                         if !read {
                             (self.dress)(self.queue.buffer(slot));
                         }
@@ -234,7 +234,7 @@ where
                     }
                 }
                 tally.issued += batch.len() as u64;
-                if submissions % SAMPLE_EVERY == 0 {
+                if submissions.is_multiple_of(SAMPLE_EVERY) {
                     self.queue.submit(0, None)?;
                     let handed_ns = self.clock.now_ns();
                     if self.recorder.measuring() {

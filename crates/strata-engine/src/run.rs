@@ -14,14 +14,16 @@ use crate::control::{Control, Reason};
 use crate::error::{Error, Result};
 use crate::job::{Job, OnError, Rw};
 use crate::outcome::{BuildInfo, ClockInfo, Effective, EngineInfo};
+use crate::tsc::Tsc;
 use crate::validate;
 use crate::worker::{self, Dress, Made, Recipe};
 
 /// A run in progress or done. Dropping it asks the run to stop.
-#[derive(Debug)]
 pub struct Run {
     control: Arc<Control>,
     board: Arc<Board>,
+    /// The run's own clock: instants of two clocks cannot be compared to the ns.
+    now_ns: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 /// Start `job`; the threads are loading when this returns.
@@ -86,7 +88,18 @@ impl<F> Launch<F> {
         Q: Queue + 'static,
         F: Fn(u32) -> Result<Made<Q>> + Send + Sync + 'static,
     {
-        let clock = Monotonic;
+        match Tsc::calibrated() {
+            Some(clock) => self.go_by(clock),
+            None => self.go_by(Monotonic),
+        }
+    }
+
+    fn go_by<Q, C>(self, clock: C) -> Result<Run>
+    where
+        Q: Queue + 'static,
+        C: Clock + Copy + Send + Sync + 'static,
+        F: Fn(u32) -> Result<Made<Q>> + Send + Sync + 'static,
+    {
         let (resolution_ns, read_cost_ns) = clock::measure(&clock);
         let control = Arc::new(Control::new(self.limit.map(|(n, _)| n)));
         let board = Arc::new(Board::default());
@@ -120,7 +133,7 @@ impl<F> Launch<F> {
             setup,
             fallback_reason: self.fallback_reason,
             build: self.build,
-            clock: ClockInfo { kind: "monotonic", resolution_ns, read_cost_ns },
+            clock: ClockInfo { kind: C::KIND, resolution_ns, read_cost_ns },
         };
         let conductor = Conductor {
             recipe: self.recipe,
@@ -142,7 +155,7 @@ impl<F> Launch<F> {
             control.abandon();
             return Err(Error::system("cannot start the conductor thread", e));
         }
-        Ok(Run { control, board })
+        Ok(Run { control, board, now_ns: Box::new(move || clock.now_ns()) })
     }
 }
 
@@ -155,7 +168,7 @@ impl Run {
 
     /// Ask for a clean end; what was measured so far is the result.
     pub fn stop(&self) {
-        self.control.stop(Reason::Stopped, Monotonic.now_ns());
+        self.control.stop(Reason::Stopped, (self.now_ns)());
     }
 
     /// Wait up to `timeout` for the result as JSON.
@@ -168,6 +181,12 @@ impl Run {
     #[must_use]
     pub fn result(&self) -> Option<std::result::Result<String, Arc<Error>>> {
         self.board.result()
+    }
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("control", &self.control).finish_non_exhaustive()
     }
 }
 

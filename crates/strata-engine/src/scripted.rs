@@ -85,7 +85,7 @@ impl Queue for Scripted<'_> {
     }
 
     fn push(&mut self, slot: u32, _op: Op, offset: u64, len: u32) {
-        assert!(offset % u64::from(BLOCK) == 0 && len == BLOCK);
+        assert!(offset.is_multiple_of(u64::from(BLOCK)) && len == BLOCK);
         let busy = self.aloft.iter().any(|(_, c)| c.slot == slot) || self.pushed.contains(&slot);
         assert!(!busy, "slot {slot} is in flight");
         self.pushed.push(slot);

@@ -52,7 +52,7 @@ fn a_deep_queue_is_kept_full_and_each_io_is_timed_alone() {
     let clock = FakeClock::default();
     let setting = Setting { depth: 4, batch: 2, ..SETTING };
     // Even ones take 1 ms, odd ones 3 ms; handing over is free.
-    let script = |n: u64, _| Ok(takes(if n % 2 == 0 { MS } else { 3 * MS }));
+    let script = |n: u64, _| Ok(takes(if n.is_multiple_of(2) { MS } else { 3 * MS }));
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
     let service = &played.merger.read.service;
     let seen: Vec<u64> = service.buckets().map(|(index, _)| strata_hist::highest_equivalent(index)).collect();

@@ -1,4 +1,5 @@
 //! Against the `hdrhistogram` crate (another hand's implementation of the same format), and against itself.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
 
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use proptest::prelude::*;

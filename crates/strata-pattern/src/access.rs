@@ -65,7 +65,7 @@ impl Access {
 
     /// Next I/O: whether it is a read, and its byte offset at the target.
     #[inline]
-    pub fn next(&mut self) -> (bool, u64) {
+    pub fn draw(&mut self) -> (bool, u64) {
         let index = match self.order {
             Order::Random => self.rng.below(self.end),
             Order::Sequential => {
@@ -74,8 +74,8 @@ impl Access {
                 index
             }
         };
-        let draw = if self.mixed { self.rng.bits() >> 32 } else { 0 };
-        (draw < self.read_below, self.map.offset(index))
+        let roll = if self.mixed { self.rng.bits() >> 32 } else { 0 };
+        (roll < self.read_below, self.map.offset(index))
     }
 
     /// Random bits for the schedule, from the same seed.
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn sequential_wraps_inside_its_part() {
         let mut a = access(Order::Sequential, Mix::Read, 1, 3).expect("part of 3 blocks");
-        let offsets: Vec<u64> = (0..5).map(|_| a.next().1 / 512).collect();
+        let offsets: Vec<u64> = (0..5).map(|_| a.draw().1 / 512).collect();
         assert_eq!(offsets, [3, 4, 5, 3, 4]);
         assert!(access(Order::Sequential, Mix::Read, 0, 11).is_none());
     }
@@ -107,7 +107,7 @@ mod tests {
     fn random_covers_and_replaces() {
         let mut a = access(Order::Random, Mix::Read, 0, 1).expect("blocks");
         let mut seen = [0u32; 10];
-        (0..10_000).for_each(|_| seen[(a.next().1 / 512) as usize] += 1);
+        (0..10_000).for_each(|_| seen[(a.draw().1 / 512) as usize] += 1);
         assert!(seen.iter().all(|n| n.abs_diff(1000) < 150), "{seen:?}");
     }
 
@@ -121,7 +121,7 @@ mod tests {
             (Mix::ReadPercent(70), 13_675, 14_325),
         ] {
             let mut a = access(Order::Sequential, mix, 0, 1).expect("blocks");
-            let reads = (0..20_000).filter(|_| a.next().0).count();
+            let reads = (0..20_000).filter(|_| a.draw().0).count();
             assert!((low..=high).contains(&reads), "{mix:?}: {reads}");
         }
     }

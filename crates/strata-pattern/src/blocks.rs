@@ -89,11 +89,11 @@ impl BlockMap {
     /// The first block whose target is not a multiple of `align`, as its target offset.
     #[must_use]
     pub fn misaligned(&self, align: u64) -> Option<u64> {
-        let stepping = self.block_bytes % align != 0;
+        let stepping = !self.block_bytes.is_multiple_of(align);
         self.runs
             .iter()
             .map(|&(_, target)| target)
-            .find(|target| target % align != 0)
+            .find(|target| !target.is_multiple_of(align))
             .or_else(|| (stepping && self.blocks > 1).then(|| self.offset(1)))
     }
 

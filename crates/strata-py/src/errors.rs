@@ -21,9 +21,12 @@ pub fn engine(error: &strata_engine::Error) -> PyErr {
 
 /// `OSError(errno, text, path)`; Python picks the subclass by the errno.
 pub fn system(error: &strata_io::Error) -> PyErr {
-    let text = format!("{}: {}", error.what, error.source);
+    let said = error.source.to_string();
+    // Python shows the number itself.
+    let said = said.split_once(" (os error ").map_or(said.as_str(), |(words, _)| words);
+    let text = format!("{}: {said}", error.what);
     match &error.path {
-        Some(path) => PyOSError::new_err((error.errno(), text, path.clone())),
+        Some(path) => PyOSError::new_err((error.errno(), text, path.clone().into_os_string())),
         None => PyOSError::new_err((error.errno(), text)),
     }
 }
