@@ -135,7 +135,7 @@ where
         let lost_at_ns = self.clock.now_ns();
         if let Err(e) = &outcome {
             self.control.stop(Reason::Error, lost_at_ns);
-            let errno = e.raw_os_error().unwrap_or(libc::EIO);
+            let errno = strata_proto::errno(e);
             for flight in flights.iter_mut().filter(|f| f.aloft) {
                 flight.aloft = false;
                 tally.errored += 1;

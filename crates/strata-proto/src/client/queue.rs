@@ -10,7 +10,7 @@ use super::link::Link;
 use super::slots::Slots;
 use super::uri::Uri;
 use crate::codec::{Command, Export, MAX_PAYLOAD, Request, consts};
-use crate::named::{named, named_as};
+use crate::named::named_as;
 
 /// What a queue is asked to be.
 #[derive(Clone, Copy, Debug)]
@@ -191,17 +191,17 @@ impl Queue for NbdQueue {
     }
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        if let Some(lost) = &self.lost {
-            self.slots.fail_all(libc::ENOTCONN);
-            return Err(named(format_args!("{}: connection lost", self.uri), lost));
+        if self.lost.is_none() {
+            match self.carry(wait, timeout) {
+                Ok(()) => return Ok(()),
+                Err(error) => self.lost = Some(error),
+            }
         }
-        if let Err(error) = self.carry(wait, timeout) {
-            // What was in flight is told by completions now, the loss itself by the next call.
-            let broken = error.kind() == io::ErrorKind::InvalidData;
-            self.slots.fail_all(if broken { libc::EIO } else { libc::ENOTCONN });
-            self.lost = Some(error);
-        }
-        Ok(())
+        // What is in flight comes back by `reap`, the loss is told now and by every later call.
+        let Some(lost) = &self.lost else { return Ok(()) };
+        let errno = if lost.kind() == io::ErrorKind::InvalidData { libc::EIO } else { libc::ENOTCONN };
+        self.slots.fail_all(errno);
+        Err(named_as(format_args!("{}: connection lost: {lost}", self.uri), errno))
     }
 
     fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
