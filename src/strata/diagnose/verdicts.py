@@ -165,8 +165,7 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
             cause=Cause.NONE,
             confidence=sure,
             headline=f"nothing above {low.name} costs more than expected",
-            explanation=f"{'. '.join(e.statement for e in differential)}. "
-            f"The depths measured do not fill {low.name}.",
+            explanation=f"{'. '.join(e.statement for e in differential)}. The depths measured do not fill {low.name}.",
             next_step="Nothing. For its limit, measure at greater depths.",
             missing=missing,
         )
