@@ -70,8 +70,9 @@ def samples(cell: CellSummary) -> Check | None:
 def unsteady(cell: CellRounds, noise: NoiseFloor) -> Check | None:
     """Drift, a cliff or a spread between the intervals of one cell far beyond what this machine shows elsewhere.
 
-    Drift: last third against first third of the intervals, over the rounds. Spread: coefficient of variation over
-    three times the typical one (and 30 %). Both may mean a cache that fills, a tier change or a neighbour.
+    Drift: last third against first third of the intervals, over the rounds; a halving is always
+    said. Spread: coefficient of variation over three
+    times the typical one (and 30 %). Both may mean a cache that fills, a tier change or a neighbour.
     """
     series = [interval_rates(r.result.intervals) for r in cell.results if r.result is not None]
     series = [s for s in series if len(s) >= 4 and min(s) >= 0 and sum(s) > 0]
@@ -82,7 +83,7 @@ def unsteady(cell: CellRounds, noise: NoiseFloor) -> Check | None:
     typical = max(noise.within_bins, 0.02)
     shift = float(np.median(logs))
     message = None
-    if abs(shift) > max(0.2, 3 * typical):
+    if abs(shift) > min(max(0.2, 3 * typical), math.log(2)):
         word = "fell" if shift < 0 else "rose"
         cliff = shift < math.log(0.5)
         message = f"IOPS {word} to {units.percent(math.exp(shift))} from the first to the last third of a measurement"

@@ -15,6 +15,12 @@ from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.finding import Evidence, EvidenceKind
 
 
+MOST_TOLERANCE = 0.4
+"""With a wider noise floor "within the allowance" would mean nothing: nearly any loss would be allowed."""
+HIDDEN = 0.15
+"""The mean over all workloads must exclude a loss this much beyond the expected one, whatever the noise."""
+
+
 @dataclass(frozen=True)
 class Doubt:
     """A comparison that cannot be told, and the rounds that would be needed to (infinite when none would)."""
@@ -49,8 +55,14 @@ def pooled(comparisons: list[Comparison]) -> tuple[float, float, float] | None:
 def doubts(analysis: Analysis) -> tuple[Doubt, ...]:
     """What keeps the layers from being called equal, the worst first. Layers that are above are not asked here."""
     found = []
+    noise = analysis.noise
     for group in pairs(analysis).values():
         whole = pooled(group)
+        first = group[0]
+        if whole is not None and (noise.tolerance > MOST_TOLERANCE or whole[1] < 1 - first.expected_overhead - HIDDEN):
+            text = f"{first.layer} over {first.below}: the mean ratio lies between {whole[1]:.2f} and {whole[2]:.2f}"
+            hidden = max(noise.tolerance / MOST_TOLERANCE, math.log(whole[0] / whole[1]) / HIDDEN)
+            found.append(Doubt(first.layer, text, math.ceil(first.iops.n * hidden**2) + 1))
         for one in group:
             if one.verdict is not Equivalence.CANNOT_TELL:
                 continue

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from strata import units
+from strata.diagnose.models import Fit, Shape, predict
+from strata.diagnose.opinion import Case
 from strata.diagnose.view import Point, View
 from strata.model.estimate import Estimate
 from strata.model.finding import Evidence, EvidenceKind
@@ -36,8 +38,8 @@ def slower(view: View) -> Evidence:
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
         statement=f"{len(view.affected)} of {len(view.points)} workloads cost more than expected over "
-        f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS where {view.below.name} gives "
-        f"{units.count(worst.x_below)} ({ratio(worst.comparison.iops)})",
+        f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS "
+        f"where {view.below.name} gives {units.count(worst.x_below)} ({ratio(worst.comparison.iops)})",
         cells=cells(view, view.affected),
         value=worst.comparison.iops,
     )
@@ -74,7 +76,7 @@ def waterfall(view: View, points: Sequence[Point]) -> Evidence | None:
             continue
         return Evidence(
             kind=EvidenceKind.OPERATIONAL,
-            statement=f"{point.workload.label}: of {units.count(point.n)} outstanding requests about "
+            statement=f"{point.workload.label}: of {point.n} outstanding requests about "
             f"{units.significant(below, 2)} are in {view.below.name}, the others wait above it; a request takes "
             f"{units.duration(point.n / point.x * 1e9)} here and {units.duration(point.cycle_below * 1e9)} there",
             cells=cells(view, [point]),
@@ -105,16 +107,26 @@ def operational(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
     return tuple(e for e in found if e is not None)
 
 
-def common_bytes(points: Sequence[Point]) -> str:
-    """Bytes per second of the slow cells: what a bandwidth limit would have made equal."""
-    return f"the slow cells carry {spread([p.x * p.bs for p in points], 'rate')}, not one common rate"
+def refuted(case: Case, shape: Shape) -> str:
+    """The cell that fits the best limit of this shape least, and what that limit would have made of it."""
+    view, found = case.view, case.shape(shape)
+    worst = max(view.points, key=lambda p: abs(found.residual[p.key]))
+    one = np.array([found.parameter])
+    low, high = predict(view, worst, shape, found.scope, parameter=one, base=found.base)
+    wanted = float(high[0]) if worst.x > high[0] else float(low[0])
+    limit = parameter(found)
+    if abs(found.residual[worst.key]) < 2:
+        return f"{limit} explains the figures no better"
+    return (
+        f"with {limit}, {worst.workload.label} would give {units.count(wanted)} IOPS, it gives {units.count(worst.x)}"
+    )
 
 
-def common_iops(points: Sequence[Point]) -> str:
-    """IOPS of the slow cells: what a cap would have made equal."""
-    return f"the slow cells give {spread([p.x for p in points], 'count')}, not one common figure"
-
-
-def common_delay(points: Sequence[Point]) -> str:
-    """Time added per request: what a latency would have made equal."""
-    return f"a request gains {spread([max(p.added, 0) * 1e9 for p in points], 'duration')}, not one constant time"
+def parameter(found: Fit) -> str:
+    """The limit in words."""
+    if found.shape is Shape.BANDWIDTH:
+        return f"a limit of {units.rate(found.parameter)}"
+    if found.shape is Shape.CAP:
+        return f"a cap of {units.count(found.parameter)} IOPS"
+    time = units.duration(found.parameter * 1e9)
+    return f"{time} more for each request" if found.shape is Shape.DELAY else f"{time} for one request at a time"

@@ -15,7 +15,10 @@ from functools import cache
 
 @dataclass(frozen=True)
 class Path:
-    """What limits a layer. Times in seconds, rates per second; 0 means: not there. ``reorder`` slows sequential writes."""
+    """What limits a layer. Times in seconds, rates per second; 0 means: not there.
+
+    ``reorder`` makes sequential writes that many times slower.
+    """
 
     servers: int = 8
     service: float = 2e-3
@@ -49,9 +52,9 @@ class _Station:
 
 
 @cache
-def run(path: Path, n: int, size: int, writes: bool, sequential: bool, seed: int = 1) -> tuple[float, float, float]:
+def run(path: Path, n: int, size: int, writes: bool, sequential: bool) -> tuple[float, float, float]:
     """(IOPS, mean seconds, processor busy share) of a closed loop of ``n`` requests of ``size`` bytes."""
-    rng = random.Random(f"{path} {n} {size} {writes} {sequential} {seed}")
+    rng = random.Random(f"{path} {n} {size} {writes} {sequential}")
     cores, wire, lock, medium = _Station(path.cores), _Station(1), _Station(1), _Station(path.servers)
     tokens = 0.0
     service = (path.service + path.per_byte * size) * (path.reorder if writes and sequential else 1.0)

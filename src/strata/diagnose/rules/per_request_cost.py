@@ -37,7 +37,7 @@ def judge(case: Case) -> Opinion:
     view, found = case.view, case.best
     slow = view.affected
     if found.shape not in (Shape.DELAY, Shape.SERIAL) or not case.acceptable(found):
-        return Opinion(CAUSE, False, observe.common_delay(slow))
+        return Opinion(CAUSE, False, _refuted(case))
     time = units.duration(found.parameter * 1e9)
     serial = found.shape is Shape.SERIAL
     missing: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def judge(case: Case) -> Opinion:
         trips = (
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"the handshake's round trip is only {units.duration(view.rtt * 1e9)} of it",
+                statement=f"the handshake's round trip is only {units.duration(view.rtt * 1e9)} longer than below",
                 value=view.remote.rtt_ns if view.remote else None,
             ),
         )
@@ -80,3 +80,8 @@ def judge(case: Case) -> Opinion:
         experiment=experiment.per_request(case, found),
         missing=missing,
     )
+
+
+def _refuted(case: Case) -> str:
+    better = min((case.shape(Shape.DELAY), case.shape(Shape.SERIAL)), key=lambda f: f.total)
+    return observe.refuted(case, better.shape)

@@ -37,7 +37,7 @@ def judge(case: Case) -> Opinion:
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no remote end")
     if case.best is not found or not case.acceptable(found):
-        return Opinion(CAUSE, False, observe.common_iops(slow))
+        return Opinion(CAUSE, False, observe.refuted(case, Shape.CAP))
     bound = [p for p in view.points if p.key in found.binding]
     cap = f"{units.count(found.parameter)} IOPS"
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"

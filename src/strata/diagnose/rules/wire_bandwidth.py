@@ -38,11 +38,12 @@ def judge(case: Case) -> Opinion:
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
     if case.best is not found or not case.acceptable(found):
-        return Opinion(CAUSE, False, observe.common_bytes(slow))
+        return Opinion(CAUSE, False, observe.refuted(case, Shape.BANDWIDTH))
     bound = [p for p in view.points if p.key in found.binding]
+    full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
-    sizes = sorted({p.bs for p in bound})
+    sizes = sorted({p.bs for p in full})
     over = (
         f"over blocks of {units.size(sizes[0])} to {units.size(sizes[-1])}" if len(sizes) > 1 else "at one block size"
     )
@@ -51,7 +52,7 @@ def judge(case: Case) -> Opinion:
         holds=True,
         because="",
         title=f"the wire carries no more than {rate}{where}",
-        explanation=f"{len(bound)} workloads meet the same {rate} {over}; "
+        explanation=f"{len(full)} workloads meet the same {rate} {over}; "
         f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. "
         "A limit on bytes per second set at the far end would look the same.",
         next_step="Check the rate of the link that carries this layer and the limits set on it. "
@@ -64,7 +65,7 @@ def judge(case: Case) -> Opinion:
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
                 statement=f"one limit of {rate} explains {units.percent(found.explained)} of the loss; "
-                f"the limited cells carry {observe.spread([p.x * p.bs for p in bound], 'rate')}",
+                f"{len(full)} cells reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
                 cells=observe.cells(view, bound),
             ),
             *observe.operational(view, slow),

@@ -42,16 +42,17 @@ def judge(case: Case) -> Opinion:
     fits = case.best is found and case.acceptable(found)
     if view.rtt is None:
         if not fits:
-            return Opinion(CAUSE, False, observe.common_delay(slow))
+            return Opinion(CAUSE, False, observe.refuted(case, Shape.DELAY))
         return Opinion(
             CAUSE, None, "its round trip was not probed", missing=("the round trip of the layer's handshake",)
         )
     trip = units.duration(view.rtt * 1e9)
     if view.rtt < LEAST_SHARE * found.parameter:
-        why = f"its round trip is {trip}" + (f" of the {added} each request gains" if fits else "")
-        return Opinion(CAUSE, False, why if fits else f"{why}; {observe.common_delay(slow)}")
+        longer = f"its round trip is only {trip} longer than that of {view.below.name}"
+        why = longer + (f", and each request gains {added}" if fits else "")
+        return Opinion(CAUSE, False, why if fits else f"{why}; {observe.refuted(case, Shape.DELAY)}")
     if not fits:
-        return Opinion(CAUSE, False, observe.common_delay(slow))
+        return Opinion(CAUSE, False, observe.refuted(case, Shape.DELAY))
     return Opinion(
         cause=CAUSE,
         holds=True,

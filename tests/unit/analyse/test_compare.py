@@ -1,0 +1,96 @@
+"""The equivalence test: within, above, faster, or cannot tell; never equal for want of difference."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from strata.analyse import analyse
+from strata.analyse.compare import equivalence, expected_overhead
+from strata.model.analysis import Analysis, Equivalence
+from strata.model.estimate import Estimate
+from strata.model.result import CellResult
+from strata.model.stack import Expect, Layer, Stack
+
+from .material import cell_result, engine_result, plan_of, workload
+
+DISK = Layer(name="disk", endpoint="block:/dev/x")
+FILE = Layer(name="file", endpoint="file:/x", above=("disk",))
+SHARE = Layer(name="share", endpoint="nbd://h:1/x", above=("file",))
+
+
+def ratio(low: float, value: float, high: float) -> Estimate:
+    return Estimate(value=value, low=low, high=high, n=3, unit="ratio")
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [
+        ((0.93, 0.97, 1.01), Equivalence.WITHIN),
+        ((0.90, 0.93, 0.96), Equivalence.CANNOT_TELL),
+        ((0.80, 0.85, 0.90), Equivalence.ABOVE),
+        ((1.05, 1.10, 1.15), Equivalence.FASTER),
+        ((0.99, 1.10, 1.15), Equivalence.WITHIN),
+        ((0.5, 1.0, 2.0), Equivalence.CANNOT_TELL),
+    ],
+)
+def test_the_whole_interval_decides(interval: tuple[float, float, float], verdict: Equivalence) -> None:
+    assert equivalence(ratio(*interval), 0.05, 0.03) is verdict
+
+
+def test_one_round_cannot_tell() -> None:
+    one = Estimate(value=0.2, low=None, high=None, n=1, unit="ratio")
+    assert equivalence(one, 0.05, 0.03) is Equivalence.CANNOT_TELL
+
+
+def test_what_is_expected_where_nothing_was_said() -> None:
+    assert expected_overhead(FILE, DISK) == 0.05
+    assert expected_overhead(SHARE, FILE) == 0.15
+    said = SHARE.model_copy(update={"expect": Expect(overhead_max=0.4)})
+    assert expected_overhead(said, FILE) == 0.4
+
+
+def analysis(share: float, *, sd: float, rounds: int, seed: int, drift: float = 0.3) -> Analysis:
+    rng = random.Random(seed)
+    shared = [rng.gauss(0, drift) for _ in range(rounds)]
+    stack = Stack(name="s", layers=(DISK, FILE))
+    workloads = [workload(depth=d) for d in (1, 2, 4, 8)]
+    results: list[CellResult] = []
+    for w in workloads:
+        for r in range(rounds):
+            for layer, x in (("disk", 1e4), ("file", 1e4 * share)):
+                noisy = x * math.exp(rng.gauss(0, sd) + shared[r])
+                results.append(cell_result(layer, w, r, engine_result(w, noisy)))
+    return analyse(plan_of(stack, workloads, rounds), results)
+
+
+def test_pairing_by_round_takes_a_drift_of_30_percent_out() -> None:
+    for one in analysis(0.9, sd=0.01, rounds=5, seed=1).comparisons:
+        assert one.iops.low is not None and one.iops.low <= 0.9 * 1.02
+        assert one.iops.half_width is not None and one.iops.half_width < 0.03
+
+
+def test_the_ratio_interval_covers_the_truth() -> None:
+    inside = total = 0
+    for seed in range(150):
+        for one in analysis(0.8, sd=0.05, rounds=3, seed=seed).comparisons:
+            assert one.iops.low is not None and one.iops.high is not None
+            inside += one.iops.low <= 0.8 <= one.iops.high
+            total += 1
+    assert 0.92 <= inside / total <= 0.985
+
+
+def test_equal_layers_are_blamed_in_no_seed_and_half_speed_is_seen_in_every_one() -> None:
+    for seed in range(60):
+        equal = analysis(1.0, sd=0.05, rounds=3, seed=seed)
+        assert all(c.verdict in (Equivalence.WITHIN, Equivalence.CANNOT_TELL) for c in equal.comparisons)
+        slow = analysis(0.5, sd=0.05, rounds=3, seed=seed)
+        assert all(c.verdict is Equivalence.ABOVE for c in slow.comparisons)
+
+
+def test_added_time_is_the_difference_of_means() -> None:
+    one = analysis(0.5, sd=0.005, rounds=4, seed=3, drift=0.0).comparisons[3]
+    assert one.added_ns.value == pytest.approx(8 / 1e4 * 1e9, rel=0.05)
+    assert one.latency == {}

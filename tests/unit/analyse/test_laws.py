@@ -1,0 +1,140 @@
+"""Each law catches its violation and is silent when it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from strata.analyse import analyse
+from strata.analyse.laws_cell import ceiling
+from strata.model.analysis import Analysis, Check, CheckKind, Generator
+from strata.model.result import CellResult
+from strata.model.run import DataSet
+from strata.model.series import Series
+from strata.model.stack import Layer, Stack
+from strata.model.workload import Workload
+
+from .material import cell_result, counter, engine_result, plan_of, workload
+
+STACK = Stack(
+    name="s",
+    layers=(Layer(name="file", endpoint="file:/x"), Layer(name="share", endpoint="nbd://h:1/x", above=("file",))),
+)
+W = workload(depth=8)
+RATES = (1000.0, 1003.0, 998.0)
+
+
+def look(results: Sequence[CellResult], w: Workload = W, **more: object) -> Analysis:
+    return analyse(plan_of(STACK, [w]), results, **more)  # type: ignore[arg-type]
+
+
+def rounds(
+    layer: str, iops: float = 40_000.0, w: Workload = W, counters: Sequence[Series] = (), **more: object
+) -> list[CellResult]:
+    return [
+        cell_result(layer, w, r, engine_result(w, iops * x / 1000, **more), counters)  # type: ignore[arg-type]
+        for r, x in enumerate(RATES)
+    ]
+
+
+def of(analysis: Analysis, kind: CheckKind) -> list[Check]:
+    return [c for c in analysis.checks if c.kind is kind]
+
+
+def test_figures_that_hold_break_no_law() -> None:
+    found = look([*rounds("file"), *rounds("share", 39_000)])
+    assert {c.kind for c in found.checks} == {CheckKind.COUNTERS}
+
+
+def test_more_outstanding_than_the_depth_is_impossible_and_less_is_a_colour() -> None:
+    over = of(look(rounds("file", mean_ns=1e6)), CheckKind.LITTLE)  # 40 000/s x 1 ms = 40 in flight of 8
+    assert [c.impossible for c in over] == [True]
+    assert "40" in over[0].message
+    under = of(look(rounds("file", mean_ns=1e5)), CheckKind.LITTLE)
+    assert [c.impossible for c in under] == [False]
+
+
+def test_iops_times_size_must_be_the_bytes() -> None:
+    results = rounds("file")
+    first = results[0].result
+    assert first is not None
+    slipped = first.model_copy(update={"read": first.read.model_copy(update={"bytes": first.read.bytes // 10})})
+    results[0] = results[0].model_copy(update={"result": slipped})
+    found = of(look(results), CheckKind.RATE)
+    assert found[0].impossible and "round 0" in found[0].message
+
+
+@pytest.mark.parametrize(("factor", "impossible"), [(3.0, True), (1.08, False)])
+def test_a_layer_cannot_beat_what_it_stands_on(factor: float, impossible: bool) -> None:
+    found = of(look([*rounds("file"), *rounds("share", 40_000 * factor)]), CheckKind.FASTER_THAN_BELOW)
+    assert [c.impossible for c in found] == [impossible]
+
+
+def test_buffered_workloads_may_be_answered_from_memory() -> None:
+    w = workload(direct=False)
+    found = of(look([*rounds("file", w=w), *rounds("share", 120_000, w=w)], w), CheckKind.FASTER_THAN_BELOW)
+    assert [c.impossible for c in found] == [False]
+
+
+def device(share: float, iops: float = 40_000.0) -> list[Series]:
+    seen = share * iops * W.bs
+    return [
+        counter("blockdev_read_bytes", seen, device="vda"),
+        counter("blockdev_write_bytes", 0, device="vda"),
+    ]
+
+
+def test_unbuffered_reads_that_never_reach_the_device_came_from_a_cache() -> None:
+    found = of(look([*rounds("file", counters=device(0.01)), *rounds("share")]), CheckKind.CACHE)
+    assert [(c.layer, c.impossible) for c in found] == [("file", True)]
+    assert of(look(rounds("file", counters=device(1.0))), CheckKind.CACHE) == []
+
+
+def test_a_share_is_only_held_to_a_device_that_its_file_system_was_seen_to_read() -> None:
+    both = [*rounds("file", counters=device(1.0)), *rounds("share", counters=device(0.0))]
+    assert [c.layer for c in of(look(both), CheckKind.CACHE)] == ["share"]
+    other = [*rounds("file"), *rounds("share", counters=device(0.0))]
+    assert of(look(other), CheckKind.CACHE) == []
+
+
+def test_few_samples_name_the_highest_percentile_they_carry() -> None:
+    found = of(look(rounds("file", 200)), CheckKind.SAMPLES)
+    assert "up to p90" in found[0].message
+
+
+def test_a_cliff_inside_a_measurement_is_named() -> None:
+    falling = rounds("file", rates=(60_000, 60_000, 60_000, 20_000, 20_000, 20_000))
+    assert "cliff" in of(look(falling), CheckKind.UNSTEADY)[0].message
+    steady = rounds("file", rates=(40_000, 41_000, 39_000, 40_000, 40_500, 39_500))
+    assert of(look(steady), CheckKind.UNSTEADY) == []
+
+
+@pytest.mark.parametrize(("top", "words"), [(100_000, None), (60_000, "its own cost"), (45_000, "is the limit")])
+def test_headroom_of_the_generator(top: float, words: str | None) -> None:
+    generator = Generator(iops={"write-8KiB-qd8": top}, ns_per_io={})
+    found = of(look(rounds("file"), generator=generator), CheckKind.GENERATOR)
+    assert (words is None and not found) or (words is not None and words in found[0].message)
+
+
+def test_the_ceiling_is_found_by_depth_and_size() -> None:
+    generator = Generator(iops={"randread-8KiB-qd8": 5.0, "randread-8KiB-qd1": 1.0}, ns_per_io={})
+    assert ceiling(generator, "write-8KiB-qd8") == 5.0
+    assert ceiling(generator, "write-8KiB-qd2") is None
+    assert ceiling(None, "write-8KiB-qd8") is None
+
+
+def test_errors_debug_builds_and_missing_identity_colour() -> None:
+    bad = rounds("file", errored=7, engine={"build": {"profile": "debug"}})
+    data = DataSet(path="/x", size=1, mark="m", segments={}, identity={"file": "its own file"})
+    found = look([*bad, cell_result("share", W, 0, None, error="connection refused")], data=data)
+    kinds = {c.kind: c for c in found.checks}
+    assert "21" in kinds[CheckKind.ERRORS].message or "refused" in kinds[CheckKind.ERRORS].message
+    assert kinds[CheckKind.IDENTITY].layer == "share"
+    assert not kinds[CheckKind.BUILD].impossible
+    assert {c.layer for c in of(found, CheckKind.ERRORS)} == {"file", "share"}
+
+
+def test_an_empty_run_gives_an_empty_analysis() -> None:
+    found = look([])
+    assert (found.cells, found.comparisons, found.noise.rounds) == ((), (), 0)

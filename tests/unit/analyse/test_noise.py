@@ -1,0 +1,64 @@
+"""The noise floor: what is left when the drift of each round is taken out."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from strata.analyse.noise import noise_floor
+from strata.analyse.rounds import CellRounds, collect
+
+from .material import cell_result, engine_result, workload
+
+
+def cells(sd: float, drift: float, *, rounds: int = 5, many: int = 12, seed: int = 1) -> list[CellRounds]:
+    rng = random.Random(seed)
+    shared = [rng.gauss(0, drift) for _ in range(rounds)]
+    found = []
+    for i in range(many):
+        w = workload(depth=i + 1)
+        steps = [
+            cell_result("a", w, r, engine_result(w, 1e5 * (i + 1) * math.exp(rng.gauss(0, sd) + shared[r])))
+            for r in range(rounds)
+        ]
+        found.append(collect("a", w, steps))
+    return found
+
+
+@pytest.mark.parametrize("sd", [0.02, 0.1])
+def test_the_spread_between_rounds_is_found_under_a_drift_five_times_as_large(sd: float) -> None:
+    found = [noise_floor(cells(sd, 5 * sd, seed=s)).between_rounds for s in range(20)]
+    assert sum(found) / len(found) == pytest.approx(sd, rel=0.15)
+
+
+def test_the_tolerance_is_what_two_equal_cells_exceed_once_in_twenty() -> None:
+    beyond = total = 0
+    for seed in range(60):
+        known = cells(0.05, 0.1, seed=seed, rounds=4)
+        tolerance = noise_floor(known).tolerance
+        for a, b in zip(known[::2], known[1::2], strict=True):
+            logs = [math.log(x.iops / y.iops) for x, y in zip(a.values, b.values, strict=True)]
+            truth = math.log(a.workload.outstanding / b.workload.outstanding)
+            beyond += abs(sum(logs) / len(logs) - truth) > tolerance
+            total += 1
+    assert 0.01 <= beyond / total <= 0.10
+
+
+def test_one_troubled_cell_does_not_set_the_floor() -> None:
+    known = cells(0.02, 0.0)
+    w = workload(depth=99)
+    wild = collect(
+        "a", w, [cell_result("a", w, r, engine_result(w, x)) for r, x in enumerate((1e4, 9e4, 2e4, 8e4, 5e4))]
+    )
+    assert noise_floor([*known, wild]).between_rounds < 0.04
+
+
+def test_one_round_says_so_and_takes_the_spread_inside_for_it() -> None:
+    w = workload()
+    one = collect("a", w, [cell_result("a", w, 0, engine_result(w, 1000, rates=(900, 1100, 1000, 1000)))])
+    floor = noise_floor([one])
+    assert floor.rounds == 1
+    assert floor.tolerance == pytest.approx(2 * floor.within_bins)
+    assert noise_floor([]).cells == 0

@@ -1,0 +1,148 @@
+"""The verdicts that are not a layer's: impossible, generator, medium, inconclusive, and what they say is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.diagnose import diagnose
+from strata.diagnose.opinion import confidence
+from strata.model.analysis import Analysis, Check, CheckKind, NoiseFloor
+from strata.model.finding import Cause, VerdictKind
+from strata.model.stack import Stack
+
+from .known import SCENES
+from .queueing import Path
+from .scenes import demo_stack, everyday_stack, simulate, workload
+
+
+def test_an_impossible_figure_outranks_everything() -> None:
+    scene = SCENES["slow-wire"]
+    broken = Check(
+        kind=CheckKind.RATE, layer="path", workload_key="read-8KiB-qd8", impossible=True, message="1 390 is not 138"
+    )
+    analysis = scene.analysis(seed=1, sd=0.03).model_copy(update={"checks": (broken,)})
+    verdict = diagnose(scene.stack, analysis).verdict
+    assert (verdict.kind, verdict.layer) == (VerdictKind.IMPOSSIBLE, "path")
+    assert "1 390" in verdict.explanation and "read-8KiB-qd8" in verdict.headline
+
+
+def test_a_share_that_beats_its_file_system_is_impossible() -> None:
+    paths = {"direct": Path(), "path": Path(service=2e-4)}
+    verdict = diagnose(demo_stack(), simulate(demo_stack(), paths, seed=1, sd=0.03)).verdict
+    assert verdict.kind is VerdictKind.IMPOSSIBLE
+    assert "cache" in verdict.next_step
+
+
+def test_the_generator_is_named_when_the_slow_cells_are_at_its_ceiling() -> None:
+    scene = SCENES["capped-target"]
+    analysis = simulate(scene.stack, scene.paths, seed=1, sd=0.03, trips=scene.trips, ceiling=1100)
+    verdict = diagnose(scene.stack, analysis).verdict
+    assert (verdict.kind, verdict.cause) == (VerdictKind.GENERATOR, Cause.GENERATOR)
+
+
+def test_nothing_measured_says_why() -> None:
+    noise = NoiseFloor(between_rounds=0, within_bins=0, tolerance=0.01, rounds=0, cells=0)
+    error = Check(
+        kind=CheckKind.ERRORS, layer="path", workload_key=None, impossible=False, message="connection refused"
+    )
+    empty = Analysis(noise=noise, cells=(), comparisons=(), checks=(error,))
+    verdict = diagnose(demo_stack(), empty).verdict
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "connection refused" in verdict.explanation and verdict.missing
+
+
+def test_one_layer_is_the_medium_as_far_as_is_known() -> None:
+    one = Stack(name="one", layers=demo_stack().layers[:1])
+    verdict = diagnose(one, simulate(one, {"direct": Path()}, seed=1, sd=0.03)).verdict
+    assert (verdict.kind, verdict.layer) == (VerdictKind.MEDIUM, "direct")
+    assert verdict.confidence <= 0.4 and verdict.missing
+
+
+def test_a_layer_without_results_is_said_to_be_missing() -> None:
+    stack = everyday_stack()
+    analysis = simulate(stack, SCENES["everyday"].paths, seed=1, sd=0.03)
+    partial = analysis.model_copy(
+        update={
+            "cells": tuple(c for c in analysis.cells if c.layer != "share"),
+            "comparisons": tuple(c for c in analysis.comparisons if c.layer != "share"),
+        }
+    )
+    verdict = diagnose(stack, partial).verdict
+    assert verdict.kind in (VerdictKind.MEDIUM, VerdictKind.HEALTHY)
+    assert any("share" in m for m in verdict.missing)
+
+
+def test_layers_without_a_common_workload_cannot_be_compared() -> None:
+    analysis = SCENES["healthy"].analysis(seed=1, sd=0.03)
+    verdict = diagnose(demo_stack(), analysis.model_copy(update={"comparisons": ()})).verdict
+    assert verdict.kind is VerdictKind.INCONCLUSIVE and verdict.missing
+
+
+def test_one_round_is_not_enough_and_the_rounds_needed_are_said() -> None:
+    scene = SCENES["slow-wire"]
+    verdict = diagnose(scene.stack, scene.analysis(seed=1, sd=0.03, rounds=1)).verdict
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "rounds" in verdict.missing[0]
+
+
+def test_wild_noise_ends_inconclusive_with_the_noise_in_words() -> None:
+    paths = {"direct": Path(), "path": Path(delay=0.6e-3)}
+    found = [
+        diagnose(demo_stack(), simulate(demo_stack(), paths, seed=s, sd=0.5, rounds=3, trips={})).verdict
+        for s in range(6)
+    ]
+    unclear = [v for v in found if v.kind is VerdictKind.INCONCLUSIVE]
+    assert unclear and all("differ by" in v.explanation and v.missing for v in unclear)
+
+
+def test_without_a_round_trip_a_latency_is_not_pinned_on_the_wire() -> None:
+    scene = SCENES["far-wire"]
+    analysis = simulate(scene.stack, scene.paths, seed=1, sd=0.03)
+    verdict = diagnose(scene.stack, analysis).verdict
+    assert verdict.kind is VerdictKind.INCONCLUSIVE and verdict.layer == "path"
+    assert any("round trip" in m for m in verdict.missing)
+
+
+def test_without_processor_counters_the_processors_are_not_ruled_out() -> None:
+    scene = SCENES["capped-target"]
+    analysis = scene.analysis(seed=1, sd=0.03)
+    blind = analysis.model_copy(
+        update={"cells": tuple(c.model_copy(update={"cpu_busy": None, "cpu_busiest": None}) for c in analysis.cells)}
+    )
+    found = diagnose(scene.stack, blind)
+    assert found.verdict.cause is Cause.REMOTE_CAP
+    assert Cause.PROCESSORS not in {r.cause for r in found.ruled_out}
+
+
+def test_a_neighbour_that_keeps_the_processors_busy_everywhere_is_no_evidence_against_the_share() -> None:
+    scene = SCENES["slow-wire"]
+    analysis = scene.analysis(seed=1, sd=0.03)
+    loud = analysis.model_copy(
+        update={"cells": tuple(c.model_copy(update={"cpu_busy": 0.97, "cpu_busiest": 0.99}) for c in analysis.cells)}
+    )
+    assert diagnose(scene.stack, loud).verdict.cause is Cause.WIRE_BANDWIDTH
+
+
+def test_shallow_work_that_does_not_fill_the_medium_is_healthy() -> None:
+    paths = {"direct": Path(), "path": Path(base=0.45e-3)}
+    stack = Stack.model_validate(demo_stack().model_dump())
+    shallow = [workload("randread", 8, 1), workload("randread", 8, 4), workload("read", 64, 4)]
+    layers = tuple(
+        one.model_copy(update={"expect": one.expect.model_copy(update={"overhead_max": 0.3})}) for one in stack.layers
+    )
+    stack = stack.model_copy(update={"layers": layers})
+    verdict = diagnose(stack, simulate(stack, paths, seed=1, sd=0.03, workloads=shallow)).verdict
+    assert (verdict.kind, verdict.cause) == (VerdictKind.HEALTHY, Cause.NONE)
+
+
+@pytest.mark.parametrize("argument", range(4))
+def test_confidence_grows_with_each_argument_and_stays_below_its_ceiling(argument: int) -> None:
+    steps: list[list[float]] = [[0.2, 0.6, 1.0], [0, 2, 9], [0, 1, 4], [1, 2, 3]]
+    middle: list[float] = [0.8, 3, 1, 2]
+    given = []
+    for value in steps[argument]:
+        args = list(middle)
+        args[argument] = value
+        given.append(confidence(args[0], args[1], args[2], int(args[3])))
+    assert (given == sorted(given) and given[0] < given[-1]) or argument == 3
+    assert given[-1] <= 0.75
