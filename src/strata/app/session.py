@@ -166,7 +166,9 @@ class Session:
             emit=lambda p: self.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
             stop_requested=self.stop_requested,
         )
-        both = analyse(plan, tuple(results), data=run.data, generator=None, remotes=(), survey=self.survey)
+        # A run of its own: here the experiment's cells are what is measured.
+        measured = tuple(r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results)
+        both = analyse(plan, measured, data=run.data, generator=None, remotes=(), survey=self.survey)
         found = [both.summary(experiment.layer, c.workload.key) for c in cells]
         if found[0] is None or found[1] is None:
             return diagnosis

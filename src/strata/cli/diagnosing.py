@@ -49,8 +49,8 @@ def diagnose(
     short = demo is not None
     chosen = common.options(
         rounds=rounds or (4 if short else 5),
-        runtime=runtime or ("500ms" if short else "1s"),
-        ramp=ramp or ("150ms" if short else "250ms"),
+        runtime=runtime or ("400ms" if short else "1s"),
+        ramp=ramp or ("100ms" if short else "250ms"),
         size=size,
         layers=layers,
         workloads=workloads,
