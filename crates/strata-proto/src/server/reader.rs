@@ -18,6 +18,9 @@ use crate::sock::Socket;
 const AHEAD: usize = 64 * 1024;
 /// Replies of instant requests that are collected before they are sent.
 const COLLECT: usize = 32;
+/// Longest payload, in bytes, that the reading thread copies itself: beyond it, receiving the next
+/// request while another thread copies gains more than the hand-over costs.
+const INSTANT: u32 = 128 * 1024;
 /// Longest wait for a client that takes no replies, before its connection is given up.
 const SEND_PATIENCE: Duration = Duration::from_secs(30);
 /// Longest wait for requests in flight after the client said goodbye.
@@ -85,7 +88,7 @@ impl Reader<'_> {
             let now_ns = self.shared.clock.now_ns();
             let due_ns = self.shared.shape.admit(begun_ns, wire_bytes).max(begun_ns);
             let job = Job { conn: Arc::clone(self.conn), request, payload, ticket };
-            if due_ns <= now_ns && self.serves_itself() {
+            if due_ns <= now_ns && holds <= INSTANT && self.serves_itself() {
                 self.instant(job);
             } else {
                 self.flush();
