@@ -95,6 +95,22 @@ def test_a_backing_file_of_a_loop_device_with_and_without_mark(tmp_path: Path, s
     assert checksum(moved) == before
 
 
+def test_a_backing_file_whose_path_is_hidden_by_another_mount(tmp_path: Path, stack: ExitStack) -> None:
+    """The kernel remembers a path that now leads elsewhere; only the loop device itself still knows the file."""
+    home = tmp_path / "home"
+    home.mkdir()
+    own = home / "own.dat"
+    testfile.create(own, 4 * MIB)
+    device = stack.enter_context(loop(own))
+    other = tmp_path / "other"
+    other.mkdir()
+    run("mount", "--bind", str(home), str(other))
+    stack.callback(run, "umount", str(other))
+    run("mount", "-t", "tmpfs", "none", str(home))
+    stack.callback(run, "umount", str(home))
+    refused(lambda: safety.check_own_file(other / "own.dat"), f"backing file of {device}")
+
+
 def test_a_swap_file(tmp_path: Path, stack: ExitStack) -> None:
     area = tmp_path / "swap"
     area.write_bytes(bytes(16 * MIB))

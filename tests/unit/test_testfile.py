@@ -145,6 +145,16 @@ def test_clean_leaves_the_same_inode_with_other_content(tmp_path: Path) -> None:
     assert path.read_bytes() == b"a thesis"
 
 
+def test_clean_leaves_a_later_file_of_ours_that_got_the_same_inode(tmp_path: Path) -> None:
+    path = tmp_path / "dead.dat"
+    abandoned_file(path)
+    later = Mark.new(MIB)
+    with path.open("r+b") as f:
+        f.write(header_bytes(later))
+    assert testfile.clean() == ()
+    assert read_mark(path) == later
+
+
 def test_a_kept_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "kept.dat"
     testfile.keep(abandoned_file(path))
