@@ -28,7 +28,7 @@ def analyse(
     """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones."""
     rounds = collect_all(plan, results)
     noise = noise_floor(rounds.values())
-    chain = tuple(d.name for d in survey.devices) if survey else ()
+    chain = tuple(d.name.removeprefix("/dev/") for d in survey.devices) if survey else ()
     started = [r.result.started_unix_ns for r in results if r.result is not None]
     origin = min(started, default=None)
     cells = tuple(

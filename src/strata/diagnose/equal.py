@@ -14,7 +14,6 @@ from strata import units
 from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.finding import Evidence, EvidenceKind
 
-
 MOST_TOLERANCE = 0.4
 """With a wider noise floor "within the allowance" would mean nothing: nearly any loss would be allowed."""
 HIDDEN = 0.15

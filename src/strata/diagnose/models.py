@@ -65,7 +65,11 @@ def solve_profile(profile: list[tuple[int, float]], n: float, delay: Array) -> A
     inside = np.geomspace(min(depths[0], n) / 1000, n, 400)
     x = np.exp(np.interp(np.log(inside), np.log(depths), np.log(rates)))
     x = np.where(inside < depths[0], inside / depths[0] * rates[0], x)
-    return np.array([np.interp(n, inside + x * d, x) for d in delay])
+    reached = inside[:, None] + x[:, None] * delay[None, :]
+    upper = np.clip(np.sum(reached < n, axis=0), 1, inside.size - 1)
+    lower, at = upper - 1, np.arange(delay.size)
+    part = (n - reached[lower, at]) / np.maximum(reached[upper, at] - reached[lower, at], 1e-300)
+    return np.asarray(x[lower] + np.clip(part, 0, 1) * (x[upper] - x[lower]))
 
 
 def with_station(view: View, point: Point, service: Array, base: Array) -> Interval:

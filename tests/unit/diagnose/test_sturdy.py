@@ -1,0 +1,105 @@
+"""What real runs do to figures: a round hit by a neighbour, a cell that failed, other severities and media."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from strata.diagnose import diagnose
+from strata.diagnose.models import solve_profile
+from strata.diagnose.rules import LAYER_RULES
+from strata.model.analysis import Analysis
+from strata.model.finding import Cause, VerdictKind
+from strata.model.stack import Layer, Stack
+
+from .known import SCENES
+from .queueing import Path, run
+from .scenes import demo_stack, simulate
+
+
+def without(analysis: Analysis, keys: set[str]) -> Analysis:
+    return analysis.model_copy(
+        update={
+            "cells": tuple(c for c in analysis.cells if c.workload.key not in keys),
+            "comparisons": tuple(c for c in analysis.comparisons if c.workload_key not in keys),
+        }
+    )
+
+
+@pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])
+def test_reads_alone_are_enough(name: str) -> None:
+    scene = SCENES[name]
+    writes = {"randwrite-8KiB-qd8", "write-8KiB-qd8", "write-128KiB-qd8"}
+    for seed in range(5):
+        analysis = without(scene.analysis(seed=seed, sd=0.05), writes)
+        assert diagnose(scene.stack, analysis).verdict.cause is scene.cause
+
+
+@pytest.mark.parametrize("service", [80e-6, 300e-6, 4e-3])
+@pytest.mark.parametrize(
+    ("limit", "trip", "cause"),
+    [
+        ({"delay": 3.0}, 3.0, Cause.WIRE_LATENCY),
+        ({"cap": 0.25}, 0.0, Cause.REMOTE_CAP),
+        ({"lock": 4.0}, 0.0, Cause.PER_REQUEST_COST),
+        ({"wire": 0.3}, 0.0, Cause.WIRE_BANDWIDTH),
+    ],
+)
+def test_other_media(service: float, limit: dict[str, float], trip: float, cause: Cause) -> None:
+    """Limits scaled to the medium: delays in service times, rates in shares of what it gives (8 KiB for bytes)."""
+    top = 8 / service
+    scale = {"delay": service, "cap": top, "lock": 1 / top, "wire": top * 8192}
+    real = {k: v * scale[k] for k, v in limit.items()}
+    medium = {"service": service, "cpu": service / 50}
+    paths = {"direct": Path(**medium), "path": Path(**medium, **real)}  # type: ignore[arg-type]
+    trips = {"direct": 5e-6, "path": 5e-6 + trip * service}
+    for seed in range(4):
+        analysis = simulate(demo_stack(), paths, seed=seed, sd=0.05, trips=trips, ceiling=1e8)
+        assert diagnose(demo_stack(), analysis).verdict.cause is cause
+
+
+def test_a_layer_of_three_is_named_and_the_one_above_it_is_not() -> None:
+    stack = Stack(
+        name="three",
+        layers=(
+            *demo_stack().layers,
+            Layer(name="guest", endpoint="nbd://127.0.0.1:4/guest", above=("path",)),
+        ),
+    )
+    slow = Path(base=100e-6, cap=1000)
+    paths = {"direct": Path(base=20e-6), "path": slow, "guest": Path(base=150e-6, cap=1000)}
+    trips = {"direct": 4e-5, "path": 5e-5, "guest": 6e-5}
+    for seed in range(5):
+        verdict = diagnose(stack, simulate(stack, paths, seed=seed, sd=0.05, trips=trips)).verdict
+        assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "path", Cause.REMOTE_CAP)
+
+
+def test_a_limit_on_a_local_layer_is_not_called_a_wire() -> None:
+    stack = Stack(
+        name="local",
+        layers=(
+            Layer(name="disk", endpoint="block:/dev/x"),
+            Layer(name="file", endpoint="file:/x", above=("disk",)),
+        ),
+    )
+    paths = {"disk": Path(), "file": Path(wire=20 << 20)}
+    found = diagnose(stack, simulate(stack, paths, seed=1, sd=0.03))
+    assert (found.verdict.layer, found.verdict.cause) == ("file", Cause.UNEXPLAINED)
+    assert "MiB/s" in found.verdict.headline
+
+
+def test_the_delay_model_agrees_with_the_simulation() -> None:
+    """The flow-equivalent profile against events it was not derived from."""
+    medium = Path()
+    profile = [(n, run(medium, n, 8192, False, False)[0]) for n in (1, 8, 32)]
+    for delay in (1e-3, 5e-3, 20e-3):
+        for n in (1, 8, 32):
+            predicted = float(solve_profile(profile, n, np.array([delay]))[0])
+            assert predicted == pytest.approx(run(Path(delay=delay), n, 8192, False, False)[0], rel=0.08)
+
+
+def test_every_layer_cause_has_its_rule_and_each_rule_says_what_rules_it_out() -> None:
+    headings = ("What it claims", "Evidence it needs", "What rules it out", "What to do next", "How sure", "Source")
+    for cause, rule in LAYER_RULES.items():
+        text = __import__(rule.__module__, fromlist=["x"]).__doc__
+        assert all(h in text for h in headings), cause
