@@ -69,7 +69,7 @@ def cmd_setup(_: list[str]) -> int:
 def cmd_run(args: list[str]) -> int:
     """The main job; the process is replaced, so that signals and the exit code are Strata's own."""
     cmd_setup([])
-    words = args or ["diagnose", ".", "--html", "strata-report.html"]
+    words = args or ["diagnose", ".", "--share", "--html", "strata-report.html"]
     os.execv(BIN / "strata", [str(BIN / "strata"), *words])
 
 

@@ -20,13 +20,23 @@ from strata.analyse.rounds import CellRounds
 from strata.analyse.stats import t_quantile
 from strata.model.analysis import NoiseFloor
 from strata.model.result import Interval
+from strata.model.run import NoiseProbe
 
 FLOOR = 0.01
 """No tolerance is smaller: clocks, placement and queue phase differ by about that even on a quiet machine."""
 
 
-def noise_floor(cells: Iterable[CellRounds]) -> NoiseFloor:
-    """Of all cells of one run."""
+def noise_floor(cells: Iterable[CellRounds], first: NoiseProbe | None = None) -> NoiseFloor:
+    """Of all cells of one run; never below what was seen ``first``, before anything was compared."""
+    floor = _from_rounds(cells)
+    if first is None or first.between <= floor.between_rounds or not floor.rounds:
+        return floor
+    t = t_quantile(max(1, first.repeats - 1))
+    tolerance = max(floor.tolerance, t * first.between * float(np.sqrt(2 / floor.rounds)))
+    return floor.model_copy(update={"between_rounds": first.between, "tolerance": tolerance})
+
+
+def _from_rounds(cells: Iterable[CellRounds]) -> NoiseFloor:
     known = [c for c in cells if c.values]
     rounds = max((len(c.values) for c in known), default=0)
     within = _within(known)

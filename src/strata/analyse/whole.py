@@ -12,7 +12,7 @@ from strata.analyse.summary import summarise
 from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.plan import Plan
 from strata.model.result import CellResult
-from strata.model.run import DataSet
+from strata.model.run import DataSet, NoiseProbe
 from strata.model.survey import Survey
 
 
@@ -24,10 +24,11 @@ def analyse(
     generator: Generator | None = None,
     remotes: Sequence[Remote] = (),
     survey: Survey | None = None,
+    first_noise: NoiseProbe | None = None,
 ) -> Analysis:
     """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones."""
     rounds = collect_all(plan, results)
-    noise = noise_floor(rounds.values())
+    noise = noise_floor(rounds.values(), first_noise)
     chain = tuple(d.name.removeprefix("/dev/") for d in survey.devices) if survey else ()
     started = [r.result.started_unix_ns for r in results if r.result is not None]
     origin = min(started, default=None)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from strata import __version__
 from strata.analyse import analyse
+from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.revision import source_revision
@@ -24,7 +25,7 @@ from strata.model.finding import Diagnosis, Finding
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult, Interval
-from strata.model.run import Environment, Run, RunStatus
+from strata.model.run import Environment, NoiseProbe, Run, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.workload import Workload
@@ -38,6 +39,7 @@ Emit = Callable[[Progress], None]
 
 GENERATOR_TIMING = Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15)
 CONFIRM_ROUNDS_MIN = 3
+NOISE_SECONDS = 0.4
 
 
 class Session:
@@ -91,6 +93,7 @@ class Session:
             data=self.place.data,
             generator=measure_generator(plan.workloads, GENERATOR_TIMING),
             remotes=self.place.remotes,
+            noise=self._noise(plan),
             message="; ".join(f"{layer} left out: {why}" for layer, why in self.place.dropped.items()) or None,
         )
         if resumed:
@@ -121,7 +124,13 @@ class Session:
         run = self._running()
         results = tuple(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
         return analyse(
-            run.plan, results, data=run.data, generator=run.generator, remotes=run.remotes, survey=self.survey
+            run.plan,
+            results,
+            data=run.data,
+            generator=run.generator,
+            remotes=run.remotes,
+            survey=self.survey,
+            first_noise=run.noise,
         )
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
@@ -214,6 +223,18 @@ class Session:
             result=result,
             counters=counters,
         )
+
+    def _noise(self, plan: Plan) -> NoiseProbe | None:
+        """At the lowest layer, with the first workload that only reads and keeps several I/Os outstanding."""
+        reading = [w for w in plan.workloads if not w.rw.writes]
+        workload = next((w for w in reading if w.outstanding > 1), reading[0] if reading else None)
+        if workload is None:
+            return None
+        layer = plan.stack.layers[0].name
+        self.emit(Progress(phase=Phase.GENERATOR, message="measuring the noise floor", layer=layer))
+        seconds = min(plan.runtime_s, NOISE_SECONDS)
+        endpoint, segments = self.place.endpoint(layer), self.place.segments(layer)
+        return probe_noise(layer, endpoint, workload, segments, seconds, self.stop_requested)
 
     def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
         raw = {layer.name for layer in stack.layers if layer.endpoint.startswith("block:")}

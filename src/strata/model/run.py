@@ -50,6 +50,23 @@ class DataSet(Value):
     filled_bytes: int = 0
 
 
+class NoiseProbe(Value):
+    """Equal measurements repeated before anything is compared: one workload at the lowest layer.
+
+    ``between`` is the robust relative standard deviation (1.4826 · MAD / median) of the IOPS of ``repeats`` repeats,
+    ``within_bins`` the median over repeats of the relative standard deviation between ``bin_ns`` bins.
+    """
+
+    layer: str
+    workload_key: str
+    repeats: int
+    seconds: float
+    bin_ns: int
+    between: float
+    within_bins: float
+    iops: float
+
+
 class Run(Value):
     """Everything about one run but its cell results."""
 
@@ -63,6 +80,7 @@ class Run(Value):
     data: DataSet | None = None
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
+    noise: NoiseProbe | None = None
     message: str | None = None
 
 
