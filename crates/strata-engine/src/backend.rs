@@ -54,12 +54,23 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
         block_bytes,
         connections: 1,
     };
+    let endpoint = "null:".to_owned();
     let factory = move |_| {
         let queue = Null::new(buffers(depth, block_bytes, 1)?);
         Ok(Made { queue, setup: Vec::new() })
     };
-    Launch { recipe, factory, kind: "null", fallback_reason: None, effective, build, limit, epilogue: None }
-        .go()
+    Launch {
+        recipe,
+        factory,
+        kind: "null",
+        fallback_reason: None,
+        effective,
+        endpoint,
+        build,
+        limit,
+        epilogue: None,
+    }
+    .go()
 }
 
 /// Load a file or device through io_uring or the pool.
@@ -91,6 +102,7 @@ pub(crate) fn disk(
         block_bytes,
         connections: 1,
     };
+    let endpoint = path.display().to_string();
     let file = Arc::new(target.file);
     let refused = match choice {
         EngineChoice::Pool => None,
@@ -114,8 +126,18 @@ pub(crate) fn disk(
             let setup = queue.setup();
             Ok(Made { queue, setup })
         };
-        return Launch { recipe, factory, kind: "pool", fallback_reason, effective, build, limit, epilogue }
-            .go();
+        return Launch {
+            recipe,
+            factory,
+            kind: "pool",
+            fallback_reason,
+            effective,
+            endpoint,
+            build,
+            limit,
+            epilogue,
+        }
+        .go();
     }
     let factory = move |thread| {
         let queue = Uring::new(Arc::clone(&file), buffers(depth, block_bytes, align.mem)?)
@@ -123,8 +145,18 @@ pub(crate) fn disk(
         let setup = queue.setup();
         Ok(Made { queue, setup })
     };
-    Launch { recipe, factory, kind: "io_uring", fallback_reason: None, effective, build, limit, epilogue }
-        .go()
+    Launch {
+        recipe,
+        factory,
+        kind: "io_uring",
+        fallback_reason: None,
+        effective,
+        endpoint,
+        build,
+        limit,
+        epilogue,
+    }
+    .go()
 }
 
 fn buffers(depth: u32, block_bytes: u32, align: u32) -> Result<Buffers> {

@@ -73,6 +73,8 @@ pub struct Conductor<C> {
     pub events: Receiver<Event>,
     pub engine: EngineInfo,
     pub effective: Effective,
+    /// The endpoint's name, for messages.
+    pub endpoint: String,
     /// Why the run ends when it runs out of I/Os.
     pub limit: Reason,
     pub epilogue: Option<Epilogue>,
@@ -148,6 +150,7 @@ impl<C: Clock> Conductor<C> {
             ramp_ns: self.recipe.ramp_ns,
             measured_ns: end_ns.saturating_sub(ramp_end_ns),
             stop_reason,
+            endpoint: self.endpoint,
             block_bytes: u64::from(self.recipe.block_bytes),
             open_loop: self.recipe.rate.is_some(),
             cpu: used.since(&begun),

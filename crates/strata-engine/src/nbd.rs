@@ -31,6 +31,7 @@ pub(crate) fn launch(
     let open = move |uri: &Uri, depth, connections| {
         NbdQueue::open(uri, OpenSpec { depth, block, connections, dsync }).map_err(refused)
     };
+    let endpoint = uri.to_string();
     // Asked once before any thread starts, to know what the export is.
     let first = open(&uri, 1, 1)?;
     let offset_align = first.export().blocks.map_or(1, |blocks| blocks.minimum);
@@ -51,8 +52,18 @@ pub(crate) fn launch(
         let structured = if queue.structured() { "structured_replies" } else { "simple_replies" };
         Ok(Made { queue, setup: vec![structured.to_owned()] })
     };
-    Launch { recipe, factory, kind: "nbd", fallback_reason: None, effective, build, limit, epilogue: None }
-        .go()
+    Launch {
+        recipe,
+        factory,
+        kind: "nbd",
+        fallback_reason: None,
+        effective,
+        endpoint,
+        build,
+        limit,
+        epilogue: None,
+    }
+    .go()
 }
 
 /// Whether the export can do what the job asks.

@@ -14,6 +14,8 @@ pub struct Outcome {
     pub ramp_ns: u64,
     pub measured_ns: u64,
     pub stop_reason: Reason,
+    /// Why the carrier was lost, naming the endpoint; absent (`null`) when it was not.
+    pub message: Option<String>,
     pub issued: u64,
     pub completed: u64,
     pub errored: u64,

@@ -19,6 +19,8 @@ pub struct Facts {
     pub ramp_ns: u64,
     pub measured_ns: u64,
     pub stop_reason: Reason,
+    /// Its name, for messages.
+    pub endpoint: String,
     pub block_bytes: u64,
     pub open_loop: bool,
     pub cpu: Usage,
@@ -59,6 +61,7 @@ pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
         ramp_ns: facts.ramp_ns,
         measured_ns: facts.measured_ns,
         stop_reason: facts.stop_reason,
+        message: lost(&facts.endpoint, reports),
         intervals: facts.intervals,
     }
 }
@@ -67,6 +70,12 @@ fn all<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
     let mut whole = Histogram::new();
     parts.for_each(|part| whole.merge(part));
     whole
+}
+
+/// Why the carrier was lost, in the words of the first thread that lost it, with the endpoint's name.
+fn lost(endpoint: &str, reports: &[Report]) -> Option<String> {
+    let text = reports.iter().find_map(|r| r.carrier.as_ref().err())?.to_string();
+    Some(if text.contains(endpoint) { text } else { format!("{endpoint}: {text}") })
 }
 
 fn errors(lanes: &[&Lane]) -> Vec<ErrorLine> {

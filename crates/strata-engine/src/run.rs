@@ -76,6 +76,8 @@ pub(crate) struct Launch<F> {
     pub kind: &'static str,
     pub fallback_reason: Option<String>,
     pub effective: Effective,
+    /// The endpoint's name, for messages.
+    pub endpoint: String,
     pub build: BuildInfo,
     pub limit: Option<(u64, Reason)>,
     pub epilogue: Option<Epilogue>,
@@ -143,6 +145,7 @@ impl<F> Launch<F> {
             events,
             engine,
             effective: self.effective,
+            endpoint: self.endpoint,
             limit: self.limit.map_or(Reason::Ios, |(_, reason)| reason),
             epilogue: self.epilogue,
         };

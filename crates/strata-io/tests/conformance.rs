@@ -1,17 +1,17 @@
-//! One behaviour suite for every queue, on a real file of the working disk.
+//! The behaviour suite on every queue of this crate, on a real file of the working disk.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
 
-use std::collections::HashSet;
+mod suite;
+
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use strata_io::{Buffers, Completion, Kind, Null, Op, OpenSpec, Pool, Queue, Uring, open};
+use strata_io::{Buffers, Kind, Null, Op, OpenSpec, Pool, Queue, Uring, open};
+use suite::{BLOCK, BLOCKS, LONG, behaves};
 
-const BLOCK: usize = 8192;
-const BLOCKS: u64 = 64;
-const LONG: Option<Duration> = Some(Duration::from_secs(60));
+/// Beyond the end: no bytes, no error; that is how the kernel says it.
+const NOTHING: Option<i32> = Some(0);
 
 fn scratch() -> tempfile::TempDir {
     // Beside the build, on the working disk: /tmp may be a tmpfs.
@@ -39,87 +39,9 @@ fn buffers(depth: u32) -> Buffers {
     Buffers::new(depth, BLOCK, 512).unwrap()
 }
 
-/// Push `ops` as slots allow; every completion is checked to be one of those in flight.
-fn carry<Q: Queue>(
-    queue: &mut Q,
-    depth: u32,
-    op: Op,
-    mut each: impl FnMut(&mut Q, u32, u64, bool),
-) -> Vec<i32> {
-    let (mut free, mut aloft, mut results) =
-        ((0..depth).collect::<Vec<_>>(), vec![None; depth as usize], vec![]);
-    let mut next = 0;
-    while results.len() < BLOCKS as usize {
-        while let (Some(&slot), true) = (free.last(), next < BLOCKS) {
-            free.pop();
-            each(queue, slot, next, false);
-            queue.push(slot, op, next * BLOCK as u64, BLOCK as u32);
-            aloft[slot as usize] = Some(next);
-            next += 1;
-        }
-        queue.submit(1, LONG).unwrap();
-        let mut seen = vec![];
-        let n = queue.reap(|completion| seen.push(completion));
-        assert!(n >= 1 && n == seen.len(), "a wait for one ends with one");
-        for Completion { slot, result } in seen {
-            let block = aloft[slot as usize].take().expect("in flight");
-            each(queue, slot, block, true);
-            results.push(result);
-            free.push(slot);
-        }
-    }
-    results
-}
-
-fn pattern(block: u64) -> Vec<u8> {
-    (0..BLOCK).map(|i| (block as usize * 31 + i / 7) as u8).collect()
-}
-
-fn behaves<Q: Queue>(queue: &mut Q, depth: u32, keeps_data: bool) {
-    let written = carry(queue, depth, Op::Write, |q, slot, block, done| {
-        if !done {
-            q.buffer(slot).copy_from_slice(&pattern(block));
-        }
-    });
-    assert!(written.iter().all(|&result| result == BLOCK as i32), "{written:?}");
-    let mut seen = HashSet::new();
-    let read = carry(queue, depth, Op::Read, |q, slot, block, done| {
-        if !done {
-            q.buffer(slot).fill(0xEE);
-        } else {
-            seen.insert(block);
-            assert!(!keeps_data || q.buffer(slot) == pattern(block), "block {block} is not what was written");
-        }
-    });
-    assert!(read.iter().all(|&result| result == BLOCK as i32));
-    assert_eq!(seen.len(), BLOCKS as usize);
-
-    // A wait without anything in flight ends by its timeout, and there is nothing to reap.
-    queue.submit(1, Some(Duration::from_millis(3))).unwrap();
-    assert_eq!(queue.reap(|_| panic!("nothing was in flight")), 0);
-    queue.submit(0, None).unwrap();
-
-    // Handing over without waiting loses nothing.
-    queue.push(0, Op::Read, 0, BLOCK as u32);
-    queue.submit(0, None).unwrap();
-    queue.submit(1, LONG).unwrap();
-    let mut results = vec![];
-    queue.reap(|c| results.push((c.slot, c.result)));
-    assert_eq!(results, [(0, BLOCK as i32)]);
-
-    if keeps_data {
-        // Beyond the end: no bytes, no error; that is how the kernel says it.
-        queue.push(0, Op::Read, BLOCKS * BLOCK as u64, BLOCK as u32);
-        queue.submit(1, LONG).unwrap();
-        let mut results = vec![];
-        queue.reap(|c| results.push(c.result));
-        assert_eq!(results, [0]);
-    }
-}
-
 #[test]
 fn null() {
-    behaves(&mut Null::new(buffers(4)), 4, false);
+    behaves(&mut Null::new(buffers(4)), 4, false, None);
 }
 
 #[test]
@@ -127,7 +49,7 @@ fn pool_in_place_and_on_threads() {
     for depth in [1, 2, 8] {
         let dir = scratch();
         let mut pool = Pool::new(target(dir.path()), buffers(depth)).unwrap();
-        behaves(&mut pool, depth, true);
+        behaves(&mut pool, depth, true, NOTHING);
         assert!(!pool.setup().is_empty());
     }
 }
@@ -138,7 +60,7 @@ fn uring() {
         let dir = scratch();
         match Uring::new(target(dir.path()), buffers(depth)) {
             Ok(mut ring) => {
-                behaves(&mut ring, depth, true);
+                behaves(&mut ring, depth, true, NOTHING);
                 assert!(ring.setup().iter().any(|s| s == "registered_files"));
             }
             Err(e) => println!("SKIPPED io_uring: {e}"),

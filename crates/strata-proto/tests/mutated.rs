@@ -1,0 +1,129 @@
+//! The fuzz targets' bodies without the fuzzer: mutations of sound streams, the same ones every time, for two seconds
+//! at most. Coverage-guided fuzzing finds more; this runs everywhere.
+
+mod bodies;
+
+use std::time::{Duration, Instant};
+
+use strata_proto::codec::client_handshake::{info_option, option};
+use strata_proto::codec::{Command, Request, consts, simple_reply};
+
+const ENOUGH: u32 = 200_000;
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// xorshift64*: the test must draw the same on every machine.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() >> 33) as usize % end.max(1)
+    }
+}
+
+/// Values that lengths, types and offsets trip over.
+const TELLING: [u32; 10] =
+    [0, 1, 7, 8, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, u32::MAX, 65_536, 32 * 1024 * 1024 + 1];
+
+fn mutated(sound: &[Vec<u8>], draw: &mut Draw) -> Vec<u8> {
+    let mut bytes = sound[draw.below(sound.len())].clone();
+    for _ in 0..=draw.below(4) {
+        let (at, len) = (draw.below(bytes.len()), bytes.len());
+        match draw.below(7) {
+            0 => bytes[at] ^= 1 << draw.below(8),
+            1 => bytes[at] = draw.next() as u8,
+            2 if at + 4 <= len => {
+                bytes[at..at + 4].copy_from_slice(&TELLING[draw.below(TELLING.len())].to_be_bytes());
+            }
+            3 => bytes.truncate(at.max(1)),
+            4 => bytes.extend_from_within(at..len.min(at + 64)),
+            5 => {
+                bytes.drain(at..len.min(at + 1 + draw.below(32)).max(at + 1));
+            }
+            _ => bytes.extend(sound[draw.below(sound.len())].iter()),
+        }
+        if bytes.is_empty() {
+            bytes.push(draw.next() as u8);
+        }
+    }
+    bytes
+}
+
+fn storm(sound: &[Vec<u8>], body: fn(&[u8])) {
+    sound.iter().for_each(|stream| body(stream));
+    let (begun, mut draw) = (Instant::now(), Draw(0x5EED));
+    for round in 0..ENOUGH {
+        let bytes = mutated(sound, &mut draw);
+        let survived = std::panic::catch_unwind(|| body(&bytes));
+        assert!(survived.is_ok(), "round {round}: {bytes:02x?}");
+        if begun.elapsed() > LONGEST {
+            // A slow machine sees fewer; a machine that sees next to none would prove nothing.
+            assert!(round > 500, "only {round} rounds");
+            return;
+        }
+    }
+}
+
+#[test]
+fn whatever_a_client_sends() {
+    let request =
+        |command, length| Request { flags: 0, command, cookie: 7, offset: 4096, length }.encode().to_vec();
+    let flags = 3_u32.to_be_bytes().to_vec();
+    let requests = [
+        request(Command::Read, 4096),
+        [request(Command::Write, 16), vec![9; 16]].concat(),
+        request(Command::Flush, 0),
+        request(Command::Trim, 8192),
+        request(Command::WriteZeroes, 8192),
+        request(Command::Disconnect, 0),
+    ];
+    let options = [
+        option(consts::OPT_STRUCTURED_REPLY, &[]),
+        option(consts::OPT_LIST, &[]),
+        info_option(consts::OPT_INFO, "disk"),
+        option(consts::OPT_STARTTLS, &[]),
+        option(77, b"unknown"),
+    ];
+    let go = info_option(consts::OPT_GO, "disk");
+    let sound = [
+        [&flags[..], &options.concat(), &go, &requests.concat()].concat(),
+        [&flags[..], &go, &requests.concat()].concat(),
+        [&flags[..], &option(consts::OPT_EXPORT_NAME, b"disk"), &requests.concat()].concat(),
+        [&flags[..], &option(consts::OPT_ABORT, &[])].concat(),
+    ];
+    storm(&sound, bodies::server_handshake::body);
+}
+
+#[test]
+fn whatever_a_server_sends() {
+    let chunk = |flags: u16, kind: u16, cookie: u64, payload: &[u8]| {
+        let mut out = 0x668E_33EF_u32.to_be_bytes().to_vec();
+        out.extend(flags.to_be_bytes());
+        out.extend(kind.to_be_bytes());
+        out.extend(cookie.to_be_bytes());
+        out.extend((payload.len() as u32).to_be_bytes());
+        out.extend(payload);
+        out
+    };
+    // Where a read's data begin: at the offset of the request in the fuzz target.
+    let data = |at: u64, len: usize| [&(4096 + at).to_be_bytes()[..], &vec![5; len]].concat();
+    let hole = |at: u64, len: u32| [&(4096 + at).to_be_bytes()[..], &len.to_be_bytes()].concat();
+    let error = [&5_u32.to_be_bytes()[..], &3_u16.to_be_bytes(), b"bad"].concat();
+    let sound = [
+        [chunk(0, 1, 0, &data(0, 3000)), chunk(1, 2, 0, &hole(3000, 62_536))].concat(),
+        [simple_reply(1, 0).to_vec(), vec![1; 65_536]].concat(),
+        [simple_reply(2, 5).to_vec(), chunk(1, 0x8001, 3, &error)].concat(),
+        [chunk(0, 0x8002, 1, &error), chunk(1, 0, 1, &[])].concat(),
+        [&b"NBDMAGICIHAVEOPT"[..], &[0, 3]].concat(),
+        [&[0, 0][..], &(1_u64 << 30).to_be_bytes(), &[0, 1]].concat(),
+        [&[0, 3][..], &512_u32.to_be_bytes(), &4096_u32.to_be_bytes(), &(1_u32 << 25).to_be_bytes()].concat(),
+        [&4_u32.to_be_bytes()[..], b"disk"].concat(),
+    ];
+    storm(&sound, bodies::client_replies::body);
+}
