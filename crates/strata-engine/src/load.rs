@@ -71,6 +71,8 @@ pub struct Tally {
     pub stuck: u64,
     /// Instant at which counting ended, in ns.
     pub end_ns: u64,
+    /// The failed I/O that ended the run, also when that was within the ramp: errno and offset.
+    pub fatal: Option<(i32, u64)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -285,6 +287,7 @@ where
                         recorder.failed(flight.read, errno, flight.offset, now_ns);
                     }
                     if stop_on_error || errno == libc::ENOSPC || errno == libc::EDQUOT {
+                        tally.fatal.get_or_insert((errno, flight.offset));
                         control.stop(Reason::Error, now_ns);
                     }
                 }

@@ -14,7 +14,7 @@ pub struct Outcome {
     pub ramp_ns: u64,
     pub measured_ns: u64,
     pub stop_reason: Reason,
-    /// Why the carrier was lost, naming the endpoint; absent (`null`) when it was not.
+    /// What ended the run before its time, naming the endpoint; `null` when nothing did.
     pub message: Option<String>,
     pub issued: u64,
     pub completed: u64,

@@ -61,7 +61,7 @@ pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
         ramp_ns: facts.ramp_ns,
         measured_ns: facts.measured_ns,
         stop_reason: facts.stop_reason,
-        message: lost(&facts.endpoint, reports),
+        message: trouble(&facts.endpoint, reports),
         intervals: facts.intervals,
     }
 }
@@ -72,9 +72,14 @@ fn all<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
     whole
 }
 
-/// Why the carrier was lost, in the words of the first thread that lost it, with the endpoint's name.
-fn lost(endpoint: &str, reports: &[Report]) -> Option<String> {
-    let text = reports.iter().find_map(|r| r.carrier.as_ref().err())?.to_string();
+/// Why the run ended before its time: the carrier was lost, or an I/O failed that ends the run. In the words of
+/// the first thread that saw it, with the endpoint's name.
+fn trouble(endpoint: &str, reports: &[Report]) -> Option<String> {
+    let lost = reports.iter().find_map(|r| r.carrier.as_ref().err()).map(ToString::to_string);
+    let failed = || reports.iter().find_map(|r| r.tally.fatal);
+    let text = lost.or_else(|| {
+        failed().map(|(errno, at)| format!("an I/O at byte {at} failed: {}", errno::name(errno)))
+    })?;
     Some(if text.contains(endpoint) { text } else { format!("{endpoint}: {text}") })
 }
 

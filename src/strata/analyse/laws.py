@@ -31,6 +31,7 @@ def check_all(
         of = rounds[(cell.layer, cell.workload.key)]
         found += [laws_cell.little(cell), laws_cell.rate(cell, of), laws_cell.samples(cell)]
         found += [laws_cell.unsteady(of, noise), laws_cell.generator_headroom(cell, generator)]
+        found += [laws_cell.overload(cell, of)]
     found += [laws_cell.errors(of) for of in rounds.values()]
     found += [laws_stack.faster_than_below(plan, c, noise) for c in comparisons]
     found += laws_stack.caches(plan, cells)

@@ -10,11 +10,13 @@ from strata import units
 from strata.analyse.noise import interval_rates
 from strata.analyse.rounds import PERCENTILES, CellRounds, supported
 from strata.model.analysis import CellSummary, Check, CheckKind, Generator, NoiseFloor
-from strata.model.workload import ClosedLoop
+from strata.model.workload import ClosedLoop, OpenLoop
 
 LITTLE_TOLERANCE = 0.05
 RATE_TOLERANCE = 0.005
 HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
+RATE_SHORT = 0.02
+SLOTS_FULL = 0.5
 
 
 def little(cell: CellSummary) -> Check | None:
@@ -139,4 +141,29 @@ def generator_headroom(cell: CellSummary, generator: Generator | None) -> Check 
     text += ": the generator is the limit" if limit else ": its own cost is part of the figure"
     return Check(
         kind=CheckKind.GENERATOR, layer=cell.layer, workload_key=cell.workload.key, impossible=False, message=text
+    )
+
+
+def overload(cell: CellSummary, rounds: CellRounds) -> Check | None:
+    """Open loop: fewer I/Os done than asked for, beyond 2 % and three standard deviations of a Poisson count.
+
+    Response times then grow for as long as the run lasts, so they say how long it was, not how slow the target is.
+    With the slots mostly taken (on average over a run in which they fill up) it is the target that does not keep up; with slots free it is the generator.
+    """
+    arrival = cell.workload.arrival
+    if not isinstance(arrival, OpenLoop):
+        return None
+    seconds = sum(r.result.seconds for r in rounds.results if r.result is not None)
+    asked = arrival.iops * seconds
+    if cell.ios >= asked * (1 - RATE_SHORT) - 3 * math.sqrt(asked):
+        return None
+    bound = cell.workload.outstanding
+    who = "the target does" if cell.outstanding >= SLOTS_FULL * bound else "the generator or its schedule did"
+    text = (
+        f"asked for {units.count(arrival.iops)} IOPS, {units.count(cell.iops.value)} were done: {who} not keep up, "
+        f"and response times grow with the length of the run; {units.significant(cell.outstanding)} of at most "
+        f"{bound} I/Os were in flight"
+    )
+    return Check(
+        kind=CheckKind.OVERLOAD, layer=cell.layer, workload_key=cell.workload.key, impossible=False, message=text
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,14 +12,15 @@ from pydantic import Field
 
 from strata import units
 from strata.analyse import analyse
+from strata.app.stopping import stop_on_signals
 from strata.engine import Timing, build_job, fill, measure_generator, read_remote, run_job
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
-from strata.errors import SafetyRefusal, UsageError
+from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import safety, testfile
 from strata.host.mark import parse_header
-from strata.host.rawcheck import check_raw_read, check_raw_write
-from strata.model.analysis import Analysis, CellSummary, Check, Generator
+from strata.host.rawcheck import check_raw_read, open_raw_write
+from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Cell, Plan, Segment, Step
@@ -27,6 +30,10 @@ from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
 from strata.plan.words import workload_from_words
 from strata.probes import Sampler
+from strata.run.judge import fault
+
+OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD})
+"""Checks that mean something where nothing is driven: the other laws speak of a target."""
 
 __all__ = ["OneResult", "measure_endpoint", "timing_of", "workload_from_words"]
 
@@ -41,6 +48,10 @@ class OneResult(Value):
     checks: tuple[Check, ...]
     result: EngineResult
     generator: Generator
+    trouble: str | None = None
+    """Why the run ended before its time; what was measured until then is in the result."""
+    stopped_by: int | None = None
+    """The signal that stopped it."""
 
 
 class Target(Value):
@@ -48,6 +59,8 @@ class Target(Value):
 
     segments: tuple[Segment, ...]
     allow_write: bool = False
+    opened: str | None = None
+    """Path of the descriptor that the safety gate checked, where the engine must open that and no other."""
 
 
 def timing_of(ramp: str, runtime: str, interval: str) -> Timing:
@@ -70,27 +83,38 @@ def measure_endpoint(
 ) -> OneResult:
     """Runs it; a file that does not exist is created, filled, and removed again unless kept.
 
-    Raises `SafetyRefusal` where the workload would write to something Strata did not create.
+    SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
+    `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
+    I/O was measured.
     """
     endpoint = Endpoint.parse(uri)
     with _opened(endpoint, workload, size, keep, destructive) as target:
         ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
-        job = build_job(endpoint, workload, target.segments, timing, allow_write=target.allow_write)
+        driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
+        job = build_job(driven, workload, target.segments, timing, allow_write=target.allow_write)
         sampler = Sampler(())
         sampler.start()
         try:
-            result = run_job(job, on_interval)
+            with stop_on_signals() as stop:
+                result = run_job(job, on_interval, stop)
         finally:
             counters = sampler.stop()
+    trouble = fault(result)
+    if result.ops == 0:
+        if stop.signal is not None:
+            # Nothing to show: it ends as it would have without us.
+            signal.raise_signal(stop.signal)
+        raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
     analysis = _analysed(endpoint, workload, timing, target, result, counters, ceiling)
     return OneResult(
         endpoint=endpoint.uri,
         workload=workload,
         summary=analysis.cells[0],
-        # What drives nothing is the generator's ceiling itself: it cannot be held against it.
-        checks=() if endpoint.kind is EndpointKind.NULL else analysis.checks,
+        checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
         result=result,
         generator=ceiling,
+        trouble=trouble,
+        stopped_by=stop.signal,
     )
 
 
@@ -146,7 +170,7 @@ def _opened(
             case EndpointKind.FILE:
                 yield _file(Path(endpoint.path or ""), workload, size, keep, made)
             case EndpointKind.BLOCK:
-                yield _block(endpoint.path or "", workload, destructive)
+                yield _block(endpoint.path or "", workload, destructive, made)
             case EndpointKind.NBD:
                 yield _nbd(endpoint, workload, destructive)
 
@@ -167,7 +191,7 @@ def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: Ex
     return Target(segments=file_segments(mark.size))
 
 
-def _block(device: str, workload: Workload, destructive: str | None) -> Target:
+def _block(device: str, workload: Workload, destructive: str | None, made: ExitStack) -> Target:
     if workload.rw.writes:
         if destructive is None:
             raise SafetyRefusal(
@@ -176,10 +200,13 @@ def _block(device: str, workload: Workload, destructive: str | None) -> Target:
                 "raw devices are read-only",
                 f"if everything on it may be lost: --destructive {device}",
             )
-        check_raw_write(device, destructive)
-    else:
-        check_raw_read(device)
-    return Target(segments=(_whole(endpoint_size(device)),), allow_write=workload.rw.writes)
+        # Held exclusively until the end: nobody can mount it meanwhile, and the engine opens what was checked.
+        claim = open_raw_write(device, destructive)
+        made.callback(os.close, claim)
+        opened = f"/proc/self/fd/{claim}"
+        return Target(segments=(_whole(endpoint_size(opened)),), allow_write=True, opened=opened)
+    check_raw_read(device)
+    return Target(segments=(_whole(endpoint_size(device)),))
 
 
 def _nbd(endpoint: Endpoint, workload: Workload, destructive: str | None) -> Target:

@@ -98,10 +98,14 @@ class Watcher(Protocol):
 @contextmanager
 def display(mode: str) -> Iterator[Watcher]:
     """What watches the run on stderr: the live view on a terminal, plain lines elsewhere, nothing for ``none``."""
+    from strata.app.build import debug_warning
     from strata.report.live import LiveView, PlainView
 
     if mode not in ("auto", "plain", "none"):
         raise UsageError("cannot use --progress", mode, "", "choose auto, plain or none")
+    # Everything that measures comes through here.
+    if warning := debug_warning():
+        note(warning)
     if mode == "none":
         yield _Blind()
         return

@@ -22,10 +22,13 @@ def measure(
     ] = None,
     rw: Annotated[str, typer.Option(help="read, write, randread, randwrite, rw or randrw.")] = "randread",
     bs: Annotated[str, typer.Option(help="Block size, e.g. 4k.")] = "4k",
-    iodepth: Annotated[int, typer.Option(help="I/Os kept in flight by each thread.")] = 1,
+    iodepth: Annotated[
+        int | None, typer.Option(help="I/Os kept in flight by each thread (1); with a rate, their bound (256).")
+    ] = None,
     numjobs: Annotated[int, typer.Option("--numjobs", "--threads", help="Threads.")] = 1,
     rwmixread: Annotated[int | None, typer.Option(help="Share of reads in percent, for rw and randrw.")] = None,
     rate_iops: Annotated[float | None, typer.Option(help="Open loop: I/Os a second, whether or not done.")] = None,
+    rate_process: Annotated[str, typer.Option(help="How the rate comes: constant or poisson.")] = "constant",
     runtime: common.Runtime = "5s",
     ramp: common.Ramp = "500ms",
     interval: Annotated[str, typer.Option(help="Length of the reported intervals.")] = "1s",
@@ -66,6 +69,7 @@ def measure(
         iodepth=iodepth,
         threads=numjobs,
         rate_iops=rate_iops,
+        process=rate_process,
         rwmixread=rwmixread,
         direct=not buffered,
         sync="dsync" if dsync else "none",
@@ -99,8 +103,15 @@ def measure(
     if json:
         out(result.model_dump_json(indent=2))
     else:
-        out(measure_text(result.summary, result.endpoint, common.width(), common.color(), result.checks))
-    return 1 if result.result.errored and not result.result.ops else 0
+        out(measure_text(result.summary, result.endpoint, common.width(), common.color(), result.checks, result.result))
+    if result.stopped_by is not None:
+        common.note(f"{result.trouble or 'stopped'}; what was measured until then is above")
+        return 128 + result.stopped_by
+    if result.trouble is not None:
+        common.note(f"error: {result.endpoint} {result.trouble}")
+        common.note("hint: what was measured until then is above")
+        return 1
+    return 0
 
 
 def _resume(

@@ -93,6 +93,7 @@ class CheckKind(StrEnum):
     UNSTEADY = "unsteady"
     ERRORS = "errors"
     GENERATOR = "generator"
+    OVERLOAD = "overload"
     CACHE = "cache"
     BUILD = "build"
     COUNTERS = "counters"

@@ -60,6 +60,8 @@ class EngineResult(Value):
     ramp_ns: int
     measured_ns: int
     stop_reason: str
+    message: str | None = None
+    """What ended the run before its time (the endpoint was lost, an I/O failed), naming the endpoint."""
     issued: int
     completed: int
     errored: int

@@ -26,7 +26,7 @@ def workload_from_words(
     direct: bool = True,
     sync: str = "none",
     seed: int = 1,
-    process: Literal["constant", "poisson"] = "constant",
+    process: str = "constant",
 ) -> Workload:
     """The workload these words ask for; ``bs`` in bytes or as ``8k``, ``rate_iops`` in total over all threads.
 
@@ -47,6 +47,7 @@ def workload_from_words(
         problems.append(f"threads={threads} is not 1..256")
     if rate_iops is not None and not (rate_iops > 0 and math.isfinite(rate_iops)):
         problems.append(f"rate_iops={rate_iops:g} is not a rate: I/Os per second, above 0")
+    arriving = _process(process, problems)
     if not 0 <= seed < 1 << 63:
         problems.append(f"seed={seed} is not 0..2^63-1")
     if problems or pattern is None or durability is None or size is None:
@@ -55,11 +56,20 @@ def workload_from_words(
             "for example: --rw randread --bs 8k --iodepth 8", tuple(problems),
         )  # fmt: skip
     arrival = (
-        ClosedLoop(iodepth=depth) if rate_iops is None else OpenLoop(iops=rate_iops, process=process, iodepth=depth)
+        ClosedLoop(iodepth=depth) if rate_iops is None else OpenLoop(iops=rate_iops, process=arriving, iodepth=depth)
     )
     return Workload(
         rw=pattern, bs=size, arrival=arrival, threads=threads, rwmixread=mix, direct=direct, sync=durability, seed=seed
     )
+
+
+def _process(process: str, problems: list[str]) -> Literal["constant", "poisson"]:
+    word = process.strip().lower()
+    if word == "poisson":
+        return "poisson"
+    if word not in ("constant", "linear"):
+        problems.append(f"process={process} is none of constant, poisson")
+    return "constant"
 
 
 def _pattern(rw: str, problems: list[str]) -> Rw | None:

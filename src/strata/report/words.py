@@ -36,6 +36,7 @@ CHECK = {
     CheckKind.UNSTEADY: "unsteady",
     CheckKind.ERRORS: "I/O errors",
     CheckKind.GENERATOR: "load generator",
+    CheckKind.OVERLOAD: "overload",
     CheckKind.CACHE: "cache",
     CheckKind.BUILD: "build",
     CheckKind.COUNTERS: "counters",

@@ -17,6 +17,8 @@ def fault(result: EngineResult) -> str | None:
     names = ", ".join(sorted({error.name for d in (result.read, result.write) for error in d.errors}))
     if result.stop_reason == "stuck":
         return f"{result.stuck} I/Os were issued and never came back"
+    if result.message is not None:
+        return f"ended after {result.seconds:.3g} s: {result.message}"
     if result.stop_reason == "error":
         return f"an I/O failed: {names or 'unknown error'}"
     if result.ops == 0 and result.errored:

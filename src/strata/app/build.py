@@ -1,0 +1,15 @@
+"""What must be said about the engine before it measures anything."""
+
+from __future__ import annotations
+
+from strata.engine import build_info
+
+
+def debug_warning() -> str | None:
+    """One line when the engine was compiled without optimisation, else None."""
+    if build_info()["profile"] != "debug":
+        return None
+    return (
+        "warning: this is a debug build of the engine: every figure contains its own slowness and is marked; "
+        "build with --release (make does)"
+    )

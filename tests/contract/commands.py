@@ -1,0 +1,59 @@
+"""The command line as a process, a disk that is no memory, and a target of our own, for the contract tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+STRATA = [sys.executable, "-m", "strata"]
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = ("--ramp-time", "50ms", "--progress", "none")
+
+
+def strata(*words: object, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs `strata WORDS…` to its end; ``before`` runs in the child."""
+    argv = [*STRATA, *map(str, words)]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, preexec_fn=before)
+
+
+def measured(*words: object, before: Callable[[], None] | None = None, status: int = 0) -> dict[str, Any]:
+    """The JSON of `strata measure WORDS… --json`, which must end with ``status``."""
+    done = strata("measure", *QUICK, *words, "--json", before=before)
+    assert done.returncode == status, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+@contextmanager
+def working_disk() -> Iterator[Path]:
+    """A directory on the disk of this checkout: the temporary directory may be memory."""
+    path = ROOT / ".pytest-disk" / uuid.uuid4().hex
+    path.mkdir(parents=True)
+    try:
+        yield path
+    finally:
+        for left in path.iterdir():
+            left.unlink()
+        path.rmdir()
+
+
+@contextmanager
+def target(*words: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`strata target WORDS…`: its address as it says it, and the process."""
+    server = subprocess.Popen([*STRATA, "target", *map(str, words)], stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        said = []
+        while not (line := server.stderr.readline()).startswith("serving "):
+            said.append(line)
+            assert line, f"the server ended: {said}"
+        yield line.split()[1], server
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
