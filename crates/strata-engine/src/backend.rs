@@ -104,59 +104,53 @@ pub(crate) fn disk(
     };
     let endpoint = path.display().to_string();
     let file = Arc::new(target.file);
-    let refused = match choice {
-        EngineChoice::Pool => None,
-        EngineChoice::Auto | EngineChoice::IoUring => {
-            // Tried once before any thread starts, to know whether to fall back.
-            let tried = Uring::new(Arc::clone(&file), buffers(1, 1, 1)?).err();
-            match tried {
-                Some(e) if choice == EngineChoice::IoUring => {
-                    let what = "io_uring was asked for and is refused; use engine = \"auto\" or \"pool\"";
-                    return Err(strata_io::Error::new(what, path, e).into());
-                }
-                other => other,
-            }
-        }
-    };
-    if choice == EngineChoice::Pool || refused.is_some() {
-        let fallback_reason = refused.map(|e| format!("io_uring is refused: {e}"));
+    let mut refused = None;
+    if choice != EngineChoice::Pool {
+        let rings = Arc::clone(&file);
         let factory = move |thread| {
-            let queue = Pool::new(Arc::clone(&file), buffers(depth, block_bytes, align.mem)?)
-                .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))?;
+            let queue = Uring::new(Arc::clone(&rings), buffers(depth, block_bytes, align.mem)?)
+                .map_err(|e| Error::system(format!("cannot set up the ring of thread {thread}"), e))?;
             let setup = queue.setup();
             Ok(Made { queue, setup })
         };
-        return Launch {
-            recipe,
-            factory,
-            kind: "pool",
-            fallback_reason,
-            effective,
-            endpoint,
-            build,
-            limit,
-            epilogue,
+        // Tried once before any thread starts, to know whether to fall back.
+        match Uring::new(Arc::clone(&file), buffers(1, 1, 1)?) {
+            Err(e) if choice == EngineChoice::IoUring => {
+                let what = "io_uring was asked for and is refused; use engine = \"auto\" or \"pool\"";
+                return Err(strata_io::Error::new(what, path, e).into());
+            }
+            Err(e) => refused = Some(e.to_string()),
+            Ok(tried) => {
+                drop(tried);
+                let launch = Launch {
+                    recipe: recipe.clone(),
+                    factory,
+                    kind: "io_uring",
+                    fallback_reason: None,
+                    effective: effective.clone(),
+                    endpoint: endpoint.clone(),
+                    build: build.clone(),
+                    limit,
+                    epilogue: epilogue.clone(),
+                };
+                match launch.go() {
+                    // One small ring was granted and these are not: most often the limit of locked memory, which
+                    // rings count against. What is wrong for the pool as well is found again below.
+                    Err(e) if choice == EngineChoice::Auto => refused = Some(e.to_string()),
+                    other => return other,
+                }
+            }
         }
-        .go();
     }
+    let fallback_reason = refused.map(|e| format!("io_uring is refused: {e}"));
     let factory = move |thread| {
-        let queue = Uring::new(Arc::clone(&file), buffers(depth, block_bytes, align.mem)?)
-            .map_err(|e| Error::system(format!("cannot set up the ring of thread {thread}"), e))?;
+        let queue = Pool::new(Arc::clone(&file), buffers(depth, block_bytes, align.mem)?)
+            .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))?;
         let setup = queue.setup();
         Ok(Made { queue, setup })
     };
-    Launch {
-        recipe,
-        factory,
-        kind: "io_uring",
-        fallback_reason: None,
-        effective,
-        endpoint,
-        build,
-        limit,
-        epilogue,
-    }
-    .go()
+    Launch { recipe, factory, kind: "pool", fallback_reason, effective, endpoint, build, limit, epilogue }
+        .go()
 }
 
 fn buffers(depth: u32, block_bytes: u32, align: u32) -> Result<Buffers> {

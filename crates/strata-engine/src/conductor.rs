@@ -14,7 +14,7 @@ use crate::report::{self, Facts};
 use crate::worker::{Event, Recipe, Report};
 
 /// Done after the last thread has finished, before the result is given out.
-pub type Epilogue = Box<dyn FnOnce(Reason) -> Result<()> + Send>;
+pub type Epilogue = Arc<dyn Fn(Reason) -> Result<()> + Send + Sync>;
 
 /// What the holder of a run can see.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use strata_io::{Buffers, Kind};
 use strata_pattern::{BlockMap, Mix, Order, Rng, Segment, fill_incompressible};
@@ -91,7 +92,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
         dress: Dress::Refill,
     };
     let (path, seed, direct, tail) = (spec.path.clone(), spec.seed, spec.direct, spec.size_bytes - whole);
-    let epilogue: Epilogue = Box::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
+    let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
     let target = Spec { path: spec.path, kind: Kind::File, direct: spec.direct, sync: Sync::None };
     backend::disk(
         target,

@@ -148,7 +148,8 @@ def overload(cell: CellSummary, rounds: CellRounds) -> Check | None:
     """Open loop: fewer I/Os done than asked for, beyond 2 % and three standard deviations of a Poisson count.
 
     Response times then grow for as long as the run lasts, so they say how long it was, not how slow the target is.
-    With the slots mostly taken (on average over a run in which they fill up) it is the target that does not keep up; with slots free it is the generator.
+    With the slots mostly taken (on average over a run in which they fill up) it is the target that does not keep
+    up; with slots free it is the generator.
     """
     arrival = cell.workload.arrival
     if not isinstance(arrival, OpenLoop):
