@@ -13,7 +13,7 @@ from strata.model.result import CellResult
 from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
-from strata.model.workload import Workload
+from strata.model.workload import OpenLoop, Workload
 
 from .material import cell_result, counter, engine_result, plan_of, workload
 
@@ -138,3 +138,19 @@ def test_errors_debug_builds_and_missing_identity_colour() -> None:
 def test_an_empty_run_gives_an_empty_analysis() -> None:
     found = look([])
     assert (found.cells, found.comparisons, found.noise.rounds) == ((), (), 0)
+
+
+@pytest.mark.parametrize(
+    ("iops", "mean_ns", "who"),
+    [
+        (1000.0, 200e6, "the target does not keep up"),
+        (1000.0, 1e6, "the generator or its schedule did not keep up"),
+        (1990.0, 1e6, None),
+    ],
+)
+def test_a_rate_that_was_not_reached_is_said(iops: float, mean_ns: float, who: str | None) -> None:
+    w = Workload(rw=W.rw, bs=4096, arrival=OpenLoop(iops=2000))
+    found = of(look(rounds("file", iops, w, mean_ns=mean_ns), w), CheckKind.OVERLOAD)
+    assert len(found) == (0 if who is None else 1)
+    assert all(who in c.message and not c.impossible for c in found if who)
+    assert of(look(rounds("file", iops, mean_ns=8e6)), CheckKind.OVERLOAD) == [], "a closed loop has no rate"
