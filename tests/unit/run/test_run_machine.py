@@ -161,7 +161,10 @@ def test_a_result_cut_short_is_committed_with_what_it_has_and_stops_the_run():
         (engine_result(stop_reason="error", errored=1), "EIO"),
         (engine_result(ops=0, errored=9), "every I/O failed: EIO (9 in all)"),
         (engine_result(ops=0), "no I/O completed within 2 s"),
-        (engine_result(stop_reason="error", message="nbd://h/x: connection lost"), "s: nbd://h/x: connection lost"),
+        (
+            engine_result(stop_reason="error").model_copy(update={"message": "nbd://h/x: connection lost"}),
+            "s: nbd://h/x: connection lost",
+        ),
     ],
 )
 def test_a_result_that_is_no_measurement_counts_as_a_failure(engine, said):
