@@ -11,9 +11,16 @@ from strata.diagnose.rules import LAST_RESORT, LAYER_RULES, generator
 from strata.diagnose.view import View
 from strata.model.finding import Cause, EvidenceKind, Finding, RuledOut
 
-AMBIGUOUS = 1.5
-"""Below this lead two causes explain the figures about equally well (e^(1.5/2) is a likelihood ratio of 2)."""
 MOST_FINDINGS = 3
+
+
+def least_lead(noise: float) -> float:
+    """The lead a cause needs over the next one to be a verdict, in chi-square units.
+
+    Half a unit up to a noise of 10 % between rounds, 3 at 20 %: a loud machine has heavier tails than the model of its
+    noise, so the same lead is worth less there.
+    """
+    return 0.5 + 25 * max(0.0, noise - 0.10)
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ def _finding(view: View, chosen: Opinion, opinions: list[Opinion]) -> Named:
     missing = list(chosen.missing)
     if len(kinds) < 2:
         missing.append("a second kind of evidence: counters, or an experiment")
-    if chosen.lead < AMBIGUOUS and chosen.cause is not Cause.UNEXPLAINED:
+    if chosen.lead < least_lead(view.analysis.noise.between_rounds) and chosen.cause is not Cause.UNEXPLAINED:
         missing.append("workloads that differ in block size and depth: another cause explains these nearly as well")
     sure = confidence(chosen.strength, chosen.lead, separation(view), len(kinds))
     if chosen.cause is Cause.UNEXPLAINED:
