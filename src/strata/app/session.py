@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from strata import __version__
-from strata.analyse import analyse
+from strata.analyse import analyse, cell_summary
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
@@ -20,7 +20,7 @@ from strata.diagnose.experiment import outcome
 from strata.engine import Shape, Timing, build_info, build_job, measure_generator, run_job
 from strata.errors import RunFailed
 from strata.model import histogram
-from strata.model.analysis import Analysis
+from strata.model.analysis import Analysis, NoiseFloor
 from strata.model.finding import Diagnosis, Finding
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.progress import Phase, Progress
@@ -139,11 +139,11 @@ class Session:
         diagnosis = diagnose(run.plan.stack, analysis)
         finding = diagnosis.findings[0] if diagnosis.findings else None
         if self.options.confirm and finding is not None and finding.experiment is not None:
-            diagnosis = self._confirm(diagnosis, finding)
+            diagnosis = self._confirm(diagnosis, finding, analysis.noise)
         self.store.save_outcome(run.id, analysis, diagnosis)
         return diagnosis
 
-    def _confirm(self, diagnosis: Diagnosis, finding: Finding) -> Diagnosis:
+    def _confirm(self, diagnosis: Diagnosis, finding: Finding, noise: NoiseFloor) -> Diagnosis:
         run = self._running()
         experiment = finding.experiment
         assert experiment is not None
@@ -156,10 +156,7 @@ class Session:
             for r in range(rounds)
             for i in range(2)
         )
-        stack = run.plan.stack.model_copy(
-            update={"layers": (run.plan.stack.layer(experiment.layer).model_copy(update={"above": ()}),)}
-        )
-        plan = run.plan.model_copy(update={"stack": stack, "cells": cells, "steps": steps, "rounds": rounds})
+        plan = run.plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds})
         self.emit(Progress(phase=Phase.CONFIRM, message=f"confirming: {experiment.changes}"))
         results: list[CellResult] = []
 
@@ -175,10 +172,11 @@ class Session:
             emit=lambda p: self.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
             stop_requested=self.stop_requested,
         )
-        # A run of its own: here the experiment's cells are what is measured.
-        measured = tuple(r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results)
-        both = analyse(plan, measured, data=run.data, generator=None, remotes=(), survey=self.survey)
-        found = [both.summary(experiment.layer, c.workload.key) for c in cells]
+        # A run of its own: here the experiment's cells are what is measured. The noise is that of the whole run.
+        measured = [r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results]
+        found = [
+            cell_summary(c.layer, c.workload, [r for r in measured if r.cell == c.key], noise=noise) for c in cells
+        ]
         if found[0] is None or found[1] is None:
             return diagnosis
         return conclude(diagnosis, outcome(experiment, found[0], found[1]))
