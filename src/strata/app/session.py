@@ -59,7 +59,9 @@ class Session:
         direct: bool = True,
         run: Run | None = None,
     ) -> None:
-        self.survey, self.options, self.store, self.emit = survey, options, store, emit
+        self.survey, self.options, self.store = survey, options, store
+        self._tell = emit
+        self._ends_at: float | None = None
         self.workloads = workloads
         self.place = Place(stack, data_path, shapes or {}, direct=direct)
         self.run = run
@@ -71,6 +73,15 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.place.close()
+
+    def emit(self, progress: Progress) -> None:
+        """Tell whoever watches; between two estimates of the time left, the clock counts it down."""
+        now = time.monotonic()
+        if progress.seconds_left is not None:
+            self._ends_at = now + progress.seconds_left
+        elif self._ends_at is not None and progress.step is not None:
+            progress = progress.model_copy(update={"seconds_left": max(0.0, self._ends_at - now)})
+        self._tell(progress)
 
     def prepare(self, run_id: str, size: int) -> Run:
         """Data, servers, the generator's own ceiling and the plan; the run is in the store from here on."""
