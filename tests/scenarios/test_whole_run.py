@@ -18,19 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SHORT = ("--rounds", "3", "--runtime", "200ms", "--ramp-time", "50ms", "--size", "64m")
 
 
-@pytest.fixture
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory on a real disk: the temporary directory may be memory."""
-    base = ROOT / ".pytest-disk"
-    base.mkdir(exist_ok=True)
-    path = base / str(time.monotonic_ns())
-    path.mkdir()
-    yield path
-    for left in path.iterdir():
-        left.unlink()
-    path.rmdir()
-
-
 def test_the_main_job_end_to_end(strata, disk: Path, tmp_path: Path) -> None:
     page, text = tmp_path / "report.html", tmp_path / "report.md"
     done = strata("diagnose", disk, "--share", *SHORT, "--json", "--html", page, "--markdown", text)

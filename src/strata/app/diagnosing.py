@@ -17,7 +17,7 @@ from strata.discover.survey import survey
 from strata.engine import Shape
 from strata.engine.layout import MAPPED
 from strata.errors import InconclusiveError, RunFailed, UsageError
-from strata.host import safety
+from strata.host import safety, testfile
 from strata.lab import Scenario, scenario
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
@@ -184,6 +184,7 @@ def list_runs(limit: int, store_url: str | None) -> tuple[tuple[Run, ...], dict[
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
     """Those whose key matches one of the asked patterns; without writes when only reading was asked."""
+    workloads = workloads if options.only is None else (options.only,)
     patterns = options.workloads or ("*",)
     kept = tuple(
         w
@@ -201,6 +202,10 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         size = resumed.data.size
         kept = resumed.plan
         options = options.model_copy(update={"rounds": kept.rounds, "interval_s": kept.interval_s})
+    elif (own := testfile.read_mark(source.data_path)) is not None:
+        # The user's own kept test file, exported by a server that is running already: taken as it is, and left.
+        size = own.size
+        options = options.model_copy(update={"keep": True})
     else:
         size = choose_size(source.survey.file_system.available, options.size)
     with (
@@ -226,10 +231,8 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
             raise RunFailed("the run failed:", run.id, _first_error(store, run.id), "what was measured is in the store")
         analysis = session.analyse()
         diagnosis = session.conclude(analysis)
-        endpoints = {layer.name: session.place.endpoint(layer.name) for layer in run.plan.stack.layers}
         assert session.run is not None
-        report = _report(store, session.run, analysis, diagnosis)
-        return report.model_copy(update={"repeat": repeat_commands(session.run, endpoints)})
+        return _report(store, session.run, analysis, diagnosis)
 
 
 def _first_error(store: Store, run_id: str) -> str:
@@ -237,11 +240,10 @@ def _first_error(store: Store, run_id: str) -> str:
 
 
 def _report(store: Store, run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
-    endpoints = {layer.name: layer.target for layer in run.plan.stack.layers}
     return Report(
         run=run,
         results=store.cells(run.id),
         analysis=analysis,
         diagnosis=diagnosis,
-        repeat=repeat_commands(run, endpoints),
+        repeat=repeat_commands(run),
     )

@@ -28,7 +28,7 @@ from strata.model.workload import Workload
 from strata.plan.words import workload_from_words
 from strata.probes import Sampler
 
-__all__ = ["OneResult", "measure_endpoint", "timing_of", "workload_from_words"]
+__all__ = ["OneResult", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):
@@ -48,6 +48,11 @@ class Target(Value):
 
     segments: tuple[Segment, ...]
     allow_write: bool = False
+
+
+def is_endpoint(where: str) -> bool:
+    """Whether the word is an endpoint's URI and not a directory or a stack file."""
+    return ":" in where and not Path(where).exists()
 
 
 def timing_of(ramp: str, runtime: str, interval: str) -> Timing:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from strata import __version__
+from strata import __version__, units
 from strata.analyse import analyse, cell_summary
 from strata.app.noise import probe_noise
 from strata.app.options import Options
@@ -105,7 +105,7 @@ class Session:
             generator=measure_generator(plan.workloads, GENERATOR_TIMING),
             remotes=self.place.remotes,
             noise=self._noise(plan),
-            message="; ".join(f"{layer} left out: {why}" for layer, why in self.place.dropped.items()) or None,
+            message="; ".join(self._remarks(size)),
         )
         if resumed:
             self.store.update_run(run)
@@ -232,6 +232,17 @@ class Session:
             result=result,
             counters=counters,
         )
+
+    def _remarks(self, size: int) -> list[str]:
+        """What was left out, and what the size of the file does not show."""
+        remarks = [f"{layer} left out: {why}" for layer, why in self.place.dropped.items()]
+        if size < self.survey.memory.total and not self.survey.file_system.kind.startswith(("tmpfs", "ramfs")):
+            memory = units.size(self.survey.memory.total)
+            remarks.append(
+                f"the test file ({units.size(size)}) is smaller than the memory ({memory}): the figures hold for "
+                "unbuffered I/O, and caches of the device that are larger than the file answer for it"
+            )
+        return remarks
 
     def _noise(self, plan: Plan) -> NoiseProbe | None:
         """At the lowest layer, with the first workload that only reads and keeps several I/Os outstanding."""
