@@ -178,8 +178,7 @@ def list_runs(limit: int, store_url: str | None) -> tuple[tuple[Run, ...], dict[
     """The newest runs first, and the verdicts of those that have one, by run id."""
     with open_store(store_url) as store:
         runs = store.list_runs(limit)
-        outcomes = {run.id: store.outcome(run.id) for run in runs}
-    return runs, {run_id: found[1].verdict for run_id, found in outcomes.items() if found is not None}
+        return runs, store.verdicts(run.id for run in runs)
 
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
