@@ -47,12 +47,15 @@ app.command("target")(serving.target)
 app.command("clean")(reports.clean)
 
 
-class _Terminated(BaseException):
-    """SIGTERM, raised where the program stands, so that everything it made is removed on the way out."""
+class _Signals:
+    """SIGTERM ends a command the way Ctrl-C does, so that what was measured is kept and what was made is removed."""
 
+    terminated = False
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise _Terminated
+    @classmethod
+    def terminate(cls, _signal: int, _frame: FrameType | None) -> None:
+        cls.terminated = True
+        raise KeyboardInterrupt
 
 
 def main() -> None:
@@ -61,7 +64,7 @@ def main() -> None:
 
 
 def _run() -> int:
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, _Signals.terminate)
     try:
         outcome = app(standalone_mode=False)
     except StrataError as e:
@@ -73,10 +76,7 @@ def _run() -> int:
         return _usage(e)
     except (KeyboardInterrupt, typer.Abort) as e:
         _stopped(str(e))
-        return 130
-    except _Terminated:
-        _stopped("")
-        return 143
+        return 143 if _Signals.terminated else 130
     except BrokenPipeError:
         # Whoever read us has gone; stdout must not be flushed into the closed pipe at exit.
         sys.stdout = None
