@@ -97,6 +97,7 @@ def test_a_signal_stops_cleanly_and_keeps_what_was_measured(
     _, said = running.communicate(timeout=60)
     assert running.returncode == code, said
     assert "Traceback" not in said
+    assert "strata measure --resume" in said
     assert _cells(store) >= 3
     assert list(disk.iterdir()) == []
     assert _children_of(running.pid) == []

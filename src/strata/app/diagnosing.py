@@ -16,7 +16,7 @@ from strata.app.stacks import data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.survey import survey
 from strata.engine import Shape
 from strata.engine.layout import MAPPED
-from strata.errors import InconclusiveError, RunFailed, UsageError
+from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.lab import Scenario, scenario
 from strata.model.analysis import Analysis
@@ -225,7 +225,7 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         run = session.prepare(run_id, size)
         status = session.measure()
         if status is RunStatus.STOPPED:
-            raise KeyboardInterrupt(run.id)
+            raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
         if status is RunStatus.FAILED:
             raise RunFailed("the run failed:", run.id, _first_error(store, run.id), "what was measured is in the store")
         analysis = session.analyse()

@@ -69,19 +69,23 @@ def _run() -> int:
         outcome = app(standalone_mode=False)
     except StrataError as e:
         print(e.render(), file=sys.stderr)
-        return e.exit_code
-    except typer.Exit as e:
-        return e.exit_code
+        return _code(e.exit_code)
     except TyperException as e:
         return _usage(e)
-    except (KeyboardInterrupt, typer.Abort) as e:
-        _stopped(str(e))
-        return 143 if _Signals.terminated else 130
+    except (KeyboardInterrupt, typer.Abort):
+        outcome = 130
     except BrokenPipeError:
         # Whoever read us has gone; stdout must not be flushed into the closed pipe at exit.
         sys.stdout = None
         return 0
-    return outcome if isinstance(outcome, int) else 0
+    if outcome == 130:
+        # Typer turns Ctrl-C into this code.
+        print("stopped", file=sys.stderr)
+    return _code(outcome if isinstance(outcome, int) else 0)
+
+
+def _code(code: int) -> int:
+    return 143 if code == 130 and _Signals.terminated else code
 
 
 def _usage(error: TyperException) -> int:
@@ -92,8 +96,3 @@ def _usage(error: TyperException) -> int:
     print(f"error: {error.format_message()}", file=sys.stderr)
     print(f"hint: {path} --help", file=sys.stderr)
     return 2
-
-
-def _stopped(run_id: str) -> None:
-    kept = f"; finished cells are kept: strata measure --resume {run_id}".rstrip() if run_id else ""
-    print(f"stopped{kept}", file=sys.stderr)
