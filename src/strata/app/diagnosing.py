@@ -12,10 +12,10 @@ from strata import units
 from strata.app.options import Options, choose_size, default_path
 from strata.app.repeat import repeat_commands
 from strata.app.session import Emit, Session
-from strata.app.stacks import data_path_of, keep_layers, local_stack, read_stack
+from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
+from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Shape
-from strata.engine.layout import MAPPED
 from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.lab import Scenario, scenario
@@ -48,9 +48,11 @@ class Source:
         shapes: Mapping[str, Shape] | None = None,
         direct: bool = True,
         workloads: tuple[Workload, ...] = DIAGNOSE,
+        left_out: Mapping[str, str] | None = None,
     ) -> None:
         self.stack, self.survey, self.data_path = stack, platform, data_path
         self.shapes, self.direct, self.workloads = shapes or {}, direct, workloads
+        self.left_out = left_out or {}
 
 
 def source_of(where: Path, options: Options, run_id: str) -> Source:
@@ -68,9 +70,10 @@ def source_of(where: Path, options: Options, run_id: str) -> Source:
     where = where.resolve()
     platform = survey(where, options.load_seconds)
     data_path = default_path(where, run_id)
-    raw = platform.file_system.kind in MAPPED
-    stack = local_stack(platform, data_path, share=options.share, allow_raw=raw)
-    return Source(keep_layers(stack, options.layers), platform, data_path)
+    why = no_disk_layer(platform)
+    stack = local_stack(platform, data_path, share=options.share, allow_raw=why is None)
+    left_out = {} if why is None or options.layers is not None else {DISK: why}
+    return Source(keep_layers(stack, options.layers), platform, data_path, left_out=left_out)
 
 
 @contextmanager
@@ -219,6 +222,7 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
             workloads=chosen_workloads(source.workloads, options),
             shapes=source.shapes,
             direct=source.direct,
+            left_out=source.left_out,
             run=resumed,
         ) as session,
     ):

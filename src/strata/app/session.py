@@ -57,6 +57,7 @@ class Session:
         workloads: tuple[Workload, ...],
         shapes: Mapping[str, Shape] | None = None,
         direct: bool = True,
+        left_out: Mapping[str, str] | None = None,
         run: Run | None = None,
     ) -> None:
         self.survey, self.options, self.store = survey, options, store
@@ -64,6 +65,7 @@ class Session:
         self._ends_at: float | None = None
         self.workloads = workloads
         self.place = Place(stack, data_path, shapes or {}, direct=direct)
+        self.place.dropped.update(left_out or {})
         self.run = run
         self.stop_requested: Callable[[], bool] = lambda: False
         self._devices = tuple(d.name for d in survey.devices)
