@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from strata import units
 from strata.model.analysis import CheckKind, NoiseFloor
 from strata.model.finding import Cause, EvidenceKind, Outcome, Verdict, VerdictKind
+from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.report import figures
 
 CAUSE = {
@@ -54,6 +56,20 @@ def noise_floor(noise: NoiseFloor) -> str:
     if noise.rounds < 2:
         return "noise floor unknown (one round)"
     return f"noise floor ±{figures.percent(noise.between_rounds)}"
+
+
+def first_noise(probe: NoiseProbe) -> str:
+    """``measured first: 6 repeats at disk, ±1.2 % between repeats, ±3.6 % between 50 ms bins``."""
+    bins = units.duration(probe.bin_ns)
+    return (
+        f"measured first: {figures.plural(probe.repeats, 'repeat')} at {probe.layer}, "
+        f"±{figures.percent(probe.between)} between repeats, ±{figures.percent(probe.within_bins)} between {bins} bins"
+    )
+
+
+def note(run: Run) -> str | None:
+    """What a finished run has to say about itself; the reason of an unfinished one is told with its state."""
+    return run.message if run.message and run.status is RunStatus.DONE else None
 
 
 def verdict_cause(verdict: Verdict) -> str:

@@ -280,7 +280,7 @@ def _diagnosis(share: str) -> Diagnosis:
         id="7f3a-1",
         layer=share,
         cause=Cause.WIRE_BANDWIDTH,
-        title="the wire carries 110 MiB/s and no more",
+        title="the wire carries no more than 110 MiB/s",
         explanation="Every pattern that asks for more than 110 MiB/s stops there, whatever its block size.",
         effect=estimate(0.209, 0.012, "ratio"),
         worst="read-128KiB-qd8",
@@ -307,7 +307,7 @@ def _diagnosis(share: str) -> Diagnosis:
             experiment=experiment,
             measured=estimate(108_400, 0.011, "IOPS"),
             holds=True,
-            statement="a quarter of the block size gives 108 400 IOPS, predicted 98 000 to 118 000",
+            statement="a quarter of the block size gives 108 400 IOPS, predicted 98 000–118 000 IOPS",
         ),
     )
     return Diagnosis(
@@ -316,7 +316,7 @@ def _diagnosis(share: str) -> Diagnosis:
             layer=share,
             cause=Cause.WIRE_BANDWIDTH,
             confidence=0.96,
-            headline="The wire to the share is full at 110 MiB/s; everything below it could give more.",
+            headline=f"{share} · the wire carries no more than 110 MiB/s",
             explanation=(
                 "Sequential reads fall to 21 % of what the file system gives, and every pattern that asks for more than"
                 " 110 MiB/s stops at that rate whatever its block size. The disk is idle two thirds of the time and the"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from strata.model.finding import Outcome
-from strata.report import figures, words
+from strata.report import answer, figures, words
 from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, linear_ticks
 from strata.report.html.charts.timeline import short_count
@@ -27,6 +27,5 @@ def prediction(ident: str, outcome: Outcome) -> Markup:
     drawn.append(svg.text(x(predicted.low) - 6, MIDDLE + 4, "predicted", "name", "end"))
     drawn.append(svg.line(x(low), MIDDLE, x(high), MIDDLE, "whisker"))
     drawn.append(svg.element("circle", cx=x(measured.value), cy=float(MIDDLE), r=4.5, class_="measured"))
-    said = f"predicted {figures.amount(predicted.low, predicted.unit)} to"
-    said += f" {figures.amount(predicted.high, predicted.unit)}, measured {figures.interval(measured)}"
+    said = f"predicted {answer.predicted(outcome.experiment)}, measured {figures.interval(measured)}"
     return svg.picture(ident, f"{words.outcome(outcome)} by experiment", said, WIDTH, HEIGHT, *drawn)
