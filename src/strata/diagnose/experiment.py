@@ -208,7 +208,7 @@ def outcome(experiment: Experiment, reference: CellSummary, measured: CellSummar
     else:
         holds = None
     got = amount(value.value, prediction)
-    before = amount(getattr(reference, prediction.metric).value, prediction)
+    before = amount(getattr(reference, prediction.metric).value, prediction).removesuffix(" IOPS")
     edge = "; the interval reaches over the edge" if holds is None else ""
     statement = f"{experiment.changes} gives {got} (before: {before}), predicted {say_range(prediction)}{edge}"
     return Outcome(experiment=experiment, measured=value, holds=holds, statement=statement)

@@ -10,7 +10,6 @@ from strata import units
 from strata.diagnose.models import Fit, Shape, predict
 from strata.diagnose.opinion import Case
 from strata.diagnose.view import Point, View
-from strata.model.estimate import Estimate
 from strata.model.finding import Evidence, EvidenceKind
 
 LITTLE_SLACK = 0.2
@@ -39,17 +38,10 @@ def slower(view: View) -> Evidence:
         kind=EvidenceKind.DIFFERENTIAL,
         statement=f"{len(view.affected)} of {len(view.points)} workloads cost more than expected over "
         f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS "
-        f"where {view.below.name} gives {units.count(worst.x_below)} ({ratio(worst.comparison.iops)})",
+        f"where {view.below.name} gives {units.count(worst.x_below)}",
         cells=cells(view, view.affected),
         value=worst.comparison.iops,
     )
-
-
-def ratio(value: Estimate) -> str:
-    """``ratio 0.64, 0.62–0.66``."""
-    if value.low is None or value.high is None:
-        return f"ratio {units.significant(value.value, 2)}, one round"
-    return f"ratio {value.value:.2f}, {value.low:.2f}–{value.high:.2f}"
 
 
 def inside(view: View, point: Point) -> float:

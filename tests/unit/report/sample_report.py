@@ -37,7 +37,7 @@ from strata.model.finding import (
 )
 from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.result import CellResult, Direction, EngineResult
-from strata.model.run import DataSet, Environment, Report, Run, RunStatus
+from strata.model.run import DataSet, Environment, NoiseProbe, Report, Run, RunStatus
 from strata.model.stack import Expect, Layer, Node, Stack
 from strata.model.survey import Cpu, Device, FileSystem, Load, Memory, Notice, Severity, Survey
 from strata.model.workload import ClosedLoop, Rw, Workload
@@ -435,6 +435,16 @@ def build(share: str = "share", profile: str = "release", status: RunStatus = Ru
         ),
         generator=generator,
         remotes=(remote,),
+        noise=NoiseProbe(
+            layer="disk",
+            workload_key="randread-4KiB-qd32",
+            repeats=6,
+            seconds=0.5,
+            bin_ns=50_000_000,
+            between=0.012,
+            within_bins=0.036,
+            iops=87_900,
+        ),
         message="stopped by SIGINT" if status is RunStatus.STOPPED else None,
     )
     results = tuple(

@@ -67,4 +67,7 @@ def headroom(analysis: Analysis, cells: Iterable[CellSummary]) -> str | None:
     """How many times these IOPS the generator could give, at the busiest of the cells; None without a ceiling."""
     known = shares(analysis, cells)
     top = max((share for _, share in known), default=0.0)
-    return f"against nothing it reaches {units.significant(1 / top, 2)} times these IOPS" if top > 0 else None
+    if top <= 0:
+        return None
+    times = units.significant(1 / top, 2) if top > 0.01 else units.count(float(f"{1 / top:.2g}"))
+    return f"against nothing it reaches {times} times these IOPS"

@@ -65,7 +65,7 @@ def judge(case: Case) -> Opinion:
         holds=True,
         because="",
         title=f"the processors are {units.percent(used, 2)} busy",
-        explanation=f"The processors serve {view.layer.name} and the load at once, and nothing is left of them."
+        explanation=f"The same processors serve {view.layer.name} and make the load; they have nothing left."
         f"{_cost(saturated, view.below.name)}",
         next_step="Use larger requests, give the layer more cores, or run its far end on another machine.",
         cells=frozenset(p.key for p in saturated),
