@@ -144,7 +144,9 @@ def _footer(report: Report, width: int, saved_as: str | None, paint: Paint) -> l
     parts = [f"run {clean(report.run.id)}", f"Strata {clean(report.run.environment.strata_version)}"]
     parts.append(figures.utc(report.run.created_unix_ns))
     if (probe := report.run.noise) is not None:
-        parts.append(f"before it {figures.plural(probe.repeats, 'equal repeat')} ±{figures.percent(probe.between)}")
+        parts.append(
+            f"measured first: ±{figures.percent(probe.between)} between {figures.plural(probe.repeats, 'repeat')}"
+        )
     lines = wrap(" · ".join(parts), width)
     if saved_as is not None:
         lines.append(f"report: {clean(saved_as)}")

@@ -240,7 +240,7 @@ def test_a_finished_runs_message_is_a_note_in_every_form() -> None:
 
 def test_what_was_measured_first_is_told() -> None:
     report = build()
-    assert "before it 6 equal repeats ±1.2 %" in terminal.render(report, 100, False)
+    assert "measured first: ±1.2 % between 6 repeats" in terminal.render(report, 100, False)
     told = "measured first: 6 repeats at disk, ±1.2 % between repeats, ±3.6 % between 50.0 ms bins"
     assert told in html.render(report)
 
