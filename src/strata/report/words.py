@@ -78,8 +78,9 @@ def verdict_cause(verdict: Verdict) -> str:
 
 
 def verdict_title(verdict: Verdict) -> str:
-    """``share · wire bandwidth``."""
-    return f"{verdict.layer} · {verdict_cause(verdict)}" if verdict.layer else verdict_cause(verdict)
+    """``share · wire bandwidth``; a layer called medium is not named twice."""
+    said = verdict_cause(verdict)
+    return f"{verdict.layer} · {said}" if verdict.layer and verdict.layer not in said else said
 
 
 def outcome(result: Outcome) -> str:
