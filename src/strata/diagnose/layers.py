@@ -9,7 +9,7 @@ from strata.diagnose.models import fit_all
 from strata.diagnose.opinion import Case, Opinion, confidence, separation
 from strata.diagnose.rules import LAST_RESORT, LAYER_RULES, generator
 from strata.diagnose.view import View
-from strata.model.finding import Cause, EvidenceKind, Finding, RuledOut
+from strata.model.finding import Cause, Finding, RuledOut
 
 MOST_FINDINGS = 3
 
@@ -25,11 +25,15 @@ def least_lead(noise: float) -> float:
 
 @dataclass(frozen=True)
 class Named:
-    """A finding with what the verdict must know of it: whether it may be a verdict, and why not."""
+    """A finding with what the verdict must know of it: whether it may be a verdict, and why not.
+
+    ``keys`` are the workloads it accounts for, ``loss`` the sum of their −ln(ratio).
+    """
 
     finding: Finding
     missing: tuple[str, ...]
     loss: float
+    keys: frozenset[str]
 
 
 def findings(view: View) -> tuple[Named, ...]:
@@ -91,12 +95,13 @@ def _finding(view: View, chosen: Opinion, opinions: list[Opinion]) -> Named:
         experiment=chosen.experiment,
     )
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
-    return Named(finding, blocking, sum(p.loss for p in view.affected if p.key in chosen.cells))
+    mine = [p for p in view.affected if p.key in chosen.cells]
+    return Named(finding, blocking, sum(p.loss for p in mine), frozenset(p.key for p in mine))
 
 
 def _generator(view: View) -> list[RuledOut]:
     cells = [p.upper for p in view.affected]
-    seen = generator.observation(view.analysis, cells)
-    if seen is None or seen.kind is not EvidenceKind.OPERATIONAL or generator.limits(view.analysis, cells):
+    room = generator.headroom(view.analysis, cells)
+    if room is None or generator.limits(view.analysis, cells):
         return []
-    return [RuledOut(cause=Cause.GENERATOR, because=seen.statement)]
+    return [RuledOut(cause=Cause.GENERATOR, because=room)]

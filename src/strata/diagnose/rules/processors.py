@@ -50,13 +50,13 @@ def judge(case: Case) -> Opinion:
     cover = sum(p.loss for p in saturated) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         low, high = min(shares), max(shares)
-        text = units.percent(low) if high - low < 0.02 else f"{units.percent(low)} to {units.percent(high)}"
-        return Opinion(CAUSE, False, f"the processors of this machine are {text} busy in the slow cells")
+        text = units.percent(low, 2) if high - low < 0.02 else units.span(units.percent(low, 2), units.percent(high, 2))
+        return Opinion(CAUSE, False, f"they are {text} busy in the slow cells")
     cells = view.analysis.cells
     quiet = min((c.cpu_busy for c in cells if c.cpu_busy is not None), default=1.0)
     everywhere = all(full(c) for c in cells if c.cpu_busy is not None)
     if quiet >= QUIET or everywhere:
-        why = f"the processors were at least {units.percent(quiet)} busy in every cell, also where nothing is slow"
+        why = f"the processors were at least {units.percent(quiet, 2)} busy in every cell, also where nothing is slow"
         return Opinion(CAUSE, None, why, missing=("a machine that is otherwise idle",))
     used = float(np.median([p.upper.cpu_busy or 0 for p in saturated]))
     top = float(np.median([max(p.upper.cpu_busy or 0, 0.9 * (p.upper.cpu_busiest or 0)) for p in saturated]))
@@ -64,9 +64,9 @@ def judge(case: Case) -> Opinion:
         cause=CAUSE,
         holds=True,
         because="",
-        title=f"the processors are {units.percent(used)} busy",
-        explanation=f"Where {view.layer.name} is slow the processors are {units.percent(used)} busy; "
-        f"they serve it and the load at once.{_cost(saturated)}",
+        title=f"the processors are {units.percent(used, 2)} busy",
+        explanation=f"The same processors serve {view.layer.name} and make the load; they have nothing left."
+        f"{_cost(saturated, view.below.name)}",
         next_step="Use larger requests, give the layer more cores, or run its far end on another machine.",
         cells=frozenset(p.key for p in saturated),
         strength=cover,
@@ -76,7 +76,8 @@ def judge(case: Case) -> Opinion:
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
                 statement=f"{len(saturated)} of {len(slow)} slow cells use up the processors "
-                f"({units.percent(used)} busy); the quietest cell of the run leaves {units.percent(1 - quiet)} idle",
+                f"({units.percent(used, 2)} busy); "
+                f"the quietest cell of the run leaves {units.percent(1 - quiet, 2)} idle",
                 cells=tuple(view.cell(p) for p in saturated),
             ),
         ),
@@ -84,13 +85,13 @@ def judge(case: Case) -> Opinion:
     )
 
 
-def _cost(points: list[Point]) -> str:
+def _cost(points: list[Point], below: str) -> str:
     for p in points:
         here, there = cost_ns(p.upper), cost_ns(p.lower)
         if here and there and here > there:
             return (
                 f" A request costs {units.duration(here)} of processor time here and "
-                f"{units.duration(there)} below ({p.workload.label})."
+                f"{units.duration(there)} on {below} ({p.workload.label})."
             )
     return ""
 
