@@ -77,6 +77,7 @@ def test_another_volume_is_not_the_same_data(strata, disk: Path, tmp_path: Path)
 def test_a_drafted_stack_file_is_read_back(strata, disk: Path, tmp_path: Path) -> None:
     drafted = tmp_path / "stack.toml"
     assert strata("survey", disk, "--write", drafted).returncode == 0
+    assert strata("survey", disk, "--write", drafted).returncode == 0, "what Strata wrote it may replace"
     assert strata("plan", drafted).returncode == 0
 
 
