@@ -65,5 +65,15 @@ class SafetyRefusal(StrataError):
     exit_code = 5
 
 
+class Stopped(StrataError):
+    """The user or the system ended the run; what was measured until then is kept."""
+
+    exit_code = 130
+
+    def render(self) -> str:
+        """No error: what is kept, and how to go on."""
+        return f"stopped; {self.what}" + (f"\nhint: {self.hint}" if self.hint else "")
+
+
 class StoreError(StrataError):
     """The store is corrupt, from a newer version, or held by another process. It was left as it is."""

@@ -87,9 +87,15 @@ def duration(ns: float) -> str:
     return f"{int(seconds // 60)} min {round(seconds % 60)} s"
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 3) -> str:
     """``5.3 %`` from 0.053."""
-    return f"{significant(share * 100)} %"
+    return f"{significant(share * 100, digits)} %"
+
+
+def span(low: str, high: str) -> str:
+    """``760–870 IOPS`` from ``760 IOPS`` and ``870 IOPS``: a unit that both share is said once."""
+    number, _, unit = low.rpartition(" ")
+    return f"{number}–{high}" if number and high.endswith(f" {unit}") else f"{low}–{high}"
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 
 Strata = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -20,3 +24,16 @@ def strata() -> Strata:
         return subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
 
     return run
+
+
+@pytest.fixture
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory on a real disk: the temporary directory may be memory."""
+    base = ROOT / ".pytest-disk"
+    base.mkdir(exist_ok=True)
+    path = base / str(time.monotonic_ns())
+    path.mkdir()
+    yield path
+    for left in path.iterdir():
+        left.unlink()
+    path.rmdir()

@@ -24,8 +24,9 @@ def check_all(
     *,
     data: DataSet | None,
     generator: Generator | None,
+    devices: bool = True,
 ) -> tuple[Check, ...]:
-    """Everything that did not hold, the impossible first."""
+    """Everything that did not hold, the impossible first. ``devices``: whether any block device holds the data."""
     found: list[Check | None] = []
     for cell in cells:
         of = rounds[(cell.layer, cell.workload.key)]
@@ -36,5 +37,5 @@ def check_all(
     found += [laws_stack.faster_than_below(plan, c, noise) for c in comparisons]
     found += laws_stack.caches(plan, cells)
     found += laws_stack.identity(plan, data)
-    found += [laws_stack.debug_build(rounds.values()), laws_stack.missing_counters(cells)]
+    found += [laws_stack.debug_build(rounds.values()), laws_stack.missing_counters(cells, devices)]
     return tuple(sorted((c for c in found if c is not None), key=lambda c: not c.impossible))

@@ -88,14 +88,15 @@ def unsteady(cell: CellRounds, noise: NoiseFloor) -> Check | None:
     if abs(shift) > min(max(0.2, 3 * typical), math.log(2)):
         word = "fell" if shift < 0 else "rose"
         cliff = shift < math.log(0.5)
-        message = f"IOPS {word} to {units.percent(math.exp(shift))} from the first to the last third of a measurement"
+        message = (
+            f"IOPS {word} to {units.percent(math.exp(shift), 2)} from the first to the last third of a measurement"
+        )
         message += ": a cliff, as when a cache is full; measure longer" if cliff else "; measure longer"
     else:
         spread = float(np.median([np.std(s, ddof=1) / np.mean(s) for s in series]))
         if spread > max(0.3, 3 * typical):
-            message = (
-                f"intervals differ by {units.percent(spread)} (standard deviation), elsewhere {units.percent(typical)}"
-            )
+            message = f"intervals differ by {units.percent(spread, 2)} (standard deviation), "
+            message += f"elsewhere {units.percent(typical, 2)}"
     if message is None:
         return None
     return Check(
@@ -135,9 +136,8 @@ def generator_headroom(cell: CellSummary, generator: Generator | None) -> Check 
     if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:
         return None
     limit = share >= HEADROOM_LIMIT
-    text = (
-        f"{units.count(cell.iops.value)} IOPS are {units.percent(share)} of what the generator reaches against nothing"
-    )
+    text = f"{units.count(cell.iops.value)} IOPS are {units.percent(share, 2)} of what the generator reaches"
+    text += " against nothing"
     text += ": the generator is the limit" if limit else ": its own cost is part of the figure"
     return Check(
         kind=CheckKind.GENERATOR, layer=cell.layer, workload_key=cell.workload.key, impossible=False, message=text

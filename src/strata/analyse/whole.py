@@ -36,11 +36,12 @@ def analyse(
         s for c in rounds.values() if (s := summarise(c, chain=chain, noise=noise, origin_ns=origin)) is not None
     )
     comparisons = compare(plan, rounds, noise)
+    devices = survey is None or bool(survey.devices)
     return Analysis(
         noise=noise,
         cells=cells,
         comparisons=comparisons,
-        checks=check_all(plan, rounds, cells, comparisons, noise, data=data, generator=generator),
+        checks=check_all(plan, rounds, cells, comparisons, noise, data=data, generator=generator, devices=devices),
         generator=generator,
         remotes=tuple(remotes),
     )

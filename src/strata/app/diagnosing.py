@@ -12,12 +12,12 @@ from strata import units
 from strata.app.options import Options, choose_size, default_path
 from strata.app.repeat import repeat_commands
 from strata.app.session import Emit, Session
-from strata.app.stacks import data_path_of, keep_layers, local_stack, read_stack
+from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
+from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Shape
-from strata.engine.layout import MAPPED
-from strata.errors import InconclusiveError, RunFailed, UsageError
-from strata.host import safety
+from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
+from strata.host import safety, testfile
 from strata.lab import Scenario, scenario
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
@@ -48,9 +48,11 @@ class Source:
         shapes: Mapping[str, Shape] | None = None,
         direct: bool = True,
         workloads: tuple[Workload, ...] = DIAGNOSE,
+        left_out: Mapping[str, str] | None = None,
     ) -> None:
         self.stack, self.survey, self.data_path = stack, platform, data_path
         self.shapes, self.direct, self.workloads = shapes or {}, direct, workloads
+        self.left_out = left_out or {}
 
 
 def source_of(where: Path, options: Options, run_id: str) -> Source:
@@ -68,9 +70,10 @@ def source_of(where: Path, options: Options, run_id: str) -> Source:
     where = where.resolve()
     platform = survey(where, options.load_seconds)
     data_path = default_path(where, run_id)
-    raw = platform.file_system.kind in MAPPED
-    stack = local_stack(platform, data_path, share=options.share, allow_raw=raw)
-    return Source(keep_layers(stack, options.layers), platform, data_path)
+    why = no_disk_layer(platform)
+    stack = local_stack(platform, data_path, share=options.share, allow_raw=why is None)
+    left_out = {} if why is None or options.layers is not None else {DISK: why}
+    return Source(keep_layers(stack, options.layers), platform, data_path, left_out=left_out)
 
 
 @contextmanager
@@ -178,12 +181,12 @@ def list_runs(limit: int, store_url: str | None) -> tuple[tuple[Run, ...], dict[
     """The newest runs first, and the verdicts of those that have one, by run id."""
     with open_store(store_url) as store:
         runs = store.list_runs(limit)
-        outcomes = {run.id: store.outcome(run.id) for run in runs}
-    return runs, {run_id: found[1].verdict for run_id, found in outcomes.items() if found is not None}
+        return runs, store.verdicts(run.id for run in runs)
 
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
     """Those whose key matches one of the asked patterns; without writes when only reading was asked."""
+    workloads = workloads if options.only is None else (options.only,)
     patterns = options.workloads or ("*",)
     kept = tuple(
         w
@@ -201,6 +204,10 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         size = resumed.data.size
         kept = resumed.plan
         options = options.model_copy(update={"rounds": kept.rounds, "interval_s": kept.interval_s})
+    elif (own := testfile.read_mark(source.data_path)) is not None:
+        # The user's own kept test file, exported by a server that is running already: taken as it is, and left.
+        size = own.size
+        options = options.model_copy(update={"keep": True})
     else:
         size = choose_size(source.survey.file_system.available, options.size)
     with (
@@ -215,21 +222,20 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
             workloads=chosen_workloads(source.workloads, options),
             shapes=source.shapes,
             direct=source.direct,
+            left_out=source.left_out,
             run=resumed,
         ) as session,
     ):
         run = session.prepare(run_id, size)
         status = session.measure()
         if status is RunStatus.STOPPED:
-            raise KeyboardInterrupt(run.id)
+            raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
         if status is RunStatus.FAILED:
             raise RunFailed("the run failed:", run.id, _first_error(store, run.id), "what was measured is in the store")
         analysis = session.analyse()
         diagnosis = session.conclude(analysis)
-        endpoints = {layer.name: session.place.endpoint(layer.name) for layer in run.plan.stack.layers}
         assert session.run is not None
-        report = _report(store, session.run, analysis, diagnosis)
-        return report.model_copy(update={"repeat": repeat_commands(session.run, endpoints)})
+        return _report(store, session.run, analysis, diagnosis)
 
 
 def _first_error(store: Store, run_id: str) -> str:
@@ -237,11 +243,10 @@ def _first_error(store: Store, run_id: str) -> str:
 
 
 def _report(store: Store, run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
-    endpoints = {layer.name: layer.target for layer in run.plan.stack.layers}
     return Report(
         run=run,
         results=store.cells(run.id),
         analysis=analysis,
         diagnosis=diagnosis,
-        repeat=repeat_commands(run, endpoints),
+        repeat=repeat_commands(run),
     )

@@ -35,7 +35,7 @@ from strata.run.judge import fault
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD})
 """Checks that mean something where nothing is driven: the other laws speak of a target."""
 
-__all__ = ["OneResult", "measure_endpoint", "timing_of", "workload_from_words"]
+__all__ = ["OneResult", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):
@@ -61,6 +61,11 @@ class Target(Value):
     allow_write: bool = False
     opened: str | None = None
     """Path of the descriptor that the safety gate checked, where the engine must open that and no other."""
+
+
+def is_endpoint(where: str) -> bool:
+    """Whether the word is an endpoint's URI and not a directory or a stack file."""
+    return ":" in where and not Path(where).exists()
 
 
 def timing_of(ramp: str, runtime: str, interval: str) -> Timing:

@@ -8,13 +8,15 @@ from pydantic import Field
 
 from strata import units
 from strata.model.base import Value
+from strata.model.workload import Workload
 
 
 class Options(Value):
     """Rounds give the intervals, so more short rounds beat few long ones.
 
-    ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space and memory. ``share``
-    adds a share of the same file over loopback. ``confirm`` runs the experiment of the verdict.
+    ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
+    the same file over loopback. ``only`` replaces the default set by one workload. ``confirm`` runs the experiment
+    of the verdict.
     """
 
     rounds: int = Field(default=5, ge=1, le=100)
@@ -24,6 +26,7 @@ class Options(Value):
     size: int | None = Field(default=None, ge=8 * units.MIB)
     layers: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None
+    only: Workload | None = None
     read_only: bool = False
     share: bool = False
     keep: bool = False

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
 
-STAMPS = (b"strata.report/", b"strata report", b"Written by `strata", b"# Stack file drafted by strata")
+STAMPS = (
+    b'<meta name="generator" content="strata report">',
+    b"### Strata: ",
+    b'"schema": "strata.',
+    b"# Drafted by strata survey.",
+)
 """What the head of a file written by Strata holds."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from strata.app.stacks import own_export
 from strata.engine import (
     Backing,
     Layout,
@@ -50,20 +51,21 @@ class Place:
         self._resources = ExitStack()
 
     def prepare_file(self, size: int, *, keep: bool) -> None:
-        """Create and fill the test file, or take over our own of an interrupted run. Marked before it is filled."""
-        mark = testfile.read_mark(self.path) if self.path.exists() else None
-        if mark is None:
-            mark = testfile.create(self.path, size)
-        else:
+        """Create and fill the test file, or take over one of our own. It is marked before it is filled.
+
+        With ``keep`` it stays when the run is over, also for `strata clean`.
+        """
+        if self.path.exists():
             safety.check_own_file(self.path)
-            if mark.size != size:
-                raise UsageError(
-                    "the kept test file has another size",
-                    str(self.path),
-                    f"{mark.size} bytes, asked {size}",
-                    f"remove it (strata clean) or ask for --size {mark.size}",
-                )
-        if not keep:
+            mark = testfile.read_mark(self.path)
+            if mark is None or mark.size != size:
+                why = "its mark is gone" if mark is None else f"it has {mark.size} bytes, asked are {size}"
+                raise UsageError("cannot use the test file", str(self.path), why, "strata clean removes it")
+        else:
+            mark = testfile.create(self.path, size)
+        if keep:
+            testfile.keep(mark)
+        else:
             self._resources.callback(testfile.remove, self.path, mark)
         seed = secrets.randbits(8 * FILL_SEED_BYTES)
         filled = fill(str(self.path), size, seed, testfile.header_bytes(mark), direct=self.direct)
@@ -98,8 +100,9 @@ class Place:
             elif target.kind is EndpointKind.FILE:
                 identity[layer.name] = "the file itself"
             elif target.kind is EndpointKind.NBD:
-                if target.uri.startswith("nbd://") and ":0/" in target.uri:
-                    target = self._start(layer.name, target)
+                export = own_export(layer)
+                if export is not None:
+                    target = self._start(layer.name, export, target.connections)
                 identity[layer.name] = self._same_remote(layer.name, target)
             else:
                 raise UsageError("cannot compare layer", layer.name, "null: holds no data")
@@ -130,12 +133,11 @@ class Place:
             return Layout(file=file_segments(self.data.size), device=None, reason=e.why)
         return device_segments(self.path, device, fs_kind)
 
-    def _start(self, layer: str, endpoint: Endpoint) -> Endpoint:
+    def _start(self, layer: str, export: str, connections: int) -> Endpoint:
         backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
-        export = endpoint.uri.rpartition("/")[2].partition("?")[0]
         config = TargetConfig(backing=backing, export=export, shape=self.shapes.get(layer, Shape()))
         server = self._resources.enter_context(TargetProcess(config))
-        return Endpoint.parse(server.uri(endpoint.connections))
+        return Endpoint.parse(server.uri(connections))
 
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
         self.remotes += (probe_remote(layer, endpoint.uri, endpoint.connections),)

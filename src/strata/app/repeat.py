@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
 
+from strata.app.stacks import OWN_PORT, own_export
 from strata.formats import fio_command
 from strata.model.endpoint import Endpoint
-from strata.model.run import Run
+from strata.model.run import DataSet, Run
+
+PORT = 10809
+"""NBD's registered port; the run itself used a free one."""
 
 
-def repeat_commands(run: Run, endpoints: Mapping[str, Endpoint]) -> tuple[tuple[str, str], ...]:
-    """(what it repeats, the command). fio's are for one round of a cell, on a file that still has to exist."""
-    argv = run.environment.command
+def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
+    """(what it repeats, the command), in the order in which they have to be typed.
+
+    fio's are for one round of a cell. They need the test file to be there, and the servers that Strata had started.
+    """
     lines: list[tuple[str, str]] = []
-    if argv:
-        lines.append(("this run", shlex.join(["strata", *argv[1:]]) if Path(argv[0]).name else shlex.join(argv)))
-    plan = run.plan
-    for cell in plan.cells:
-        endpoint = endpoints.get(cell.layer)
-        if cell.skip is not None or endpoint is None or run.data is None:
+    if run.environment.command:
+        lines.append(("this run", shlex.join(["strata", *run.environment.command[1:]])))
+    if run.data is None:
+        return tuple(lines)
+    lines.append(("the test file, kept", _keep(run.data)))
+    endpoints: dict[str, Endpoint] = {}
+    for number, layer in enumerate(run.plan.stack.layers):
+        export = own_export(layer)
+        if export is None:
+            endpoints[layer.name] = layer.target
             continue
+        address = f"127.0.0.1:{PORT + number}"
+        words = ["strata", "target", "--file", run.data.path, "--writable", "--listen", address, "--export", export]
+        lines.append((f"the server of {layer.name!r}, in a terminal of its own", shlex.join(words)))
+        endpoints[layer.name] = Endpoint.parse(layer.endpoint.replace(OWN_PORT, f"{address}/"))
+    for cell in run.plan.cells:
         segments = run.data.segments.get(cell.layer, ())
-        command = fio_command(endpoint, cell.workload, segments, plan.ramp_s, plan.runtime_s)
-        if command is not None:
-            lines.append((f"{cell.layer} · {cell.workload.label}", command))
+        if cell.skip is None and segments:
+            times = run.plan.ramp_s, run.plan.runtime_s
+            command = fio_command(endpoints[cell.layer], cell.workload, segments, *times)
+            if command is not None:
+                lines.append((f"{cell.layer} · {cell.workload.label}", command))
     return tuple(lines)
+
+
+def _keep(data: DataSet) -> str:
+    return shlex.join(["strata", "measure", f"file:{data.path}", "--size", str(data.size), "--keep", "--runtime", "1s"])

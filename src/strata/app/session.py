@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from strata import __version__
-from strata.analyse import analyse
+from strata import __version__, units
+from strata.analyse import analyse, cell_summary
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
@@ -20,7 +20,7 @@ from strata.diagnose.experiment import outcome
 from strata.engine import Shape, Timing, build_info, build_job, measure_generator, run_job
 from strata.errors import RunFailed
 from strata.model import histogram
-from strata.model.analysis import Analysis
+from strata.model.analysis import Analysis, NoiseFloor
 from strata.model.finding import Diagnosis, Finding
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.progress import Phase, Progress
@@ -57,11 +57,15 @@ class Session:
         workloads: tuple[Workload, ...],
         shapes: Mapping[str, Shape] | None = None,
         direct: bool = True,
+        left_out: Mapping[str, str] | None = None,
         run: Run | None = None,
     ) -> None:
-        self.survey, self.options, self.store, self.emit = survey, options, store, emit
+        self.survey, self.options, self.store = survey, options, store
+        self._tell = emit
+        self._ends_at: float | None = None
         self.workloads = workloads
         self.place = Place(stack, data_path, shapes or {}, direct=direct)
+        self.place.dropped.update(left_out or {})
         self.run = run
         self.stop_requested: Callable[[], bool] = lambda: False
         self._devices = tuple(d.name for d in survey.devices)
@@ -71,6 +75,15 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.place.close()
+
+    def emit(self, progress: Progress) -> None:
+        """Tell whoever watches; between two estimates of the time left, the clock counts it down."""
+        now = time.monotonic()
+        if progress.seconds_left is not None:
+            self._ends_at = now + progress.seconds_left
+        elif self._ends_at is not None and progress.step is not None:
+            progress = progress.model_copy(update={"seconds_left": max(0.0, self._ends_at - now)})
+        self._tell(progress)
 
     def prepare(self, run_id: str, size: int) -> Run:
         """Data, servers, the generator's own ceiling and the plan; the run is in the store from here on."""
@@ -94,7 +107,7 @@ class Session:
             generator=measure_generator(plan.workloads, GENERATOR_TIMING),
             remotes=self.place.remotes,
             noise=self._noise(plan),
-            message="; ".join(f"{layer} left out: {why}" for layer, why in self.place.dropped.items()) or None,
+            message="; ".join(self._remarks(size)),
         )
         if resumed:
             self.store.update_run(run)
@@ -139,11 +152,11 @@ class Session:
         diagnosis = diagnose(run.plan.stack, analysis)
         finding = diagnosis.findings[0] if diagnosis.findings else None
         if self.options.confirm and finding is not None and finding.experiment is not None:
-            diagnosis = self._confirm(diagnosis, finding)
+            diagnosis = self._confirm(diagnosis, finding, analysis.noise)
         self.store.save_outcome(run.id, analysis, diagnosis)
         return diagnosis
 
-    def _confirm(self, diagnosis: Diagnosis, finding: Finding) -> Diagnosis:
+    def _confirm(self, diagnosis: Diagnosis, finding: Finding, noise: NoiseFloor) -> Diagnosis:
         run = self._running()
         experiment = finding.experiment
         assert experiment is not None
@@ -156,10 +169,7 @@ class Session:
             for r in range(rounds)
             for i in range(2)
         )
-        stack = run.plan.stack.model_copy(
-            update={"layers": (run.plan.stack.layer(experiment.layer).model_copy(update={"above": ()}),)}
-        )
-        plan = run.plan.model_copy(update={"stack": stack, "cells": cells, "steps": steps, "rounds": rounds})
+        plan = run.plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds})
         self.emit(Progress(phase=Phase.CONFIRM, message=f"confirming: {experiment.changes}"))
         results: list[CellResult] = []
 
@@ -175,10 +185,11 @@ class Session:
             emit=lambda p: self.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
             stop_requested=self.stop_requested,
         )
-        # A run of its own: here the experiment's cells are what is measured.
-        measured = tuple(r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results)
-        both = analyse(plan, measured, data=run.data, generator=None, remotes=(), survey=self.survey)
-        found = [both.summary(experiment.layer, c.workload.key) for c in cells]
+        # A run of its own: here the experiment's cells are what is measured. The noise is that of the whole run.
+        measured = [r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results]
+        found = [
+            cell_summary(c.layer, c.workload, [r for r in measured if r.cell == c.key], noise=noise) for c in cells
+        ]
         if found[0] is None or found[1] is None:
             return diagnosis
         return conclude(diagnosis, outcome(experiment, found[0], found[1]))
@@ -223,6 +234,17 @@ class Session:
             result=result,
             counters=counters,
         )
+
+    def _remarks(self, size: int) -> list[str]:
+        """What was left out, and what the size of the file does not show."""
+        remarks = [f"{layer} left out: {why}" for layer, why in self.place.dropped.items()]
+        if size < self.survey.memory.total and not self.survey.file_system.kind.startswith(("tmpfs", "ramfs")):
+            memory = units.size(self.survey.memory.total)
+            remarks.append(
+                f"the test file ({units.size(size)}) is smaller than the memory ({memory}): the figures hold for "
+                "unbuffered I/O, and caches of the device that are larger than the file answer for it"
+            )
+        return remarks
 
     def _noise(self, plan: Plan) -> NoiseProbe | None:
         """At the lowest layer, with the first workload that only reads and keeps several I/Os outstanding."""

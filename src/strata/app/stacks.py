@@ -9,8 +9,10 @@ from strata.model.endpoint import EndpointKind
 from strata.model.stack import Expect, Layer, Stack
 from strata.model.survey import Survey
 
-OWN_TARGET = "nbd://127.0.0.1:0/strata"
-"""An endpoint with port 0: the remote end is Strata's own, started for the run on a free port."""
+OWN_PORT = "127.0.0.1:0/"
+"""In an NBD endpoint: the remote end is Strata's own, started for the run on a free port of the loopback."""
+
+OWN_TARGET = f"nbd://{OWN_PORT}strata"
 
 DISK, FILE_SYSTEM, SHARE = "disk", "file system", "share over loopback"
 
@@ -30,6 +32,12 @@ def local_stack(survey: Survey, data_path: Path, *, share: bool, allow_raw: bool
         layers.append(Layer(name=SHARE, endpoint=OWN_TARGET, above=(FILE_SYSTEM,), expect=allowance))
     name = survey.file_system.mount_point.strip("/") or survey.hostname
     return Stack(name=name, layers=tuple(layers))
+
+
+def own_export(layer: Layer) -> str | None:
+    """The export's name when the layer's server is one that Strata starts itself, else None."""
+    head, port, tail = layer.endpoint.partition(OWN_PORT)
+    return tail.partition("?")[0] if port and head == "nbd://" else None
 
 
 def read_stack(path: Path) -> Stack:

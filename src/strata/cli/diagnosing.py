@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from strata.app.options import Options
 from strata.cli import common
 from strata.cli.common import note, out
 from strata.errors import UsageError
@@ -39,11 +40,8 @@ def diagnose(
 ) -> int:
     """Measure every layer under PATH with the same workload on the same data, and name what limits it."""
     from strata.app import diagnosing as use_case
-    from strata.app import outputs
 
-    for path in (html, markdown):
-        if path is not None:
-            outputs.check_output(path)
+    outputs_of(html, markdown)
     if demo is not None and where is not None:
         raise UsageError("--demo brings its own stack", str(where), "", "leave the path out")
     short = demo is not None
@@ -61,11 +59,30 @@ def diagnose(
         store=store,
         confirm=confirm,
     )
+    if demo is None:
+        return diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
     with common.display(progress) as display:
-        if demo is not None:
-            report = use_case.diagnose_demo(demo, chosen, display.update)
-        else:
-            report = use_case.diagnose_path(where or Path(), chosen, display.update)
+        report = use_case.diagnose_demo(demo, chosen, display.update)
+    return publish(report, html=html, markdown=markdown, json=json)
+
+
+def outputs_of(*paths: Path | None) -> None:
+    """Refuse before the run what could not be written after it."""
+    from strata.app.outputs import check_output
+
+    for path in paths:
+        if path is not None:
+            check_output(path)
+
+
+def diagnose_where(
+    where: Path, chosen: Options, *, html: Path | None, markdown: Path | None, json: bool, progress: str
+) -> int:
+    """Measure a directory or a stack file and publish the report."""
+    from strata.app.diagnosing import diagnose_path
+
+    with common.display(progress) as display:
+        report = diagnose_path(where, chosen, display.update)
     return publish(report, html=html, markdown=markdown, json=json)
 
 

@@ -47,12 +47,15 @@ app.command("target")(serving.target)
 app.command("clean")(reports.clean)
 
 
-class _Terminated(BaseException):
-    """SIGTERM, raised where the program stands, so that everything it made is removed on the way out."""
+class _Signals:
+    """SIGTERM ends a command the way Ctrl-C does, so that what was measured is kept and what was made is removed."""
 
+    terminated = False
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise _Terminated
+    @classmethod
+    def terminate(cls, _signal: int, _frame: FrameType | None) -> None:
+        cls.terminated = True
+        raise KeyboardInterrupt
 
 
 def main() -> None:
@@ -61,27 +64,28 @@ def main() -> None:
 
 
 def _run() -> int:
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, _Signals.terminate)
     try:
         outcome = app(standalone_mode=False)
     except StrataError as e:
         print(e.render(), file=sys.stderr)
-        return e.exit_code
-    except typer.Exit as e:
-        return e.exit_code
+        return _code(e.exit_code)
     except TyperException as e:
         return _usage(e)
-    except (KeyboardInterrupt, typer.Abort) as e:
-        _stopped(str(e))
-        return 130
-    except _Terminated:
-        _stopped("")
-        return 143
+    except (KeyboardInterrupt, typer.Abort):
+        outcome = 130
     except BrokenPipeError:
         # Whoever read us has gone; stdout must not be flushed into the closed pipe at exit.
         sys.stdout = None
         return 0
-    return outcome if isinstance(outcome, int) else 0
+    if outcome == 130:
+        # Typer turns Ctrl-C into this code.
+        print("stopped", file=sys.stderr)
+    return _code(outcome if isinstance(outcome, int) else 0)
+
+
+def _code(code: int) -> int:
+    return 143 if code == 130 and _Signals.terminated else code
 
 
 def _usage(error: TyperException) -> int:
@@ -92,8 +96,3 @@ def _usage(error: TyperException) -> int:
     print(f"error: {error.format_message()}", file=sys.stderr)
     print(f"hint: {path} --help", file=sys.stderr)
     return 2
-
-
-def _stopped(run_id: str) -> None:
-    kept = f"; finished cells are kept: strata measure --resume {run_id}".rstrip() if run_id else ""
-    print(f"stopped{kept}", file=sys.stderr)

@@ -10,6 +10,7 @@ import typer
 from strata import units
 from strata.cli import common
 from strata.cli.common import out
+from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
 from strata.model.progress import Phase, Progress
 from strata.model.result import Interval
@@ -20,7 +21,7 @@ def measure(
         str | None,
         typer.Argument(help="An endpoint (file:/…, block:/dev/…, nbd://…, null:), a directory or a stack file."),
     ] = None,
-    rw: Annotated[str, typer.Option(help="read, write, randread, randwrite, rw or randrw.")] = "randread",
+    rw: Annotated[str | None, typer.Option(help="read, write, randread (default), randwrite, rw or randrw.")] = None,
     bs: Annotated[str, typer.Option(help="Block size, e.g. 4k.")] = "4k",
     iodepth: Annotated[
         int | None, typer.Option(help="I/Os kept in flight by each thread (1); with a rate, their bound (256).")
@@ -29,8 +30,8 @@ def measure(
     rwmixread: Annotated[int | None, typer.Option(help="Share of reads in percent, for rw and randrw.")] = None,
     rate_iops: Annotated[float | None, typer.Option(help="Open loop: I/Os a second, whether or not done.")] = None,
     rate_process: Annotated[str, typer.Option(help="How the rate comes: constant or poisson.")] = "constant",
-    runtime: common.Runtime = "5s",
-    ramp: common.Ramp = "500ms",
+    runtime: common.MaybeRuntime = None,
+    ramp: common.MaybeRamp = None,
     interval: Annotated[str, typer.Option(help="Length of the reported intervals.")] = "1s",
     size: common.SizeText = None,
     buffered: Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")] = False,
@@ -41,6 +42,11 @@ def measure(
         str | None,
         typer.Option(help="Allow writing to a raw device or foreign export: type its name again. Its data is lost."),
     ] = None,
+    rounds: common.Rounds = 5,
+    layers: common.Layers = None,
+    workloads: common.Workloads = None,
+    read_only: common.ReadOnly = False,
+    share: common.Share = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run (id, or the newest).")
     ] = False,
@@ -50,22 +56,21 @@ def measure(
     progress: common.ProgressMode = "auto",
     store: common.StoreUrl = None,
 ) -> int:
-    """One workload against one ENDPOINT; or, with --resume, the missing cells of a run and its verdict."""
+    """One workload against one ENDPOINT; or every layer of a directory or stack file, in interleaved rounds.
+
+    A directory is measured with the same set as `diagnose` (or with the one workload that --rw names), compared and
+    stored, without the confirming experiment. With --resume: the missing cells of an interrupted run.
+    """
+    from strata.app.measuring import is_endpoint, measure_endpoint, timing_of, workload_from_words
+
+    outputs_of(html, markdown)
     if resume:
         return _resume(where, html=html, markdown=markdown, json=json, progress=progress, store=store)
-    if where is None or ":" not in where:
-        raise UsageError(
-            "cannot measure",
-            where or "nothing",
-            "an endpoint is needed, like file:/mnt/volume/strata.dat",
-            f"a whole stack is measured by: strata diagnose {where or 'PATH'}",
-        )
-    from strata.app.measuring import measure_endpoint, timing_of, workload_from_words
-    from strata.report.measure_text import measure_text
-
+    if where is None:
+        raise UsageError("nothing to measure:", "", "name an endpoint, a directory or a stack file")
     workload = workload_from_words(
-        rw=rw,
-        bs=bs,
+        rw or "randread",
+        bs,
         iodepth=iodepth,
         threads=numjobs,
         rate_iops=rate_iops,
@@ -75,7 +80,25 @@ def measure(
         sync="dsync" if dsync else "none",
         seed=seed,
     )
-    timing = timing_of(ramp, runtime, interval)
+    if not is_endpoint(where):
+        chosen = common.options(
+            rounds=rounds,
+            runtime=runtime or "1s",
+            ramp=ramp or "250ms",
+            size=size,
+            layers=layers,
+            workloads=workloads,
+            read_only=read_only,
+            keep=keep,
+            share=share,
+            seed=seed,
+            store=store,
+            confirm=False,
+        ).model_copy(update={"only": workload if rw else None})
+        return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
+    from strata.report.measure_text import measure_text
+
+    timing = timing_of(ramp or "500ms", runtime or "5s", interval)
     with common.display(progress) as display:
 
         def on_interval(done: Interval) -> None:
@@ -117,14 +140,9 @@ def measure(
 def _resume(
     run_id: str | None, *, html: Path | None, markdown: Path | None, json: bool, progress: str, store: str | None
 ) -> int:
-    from strata.app import outputs
     from strata.app.diagnosing import resume as resume_run
     from strata.app.options import Options
-    from strata.cli.diagnosing import publish
 
-    for path in (html, markdown):
-        if path is not None:
-            outputs.check_output(path)
     with common.display(progress) as display:
         report = resume_run(run_id, Options(store=store), display.update)
     return publish(report, html=html, markdown=markdown, json=json)

@@ -18,13 +18,10 @@ def report(
     store: common.StoreUrl = None,
 ) -> int:
     """Print or write the report of a run in the store."""
-    from strata.app import outputs
     from strata.app.diagnosing import load_report
-    from strata.cli.diagnosing import publish
+    from strata.cli.diagnosing import outputs_of, publish
 
-    for path in (html, markdown):
-        if path is not None:
-            outputs.check_output(path)
+    outputs_of(html, markdown)
     return publish(load_report(run_id, store), html=html, markdown=markdown, json=json)
 
 

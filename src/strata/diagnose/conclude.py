@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.diagnose.opinion import CEILING_CONFIRMED
+from strata.diagnose.opinion import CEILING_CONFIRMED, UNCERTAIN
 from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, Outcome, Verdict, VerdictKind
 
 CONFIRMED_PART = 0.8
@@ -29,18 +29,11 @@ def conclude(diagnosis: Diagnosis, outcome: Outcome) -> Diagnosis:
     if at.layer != verdict.layer or at.cause is not verdict.cause:
         return diagnosis.model_copy(update={"findings": findings})
     if outcome.holds:
-        verdict = _accepted(verdict, done, outcome)
-    elif outcome.holds is None:
-        verdict = verdict.model_copy(update={"explanation": f"{verdict.explanation} {_sentence(outcome)}"})
-    else:
+        verdict = _accepted(verdict, done)
+    elif outcome.holds is False:
         verdict = _withdrawn(verdict, done, outcome, tuple(f for f in findings if f is not done))
     ordered = tuple(sorted(findings, key=lambda f: f.layer != verdict.layer or f.cause is not verdict.cause))
     return diagnosis.model_copy(update={"verdict": verdict, "findings": ordered})
-
-
-def _sentence(outcome: Outcome) -> str:
-    words = {True: "Confirmed", False: "Refuted", None: "The experiment does not decide"}
-    return f"{words[outcome.holds]}: {outcome.statement}."
 
 
 def _with_outcome(finding: Finding, outcome: Outcome) -> Finding:
@@ -62,7 +55,7 @@ def _with_outcome(finding: Finding, outcome: Outcome) -> Finding:
     )
 
 
-def _accepted(verdict: Verdict, done: Finding, outcome: Outcome) -> Verdict:
+def _accepted(verdict: Verdict, done: Finding) -> Verdict:
     kind, headline, missing = verdict.kind, verdict.headline, verdict.missing
     if kind is VerdictKind.INCONCLUSIVE and len({e.kind for e in done.evidence}) >= 2 and not _needs_trip(missing):
         kind, headline, missing = VerdictKind.LAYER, f"{done.layer} · {done.title}", ()
@@ -72,7 +65,7 @@ def _accepted(verdict: Verdict, done: Finding, outcome: Outcome) -> Verdict:
             "headline": headline,
             "missing": missing,
             "confidence": done.confidence,
-            "explanation": f"{verdict.explanation} {_sentence(outcome)}",
+            "explanation": verdict.explanation.removesuffix(UNCERTAIN) if not missing else verdict.explanation,
         }
     )
 
@@ -93,7 +86,7 @@ def _withdrawn(verdict: Verdict, done: Finding, outcome: Outcome, others: tuple[
         cause=Cause.UNEXPLAINED,
         confidence=done.confidence,
         headline=f"inconclusive · {done.layer} was blamed, and its experiment disagreed",
-        explanation=f"{done.title} was the finding. {_sentence(outcome)} It is withdrawn.",
+        explanation=f"The finding was that {done.title}. Its experiment disagreed, so it is withdrawn.",
         next_step=runner.next_step if runner is not None else "Measure more block sizes and depths at this layer.",
         missing=tuple(missing),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.diagnose import verdicts
+from strata.diagnose.further import worth_saying
 from strata.diagnose.layers import Named, findings
 from strata.diagnose.rules import generator, impossible, medium
 from strata.diagnose.view import views
@@ -32,7 +33,7 @@ def diagnose(stack: Stack, analysis: Analysis) -> Diagnosis:
         cells = [s for c in above if (s := analysis.summary(c.layer, c.workload_key)) is not None]
         if generator.limits(analysis, cells):
             return verdicts.generator(analysis, cells)
-        return verdicts.layer(analysis, named)
+        return verdicts.layer(worth_saying(analysis, named))
     last = [c for c in analysis.cells if c.layer == medium.bottom(stack).name]
     if generator.limits(analysis, last):
         return verdicts.generator(analysis, last)

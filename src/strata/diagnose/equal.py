@@ -98,8 +98,8 @@ def statements(analysis: Analysis) -> tuple[tuple[str, str], ...]:
             continue
         low = min(c.iops.value for c in group)
         text = (
-            f"{whole[0]:.2f} of {below}'s IOPS over {len(group)} workloads ({whole[1]:.2f}–{whole[2]:.2f}), "
-            f"{low:.2f} at the least, {units.percent(group[0].expected_overhead)} of loss expected"
+            f"{whole[0]:.2f} of {below}'s IOPS over {len(group)} workloads; interval {whole[1]:.2f}–{whole[2]:.2f}, "
+            f"{low:.2f} at the least, {units.percent(group[0].expected_overhead, 2)} of loss expected"
         )
         found.append((layer, text))
     return tuple(found)

@@ -207,11 +207,10 @@ def outcome(experiment: Experiment, reference: CellSummary, measured: CellSummar
         holds = False
     else:
         holds = None
-    say = say_range(prediction)
     got = amount(value.value, prediction)
-    before = amount(getattr(reference, prediction.metric).value, prediction)
-    verb = {True: "as predicted", False: "not as predicted", None: "not clear: the interval reaches over the edge of"}
-    statement = f"{experiment.changes}: {got} (before: {before}), {verb[holds]} {say}"
+    before = amount(getattr(reference, prediction.metric).value, prediction).removesuffix(" IOPS")
+    edge = "; the interval reaches over the edge" if holds is None else ""
+    statement = f"{experiment.changes} gives {got} (before: {before}), predicted {say_range(prediction)}{edge}"
     return Outcome(experiment=experiment, measured=value, holds=holds, statement=statement)
 
 
@@ -221,7 +220,5 @@ def amount(value: float, prediction: Prediction) -> str:
 
 
 def say_range(prediction: Prediction) -> str:
-    """``760 to 870 IOPS``."""
-    if prediction.unit == "ns":
-        return f"({units.duration(prediction.low)} to {units.duration(prediction.high)})"
-    return f"({units.count(prediction.low)} to {units.count(prediction.high)} {prediction.unit})"
+    """``760–870 IOPS``."""
+    return units.span(amount(prediction.low, prediction), amount(prediction.high, prediction))

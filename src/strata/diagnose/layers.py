@@ -9,20 +9,31 @@ from strata.diagnose.models import fit_all
 from strata.diagnose.opinion import Case, Opinion, confidence, separation
 from strata.diagnose.rules import LAST_RESORT, LAYER_RULES, generator
 from strata.diagnose.view import View
-from strata.model.finding import Cause, EvidenceKind, Finding, RuledOut
+from strata.model.finding import Cause, Finding, RuledOut
 
-AMBIGUOUS = 1.5
-"""Below this lead two causes explain the figures about equally well (e^(1.5/2) is a likelihood ratio of 2)."""
 MOST_FINDINGS = 3
+
+
+def least_lead(noise: float) -> float:
+    """The lead a cause needs over the next one to be a verdict, in chi-square units.
+
+    Half a unit up to a noise of 10 % between rounds, 3 at 20 %: a loud machine has heavier tails than the model of its
+    noise, so the same lead is worth less there.
+    """
+    return 0.5 + 25 * max(0.0, noise - 0.10)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A finding with what the verdict must know of it: whether it may be a verdict, and why not."""
+    """A finding with what the verdict must know of it: whether it may be a verdict, and why not.
+
+    ``keys`` are the workloads it accounts for, ``loss`` the sum of their −ln(ratio).
+    """
 
     finding: Finding
     missing: tuple[str, ...]
     loss: float
+    keys: frozenset[str]
 
 
 def findings(view: View) -> tuple[Named, ...]:
@@ -58,7 +69,7 @@ def _finding(view: View, chosen: Opinion, opinions: list[Opinion]) -> Named:
     missing = list(chosen.missing)
     if len(kinds) < 2:
         missing.append("a second kind of evidence: counters, or an experiment")
-    if chosen.lead < AMBIGUOUS and chosen.cause is not Cause.UNEXPLAINED:
+    if chosen.lead < least_lead(view.analysis.noise.between_rounds) and chosen.cause is not Cause.UNEXPLAINED:
         missing.append("workloads that differ in block size and depth: another cause explains these nearly as well")
     sure = confidence(chosen.strength, chosen.lead, separation(view), len(kinds))
     if chosen.cause is Cause.UNEXPLAINED:
@@ -84,12 +95,13 @@ def _finding(view: View, chosen: Opinion, opinions: list[Opinion]) -> Named:
         experiment=chosen.experiment,
     )
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
-    return Named(finding, blocking, sum(p.loss for p in view.affected if p.key in chosen.cells))
+    mine = [p for p in view.affected if p.key in chosen.cells]
+    return Named(finding, blocking, sum(p.loss for p in mine), frozenset(p.key for p in mine))
 
 
 def _generator(view: View) -> list[RuledOut]:
     cells = [p.upper for p in view.affected]
-    seen = generator.observation(view.analysis, cells)
-    if seen is None or seen.kind is not EvidenceKind.OPERATIONAL or generator.limits(view.analysis, cells):
+    room = generator.headroom(view.analysis, cells)
+    if room is None or generator.limits(view.analysis, cells):
         return []
-    return [RuledOut(cause=Cause.GENERATOR, because=seen.statement)]
+    return [RuledOut(cause=Cause.GENERATOR, because=room)]

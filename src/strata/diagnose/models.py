@@ -129,15 +129,15 @@ class Fit:
         return self.score + self.penalty
 
 
-MODEL_SD = 0.07
+MODEL_SD = 0.05
 """What the models themselves are off by: measured on simulated queues that are not of their form."""
 PENALTY_SCOPE, PENALTY_BASE = 3.0, 4.0
 
 
 def bounded(z: Array) -> Array:
-    """Huber's loss: z² within two standard errors, growing linearly beyond."""
+    """Huber's loss: z² within three standard errors, growing linearly beyond."""
     a = np.abs(z)
-    return np.asarray(np.where(a <= 2, a * a, 4 * a - 4))
+    return np.asarray(np.where(a <= 3, a * a, 6 * a - 9))
 
 
 def misfit(point: Point, low: Array, high: Array) -> Array:

@@ -10,7 +10,6 @@ from strata import units
 from strata.diagnose.models import Fit, Shape, predict
 from strata.diagnose.opinion import Case
 from strata.diagnose.view import Point, View
-from strata.model.estimate import Estimate
 from strata.model.finding import Evidence, EvidenceKind
 
 LITTLE_SLACK = 0.2
@@ -23,13 +22,13 @@ def cells(view: View, points: Iterable[Point]) -> tuple[str, ...]:
 
 
 def spread(values: Sequence[float], say: str) -> str:
-    """``143 to 1 143 IOPS`` or one value when they agree within 10 %; ``say`` is count, rate or duration."""
+    """``143–1 143 IOPS`` or one value when they agree within 10 %; ``say`` is count, rate or duration."""
     word = {"count": units.count, "rate": units.rate, "duration": units.duration}[say]
     unit = " IOPS" if say == "count" else ""
     low, high = min(values), max(values)
     if high <= low * 1.1:
         return f"{word(float(np.median(values)))}{unit}"
-    return f"{word(low)} to {word(high)}{unit}"
+    return units.span(f"{word(low)}{unit}", f"{word(high)}{unit}")
 
 
 def slower(view: View) -> Evidence:
@@ -39,17 +38,10 @@ def slower(view: View) -> Evidence:
         kind=EvidenceKind.DIFFERENTIAL,
         statement=f"{len(view.affected)} of {len(view.points)} workloads cost more than expected over "
         f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS "
-        f"where {view.below.name} gives {units.count(worst.x_below)} ({ratio(worst.comparison.iops)})",
+        f"where {view.below.name} gives {units.count(worst.x_below)}",
         cells=cells(view, view.affected),
         value=worst.comparison.iops,
     )
-
-
-def ratio(value: Estimate) -> str:
-    """``ratio 0.64, 0.62–0.66``."""
-    if value.low is None or value.high is None:
-        return f"ratio {units.significant(value.value, 2)}, one round"
-    return f"ratio {value.value:.2f}, {value.low:.2f}–{value.high:.2f}"
 
 
 def inside(view: View, point: Point) -> float:
@@ -96,7 +88,7 @@ def idle_processors(view: View, points: Sequence[Point]) -> Evidence | None:
         return None
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
-        statement=f"the processors are at most {units.percent(max(shares))} busy in those cells",
+        statement=f"the processors are at most {units.percent(max(shares), 2)} busy in those cells",
         cells=tuple(view.cell(p) for p in points),
     )
 
@@ -108,7 +100,7 @@ def operational(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
 
 
 def refuted(case: Case, shape: Shape) -> str:
-    """The cell that fits the best limit of this shape least, and what that limit would have made of it."""
+    """What the best limit of this shape would have made of the cell that fits it least; the cell after a semicolon."""
     view, found = case.view, case.shape(shape)
     worst = max(view.points, key=lambda p: abs(found.residual[p.key]))
     one = np.array([found.parameter])
@@ -117,9 +109,7 @@ def refuted(case: Case, shape: Shape) -> str:
     limit = parameter(found)
     if abs(found.residual[worst.key]) < 2:
         return f"{limit} explains the figures no better"
-    return (
-        f"with {limit}, {worst.workload.label} would give {units.count(wanted)} IOPS, it gives {units.count(worst.x)}"
-    )
+    return f"{limit} would give {units.count(wanted)} IOPS, measured {units.count(worst.x)}; at {worst.workload.label}"
 
 
 def parameter(found: Fit) -> str:

@@ -12,6 +12,8 @@ from strata.model.finding import Cause, Evidence, Experiment
 LEAST_EXPLAINED = 0.75
 MOST_PER_POINT = 3.0
 CEILING, CEILING_CONFIRMED = 0.75, 0.97
+UNCERTAIN = " This is not certain."
+"""Ends the explanation of a finding that may not yet be a verdict."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from strata import units
 from strata.diagnose import equal
 from strata.diagnose.layers import Named
-from strata.diagnose.opinion import CEILING, confidence
+from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
 from strata.diagnose.rules import generator as generator_rule
 from strata.diagnose.rules import impossible as impossible_rule
 from strata.diagnose.rules import medium
@@ -79,12 +79,10 @@ def nothing_compared(stack: Stack, analysis: Analysis) -> Diagnosis:
     )
 
 
-def layer(analysis: Analysis, named: Sequence[Named]) -> Diagnosis:
+def layer(named: Sequence[Named]) -> Diagnosis:
     """A layer costs more than expected."""
     found = tuple(n.finding for n in named)
     first, strongest = named[0], named[0].finding
-    also = tuple(f"{f.layer}: {f.title}" for f in found[1:])
-    more = f" Also: {'; '.join(also)}." if also else ""
     if first.missing:
         return Diagnosis(
             verdict=Verdict(
@@ -93,7 +91,7 @@ def layer(analysis: Analysis, named: Sequence[Named]) -> Diagnosis:
                 cause=strongest.cause,
                 confidence=min(strongest.confidence, 0.4),
                 headline=f"inconclusive · {strongest.layer} is slow, its cause is not certain",
-                explanation=f"{strongest.explanation} This is not certain.{more}",
+                explanation=f"{strongest.explanation}{UNCERTAIN}",
                 next_step="Run the proposed experiment." if strongest.experiment else strongest.next_step,
                 missing=first.missing,
             ),
@@ -106,7 +104,7 @@ def layer(analysis: Analysis, named: Sequence[Named]) -> Diagnosis:
         cause=strongest.cause,
         confidence=strongest.confidence,
         headline=f"{strongest.layer} · {strongest.title}",
-        explanation=f"{strongest.explanation}{more}",
+        explanation=strongest.explanation,
         next_step=strongest.next_step,
         missing=("a trace of the requests at both layers",) if strongest.cause is Cause.UNEXPLAINED else (),
     )
@@ -189,7 +187,7 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
         layer=low.name,
         cause=Cause.MEDIUM,
         confidence=sure,
-        headline=f"the medium is the limit, as expected · {low.name}",
+        headline="the medium is the limit, as expected",
         explanation=finding.explanation,
         next_step=step,
         missing=missing,
@@ -218,7 +216,7 @@ def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt]) -> Diagnosis:
     return inconclusive(
         "the figures differ too much from round to round",
         f"{worst.text}. {len(doubts)} comparisons cannot be told; equal measurements differ by "
-        f"{units.percent(analysis.noise.between_rounds)} here.",
+        f"{units.percent(analysis.noise.between_rounds, 2)} here.",
         "Make the machine quiet, or allow longer measurements."
         if many
         else f"Measure {need}, or on a quieter machine.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from strata.analyse.stats import PRIOR_DF, t_quantile
 from strata.model.analysis import Analysis, CellSummary, Comparison, Equivalence, Remote
 from strata.model.endpoint import EndpointKind
 from strata.model.stack import Layer, Stack
@@ -154,5 +155,7 @@ def views(stack: Stack, analysis: Analysis) -> tuple[View, ...]:
 
 def _point(one: Comparison, upper: CellSummary, lower: CellSummary) -> Point:
     low, high = one.iops.low, one.iops.high
-    sd = 0.3 if low is None or high is None or low <= 0 else math.log(high / low) / 4
+    sd = 0.3
+    if low is not None and high is not None and low > 0:
+        sd = math.log(high / low) / (2 * t_quantile(one.iops.n - 1 + PRIOR_DF))
     return Point(upper.workload, one, upper, lower, math.log(one.iops.value), max(sd, 0.01))

@@ -77,11 +77,11 @@ def amount(value: float, unit: str) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """``815 IOPS (760 IOPS to 870 IOPS)``; only the value where there is no interval."""
+    """``815 IOPS (760–870 IOPS)``; only the value where there is no interval."""
     text = amount(estimate.value, estimate.unit)
     if estimate.low is None or estimate.high is None:
         return text
-    return f"{text} ({amount(estimate.low, estimate.unit)} to {amount(estimate.high, estimate.unit)})"
+    return f"{text} ({units.span(amount(estimate.low, estimate.unit), amount(estimate.high, estimate.unit))})"
 
 
 def utc(unix_ns: int) -> str:

@@ -15,14 +15,14 @@ from strata.model.analysis import CellSummary, Check, Comparison, Generator, Noi
 from strata.model.base import Value
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.plan import Plan
-from strata.model.run import DataSet, Environment, Report, Run, RunStatus
+from strata.model.run import DataSet, Environment, NoiseProbe, Report, Run, RunStatus
 from strata.model.survey import Survey
 
 SCHEMA: Literal["strata.report/1"] = "strata.report/1"
 
 
 class RunPart(Value):
-    """Where the figures come from. ``created_unix_ns`` is in ns since the epoch."""
+    """Where the figures come from. ``created_unix_ns`` is in ns since the epoch, ``noise`` what was measured first."""
 
     id: str
     created_unix_ns: int
@@ -34,6 +34,7 @@ class RunPart(Value):
     data: DataSet | None
     generator: Generator | None
     remotes: tuple[Remote, ...]
+    noise: NoiseProbe | None
     debug_build: bool
 
 
@@ -94,6 +95,7 @@ def document(report: Report) -> Document:
             data=run.data,
             generator=run.generator,
             remotes=run.remotes,
+            noise=run.noise,
             debug_build=debug,
         ),
         repeat=tuple(Command(what=what, command=command) for what, command in report.repeat),

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from strata import units
 from strata.model.run import Report
-from strata.report import figures, ladder, words
+from strata.report import answer, figures, ladder, words
+from strata.report.check_lines import check_lines
 from strata.report.ladder import MEANING, Ladder, Square
-from strata.report.terminal import debug_build, grouped, incomplete, ruled_out
+from strata.report.terminal import debug_build, incomplete
 from strata.report.textual import clean
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
@@ -23,29 +24,34 @@ def escape(text: str) -> str:
 def render(report: Report) -> str:
     """Verdict, table and what colours it; a trailing newline is not added."""
     table = ladder.build(report)
-    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _checks(report), _footer(report)]
+    note = words.note(report.run)
+    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table)]
+    blocks += [f"**Note:** {escape(note)}" if note else "", _checks(report), _footer(report)]
     return "\n\n".join(b for b in blocks if b)
 
 
 def _verdict(report: Report) -> str:
     diagnosis = report.diagnosis
     v = diagnosis.verdict
-    lines = [f"### Strata: {escape(words.verdict_title(v))} (confidence {v.confidence:.2f})"]
+    lines = [f"### Strata: {escape(answer.line(v))} (confidence {v.confidence:.2f})"]
     if debug_build(report):
         lines.append("> **Debug build:** the engine is not optimised, these figures are not the storage's.")
     if (unfinished := incomplete(report)) is not None:
         lines.append(f"> **{escape(unfinished)}**")
-    lines += [f"**{escape(v.headline)}**", escape(v.explanation)]
+    lines.append(escape(v.explanation))
     points = []
-    for finding in diagnosis.findings:
-        if finding.outcome is not None:
-            points.append(f"- **{words.outcome(finding.outcome)}:** {escape(finding.outcome.statement)}")
+    own = answer.own(diagnosis)
+    if own is not None and own.outcome is not None:
+        points.append(f"- **{words.outcome(own.outcome)}:** {escape(own.outcome.statement)}")
     if diagnosis.ruled_out:
-        points.append(f"- **Ruled out:** {escape(ruled_out(diagnosis))}")
+        points.append(f"- **Ruled out:** {escape(', '.join(answer.ruled_out_briefly(diagnosis)))}")
     if v.missing:
         points.append(f"- **Missing:** {escape('; '.join(v.missing))}")
     if v.next_step:
         points.append(f"- **Do first:** {escape(v.next_step)}")
+    for one in answer.further(diagnosis):
+        told = f"{one.layer} · {one.title} (confidence {one.confidence:.2f})"
+        points.append(f"- **Also:** {escape(told)}")
     return "\n\n".join([x for x in lines if x] + (["\n".join(points)] if points else []))
 
 
@@ -90,10 +96,10 @@ def _notes(table: Ladder) -> str:
 
 
 def _checks(report: Report) -> str:
-    lines = []
-    for impossible, heading, messages in grouped(report.analysis.checks):
-        sign = "Cannot be true" if impossible else "Colours the result"
-        lines += [f"- {sign} · {heading}: {escape(message)}" for message in messages]
+    lines = [
+        f"- {'Cannot be true' if c.impossible else 'Colours the result'} · {escape(c.text)}"
+        for c in check_lines(report)
+    ]
     if len(lines) <= 3:
         return "\n".join(lines)
     return (

@@ -21,7 +21,8 @@ def device_facts(device: Device) -> tuple[str, ...]:
         facts.append(f"firmware {device.firmware}")
     if device.transport:
         facts.append(device.transport)
-    if device.rotational is not None:
+    # Behind a virtual disk the flag is the hypervisor's guess.
+    if device.rotational is not None and "virtual" not in device.detail.get("medium", ""):
         facts.append("rotating" if device.rotational else "not rotating")
     if device.write_cache:
         facts.append(f"write cache: {device.write_cache}")
@@ -38,8 +39,20 @@ def device_facts(device: Device) -> tuple[str, ...]:
         facts.append("read-only")
     if device.members:
         facts.append(f"members {', '.join(device.members)}")
-    facts += [f"{key} {value}" for key, value in device.detail.items()]
-    return tuple(facts)
+    return (*facts, *_details(device.detail))
+
+
+def _details(detail: dict[str, str]) -> list[str]:
+    """Free facts as `name value`: sizes scaled, underscores gone."""
+    facts = []
+    for key, value in detail.items():
+        for ending, factor in (("_bytes", 1), ("_kib", units.KIB)):
+            if key.endswith(ending) and value.isdigit():
+                facts.append(f"{key.removesuffix(ending).replace('_', ' ')} {units.size(int(value) * factor)}")
+                break
+        else:
+            facts.append(f"{key.replace('_', ' ')} {value}")
+    return facts
 
 
 def file_system_facts(survey: Survey) -> tuple[str, ...]:
@@ -51,7 +64,7 @@ def file_system_facts(survey: Survey) -> tuple[str, ...]:
         facts.append(",".join(fs.options))
     if fs.remote:
         facts.append("remote")
-    return (*facts, *(f"{key} {value}" for key, value in fs.detail.items()))
+    return (*facts, *_details(fs.detail))
 
 
 def cpu_facts(survey: Survey) -> tuple[str, ...]:

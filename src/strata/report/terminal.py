@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from strata.model.analysis import Check
-from strata.model.finding import Cause, Diagnosis, Finding, VerdictKind
+from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.run import Report, RunStatus
-from strata.report import figures, ladder, ladder_text, words
+from strata.report import answer, figures, ladder, ladder_text, words
+from strata.report.check_lines import CheckLine, check_lines
 from strata.report.listing_text import runs_text
 from strata.report.measure_text import measure_text
 from strata.report.plan_text import plan_text
@@ -18,7 +16,7 @@ __all__ = ["measure_text", "plan_text", "render", "runs_text", "survey_text"]
 
 READING_WIDTH = 124
 """Running text is not set wider than this, however wide the terminal is."""
-CHECKS_EACH_KIND = 3
+IMPOSSIBLE_EACH_KIND = 3
 _VERDICT_STYLE = {
     VerdictKind.MEDIUM: "green",
     VerdictKind.HEALTHY: "green",
@@ -40,9 +38,9 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     table = ladder.build(report)
     blocks = [
         [paint(line, "bold") for line in wrap(_head(report, table.common), width)] + _banners(report, text, paint),
-        ladder_text.lines(table, width, paint),
+        ladder_text.lines(table, width, paint) + _note(report, text, paint),
         _verdict(report.diagnosis, text, paint),
-        _checks(report.analysis.checks, text, paint),
+        _checks(check_lines(report), text, paint),
         _footer(report, text, saved_as, paint),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
@@ -80,69 +78,75 @@ def _banners(report: Report, width: int, paint: Paint) -> list[str]:
     return [paint(line, "yellow", "bold") for text in said for line in wrap(text, width, "", "  ")]
 
 
+def _note(report: Report, width: int, paint: Paint) -> list[str]:
+    said = words.note(report.run)
+    return [paint(line, "dim") for line in field("Note:", said, width)] if said else []
+
+
 def _verdict(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]:
     verdict = diagnosis.verdict
-    title = f"{words.verdict_title(verdict)} · confidence {verdict.confidence:.2f}"
+    title = f"{answer.line(verdict)} · confidence {verdict.confidence:.2f}"
     out = [paint(line, _VERDICT_STYLE[verdict.kind], "bold") for line in wrap(title, width, "VERDICT   ", " " * 10)]
-    if verdict.headline and verdict.headline not in (words.verdict_title(verdict), words.verdict_cause(verdict)):
-        out += [paint(line, "bold") for line in wrap(verdict.headline, width, "  ")]
     out += wrap(verdict.explanation, width, "  ") if verdict.explanation else []
-    for finding in diagnosis.findings:
-        out += _experiment(finding, width)
-    if diagnosis.ruled_out:
-        out += field("Ruled out:", ruled_out(diagnosis), width)
+    own = answer.own(diagnosis)
+    out += _experiment(own, width) if own is not None else []
+    out += _ruled_out(answer.ruled_out_briefly(diagnosis), width)
     if verdict.missing:
         out += field("Missing:", "; ".join(verdict.missing), width)
     if verdict.next_step:
         first, *rest = field("Do first:", verdict.next_step, width)
         out += [first.replace("Do first:", paint("Do first:", "bold"), 1), *rest]
-    others = [f for f in diagnosis.findings if f.layer != verdict.layer or f.cause is not verdict.cause]
-    for finding in others:
+    for finding in answer.further(diagnosis):
         out += field("Also:", f"{finding.layer} · {finding.title} (confidence {finding.confidence:.2f})", width)
     return out
 
 
-def ruled_out(diagnosis: Diagnosis) -> str:
-    """``wire bandwidth (5 % used), processors (12 % busy)``."""
-    return ", ".join(f"{words.CAUSE[r.cause]} ({r.because})" for r in diagnosis.ruled_out)
+def _ruled_out(clauses: tuple[str, ...], width: int) -> list[str]:
+    """In running text while that is short, else one clause a line."""
+    if not clauses:
+        return []
+    running = field("Ruled out:", ", ".join(clauses), width)
+    if len(running) <= 2:
+        return running
+    return ["  Ruled out:", *(line for clause in clauses for line in wrap(clause, width, "    ", "      "))]
 
 
 def _experiment(finding: Finding, width: int) -> list[str]:
     if finding.outcome is not None:
         return field(f"{words.outcome(finding.outcome)}:", finding.outcome.statement, width)
-    if finding.experiment is not None and finding.cause is not Cause.NONE:
-        p = finding.experiment.prediction
-        low, high = figures.amount(p.low, p.unit), figures.amount(p.high, p.unit)
-        told = f"{finding.experiment.changes}; predicted {p.metric} {low} to {high}, not run"
+    if finding.experiment is not None:
+        told = f"{finding.experiment.changes}, predicted {answer.predicted(finding.experiment)}; not run"
         return field("Would refute it:", told, width)
     return []
 
 
-def grouped(checks: Iterable[Check]) -> list[tuple[bool, str, list[str]]]:
-    """(impossible, heading, messages): the impossible first, then by kind; messages name their cell."""
-    groups: dict[tuple[bool, str], list[str]] = {}
-    for check in sorted(checks, key=lambda c: not c.impossible):
-        where = f"{check.layer}/{check.workload_key}" if check.workload_key else check.layer
-        groups.setdefault((check.impossible, words.CHECK[check.kind]), []).append(f"{where}: {check.message}")
-    return [(impossible, heading, messages) for (impossible, heading), messages in groups.items()]
-
-
-def _checks(checks: Sequence[Check], width: int, paint: Paint) -> list[str]:
+def _checks(checks: tuple[CheckLine, ...], width: int, paint: Paint) -> list[str]:
     out: list[str] = []
     titles = {True: paint("Cannot be true", "red", "bold"), False: paint("What colours the result", "bold")}
-    for impossible, heading, messages in grouped(checks):
-        if impossible in titles:
-            out.append(titles.pop(impossible))
-        for message in messages[:CHECKS_EACH_KIND]:
-            out += wrap(f"{heading}: {message}", width, "  ", "    ")
-        if (more := len(messages) - CHECKS_EACH_KIND) > 0:
-            out.append(f"  {heading}: {more} more like this in the report")
+    for check in checks:
+        if check.impossible in titles:
+            out.append(titles.pop(check.impossible))
+        for text in _single(check):
+            out += wrap(text, width, "  ", "    ")
     return out
+
+
+def _single(check: CheckLine) -> list[str]:
+    """What cannot be true is told one by one, as far as it is few."""
+    if not check.impossible or not check.each:
+        return [check.text]
+    shown = [f"{check.heading}: {one}" for one in check.each[:IMPOSSIBLE_EACH_KIND]]
+    more = len(check.each) - len(shown)
+    return [*shown, f"{check.heading}: {more} more like this in the report"] if more else shown
 
 
 def _footer(report: Report, width: int, saved_as: str | None, paint: Paint) -> list[str]:
     parts = [f"run {clean(report.run.id)}", f"Strata {clean(report.run.environment.strata_version)}"]
     parts.append(figures.utc(report.run.created_unix_ns))
+    if (probe := report.run.noise) is not None:
+        parts.append(
+            f"measured first: ±{figures.percent(probe.between)} between {figures.plural(probe.repeats, 'repeat')}"
+        )
     lines = wrap(" · ".join(parts), width)
     if saved_as is not None:
         lines.append(f"report: {clean(saved_as)}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from strata import units
 from strata.model.analysis import CheckKind, NoiseFloor
 from strata.model.finding import Cause, EvidenceKind, Outcome, Verdict, VerdictKind
+from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.report import figures
 
 CAUSE = {
@@ -57,14 +59,29 @@ def noise_floor(noise: NoiseFloor) -> str:
     return f"noise floor ±{figures.percent(noise.between_rounds)}"
 
 
+def first_noise(probe: NoiseProbe) -> str:
+    """``measured first: 6 repeats at disk, ±1.2 % between repeats, ±3.6 % between 50 ms bins``."""
+    bins = units.duration(probe.bin_ns)
+    return (
+        f"measured first: {figures.plural(probe.repeats, 'repeat')} at {probe.layer}, "
+        f"±{figures.percent(probe.between)} between repeats, ±{figures.percent(probe.within_bins)} between {bins} bins"
+    )
+
+
+def note(run: Run) -> str | None:
+    """What a finished run has to say about itself; the reason of an unfinished one is told with its state."""
+    return run.message if run.message and run.status is RunStatus.DONE else None
+
+
 def verdict_cause(verdict: Verdict) -> str:
     """The cause in words for a layer; for every other kind the verdict in words."""
     return CAUSE[verdict.cause] if verdict.kind is VerdictKind.LAYER else KIND[verdict.kind]
 
 
 def verdict_title(verdict: Verdict) -> str:
-    """``share · wire bandwidth``."""
-    return f"{verdict.layer} · {verdict_cause(verdict)}" if verdict.layer else verdict_cause(verdict)
+    """``share · wire bandwidth``; a layer called medium is not named twice."""
+    said = verdict_cause(verdict)
+    return f"{verdict.layer} · {said}" if verdict.layer and verdict.layer not in said else said
 
 
 def outcome(result: Outcome) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from strata.errors import StoreError, UsageError
 from strata.model.analysis import Analysis
-from strata.model.finding import Diagnosis
+from strata.model.finding import Diagnosis, Verdict
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
 from strata.store.payload import from_json, pack, to_json, unpack
@@ -140,6 +140,14 @@ class Store:
             return None
         what, where = f"the outcome of run {run_id}", str(self.path)
         return from_json(Analysis, row.analysis, what, where), from_json(Diagnosis, row.diagnosis, what, where)
+
+    def verdicts(self, run_ids: Iterable[str]) -> dict[str, Verdict]:
+        """The verdicts of those runs that have one, by run id; without loading their analyses."""
+        wanted = select(OutcomeRow.run_id, OutcomeRow.diagnosis).where(OutcomeRow.run_id.in_(list(run_ids)))
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.execute(wanted).all()
+        where = str(self.path)
+        return {i: from_json(Diagnosis, text, f"the outcome of run {i}", where).verdict for i, text in rows}
 
     def close(self) -> None:
         """Lets go of the file. May be called twice."""

@@ -57,7 +57,8 @@ def test_the_truth_survives_its_experiment(name: str) -> None:
             assert found.verdict.confidence < after.verdict.confidence <= 0.97
             assert after.verdict.kind is found.verdict.kind
             assert EvidenceKind.INTERVENTIONAL in {e.kind for e in after.findings[0].evidence}
-            assert "Confirmed" in after.verdict.explanation
+            assert after.findings[0].outcome == seen
+            assert after.verdict.explanation == found.verdict.explanation, "the outcome is told by the finding alone"
     assert confirmed >= 7
 
 
@@ -102,7 +103,7 @@ def test_an_interval_over_the_edge_decides_nothing() -> None:
     after = conclude(found, seen)
     assert after.verdict.kind is found.verdict.kind
     assert after.verdict.confidence == found.verdict.confidence
-    assert "does not decide" in after.verdict.explanation
+    assert after.findings[0].outcome == seen and "over the edge" in seen.statement
     assert scene.layer == after.verdict.layer
 
 

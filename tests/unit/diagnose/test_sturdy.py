@@ -103,3 +103,18 @@ def test_every_layer_cause_has_its_rule_and_each_rule_says_what_rules_it_out() -
     for cause, rule in LAYER_RULES.items():
         text = __import__(rule.__module__, fromlist=["x"]).__doc__
         assert all(h in text for h in headings), cause
+
+
+@pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])
+def test_a_neighbour_on_the_processors_is_not_taken_for_the_layer(name: str) -> None:
+    """Busy as a real run saw it (0.68 to 0.93, large blocks most) while others compiled on the same machine."""
+    scene = SCENES[name]
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        analysis = scene.analysis(seed=seed, sd=0.03)
+        cells = []
+        for cell in analysis.cells:
+            busy = (0.87 if cell.workload.bs > 8192 else 0.72) + rng.uniform(-0.05, 0.05)
+            cells.append(cell.model_copy(update={"cpu_busy": busy, "cpu_busiest": min(1.0, busy + 0.1)}))
+        loud = analysis.model_copy(update={"cells": tuple(cells)})
+        assert diagnose(scene.stack, loud).verdict.cause is scene.cause, seed

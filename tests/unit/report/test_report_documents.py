@@ -92,6 +92,7 @@ def test_json_keeps_the_promised_keys() -> None:
     }
     assert value["ruled_out"][0]["cause"] == "wire-latency"
     assert value["run"]["debug_build"] is False
+    assert value["run"]["noise"]["repeats"] == 6
     assert value["repeat"][0]["command"].startswith("strata diagnose")
 
 

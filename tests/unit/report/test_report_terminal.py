@@ -13,9 +13,9 @@ from sample_report import build, estimate
 
 from strata.model.analysis import Check, CheckKind, Comparison, Equivalence, NoiseFloor
 from strata.model.estimate import Estimate
-from strata.model.finding import Diagnosis
+from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
 from strata.model.run import Report, RunStatus
-from strata.report import html, ladder, markdown, terminal
+from strata.report import answer, html, ladder, markdown, terminal
 from strata.report.ladder import Mark
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -225,3 +225,102 @@ def test_a_cell_in_which_nothing_completed_is_shown_as_zero() -> None:
     )
     assert "0 IOPS" in terminal.render(told, 200, False)
     assert "0 IOPS" in html.render(told)
+
+
+def test_a_finished_runs_message_is_a_note_in_every_form() -> None:
+    report = build()
+    told = report.model_copy(update={"run": report.run.model_copy(update={"message": "disk left out: not permitted"})})
+    text = terminal.render(told, 100, False)
+    assert text.index("  Note: disk left out: not permitted") < text.index("VERDICT")
+    assert "**Note:** disk left out: not permitted" in markdown.render(told)
+    assert "<b>Note:</b> disk left out: not permitted" in html.render(told)
+    stopped = build(status=RunStatus.STOPPED)
+    assert "Note:" not in terminal.render(stopped, 100, False), "the reason stands in the banner already"
+
+
+def test_what_was_measured_first_is_told() -> None:
+    report = build()
+    assert "measured first: ±1.2 % between 6 repeats" in terminal.render(report, 100, False)
+    told = "measured first: 6 repeats at disk, ±1.2 % between repeats, ±3.6 % between 50.0 ms bins"
+    assert told in html.render(report)
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_nothing_is_said_twice(width: int) -> None:
+    text = terminal.render(build(), width, False)
+    assert text.count("Confirmed") == 1
+    assert text.count("the wire carries no more than 110 MiB/s") == 1
+    assert len(text.splitlines()) <= 40 or width < 100
+
+
+def test_only_the_verdicts_own_experiment_is_told_as_not_run() -> None:
+    report = build()
+    own = report.diagnosis.findings[0].model_copy(update={"outcome": None, "experiment": None})
+    other = report.diagnosis.findings[0].model_copy(
+        update={"outcome": None, "cause": Cause.REMOTE_CAP, "title": "it admits 100 IOPS", "confidence": 0.61}
+    )
+    diagnosis = report.diagnosis.model_copy(update={"findings": (own, other)})
+    told = report.model_copy(update={"diagnosis": diagnosis})
+    text = terminal.render(told, 200, False)
+    assert "Would refute it" not in text
+    assert "What would refute it" not in html.render(told)
+    assert "  Also: share · it admits 100 IOPS (confidence 0.61)" in text
+    assert "**Also:** share · it admits 100 IOPS" in markdown.render(told)
+
+
+def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name() -> None:
+    report = build()
+    few = [
+        Check(kind=CheckKind.SAMPLES, layer=c.layer, workload_key=c.workload.key, impossible=False, message="few")
+        for c in report.analysis.cells[:14]
+    ]
+    steady = [
+        Check(kind=CheckKind.UNSTEADY, layer="disk", workload_key=f"w{i}", impossible=False, message="it fell")
+        for i in range(3)
+    ]
+    none = Check(kind=CheckKind.COUNTERS, layer="", workload_key=None, impossible=False, message="no counters of x")
+    told = report.model_copy(update={"analysis": report.analysis.model_copy(update={"checks": (*few, *steady, none)})})
+    cells = len(report.analysis.cells)
+    lines = terminal.render(told, 200, False).split("What colours the result\n")[1].split("\n\n")[0].splitlines()
+    assert [line.strip()[:44] for line in lines if line.startswith("  ") and not line.startswith("    ")] == [
+        f"too few samples for p99 in 14 of {cells} cells (percentiles"[:44],
+        f"unsteady in 3 of {cells} cells, such as disk/w0: it fell"[:44],
+        "no counters of x",
+    ]
+    page = html.render(told)
+    assert "All 14" in page and "disk/w2: it fell" in page
+
+
+def test_a_ruled_out_clause_is_short_and_equal_ones_are_said_once() -> None:
+    because = "a limit would give 5 IOPS, measured 3; at random read · 8 KiB · depth 32"
+    out = tuple(RuledOut(cause=c, because=because) for c in (Cause.WIRE_LATENCY, Cause.REMOTE_CAP))
+    long = RuledOut(cause=Cause.PROCESSORS, because="word " * 50)
+    report = build()
+    told = report.model_copy(update={"diagnosis": report.diagnosis.model_copy(update={"ruled_out": (*out, long)})})
+    text = terminal.render(told, 200, False)
+    assert "wire latency, a cap at the remote end (a limit would give 5 IOPS, measured 3)" in text
+    assert len(answer.brief(long.because)) <= answer.SHORT and answer.brief(long.because).endswith("word…")
+    assert because in html.render(told)
+
+
+@pytest.mark.parametrize(
+    ("layer", "line"),
+    [
+        ("medium", "VERDICT   the medium is the limit, as expected · confidence"),
+        ("disk", "VERDICT   disk · the medium is the limit, as expected · confidence"),
+    ],
+)
+def test_the_medium_is_named_once(layer: str, line: str) -> None:
+    report = build()
+    verdict = report.diagnosis.verdict.model_copy(
+        update={
+            "kind": VerdictKind.MEDIUM,
+            "cause": Cause.MEDIUM,
+            "layer": layer,
+            "headline": "the medium is the limit, as expected",
+        }
+    )
+    told = report.model_copy(update={"diagnosis": Diagnosis(verdict=verdict, findings=(), ruled_out=())})
+    assert line in terminal.render(told, 200, False)
+    body = html.render(told)
+    assert body[body.index("<main>") :].count("the medium is the limit, as expected") == 1

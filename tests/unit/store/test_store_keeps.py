@@ -152,6 +152,7 @@ def test_an_outcome_comes_back_and_is_replaced(store, path):
     assert store.outcome(run_id) is None
     store.save_outcome(run_id, *sample.outcome(0.5))
     store.save_outcome(run_id, *sample.outcome(0.9))
+    assert store.verdicts([run_id, "nobody"]) == {run_id: sample.outcome(0.9)[1].verdict}
     with reopened(path) as second:
         assert second.outcome(run_id) == sample.outcome(0.9)
     with pytest.raises(StoreError):

@@ -58,6 +58,16 @@ def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | 
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
         statement=f"{cell.layer}, {cell.workload.label}: {units.count(cell.iops.value)} IOPS are "
-        f"{units.percent(share)} of what the generator reaches against nothing",
+        f"{units.percent(share, 2)} of what the generator reaches against nothing",
         cells=(f"{cell.layer}/{cell.workload.key}",),
     )
+
+
+def headroom(analysis: Analysis, cells: Iterable[CellSummary]) -> str | None:
+    """How many times these IOPS the generator could give, at the busiest of the cells; None without a ceiling."""
+    known = shares(analysis, cells)
+    top = max((share for _, share in known), default=0.0)
+    if top <= 0:
+        return None
+    times = units.significant(1 / top, 2) if top > 0.01 else units.count(float(f"{1 / top:.2g}"))
+    return f"against nothing it reaches {times} times these IOPS"

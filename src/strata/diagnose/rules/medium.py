@@ -112,7 +112,7 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
             found.append(
                 Evidence(
                     kind=EvidenceKind.OPERATIONAL,
-                    statement=f"{units.percent(min(share, 1.0))} of a request's time on {high.name} "
+                    statement=f"{units.percent(min(share, 1.0), 2)} of a request's time on {high.name} "
                     f"is spent in {low.name} (median of {len(shares)} workloads)",
                     cells=tuple(f"{high.name}/{c.workload.key}" for c in upper),
                 )

@@ -60,8 +60,12 @@ def judge(case: Case) -> Opinion:
         holds=None if missing else True,
         because="it cannot be told from the wire's latency without a round trip" if missing else "",
         title=f"the layer spends {time} {'on ' if serial else ''}{way}",
-        explanation=f"{view.layer.name} adds {time} {way}. "
-        + ("It serves them one after the other, so depth gains nothing." if serial else "Depth hides it."),
+        explanation=(
+            "It serves requests one after the other, so depth gains nothing."
+            if serial
+            else "Shallow workloads pay it in full, deep ones hide it."
+        )
+        + "".join(f" T{t.statement[1:]}." for t in trips),
         next_step="Look at the layer's service threads, queues and copies; "
         + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
@@ -71,7 +75,7 @@ def judge(case: Case) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{time} {way} explain {units.percent(found.explained)} of the loss",
+                statement=f"{time} {way} explain {units.percent(found.explained, 2)} of the loss",
                 cells=observe.cells(view, slow),
             ),
             *trips,

@@ -6,9 +6,11 @@ Why it matters
     A faster disk or wire changes nothing; fewer copies, larger requests or more cores do.
 Evidence it needs
     Operational: busy share at least 85 % (or one processor at least 95 %) in the cells that hold 60 % of the loss, and
-    a cell somewhere in the run below 70 %, so that it is the workload and not a neighbour. Differential: the loss.
+    a cell somewhere in the run below 70 %, and clearly busier (8 points) than the same cells on the layer below, so
+    that it is the layer and not a neighbour. Differential: the loss.
 What rules it out
-    Headroom in the slow cells. Processors busy in every cell say nothing either way: someone else may be using them.
+    Headroom in the slow cells. The same cells below keeping them as busy without being slow. One common rate of bytes
+    over very different block sizes. Processors busy in every cell say nothing either way: someone else may use them.
 What to do next
     Larger requests, more cores, less copying (a local socket, zero copy), or another machine for the far end.
 How sure
@@ -33,6 +35,7 @@ from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.PROCESSORS
 FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
+MORE_THAN_BELOW, ONE_RATE = 0.08, 1.1
 
 
 def full(cell: CellSummary) -> bool:
@@ -50,23 +53,29 @@ def judge(case: Case) -> Opinion:
     cover = sum(p.loss for p in saturated) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         low, high = min(shares), max(shares)
-        text = units.percent(low) if high - low < 0.02 else f"{units.percent(low)} to {units.percent(high)}"
-        return Opinion(CAUSE, False, f"the processors of this machine are {text} busy in the slow cells")
+        text = units.percent(low, 2) if high - low < 0.02 else units.span(units.percent(low, 2), units.percent(high, 2))
+        return Opinion(CAUSE, False, f"they are {text} busy in the slow cells")
     cells = view.analysis.cells
     quiet = min((c.cpu_busy for c in cells if c.cpu_busy is not None), default=1.0)
     everywhere = all(full(c) for c in cells if c.cpu_busy is not None)
     if quiet >= QUIET or everywhere:
-        why = f"the processors were at least {units.percent(quiet)} busy in every cell, also where nothing is slow"
+        why = f"the processors were at least {units.percent(quiet, 2)} busy in every cell, also where nothing is slow"
         return Opinion(CAUSE, None, why, missing=("a machine that is otherwise idle",))
+    more = _more_than_below(saturated)
+    if more is not None and more < MORE_THAN_BELOW:
+        why = f"{view.below.name} keeps them as busy with the same workloads and is not slow"
+        return Opinion(CAUSE, False, why)
+    if (rate := _one_rate(slow)) is not None:
+        return Opinion(CAUSE, False, f"{len(slow)} slow cells of very different size share {units.rate(rate)}")
     used = float(np.median([p.upper.cpu_busy or 0 for p in saturated]))
     top = float(np.median([max(p.upper.cpu_busy or 0, 0.9 * (p.upper.cpu_busiest or 0)) for p in saturated]))
     return Opinion(
         cause=CAUSE,
         holds=True,
         because="",
-        title=f"the processors are {units.percent(used)} busy",
-        explanation=f"Where {view.layer.name} is slow the processors are {units.percent(used)} busy; "
-        f"they serve it and the load at once.{_cost(saturated)}",
+        title=f"the processors are {units.percent(used, 2)} busy",
+        explanation=f"The same processors serve {view.layer.name} and make the load; they have nothing left."
+        f"{_cost(saturated, view.below.name)}",
         next_step="Use larger requests, give the layer more cores, or run its far end on another machine.",
         cells=frozenset(p.key for p in saturated),
         strength=cover,
@@ -76,7 +85,8 @@ def judge(case: Case) -> Opinion:
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
                 statement=f"{len(saturated)} of {len(slow)} slow cells use up the processors "
-                f"({units.percent(used)} busy); the quietest cell of the run leaves {units.percent(1 - quiet)} idle",
+                f"({units.percent(used, 2)} busy); "
+                f"the quietest cell of the run leaves {units.percent(1 - quiet, 2)} idle",
                 cells=tuple(view.cell(p) for p in saturated),
             ),
         ),
@@ -84,13 +94,36 @@ def judge(case: Case) -> Opinion:
     )
 
 
-def _cost(points: list[Point]) -> str:
+def _more_than_below(points: list[Point]) -> float | None:
+    """How much busier the processors are than in the same cells below, median; None where that was not read.
+
+    A neighbour's work is in both. What this layer needs is in its own cells alone.
+    """
+    pairs = [(p.upper.cpu_busy, p.lower.cpu_busy) for p in points]
+    known = [a - b for a, b in pairs if a is not None and b is not None]
+    return float(np.median(known)) if known else None
+
+
+def _one_rate(slow: tuple[Point, ...]) -> float | None:
+    """The bytes per second that cells of very different block size have in common, where they do.
+
+    What a request costs the processor hardly grows with its size, so saturated processors give no such figure.
+    """
+    slowest = [p for p in slow if p.n > 1]
+    rates = [p.x * p.bs for p in slowest]
+    sizes = {p.bs for p in slowest}
+    if len(rates) < 3 or max(sizes) < 4 * min(sizes) or max(rates) > ONE_RATE * min(rates):
+        return None
+    return float(np.median(rates))
+
+
+def _cost(points: list[Point], below: str) -> str:
     for p in points:
         here, there = cost_ns(p.upper), cost_ns(p.lower)
         if here and there and here > there:
             return (
                 f" A request costs {units.duration(here)} of processor time here and "
-                f"{units.duration(there)} below ({p.workload.label})."
+                f"{units.duration(there)} on {below} ({p.workload.label})."
             )
     return ""
 

@@ -59,7 +59,7 @@ def judge(case: Case) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one cap of {cap} explains {units.percent(found.explained)} of the loss; "
+                statement=f"one cap of {cap} explains {units.percent(found.explained, 2)} of the loss; "
                 f"the capped cells give {observe.spread([p.x for p in bound], 'count')}",
                 cells=observe.cells(view, bound),
             ),

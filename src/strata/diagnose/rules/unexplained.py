@@ -64,8 +64,9 @@ def judge(case: Case) -> Opinion:
         holds=True,
         because="a known cause accounts for it",
         title=f"slower than expected, cause not known: {pattern}",
-        explanation=f"{view.layer.name} costs more than expected over {view.below.name} and no known cause "
-        f"explains it: {pattern}.",
+        explanation=f"No known limit explains the losses over {view.below.name}. The worst is "
+        f"{slow[0].workload.label}: {units.count(slow[0].x)} IOPS where {view.below.name} gives "
+        f"{units.count(slow[0].x_below)}.",
         next_step=step,
         cells=frozenset(p.key for p in slow),
         strength=0.66,

@@ -64,7 +64,7 @@ def judge(case: Case) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one limit of {rate} explains {units.percent(found.explained)} of the loss; "
+                statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
                 f"{len(full)} cells reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
                 cells=observe.cells(view, bound),
             ),

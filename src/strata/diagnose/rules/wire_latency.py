@@ -69,7 +69,7 @@ def judge(case: Case) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one constant {added} per request explains {units.percent(found.explained)} of the loss",
+                statement=f"one constant {added} per request explains {units.percent(found.explained, 2)} of the loss",
                 cells=observe.cells(view, slow),
             ),
             Evidence(

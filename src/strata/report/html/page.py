@@ -14,7 +14,8 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import figures, ladder, survey_text, words
+from strata.report import answer, figures, ladder, survey_text, words
+from strata.report.check_lines import check_lines, told
 from strata.report.html import counters
 from strata.report.html.charts import svg
 from strata.report.html.charts.percentiles import percentiles
@@ -22,7 +23,7 @@ from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
 from strata.report.ladder import Ladder, Row
-from strata.report.terminal import debug_build, grouped, incomplete
+from strata.report.terminal import debug_build, incomplete
 
 NOISY = 0.10
 """From this spread between equal rounds on the page says at its top that the machine was noisy."""
@@ -48,7 +49,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals.update(units=units, figures=figures, words=words, layer_class=svg.layer_class, MEANING=ladder.MEANING)
+    env.globals.update(units=units, figures=figures, words=words, answer=answer, layer_class=svg.layer_class)
+    env.globals.update(MEANING=ladder.MEANING)
     return env
 
 
@@ -70,7 +72,8 @@ def context(report: Report) -> dict[str, Any]:
         found = (report.analysis.summary(name, row.workload.key) for name in order)
         return [(order[c.layer], c) for c in found if c is not None]
 
-    outcomes = [f for f in diagnosis.findings if f.outcome is not None]
+    own = answer.own(diagnosis)
+    outcomes = [f for f in (own, *answer.further(diagnosis)) if f is not None and f.outcome is not None]
     return {
         "report": report,
         "run": report.run,
@@ -81,6 +84,7 @@ def context(report: Report) -> dict[str, Any]:
         "table": table,
         "order": order,
         "banners": banners(report),
+        "own": own,
         "outcomes": [(f, prediction(f"prediction-{i}", f.outcome)) for i, f in enumerate(outcomes) if f.outcome],
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
@@ -89,7 +93,7 @@ def context(report: Report) -> dict[str, Any]:
         "counter_columns": counters.columns(report),
         "percentile_keys": _percentile_keys(report),
         "row_cells": [(row, cells(row)) for row in table.rows],
-        "checks": grouped(report.analysis.checks),
+        "checks": check_lines(report),
         "survey": report.run.survey,
         "survey_facts": survey_text,
         "heat": heat,
@@ -141,7 +145,7 @@ def banners(report: Report) -> list[tuple[str, str]]:
         said.append(("Unfinished", f"This {unfinished}."))
     impossible = [c for c in report.analysis.checks if c.impossible]
     if impossible:
-        said.append(("Cannot be true", f"{impossible[0].layer}: {impossible[0].message}."))
+        said.append(("Cannot be true", f"{told(impossible[0])}."))
     noise = report.analysis.noise
     if noise.between_rounds >= NOISY:
         spread = figures.percent(noise.between_rounds)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from strata.model.finding import Outcome
-from strata.report import figures, words
+from strata.report import answer, figures, words
 from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, linear_ticks
 from strata.report.html.charts.timeline import short_count
 
+AXES = {"iops": "IOPS", "mean_ns": "mean time of a request, ns"}
 WIDTH, HEIGHT, LEFT, RIGHT, MIDDLE = 300, 84, 10, 290, 30
 
 
@@ -22,11 +23,18 @@ def prediction(ident: str, outcome: Outcome) -> Markup:
     x = linear(0, most, LEFT, RIGHT)
     drawn = [svg.line(LEFT, MIDDLE + 16, RIGHT, MIDDLE + 16, "grid")]
     drawn += [svg.text(x(t), MIDDLE + 32, short_count(t), "tick", "middle") for t in linear_ticks(most)]
-    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, f"{predicted.metric}, {predicted.unit}", "axis", "middle"))
+    drawn.append(
+        svg.text(
+            (LEFT + RIGHT) / 2,
+            HEIGHT - 4,
+            AXES.get(predicted.metric, f"{predicted.metric}, {predicted.unit}"),
+            "axis",
+            "middle",
+        )
+    )
     drawn.append(svg.rect(x(predicted.low), MIDDLE - 14, x(predicted.high) - x(predicted.low), 28, "predicted"))
     drawn.append(svg.text(x(predicted.low) - 6, MIDDLE + 4, "predicted", "name", "end"))
     drawn.append(svg.line(x(low), MIDDLE, x(high), MIDDLE, "whisker"))
     drawn.append(svg.element("circle", cx=x(measured.value), cy=float(MIDDLE), r=4.5, class_="measured"))
-    said = f"predicted {figures.amount(predicted.low, predicted.unit)} to"
-    said += f" {figures.amount(predicted.high, predicted.unit)}, measured {figures.interval(measured)}"
+    said = f"predicted {answer.predicted(outcome.experiment)}, measured {figures.interval(measured)}"
     return svg.picture(ident, f"{words.outcome(outcome)} by experiment", said, WIDTH, HEIGHT, *drawn)

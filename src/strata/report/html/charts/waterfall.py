@@ -12,7 +12,9 @@ from strata.report import figures
 from strata.report.html.charts import svg
 from strata.report.html.charts.scale import Scale, linear, linear_ticks
 
-WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 360, 100, 282, 6, 26, 14
+WIDTH, RIGHT, TOP, ROW, BAR = 360, 282, 6, 26, 14
+LONGEST_NAME, CHARACTER, LEAST_LEFT = 22, 6.1, 60
+"""Names longer than this are cut; a character of 11 px text is about 6.1 px wide; the least room for names, px."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +42,34 @@ def waterfall(ident: str, label: str, bars: tuple[Bar, ...]) -> Markup | None:
     high = linear_ticks(most / power)[-1]
     if high * power < most * 0.999:
         high += linear_ticks(most / power)[1]
-    x = linear(0, high * power, LEFT, RIGHT)
+    left = room_for(max(len(b.layer) for b in bars))
+    x = linear(0, high * power, left, RIGHT)
     bottom = TOP + ROW * len(bars)
     drawn: list[Markup] = []
     for tick in linear_ticks(high):
         drawn.append(svg.line(x(tick * power), TOP, x(tick * power), bottom, "grid"))
         drawn.append(svg.text(x(tick * power), bottom + 15, f"{tick:g}", "tick", "middle"))
-    drawn.append(svg.text((LEFT + RIGHT) / 2, bottom + 32, f"mean time of a request, {unit}", "axis", "middle"))
+    drawn.append(svg.text((left + RIGHT) / 2, bottom + 32, f"mean time of a request, {unit}", "axis", "middle"))
     for n, bar in enumerate(bars):
-        drawn += _bar(bar, TOP + n * ROW, x, n + 1 < len(bars))
+        drawn += _bar(bar, TOP + n * ROW, x, left, n + 1 < len(bars))
     said = "; ".join(f"{b.layer}: {_told(b)}" for b in bars)
     return svg.picture(ident, f"Where the time of {label} goes", said, WIDTH, int(bottom) + 40, *drawn)
+
+
+def room_for(characters: int) -> float:
+    """Where the bars begin, px: right of the longest name."""
+    return max(LEAST_LEFT, 10 + CHARACTER * min(characters, LONGEST_NAME))
+
+
+def _name(layer: str) -> str:
+    return layer if len(layer) <= LONGEST_NAME else layer[: LONGEST_NAME - 1] + "…"
 
 
 def _told(bar: Bar) -> str:
     return units.duration(bar.time.value) if bar.whole else figures.signed_duration(bar.time.value)
 
 
-def _bar(bar: Bar, top: float, x: Scale, more: bool) -> list[Markup]:
+def _bar(bar: Bar, top: float, x: Scale, left: float, more: bool) -> list[Markup]:
     """The bar, its interval as a whisker at its end, its figure, and a thin line down to the next bar's start."""
     middle = top + ROW / 2
     from_x, to_x = x(bar.start), x(bar.end)
@@ -65,7 +77,7 @@ def _bar(bar: Bar, top: float, x: Scale, more: bool) -> list[Markup]:
     kind = "bar" if bar.whole else "bar added" if bar.time.value >= 0 else "bar saved"
     told = svg.title(f"{bar.layer}: {_told(bar)}{error}")
     drawn = [
-        svg.text(LEFT - 6, middle + 4, bar.layer if len(bar.layer) <= 15 else bar.layer[:14] + "…", "name", "end"),
+        svg.text(left - 6, middle + 4, _name(bar.layer), "name", "end"),
         svg.rect(from_x, middle - BAR / 2, to_x - from_x, BAR, f"{kind} {svg.layer_class(bar.index)}", told),
     ]
     if abs(to_x - from_x) < 1.5:

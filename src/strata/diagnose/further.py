@@ -1,0 +1,46 @@
+"""Which findings stand beside the first one: only those that say something it does not say already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from strata.diagnose.layers import Named
+from strata.diagnose.rules.processors import QUIET
+from strata.model.analysis import Analysis
+from strata.model.finding import Cause
+
+LEAST_CONFIDENCE = 0.5
+
+
+def worth_saying(analysis: Analysis, named: Sequence[Named]) -> tuple[Named, ...]:
+    """The first and, of the others, those that are sure enough, agree with it, and tell of cells it leaves open."""
+    if not named:
+        return ()
+    first = named[0]
+    return (first, *(n for n in named[1:] if not _idle_talk(analysis, first, n)))
+
+
+def _idle_talk(analysis: Analysis, first: Named, other: Named) -> bool:
+    if other.finding.confidence < LEAST_CONFIDENCE:
+        return True
+    same_layer = other.finding.layer == first.finding.layer
+    if same_layer and other.finding.cause in {r.cause for r in first.finding.ruled_out}:
+        return True
+    return explained(analysis, first, other)
+
+
+def explained(analysis: Analysis, first: Named, other: Named) -> bool:
+    """Whether the first finding accounts for the other's cells.
+
+    So it does where both name the same workloads of one layer, and where the first blames the processors and they
+    have no headroom in the other's cells either (at least `QUIET` busy in the median).
+    """
+    if first.finding.layer == other.finding.layer and other.keys <= first.keys:
+        return True
+    if first.finding.cause is not Cause.PROCESSORS:
+        return False
+    cells = [c for k in other.keys if (c := analysis.summary(other.finding.layer, k)) is not None]
+    shares = [c.cpu_busy for c in cells if c.cpu_busy is not None]
+    return bool(shares) and float(np.median(shares)) >= QUIET

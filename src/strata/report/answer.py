@@ -1,0 +1,70 @@
+"""What is said of a verdict, each thing once: its line, its own finding, the further ones, what was ruled out."""
+
+from __future__ import annotations
+
+from strata import units
+from strata.model.finding import Diagnosis, Experiment, Finding, Verdict, VerdictKind
+from strata.report import figures, words
+
+SHORT = 100
+"""A clause in the terminal and in Markdown is not longer than this; the whole of it is in HTML and JSON."""
+_METRICS = {"iops": "", "mean_ns": "a mean time of "}
+
+
+def line(verdict: Verdict) -> str:
+    """``share · the wire carries no more than 110 MiB/s``: the headline, with the layer where it does not name it."""
+    said = verdict.headline or words.verdict_cause(verdict)
+    if verdict.layer is None or verdict.layer in said:
+        return said
+    return f"{verdict.layer} · {said}"
+
+
+def alone(verdict: Verdict) -> str:
+    """The headline without the layer, for where the layer stands beside it."""
+    said = verdict.headline or words.verdict_cause(verdict)
+    return said.removeprefix(f"{verdict.layer} · ") if verdict.layer else said
+
+
+def own(diagnosis: Diagnosis) -> Finding | None:
+    """The finding the verdict speaks of; after a refutation the one that was withdrawn."""
+    v = diagnosis.verdict
+    for finding in diagnosis.findings:
+        if finding.layer == v.layer and finding.cause is v.cause:
+            return finding
+    if v.kind is VerdictKind.INCONCLUSIVE:
+        return next((f for f in diagnosis.findings if f.outcome is not None and f.outcome.holds is False), None)
+    return diagnosis.findings[0] if diagnosis.findings and v.layer is None else None
+
+
+def further(diagnosis: Diagnosis) -> tuple[Finding, ...]:
+    """The other findings that still stand."""
+    first = own(diagnosis)
+    return tuple(
+        f for f in diagnosis.findings if f is not first and (f.outcome is None or f.outcome.holds is not False)
+    )
+
+
+def predicted(experiment: Experiment) -> str:
+    """``760–870 IOPS``, ``a mean time of 1.20–1.90 ms``."""
+    p = experiment.prediction
+    low, high = figures.amount(p.low, p.unit), figures.amount(p.high, p.unit)
+    return f"{_METRICS.get(p.metric, f'{p.metric} ')}{units.span(low, high)}"
+
+
+def ruled_out(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """(causes, the observation against them): causes that one observation excludes stand together."""
+    groups: dict[str, list[str]] = {}
+    for item in diagnosis.ruled_out:
+        groups.setdefault(item.because, []).append(words.CAUSE[item.cause])
+    return tuple((", ".join(causes), because) for because, causes in groups.items())
+
+
+def ruled_out_briefly(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """``wire bandwidth (5 % used)``: one short clause each."""
+    return tuple(f"{causes} ({brief(because)})" for causes, because in ruled_out(diagnosis))
+
+
+def brief(because: str, most: int = SHORT) -> str:
+    """The first clause: what stands before a semicolon, cut at a word when it is longer than ``most``."""
+    clause = because.split("; ", 1)[0]
+    return clause if len(clause) <= most else f"{clause[: most - 1].rsplit(' ', 1)[0]}…"

@@ -1,0 +1,57 @@
+"""The checks that did not hold, those of one kind in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from strata.model.analysis import Check, CheckKind
+from strata.model.run import Report
+from strata.report import figures, words
+
+
+@dataclass(frozen=True)
+class CheckLine:
+    """``text`` says it in one line, ``each`` every single one where there are several."""
+
+    impossible: bool
+    heading: str
+    text: str
+    each: tuple[str, ...]
+
+
+def check_lines(report: Report) -> tuple[CheckLine, ...]:
+    """The impossible first, then in the order the laws are asked."""
+    groups: dict[tuple[bool, CheckKind], list[Check]] = {}
+    for check in sorted(report.analysis.checks, key=lambda c: not c.impossible):
+        groups.setdefault((check.impossible, check.kind), []).append(check)
+    cells = len(report.analysis.cells)
+    return tuple(
+        CheckLine(impossible, words.CHECK[kind], _text(kind, some, cells), _each(some))
+        for (impossible, kind), some in groups.items()
+    )
+
+
+def _each(checks: Sequence[Check]) -> tuple[str, ...]:
+    return tuple(told(c) for c in checks) if len(checks) > 1 else ()
+
+
+def told(check: Check) -> str:
+    """``share/read-128KiB-qd8: 800 I/Os carry up to p50``; only the message where it is of no layer."""
+    where = f"{check.layer}/{check.workload_key}" if check.workload_key else check.layer
+    return f"{where}: {check.message}" if where else check.message
+
+
+def _text(kind: CheckKind, checks: Sequence[Check], cells: int) -> str:
+    first, n = checks[0], len(checks)
+    if kind is CheckKind.SAMPLES:
+        return (
+            f"too few samples for p99 in {n} of {figures.plural(cells, 'cell')} "
+            "(percentiles are shown up to what they carry); measure longer: --runtime"
+        )
+    if not first.layer:
+        return first.message
+    if n == 1:
+        return f"{words.CHECK[kind]}: {told(first)}"
+    where = f"in {n} of {figures.plural(cells, 'cell')}" if first.workload_key else f"{n} times"
+    return f"{words.CHECK[kind]} {where}, such as {told(first)}"

@@ -1,0 +1,72 @@
+"""A second finding is told only where the first leaves something open and does not speak against it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from strata.diagnose import diagnose
+from strata.diagnose.further import worth_saying
+from strata.diagnose.layers import Named
+from strata.model.analysis import Analysis
+from strata.model.finding import Cause, RuledOut
+
+from .known import SCENES
+
+
+def pair() -> tuple[Analysis, Named, Named]:
+    """Processors blamed for the deep cells; a cap, sure enough, for another one where they have headroom."""
+    scene = SCENES["capped-target"]
+    analysis = scene.analysis(seed=1, sd=0.03)
+    found = diagnose(scene.stack, analysis).findings[0]
+    first = found.model_copy(update={"cause": Cause.PROCESSORS, "ruled_out": ()})
+    second = found.model_copy(update={"confidence": 0.6})
+    return (
+        analysis,
+        Named(first, (), 2.0, frozenset({"randread-8KiB-qd32"})),
+        Named(second, (), 1.0, frozenset({"read-128KiB-qd8"})),
+    )
+
+
+def busy(analysis: Analysis, share: float) -> Analysis:
+    return analysis.model_copy(
+        update={"cells": tuple(c.model_copy(update={"cpu_busy": share}) for c in analysis.cells)}
+    )
+
+
+def test_a_second_finding_that_adds_something_is_kept() -> None:
+    analysis, first, second = pair()
+    assert worth_saying(busy(analysis, 0.3), [first, second]) == (first, second)
+
+
+def test_cells_whose_processors_are_busy_are_explained_by_the_processors() -> None:
+    analysis, first, second = pair()
+    assert worth_saying(busy(analysis, 0.89), [first, second]) == (first,)
+
+
+def test_what_was_ruled_out_is_not_found_again() -> None:
+    analysis, first, second = pair()
+    out = RuledOut(cause=second.finding.cause, because="the slow cells give 12 to 70 IOPS")
+    denied = replace(first, finding=first.finding.model_copy(update={"ruled_out": (out,)}))
+    assert worth_saying(busy(analysis, 0.3), [denied, second]) == (denied,)
+    elsewhere = replace(second, finding=second.finding.model_copy(update={"layer": "direct"}))
+    assert worth_saying(busy(analysis, 0.3), [denied, elsewhere]) == (denied, elsewhere)
+
+
+@pytest.mark.parametrize(("sure", "kept"), [(0.49, 1), (0.5, 2)])
+def test_an_unsure_second_finding_is_dropped(sure: float, kept: int) -> None:
+    analysis, first, second = pair()
+    unsure = replace(second, finding=second.finding.model_copy(update={"confidence": sure}))
+    assert len(worth_saying(busy(analysis, 0.3), [first, unsure])) == kept
+
+
+@pytest.mark.parametrize("name", [n for n, s in SCENES.items() if s.layer is not None])
+def test_no_finding_speaks_against_the_ruled_out_and_none_is_told_in_the_explanation(name: str) -> None:
+    scene = SCENES[name]
+    for seed in range(4):
+        found = diagnose(scene.stack, scene.analysis(seed=seed, sd=0.05))
+        denied = {(found.findings[0].layer, r.cause) for r in found.ruled_out}
+        assert not denied & {(f.layer, f.cause) for f in found.findings}
+        assert all(f.confidence >= 0.5 for f in found.findings[1:])
+        assert "Also" not in found.verdict.explanation
