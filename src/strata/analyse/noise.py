@@ -27,26 +27,25 @@ FLOOR = 0.01
 
 
 def noise_floor(cells: Iterable[CellRounds], first: NoiseProbe | None = None) -> NoiseFloor:
-    """Of all cells of one run; never below what was seen ``first``, before anything was compared."""
-    floor = _from_rounds(cells)
-    if first is None or first.between <= floor.between_rounds or not floor.rounds:
-        return floor
-    t = t_quantile(max(1, first.repeats - 1))
-    tolerance = max(floor.tolerance, t * first.between * float(np.sqrt(2 / floor.rounds)))
-    return floor.model_copy(update={"between_rounds": first.between, "tolerance": tolerance})
+    """Of all cells of one run, and of what was seen ``first``, before anything was compared.
 
-
-def _from_rounds(cells: Iterable[CellRounds]) -> NoiseFloor:
+    Where the first look was noisier than the rounds turned out to be, it is pooled with them by degrees of freedom:
+    it widens every tolerance, and one bad second before the run does not outweigh a hundred good ones in it.
+    """
     known = [c for c in cells if c.values]
     rounds = max((len(c.values) for c in known), default=0)
     within = _within(known)
     repeated = [c for c in known if len(c.values) > 1]
     if rounds < 2 or not repeated:
-        tolerance = max(FLOOR, 2 * within)
+        sd = max(within, first.between if first else 0.0)
+        tolerance = max(FLOOR, 2 * sd)
         return NoiseFloor(
-            between_rounds=within, within_bins=within, tolerance=tolerance, rounds=max(rounds, 0), cells=len(known)
+            between_rounds=sd, within_bins=within, tolerance=tolerance, rounds=max(rounds, 0), cells=len(known)
         )
     sd, df = between_rounds(repeated)
+    if first is not None and first.between > sd and first.repeats > 1:
+        extra = first.repeats - 1
+        sd = float(np.sqrt((df * sd**2 + extra * first.between**2) / (df + extra)))
     typical = float(np.median([len(c.values) for c in repeated]))
     tolerance = max(FLOOR, t_quantile(df) * sd * float(np.sqrt(2 / typical)))
     return NoiseFloor(between_rounds=sd, within_bins=within, tolerance=tolerance, rounds=rounds, cells=len(known))

@@ -9,6 +9,7 @@ import pytest
 
 from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import CellRounds, collect
+from strata.model.run import NoiseProbe
 
 from .material import cell_result, engine_result, workload
 
@@ -62,3 +63,28 @@ def test_one_round_says_so_and_takes_the_spread_inside_for_it() -> None:
     assert floor.rounds == 1
     assert floor.tolerance == pytest.approx(2 * floor.within_bins)
     assert noise_floor([]).cells == 0
+
+
+def first_look(between: float) -> NoiseProbe:
+    return NoiseProbe(
+        layer="a",
+        workload_key="w",
+        repeats=6,
+        seconds=0.4,
+        bin_ns=50_000_000,
+        between=between,
+        within_bins=0.2,
+        iops=1e5,
+    )
+
+
+def test_a_noisy_first_look_widens_the_floor_and_does_not_drown_the_rounds() -> None:
+    known = cells(0.02, 0.0)
+    plain, warned = noise_floor(known), noise_floor(known, first_look(0.28))
+    assert plain.tolerance < warned.tolerance
+    assert 0.05 < warned.between_rounds < 0.14
+
+
+def test_a_quiet_first_look_promises_nothing() -> None:
+    known = cells(0.05, 0.0)
+    assert noise_floor(known, first_look(0.001)) == noise_floor(known)
