@@ -11,7 +11,6 @@ import pytest
 
 from strata.lab import scenario, scenario_names
 
-
 ATTEMPTS = 3
 
 
