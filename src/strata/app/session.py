@@ -101,13 +101,13 @@ class Session:
             created_unix_ns=resumed.created_unix_ns if resumed else time.time_ns(),
             status=RunStatus.RUNNING,
             plan=plan,
-            environment=environment(),
+            environment=environment(resumed),
             survey=self.survey,
             data=self.place.data,
             generator=measure_generator(plan.workloads, GENERATOR_TIMING),
             remotes=self.place.remotes,
             noise=self._noise(plan),
-            message="; ".join(self._remarks(size)),
+            message="; ".join(self._remarks(size)) or None,
         )
         if resumed:
             self.store.update_run(run)
@@ -284,8 +284,8 @@ def _p99(interval: Interval) -> float | None:
     return histogram.quantiles(merged, [0.99])[0] if merged is not None else None
 
 
-def environment() -> Environment:
-    """This program and this machine, as far as results depend on them."""
+def environment(resumed: Run | None = None) -> Environment:
+    """This program and this machine, as far as results depend on them; a resumed run keeps its own command line."""
     build = build_info()
     return Environment(
         strata_version=__version__,
@@ -293,5 +293,5 @@ def environment() -> Environment:
         python=platform.python_version(),
         hostname=platform.node(),
         kernel=platform.release(),
-        command=tuple(sys.argv),
+        command=resumed.environment.command if resumed else tuple(sys.argv),
     )

@@ -30,7 +30,7 @@ def local_stack(survey: Survey, data_path: Path, *, share: bool, allow_raw: bool
     if share:
         allowance = Expect(overhead_max=0.15, source="a redirected or remote path costs 10–15 % where it is CPU-bound")
         layers.append(Layer(name=SHARE, endpoint=OWN_TARGET, above=(FILE_SYSTEM,), expect=allowance))
-    name = survey.file_system.mount_point.strip("/") or survey.hostname
+    name = survey.file_system.mount_point.strip("/") or f"{survey.hostname} root"
     return Stack(name=name, layers=tuple(layers))
 
 
