@@ -14,12 +14,12 @@ use crate::queue::{Completion, Op, Queue};
 /// A queue over blocking system calls.
 #[derive(Debug)]
 pub struct Pool {
+    /// Empty at depth 1. Dropped (and so joined) first: the threads use the buffers until then.
+    workers: Vec<Worker>,
     buffers: Buffers,
     file: Arc<File>,
     pushed: Vec<(u32, Work)>,
     ready: Vec<Completion>,
-    /// Empty at depth 1.
-    workers: Vec<Worker>,
     done: Receiver<Completion>,
     in_workers: usize,
 }
@@ -112,5 +112,26 @@ impl Queue for Pool {
         let n = self.ready.len();
         self.ready.drain(..).for_each(f);
         n
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_outlive_the_ios_of_a_pool_that_is_dropped() {
+        const LEN: u32 = 32 << 20;
+        let zero = Arc::new(File::open("/dev/zero").expect("/dev/zero"));
+        let mut pool = Pool::new(zero, Buffers::new(2, LEN as usize, 1).expect("memory")).expect("threads");
+        // Listened to after the pool is gone; its own end is a channel that says nothing.
+        let done = std::mem::replace(&mut pool.done, mpsc::channel().1);
+        for slot in 0..2 {
+            pool.push(slot, Op::Read, 0, LEN);
+        }
+        pool.submit(0, None).expect("handed over");
+        drop(pool);
+        // Memory that was unmapped under a read gives EFAULT or a short read.
+        assert!(done.iter().take(2).all(|completion| completion.result == LEN as i32));
     }
 }
