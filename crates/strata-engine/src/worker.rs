@@ -1,6 +1,7 @@
 //! One thread of a run: makes its queue, fills its buffers, waits for the others, loads, and reports.
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -157,7 +158,7 @@ fn prepare<Q, C, F>(
                 .ok_or_else(|| Error::Job(vec![format!("thread {thread} has no block of its own")]))?;
         Ok((made, access))
     });
-    let (Made { mut queue, setup }, mut access) = match made {
+    let (Made { queue, setup }, mut access) = match made {
         Ok(made) => made,
         Err(e) => {
             let _ = ready.send(Err(e));
@@ -166,8 +167,10 @@ fn prepare<Q, C, F>(
     };
     let _ = ready.send(Ok(setup));
     let Some(start_ns) = control.await_gate() else { return };
+    // Until nothing is known to be in flight: a panic in the loop must not free what the kernel may still write to.
+    let mut queue = ManuallyDrop::new(queue);
     let report = match recipe.rate {
-        None => load(thread, recipe, &mut queue, clock, control, events, Closed, access, start_ns),
+        None => load(thread, recipe, &mut *queue, clock, control, events, Closed, access, start_ns),
         Some(rate) => {
             use crate::job::Process;
             use strata_pace::Schedule;
@@ -176,12 +179,15 @@ fn prepare<Q, C, F>(
                 Process::Poisson => Schedule::poisson(rate.iops, recipe.threads),
             };
             let pace = Open::new(schedule, access.bits());
-            load(thread, recipe, &mut queue, clock, control, events, pace, access, start_ns)
+            load(thread, recipe, &mut *queue, clock, control, events, pace, access, start_ns)
         }
     };
-    if report.tally.stuck > 0 {
+    let queue = ManuallyDrop::into_inner(queue);
+    if report.tally.stuck > 0 || report.carrier.is_err() {
         // The kernel may still write into the buffers: they must outlive this thread.
-        std::mem::forget(queue);
+        queue.abandon();
+    } else {
+        drop(queue);
     }
     let _ = events.send(Event::Finished(Box::new(report)));
 }
@@ -235,4 +241,98 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     .run();
     let Recorder { read, write, lag, ops, .. } = recorder;
     Report { thread, tally, read, write, lag, ops, usage: meter.used, carrier }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use strata_io::{Completion, Op};
+    use strata_pattern::Segment;
+
+    use super::*;
+    use crate::clock::Monotonic;
+
+    /// What became of a queue.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    enum End {
+        #[default]
+        Leaked,
+        Dropped,
+        Abandoned,
+    }
+
+    /// Takes I/Os and ends them with `submit`.
+    struct Spy {
+        end: Rc<Cell<End>>,
+        buffer: Vec<u8>,
+        pushed: Vec<u32>,
+        submit: fn() -> io::Result<()>,
+    }
+
+    impl Queue for Spy {
+        fn buffer(&mut self, _slot: u32) -> &mut [u8] {
+            &mut self.buffer
+        }
+        fn push(&mut self, slot: u32, _op: Op, _offset: u64, _len: u32) {
+            self.pushed.push(slot);
+        }
+        fn submit(&mut self, _wait: u32, _timeout: Option<Duration>) -> io::Result<()> {
+            (self.submit)()
+        }
+        fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
+            self.pushed.drain(..).map(|slot| f(Completion { slot, result: 512 })).count()
+        }
+        fn abandon(self) {
+            self.end.set(End::Abandoned);
+            std::mem::forget(self);
+        }
+    }
+
+    impl Drop for Spy {
+        fn drop(&mut self) {
+            self.end.set(End::Dropped);
+        }
+    }
+
+    fn end_of(submit: fn() -> io::Result<()>) -> End {
+        let recipe = Recipe {
+            map: BlockMap::new(&[Segment { start: 0, length: 4096, target: 0 }], 512).expect("blocks"),
+            order: Order::Random,
+            mix: Mix::Read,
+            seed: 1,
+            threads: 1,
+            depth: 2,
+            batch: 2,
+            block_bytes: 512,
+            rate: None,
+            ramp_ns: 0,
+            runtime_ns: 1_000_000_000,
+            interval_ns: 1_000_000_000,
+            stop_on_error: false,
+            pin_cpus: None,
+            dress: Dress::Stamp,
+        };
+        let end = Rc::new(Cell::default());
+        let factory = |_| {
+            let queue = Spy { end: Rc::clone(&end), buffer: vec![0; 512], pushed: vec![], submit };
+            Ok(Made { queue, setup: vec![] })
+        };
+        let control = Arc::new(Control::new(Some(10)));
+        let now_ns = Monotonic.now_ns();
+        control.open_gate(now_ns, now_ns + recipe.runtime_ns);
+        let ((ready, _readiness), (tell, _events)) = (mpsc::channel(), mpsc::channel());
+        work(0, &recipe, &factory, Monotonic, &control, ready, tell);
+        end.get()
+    }
+
+    #[test]
+    fn buffers_with_ios_in_flight_are_not_freed() {
+        assert_eq!(end_of(|| Ok(())), End::Dropped);
+        assert_eq!(end_of(|| Err(io::Error::from_raw_os_error(libc::EBADF))), End::Abandoned);
+        assert_eq!(end_of(|| panic!("a bug in the loop")), End::Leaked);
+    }
 }

@@ -44,4 +44,13 @@ pub trait Queue {
     /// Give every completion that is ready to `f`; returns how many there were. Makes no system call
     /// on a ring.
     fn reap(&mut self, f: impl FnMut(Completion)) -> usize;
+
+    /// Give the queue up while I/Os may be in flight. Their buffers must outlive them, so by default all of it is
+    /// leaked; a queue whose buffers nobody but its owner touches frees what it has.
+    fn abandon(self)
+    where
+        Self: Sized,
+    {
+        std::mem::forget(self);
+    }
 }

@@ -16,7 +16,7 @@ const FILE: types::Fixed = types::Fixed(0);
 
 /// A ring of one thread. Make it in the thread that uses it: the kernel holds it to that (single issuer).
 pub struct Uring {
-    // Dropped first: the kernel lets go of the buffers before they are unmapped.
+    // Dropped first. Closing a ring does not wait for its I/Os: with any in flight the queue is abandoned instead.
     ring: IoUring,
     buffers: Buffers,
     _file: Arc<File>,
@@ -116,8 +116,9 @@ impl Queue for Uring {
     fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32) {
         assert!(len as usize <= self.buffers.slot_bytes(), "an I/O of {len} bytes in a smaller slot");
         let entry = self.entry(slot, op, offset, len);
-        // SAFETY: the buffer belongs to the slot and lives as long as the ring; the caller leaves it alone
-        // until the completion. A full queue cannot be: it has an entry for each slot.
+        // SAFETY: the buffer belongs to the slot and outlives the I/O (a queue with I/Os in flight is abandoned,
+        // not dropped); the caller leaves it alone until the completion. A full queue cannot be: it has an entry
+        // for each slot.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "more I/Os than slots");
     }
