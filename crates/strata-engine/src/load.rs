@@ -138,6 +138,14 @@ where
         if let Err(e) = &outcome {
             self.control.stop(Reason::Error, lost_at_ns);
             let errno = strata_proto::errno(e);
+            // What had come back well before the loss was noticed did complete; like the drain's, it is not measured.
+            let whole = self.plan.block_bytes as i32;
+            self.queue.reap(|Completion { slot, result }| {
+                if result == whole {
+                    flights[slot as usize].aloft = false;
+                    tally.completed += 1;
+                }
+            });
             for flight in flights.iter_mut().filter(|f| f.aloft) {
                 flight.aloft = false;
                 tally.errored += 1;

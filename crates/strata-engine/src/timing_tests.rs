@@ -179,6 +179,20 @@ fn a_limit_is_met_exactly_and_its_last_io_is_counted() {
 }
 
 #[test]
+fn what_came_back_before_the_carrier_was_lost_did_complete() {
+    let clock = FakeClock::default();
+    let setting = Setting { depth: 4, batch: 4, ..SETTING };
+    // Three of four are done at once; handing over the fourth finds the carrier gone.
+    let script = |n: u64, _| {
+        if n < 3 { Ok(takes(0)) } else { Err(std::io::Error::from_raw_os_error(libc::ECONNRESET)) }
+    };
+    let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
+    assert_eq!((played.tally.completed, played.tally.errored, played.tally.stuck), (3, 1, 0));
+    assert_eq!((played.merger.read.ops, played.merger.read.errors), (0, 1));
+    balanced(&played);
+}
+
+#[test]
 fn a_lost_carrier_leaves_the_sums_in_balance() {
     let clock = FakeClock::default();
     let setting = Setting { depth: 4, ..SETTING };
