@@ -70,8 +70,11 @@ def rate(bytes_per_second: float) -> str:
 
 
 def count(value: float) -> str:
-    """``19 906``: thousands set apart by a narrow space, three significant digits below 100."""
-    if abs(value) < 100:
+    """``19 906``: thousands set apart by a narrow space; a fraction below 100 has three significant digits.
+
+    An ``int`` was counted, so it is written whole: 7 errors, not 7.00.
+    """
+    if abs(value) < 100 and not isinstance(value, int):
         return significant(value)
     return f"{value:,.0f}".replace(",", "\u202f")
 

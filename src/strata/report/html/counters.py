@@ -40,7 +40,7 @@ ALL = (
         units.significant,
     ),
     Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
-    Column("errors", "I/Os that failed", lambda c: float(c.errors), units.count),
+    Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
 )
 
 
