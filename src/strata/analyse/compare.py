@@ -65,7 +65,10 @@ def compare(plan: Plan, cells: Mapping[tuple[str, str], CellRounds], noise: Nois
 
 def _pair(upper: CellRounds, lower: CellRounds, expected: float, noise: NoiseFloor) -> Comparison | None:
     pooled = noise.between_rounds * math.sqrt(2) if noise.rounds > 1 else None
-    iops = _ratio(upper, lower, "iops", pooled)
+    # A rate counted from n I/Os is known to one in n: rounds that agree on a handful of them agree by rounding.
+    steps = [1 / v.ios for side in (upper, lower) for v in side.values]
+    coarse = None if pooled is None else math.hypot(pooled, math.sqrt(2) * max(steps))
+    iops = _ratio(upper, lower, "iops", coarse)
     if iops is None:
         return None
     latency = {p: r for p in COMPARED if (r := _ratio(upper, lower, p, pooled)) is not None}
