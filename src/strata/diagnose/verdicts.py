@@ -149,33 +149,39 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
     seen = medium.evidence(stack, analysis)
     out = _nothing_above(stack, analysis)
     absent = [x.name for x in stack.layers if x.name not in {c.layer for c in analysis.cells}]
-    missing = tuple(f"results of {name}" for name in absent)
+    missing = (*(f"results of {name}" for name in absent), *_gaps(stack, analysis))
+    silent = f" Nothing is known of {', '.join(absent)}: no result." if absent else ""
+    again = (
+        f"Make {' and '.join(absent)} measurable (the checks say what failed), then measure again." if absent else ""
+    )
     differential = equal.evidence(analysis)
     kinds = {e.kind for e in (*seen, *differential)}
     sure = confidence(1.0, 3.0 * len(seen), equal.margin(analysis), len(kinds))
-    if len(stack.layers) == 1:
+    if absent or len(stack.layers) == 1:
         sure = min(sure, 0.4)
+    if len(stack.layers) == 1:
         missing += ("a second layer to compare with",)
     if not seen and len(stack.layers) > 1:
+        depths = "" if low.name in absent else f" The depths measured do not fill {low.name}."
         verdict = Verdict(
             kind=VerdictKind.HEALTHY,
             layer=None,
             cause=Cause.NONE,
             confidence=sure,
-            headline=f"nothing above {low.name} costs more than expected",
-            explanation=f"{'. '.join(e.statement for e in differential)}. The depths measured do not fill {low.name}.",
-            next_step="Nothing. For its limit, measure at greater depths.",
+            headline=f"nothing {'measured ' if absent else ''}above {low.name} costs more than expected",
+            explanation=f"{'. '.join(e.statement for e in differential)}.{depths}{silent}",
+            next_step=again or "Nothing. For its limit, measure at greater depths.",
             missing=missing,
         )
         return Diagnosis(verdict=verdict, findings=(), ruled_out=out)
     texts = ". ".join(e.statement for e in (*differential, *seen))
-    step = "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
+    step = again or "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
     finding = Finding(
         id="medium",
         layer=low.name,
         cause=Cause.MEDIUM,
         title=f"{low.name} is the limit, as expected",
-        explanation=f"{texts}." if texts else f"{low.name} is the only layer.",
+        explanation=f"{texts}.{silent}" if texts else f"{low.name} is the only layer.",
         confidence=sure,
         evidence=(*differential, *seen),
         ruled_out=out,
@@ -195,6 +201,18 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
     return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=out)
 
 
+def _gaps(stack: Stack, analysis: Analysis) -> tuple[str, ...]:
+    """Workloads that were measured below a layer and gave nothing at it: what it does to them is not known."""
+    have: dict[str, set[str]] = {}
+    for cell in analysis.cells:
+        have.setdefault(cell.layer, set()).add(cell.workload.key)
+    return tuple(
+        f"{len(lost)} of {len(have[below.name])} workloads at {layer.name}"
+        for layer, below in stack.pairs
+        if layer.name in have and (lost := have.get(below.name, set()) - have[layer.name])
+    )
+
+
 def _nothing_above(stack: Stack, analysis: Analysis) -> tuple[RuledOut, ...]:
     out = []
     for name, text in equal.statements(analysis):
@@ -208,11 +226,12 @@ def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt]) -> Diagnosis:
     worst = doubts[0]
     rounds = max(d.rounds_needed for d in doubts)
     many = math.isinf(rounds) or rounds > 100
-    need = (
-        "far more rounds than is practical"
-        if many
-        else f"about {int(rounds)} rounds instead of {analysis.noise.rounds}"
-    )
+    if many:
+        need = "far more rounds than is practical"
+    elif rounds <= analysis.noise.rounds:
+        need = f"{int(rounds)} rounds in which every layer is measured"
+    else:
+        need = f"about {int(rounds)} rounds instead of {analysis.noise.rounds}"
     return inconclusive(
         "the figures differ too much from round to round",
         f"{worst.text}. {len(doubts)} comparisons cannot be told; equal measurements differ by "

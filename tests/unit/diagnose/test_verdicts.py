@@ -70,6 +70,25 @@ def test_a_layer_without_results_is_said_to_be_missing() -> None:
     verdict = diagnose(stack, partial).verdict
     assert verdict.kind in (VerdictKind.MEDIUM, VerdictKind.HEALTHY)
     assert any("share" in m for m in verdict.missing)
+    assert (
+        verdict.confidence <= 0.4
+        and "Nothing is known of share" in verdict.explanation
+        and "share" in verdict.next_step
+    )
+
+
+def test_workloads_that_failed_at_a_layer_are_said_to_be_missing() -> None:
+    scene = SCENES["healthy"]
+    analysis = scene.analysis(seed=1, sd=0.03)
+    lost = {c.workload.key for c in analysis.cells if c.layer == "path"} - {"randread-8KiB-qd8"}
+    partial = analysis.model_copy(
+        update={
+            "cells": tuple(c for c in analysis.cells if c.layer != "path" or c.workload.key not in lost),
+            "comparisons": tuple(c for c in analysis.comparisons if c.layer != "path" or c.workload_key not in lost),
+        }
+    )
+    verdict = diagnose(scene.stack, partial).verdict
+    assert f"{len(lost)} of {len(lost) + 1} workloads at path" in verdict.missing
 
 
 def test_layers_without_a_common_workload_cannot_be_compared() -> None:
