@@ -17,6 +17,8 @@ RATE_TOLERANCE = 0.005
 HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
 RATE_SHORT = 0.02
 SLOTS_FULL = 0.5
+BURST = 100.0
+"""From a hundredfold rise on the first third held nothing, or a stall, and a factor would say nothing."""
 
 
 def little(cell: CellSummary) -> Check | None:
@@ -88,9 +90,9 @@ def unsteady(cell: CellRounds, noise: NoiseFloor) -> Check | None:
     if abs(shift) > min(max(0.2, 3 * typical), math.log(2)):
         word = "fell" if shift < 0 else "rose"
         cliff = shift < math.log(0.5)
-        message = (
-            f"IOPS {word} to {units.percent(math.exp(shift), 2)} from the first to the last third of a measurement"
-        )
+        share = math.exp(shift)
+        change = f"{word} to {units.percent(share, 2)}" if share < BURST else "rose from next to nothing"
+        message = f"IOPS {change} from the first to the last third of a measurement"
         message += ": a cliff, as when a cache is full; measure longer" if cliff else "; measure longer"
     else:
         spread = float(np.median([np.std(s, ddof=1) / np.mean(s) for s in series]))

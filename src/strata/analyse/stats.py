@@ -46,16 +46,16 @@ def centre(values: Sequence[float], pooled_sd: float | None = None) -> tuple[flo
         scale = float(np.std(x, ddof=1)) if n < 5 else spread or float(np.std(x, ddof=1))
     if scale <= 0:
         return float(np.mean(x)), 0.0
-    at = median
+    at, reach = median, HUBER_K * scale
     for _ in range(50):
-        weight = np.minimum(1.0, HUBER_K * scale / np.maximum(np.abs(x - at), 1e-300))
+        weight = reach / np.maximum(np.abs(x - at), reach)
         moved = float(np.sum(weight * x) / np.sum(weight))
         if abs(moved - at) < 1e-12 * scale:
             break
         at = moved
     residual = x - at
-    inside = max(0.5, float(np.mean(np.abs(residual) <= HUBER_K * scale)))
-    clipped = np.clip(residual, -HUBER_K * scale, HUBER_K * scale)
+    inside = max(0.5, float(np.mean(np.abs(residual) <= reach)))
+    clipped = np.clip(residual, -reach, reach)
     variance = float(np.sum(clipped**2)) / (n - 1)
     df = n - 1.0
     if pooled_sd is not None:
