@@ -159,6 +159,10 @@ where
         tally.end_ns = self.recorder.close(end_ns);
         self.marks.ended();
         let outcome = outcome.and_then(|()| self.drain(&mut flights, &mut tally));
+        if outcome.is_err() {
+            // Lost in the drain: gone with their carrier, not stuck.
+            tally.errored += flights.iter().filter(|f| f.aloft).count() as u64;
+        }
         tally.stuck = tally.issued - tally.completed - tally.errored;
         (tally, outcome)
     }

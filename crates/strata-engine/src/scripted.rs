@@ -52,6 +52,8 @@ pub type Script<'a> = Box<dyn FnMut(u64, u64) -> io::Result<Fate> + 'a>;
 pub struct Scripted<'a> {
     pub clock: FakeClock,
     pub submit_ns: u64,
+    /// From this instant on the carrier is gone.
+    pub lost_at_ns: u64,
     script: Script<'a>,
     pushed: Vec<u32>,
     number: u64,
@@ -70,6 +72,7 @@ impl<'a> Scripted<'a> {
         Self {
             clock,
             submit_ns,
+            lost_at_ns: u64::MAX,
             script,
             pushed: vec![],
             number: 0,
@@ -94,6 +97,9 @@ impl Queue for Scripted<'_> {
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         self.clock.pass(self.submit_ns);
         let now = self.clock.now_ns();
+        if now >= self.lost_at_ns {
+            return Err(io::Error::from_raw_os_error(libc::ECONNRESET));
+        }
         for slot in std::mem::take(&mut self.pushed) {
             let fate = (self.script)(self.number, now)?;
             self.number += 1;

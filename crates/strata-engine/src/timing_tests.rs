@@ -193,6 +193,19 @@ fn what_came_back_before_the_carrier_was_lost_did_complete() {
 }
 
 #[test]
+fn what_is_lost_in_the_drain_is_failed_and_not_stuck() {
+    let clock = FakeClock::default();
+    let setting = Setting { depth: 2, runtime_ns: 100 * MS, ..SETTING };
+    let mut queue = Scripted::new(&clock, 0, |_, _| Ok(takes(5_000 * MS)));
+    queue.lost_at_ns = 300 * MS;
+    let played = play(setting, Closed, &free(), queue);
+    assert!(played.outcome.is_err());
+    assert_eq!((played.tally.errored, played.tally.stuck), (2, 0));
+    assert_eq!(played.merger.read.errors, 0, "the measured span was over");
+    balanced(&played);
+}
+
+#[test]
 fn a_lost_carrier_leaves_the_sums_in_balance() {
     let clock = FakeClock::default();
     let setting = Setting { depth: 4, ..SETTING };

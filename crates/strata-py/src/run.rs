@@ -51,7 +51,7 @@ impl Run {
             let result = errors::detached(py, || self.inner.wait(left.min(LOOK)))?;
             if let Err(raised) = py.check_signals() {
                 self.inner.stop();
-                // Bounded: the engine gives up on I/Os that do not come back.
+                // Bounded by the drain's 30 s, except for a thread inside a blocking call that never returns.
                 while errors::detached(py, || self.inner.wait(Duration::from_secs(1)))?.is_none() {}
                 return Err(raised);
             }
