@@ -29,9 +29,11 @@ class RoundValue:
 
 @dataclass(frozen=True)
 class CellRounds:
-    """All measurements of one workload at one layer that gave I/Os, in the order of their rounds.
+    """The measurements of one workload at one layer that gave I/Os, in the order of their rounds.
 
-    ``curve`` is the merged payload of every I/O; ``failed`` the messages of measurements that gave nothing.
+    ``merged`` is the payload of all their I/Os; ``failed`` the messages of measurements that gave nothing or ended
+    before their time. What those gave is used only where there is nothing better: a twentieth of a second before a
+    stop would weigh as much as a whole round.
     """
 
     layer: str
@@ -74,6 +76,7 @@ def collect(layer: str, workload: Workload, results: Sequence[CellResult]) -> Ce
             failed.append(cell.error)
         payload = histogram.merge([cell.result.read.service_time, cell.result.write.service_time])
         good.append((cell, cell.result, payload))
+    good = [one for one in good if not one[0].error] or good
     wanted = supported(PERCENTILES, sum(r.ops for _, r, _ in good))
     return CellRounds(
         layer=layer,

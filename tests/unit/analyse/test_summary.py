@@ -85,3 +85,12 @@ def test_what_was_not_read_is_none_and_failed_rounds_are_not_rounds() -> None:
     assert cell.iops.low is None
     assert (cell.cpu_busy, cell.device_in_flight, cell.wire_bytes_per_byte, cell.latency_ns) == (None, None, None, {})
     assert cell_summary("a", w, [failed]) is None
+
+
+def test_a_measurement_cut_short_counts_only_where_there_is_no_whole_one() -> None:
+    w = workload()
+    cut = cell_result("a", w, 1, engine_result(w, 9000, seconds=0.05), error="stopped after 0.05 s")
+    whole = cell_result("a", w, 0, engine_result(w, 1000))
+    both, alone = cell_summary("a", w, [whole, cut]), cell_summary("a", w, [cut])
+    assert both is not None and (both.rounds, both.iops.value) == (1, 1000)
+    assert alone is not None and alone.iops.value == pytest.approx(9000)
