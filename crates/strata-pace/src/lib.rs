@@ -8,8 +8,6 @@
 /// One thread's share of the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
-    /// Issue whenever a slot is free; there is no intended start.
-    Closed,
     /// Evenly spaced.
     Constant {
         /// Time between two starts, in ns.
@@ -63,7 +61,6 @@ impl Schedule {
     #[inline]
     pub fn start_ns(&self, hits: u64, previous_ns: f64, uniform: u64) -> f64 {
         match *self {
-            Self::Closed => 0.0,
             Self::Constant { gap_ns, first_ns } => first_ns + hits as f64 * gap_ns,
             Self::Poisson { mean_gap_ns } => previous_ns + mean_gap_ns * exponential(uniform),
         }
