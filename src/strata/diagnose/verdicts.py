@@ -147,6 +147,15 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
         return _doubtful(analysis, doubts)
     low = medium.bottom(stack)
     seen = medium.evidence(stack, analysis)
+    if len(stack.layers) == 1:
+        known = " ".join(f"{e.statement}." for e in seen)
+        return inconclusive(
+            "one layer alone has nothing to be held against",
+            f"Only {low.name} was measured. {known}".rstrip(),
+            "Add a layer: the disk below (may need root), a share (--share), or more of them in a stack file.",
+            ("a second layer to compare with",),
+            layer=low.name,
+        )
     out = _nothing_above(stack, analysis)
     absent = [x.name for x in stack.layers if x.name not in {c.layer for c in analysis.cells}]
     missing = (*(f"results of {name}" for name in absent), *_gaps(stack, analysis))
@@ -157,11 +166,9 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
     differential = equal.evidence(analysis)
     kinds = {e.kind for e in (*seen, *differential)}
     sure = confidence(1.0, 3.0 * len(seen), equal.margin(analysis), len(kinds))
-    if absent or len(stack.layers) == 1:
+    if absent:
         sure = min(sure, 0.4)
-    if len(stack.layers) == 1:
-        missing += ("a second layer to compare with",)
-    if not seen and len(stack.layers) > 1:
+    if not seen:
         depths = "" if low.name in absent else f" The depths measured do not fill {low.name}."
         verdict = Verdict(
             kind=VerdictKind.HEALTHY,
@@ -181,7 +188,7 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
         layer=low.name,
         cause=Cause.MEDIUM,
         title=f"{low.name} is the limit, as expected",
-        explanation=f"{texts}.{silent}" if texts else f"{low.name} is the only layer.",
+        explanation=f"{texts}.{silent}",
         confidence=sure,
         evidence=(*differential, *seen),
         ruled_out=out,

@@ -51,11 +51,11 @@ def test_nothing_measured_says_why() -> None:
     assert "connection refused" in verdict.explanation and verdict.missing
 
 
-def test_one_layer_is_the_medium_as_far_as_is_known() -> None:
+def test_one_layer_alone_carries_no_verdict() -> None:
     one = Stack(name="one", layers=demo_stack().layers[:1])
     verdict = diagnose(one, simulate(one, {"direct": Path()}, seed=1, sd=0.03)).verdict
-    assert (verdict.kind, verdict.layer) == (VerdictKind.MEDIUM, "direct")
-    assert verdict.confidence <= 0.4 and verdict.missing
+    assert (verdict.kind, verdict.layer) == (VerdictKind.INCONCLUSIVE, "direct")
+    assert verdict.missing and "--share" in verdict.next_step
 
 
 def test_a_layer_without_results_is_said_to_be_missing() -> None:
