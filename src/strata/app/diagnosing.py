@@ -66,7 +66,7 @@ def source_of(where: Path, options: Options, run_id: str) -> Source:
         safety.check_own_file(where)
         where = where.parent
     if not where.is_dir():
-        raise UsageError("nothing to measure at", str(where), "it is not a directory", "name a directory or a .toml")
+        raise UsageError("nothing to measure at", str(where), "it does not exist", "name a directory or a .toml")
     where = where.resolve()
     platform = survey(where, options.load_seconds)
     data_path = default_path(where, run_id)
