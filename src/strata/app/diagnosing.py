@@ -18,6 +18,7 @@ from strata.discover.survey import survey
 from strata.engine import Shape
 from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
+from strata.host.runlock import held
 from strata.lab import Scenario, scenario
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
@@ -203,7 +204,13 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
     if resumed is not None and resumed.data is not None:
         size = resumed.data.size
         kept = resumed.plan
-        options = options.model_copy(update={"rounds": kept.rounds, "interval_s": kept.interval_s})
+        options = options.model_copy(
+            update={
+                "rounds": kept.rounds,
+                "interval_s": kept.interval_s,
+                "keep": options.keep or testfile.was_kept(source.data_path),
+            }
+        )
     elif (own := testfile.read_mark(source.data_path)) is not None:
         # The user's own kept test file, exported by a server that is running already: taken as it is, and left.
         size = own.size
@@ -211,6 +218,7 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
     else:
         size = choose_size(source.survey.file_system.available, options.size)
     with (
+        held(run_id),
         open_store(options.store) as store,
         Session(
             source.stack,
@@ -231,7 +239,8 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         if status is RunStatus.STOPPED:
             raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
         if status is RunStatus.FAILED:
-            raise RunFailed("the run failed:", run.id, _first_error(store, run.id), "what was measured is in the store")
+            again = f"what was measured is kept; when the cause is mended: strata measure --resume {run.id}"
+            raise RunFailed("the run failed:", run.id, _first_error(store, run.id), again)
         analysis = session.analyse()
         diagnosis = session.conclude(analysis)
         assert session.run is not None

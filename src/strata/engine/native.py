@@ -38,9 +38,16 @@ def run_job(
 
 
 def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True) -> EngineResult:
-    """Write the whole file once: `header` first, then incompressible data, then flush. Errors as `run_job`."""
+    """Write the whole file once: `header` first, then incompressible data, then flush.
+
+    Errors as `run_job`, and `RunFailed` when not every byte of it was written.
+    """
     running = _started(lambda: _core.fill(path, size, seed, header, direct), path)
-    return _finish(running, None, lambda: False, path)
+    filled = _finish(running, None, lambda: False, path)
+    if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
+        names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
+        raise RunFailed("could not fill the test file", path, names, "is there enough free space?")
+    return filled
 
 
 def probe_remote(layer: str, uri: str, connections: int, rounds: int = 16) -> Remote:
