@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -75,3 +76,13 @@ def _measured(store: Path) -> bool:
             return bool(db.execute("SELECT count(*) FROM cells").fetchone()[0])
         except sqlite3.OperationalError:
             return False
+
+
+def test_a_dry_run_tells_the_size_of_the_kept_file(strata, disk: Path, tmp_path: Path) -> None:
+    data, stack = disk / "strata.dat", tmp_path / "stack.toml"
+    words = ("--size", "24m", "--keep", "--runtime", "100ms", "--ramp-time", "0", "--progress", "none")
+    made = strata("measure", f"file:{data}", *words)
+    assert made.returncode == 0, made.stderr
+    stack.write_text(f'[stack]\nname = "own"\n[[layer]]\nname = "file system"\nendpoint = "file:{data}"\n')
+    done = strata("plan", stack, "--json")
+    assert json.loads(done.stdout)["file_size"] == 24 << 20, done.stderr

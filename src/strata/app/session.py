@@ -98,7 +98,7 @@ class Session:
             why = "; ".join(f"{name} can no longer be measured: {self.place.dropped[name]}" for name in lost)
             hint = "resume with the rights and the mounts the run began with, or start it anew"
             raise RunFailed("cannot resume", resumed.id, why, hint)
-        plan = resumed.plan if resumed else self._plan(stack, run_id, size)
+        plan = resumed.plan if resumed else plan_of(stack, self.workloads, self.options, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
         run = Run(
             id=plan.id,
@@ -274,22 +274,6 @@ class Session:
         endpoint, segments = self.place.endpoint(layer), self.place.segments(layer)
         return probe_noise(layer, endpoint, workload, segments, seconds, self.stop_requested)
 
-    def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
-        raw = {layer.name for layer in stack.layers if layer.endpoint.startswith("block:")}
-        return expand(
-            stack,
-            self.workloads,
-            rounds=self.options.rounds,
-            ramp_s=self.options.ramp_s,
-            runtime_s=self.options.runtime_s,
-            interval_s=self.options.interval,
-            file_size=size,
-            seed=self.options.seed,
-            skips={},
-            read_only_layers=raw,
-            plan_id=run_id,
-        )
-
     def _running(self) -> Run:
         assert self.run is not None, "prepare comes first"
         return self.run
@@ -298,6 +282,22 @@ class Session:
 def _p99(interval: Interval) -> float | None:
     merged = histogram.merge([interval.read.service_time, interval.write.service_time])
     return histogram.quantiles(merged, [0.99])[0] if merged is not None else None
+
+
+def plan_of(stack: Stack, workloads: tuple[Workload, ...], options: Options, run_id: str, size: int) -> Plan:
+    """The cells and their order, as a run carries them out and as a dry run prints them."""
+    return expand(
+        stack,
+        workloads,
+        rounds=options.rounds,
+        ramp_s=options.ramp_s,
+        runtime_s=options.runtime_s,
+        interval_s=options.interval,
+        file_size=size,
+        seed=options.seed,
+        read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
+        plan_id=run_id,
+    )
 
 
 def environment(resumed: Run | None = None) -> Environment:
