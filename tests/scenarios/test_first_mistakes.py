@@ -56,6 +56,13 @@ def test_a_stack_file_that_is_none(strata, tmp_path: Path, content: bytes) -> No
     assert "Traceback" not in done.stderr
 
 
+def test_nobody_listens(strata) -> None:
+    done = strata("measure", "nbd://127.0.0.1:1/x", *MEASURED)
+    assert done.returncode == 1, done.stderr
+    assert "[Errno" not in done.stderr
+    assert "hint: nothing listens there" in done.stderr
+
+
 def test_the_length_of_intervals_holds_for_a_directory_too(strata, disk: Path) -> None:
     words = ("--rw", "randread", "--rounds", "2", "--runtime", "300ms", "--ramp-time", "0", "--interval", "100ms")
     done = strata("measure", disk, *words, "--size", "16m", "--json", "--progress", "none")
