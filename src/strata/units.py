@@ -87,7 +87,9 @@ def duration(ns: float) -> str:
     seconds = ns / NS_PER_S
     if seconds < 119.5:
         return f"{significant(seconds)} s"
-    return f"{int(seconds // 60)} min {round(seconds % 60)} s"
+    # Rounded before it is split: 179.7 s are 3 min 0 s, not 2 min 60 s.
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
 
 
 def percent(share: float, digits: int = 3) -> str:

@@ -91,7 +91,14 @@ def test_fio_verifies(address: str, tmp_path: Path) -> None:
         pytest.skip("this fio has no nbd engine")
     run(
         *("fio", "--name=v", "--ioengine=nbd", f"--uri={address}", "--rw=randwrite", "--bs=512-64k"),
-        *("--iodepth=16", "--size=32M", "--verify=crc32c", "--verify_fatal=1", "--do_verify=1"),
+        *(
+            "--iodepth=16",
+            "--size=32M",
+            "--verify=crc32c",
+            "--verify_fatal=1",
+            "--do_verify=1",
+            "--verify_state_save=0",
+        ),
         f"--aux-path={tmp_path}",
         timeout_s=120,
     )

@@ -142,7 +142,7 @@ def _rows(store: Path) -> list[tuple[object, ...]]:
         return []
     with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
         try:
-            return db.execute('SELECT "order", kind FROM cells ORDER BY 1').fetchall()
+            return db.execute("SELECT step_order, kind, result FROM cells ORDER BY step_order").fetchall()
         except sqlite3.OperationalError:
             return []
 

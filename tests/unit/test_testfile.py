@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -174,3 +175,26 @@ def test_the_list_holds_one_json_line_each(tmp_path: Path, state: Path) -> None:
         testfile.create(tmp_path / name, MIB)
     rows = [json.loads(line) for line in (state / "files.jsonl").read_text().splitlines()]
     assert [(r["path"], r["inode"]) for r in rows] == [(str(tmp_path / n), (tmp_path / n).stat().st_ino) for n in "ab"]
+
+
+def test_a_kept_file_is_told_from_one_that_was_left_behind(tmp_path: Path) -> None:
+    path = tmp_path / "t.dat"
+    mark = testfile.create(path, 1 << 20)
+    assert not testfile.was_kept(path)
+    testfile.keep(mark)
+    assert testfile.was_kept(path)
+    assert not testfile.was_kept(tmp_path / "absent")
+
+
+def test_clean_leaves_a_file_that_a_living_process_went_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.dat"
+    mark = testfile.create(path, 1 << 20)
+    entry = registry.entries()[0]
+    registry.forget(mark)
+    registry.add(dataclasses.replace(entry, process="a process that is gone"))
+    testfile.adopt(path, mark)
+    assert testfile.clean() == ()
+    assert path.exists()
+    testfile.remove(path, mark)

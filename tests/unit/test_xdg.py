@@ -12,13 +12,9 @@ from strata.host import xdg
 
 def test_own_variable_then_xdg_then_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STRATA_STATE_DIR", raising=False)
-    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert xdg.state_dir() == tmp_path / ".local/state/strata"
-    assert xdg.config_dir() == tmp_path / ".config/strata"
-    assert xdg.cache_dir() == tmp_path / ".cache/strata"
-    assert not xdg.config_dir().exists()
     assert xdg.state_dir().stat().st_mode & 0o777 == 0o700
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
     assert xdg.state_dir() == tmp_path / "xdg/strata"

@@ -11,14 +11,15 @@ from pathlib import Path
 from strata import units
 from strata.app.options import Options, choose_size, default_path
 from strata.app.repeat import repeat_commands
-from strata.app.session import Emit, Session
+from strata.app.session import Emit, Session, plan_of
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Shape
 from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
-from strata.lab import Scenario, scenario
+from strata.host.runlock import held
+from strata.lab import Scenario, scenario, scenario_names
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.plan import Plan
@@ -27,7 +28,6 @@ from strata.model.run import Report, Run, RunStatus
 from strata.model.stack import Expect, Layer, Stack
 from strata.model.survey import Survey
 from strata.model.workload import Sync, Workload
-from strata.plan.expand import expand
 from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
 from strata.store import Store, open_store
@@ -66,7 +66,7 @@ def source_of(where: Path, options: Options, run_id: str) -> Source:
         safety.check_own_file(where)
         where = where.parent
     if not where.is_dir():
-        raise UsageError("nothing to measure at", str(where), "it is not a directory", "name a directory or a .toml")
+        raise UsageError("nothing to measure at", str(where), "it does not exist", "name a directory or a .toml")
     where = where.resolve()
     platform = survey(where, options.load_seconds)
     data_path = default_path(where, run_id)
@@ -111,21 +111,8 @@ def plan_only(where: Path, options: Options) -> Plan:
     """What `diagnose` would run, and every byte it would write; nothing is created."""
     run_id = new_id()
     source = source_of(where, options, run_id)
-    size = choose_size(source.survey.file_system.available, options.size)
-    raw = {layer.name for layer in source.stack.layers if layer.endpoint.startswith("block:")}
-    return expand(
-        source.stack,
-        chosen_workloads(source.workloads, options),
-        rounds=options.rounds,
-        ramp_s=options.ramp_s,
-        runtime_s=options.runtime_s,
-        interval_s=options.interval,
-        file_size=size,
-        seed=options.seed,
-        skips={},
-        read_only_layers=raw,
-        plan_id=run_id,
-    )
+    size, _ = data_size(source, options)
+    return plan_of(source.stack, chosen_workloads(source.workloads, options), options, run_id, size)
 
 
 def diagnose_path(where: Path, options: Options, emit: Emit) -> Report:
@@ -150,7 +137,7 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
         if run.data is None:
             raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start it anew")
     name = run.plan.stack.name
-    if name.startswith(DEMO_PREFIX):
+    if name.startswith(DEMO_PREFIX) and name.removeprefix(DEMO_PREFIX) in scenario_names():
         with demo_source(scenario(name.removeprefix(DEMO_PREFIX))) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
     data_path = Path(run.data.path)
@@ -199,18 +186,33 @@ def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple
     return kept
 
 
+def data_size(source: Source, options: Options) -> tuple[int, bool]:
+    """Bytes of the test file, and whether it is there already.
+
+    The user's own kept test file, exported by a server that is running already, is taken as it is, and left.
+    """
+    own = testfile.read_mark(source.data_path)
+    if own is not None:
+        return own.size, True
+    return choose_size(source.survey.file_system.available, options.size), False
+
+
 def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, resumed: Run | None = None) -> Report:
     if resumed is not None and resumed.data is not None:
         size = resumed.data.size
         kept = resumed.plan
-        options = options.model_copy(update={"rounds": kept.rounds, "interval_s": kept.interval_s})
-    elif (own := testfile.read_mark(source.data_path)) is not None:
-        # The user's own kept test file, exported by a server that is running already: taken as it is, and left.
-        size = own.size
-        options = options.model_copy(update={"keep": True})
+        options = options.model_copy(
+            update={
+                "rounds": kept.rounds,
+                "interval_s": kept.interval_s,
+                "keep": options.keep or testfile.was_kept(source.data_path),
+            }
+        )
     else:
-        size = choose_size(source.survey.file_system.available, options.size)
+        size, is_kept = data_size(source, options)
+        options = options.model_copy(update={"keep": options.keep or is_kept})
     with (
+        held(run_id),
         open_store(options.store) as store,
         Session(
             source.stack,
@@ -231,7 +233,8 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         if status is RunStatus.STOPPED:
             raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
         if status is RunStatus.FAILED:
-            raise RunFailed("the run failed:", run.id, _first_error(store, run.id), "what was measured is in the store")
+            again = f"what was measured is kept; when the cause is mended: strata measure --resume {run.id}"
+            raise RunFailed("the run failed:", run.id, _first_error(store, run.id), again)
         analysis = session.analyse()
         diagnosis = session.conclude(analysis)
         assert session.run is not None

@@ -25,6 +25,8 @@ def check_output(path: Path) -> None:
             raise SafetyRefusal("will not write", str(path), "it is not a regular file", "name another file")
         if not path.parent.is_dir():
             raise RunFailed("cannot write", str(path), "its folder does not exist", f"mkdir -p {path.parent}")
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise RunFailed("cannot write", str(path), "you may not write in its folder", "name a file in one of yours")
         if path.exists() and path.stat().st_size:
             with path.open("rb") as f:
                 head = f.read(4096)

@@ -20,7 +20,7 @@ from strata.engine import (
     probe_remote,
     read_remote,
 )
-from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
+from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import safety, testfile
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
@@ -61,6 +61,8 @@ class Place:
             if mark is None or mark.size != size:
                 why = "its mark is gone" if mark is None else f"it has {mark.size} bytes, asked are {size}"
                 raise UsageError("cannot use the test file", str(self.path), why, "strata clean removes it")
+            if not keep:
+                testfile.adopt(self.path, mark)
         else:
             mark = testfile.create(self.path, size)
         if keep:
@@ -69,9 +71,6 @@ class Place:
             self._resources.callback(testfile.remove, self.path, mark)
         seed = secrets.randbits(8 * FILL_SEED_BYTES)
         filled = fill(str(self.path), size, seed, testfile.header_bytes(mark), direct=self.direct)
-        if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
-            names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
-            raise RunFailed("could not fill the test file", str(self.path), names, "is there enough free space?")
         self.data = DataSet(
             path=str(self.path), size=size, mark=mark.uuid, segments={}, filled_bytes=filled.write.bytes or size
         )
@@ -120,6 +119,18 @@ class Place:
         """The blocks of the layer."""
         assert self.data is not None
         return self.data.segments[layer]
+
+    def check_still_ours(self, layer: str) -> None:
+        """Before a step that writes: the engine opens the file by its name, and another may have taken its place.
+
+        Raises `SafetyRefusal` where this run's mark is not there any more.
+        """
+        if self.data is None or self._endpoints[layer].kind is not EndpointKind.FILE:
+            return
+        # The mark alone: the whole check reads more of the file, which a measurement would notice.
+        mark = testfile.read_mark(self.path)
+        if mark is None or mark.uuid != self.data.mark:
+            raise SafetyRefusal("will not write to", str(self.path), "it is not this run's test file any more")
 
     def close(self) -> None:
         """Stop the servers and remove the file, last made first."""

@@ -18,7 +18,7 @@ from strata.app.stacks import drop_layers
 from strata.diagnose import conclude, diagnose
 from strata.diagnose.experiment import outcome
 from strata.engine import Shape, Timing, build_info, build_job, measure_generator, run_job
-from strata.errors import RunFailed
+from strata.errors import RunFailed, Stopped
 from strata.model import histogram
 from strata.model.analysis import Analysis, NoiseFloor
 from strata.model.finding import Diagnosis, Finding
@@ -94,7 +94,11 @@ class Session:
         if not stack.layers:
             raise RunFailed("nothing to measure:", "no layer is left", "; ".join(self.place.dropped.values()))
         resumed = self.run
-        plan = resumed.plan if resumed else self._plan(stack, run_id, size)
+        if resumed and (lost := [x.name for x in resumed.plan.stack.layers if x.name in self.place.dropped]):
+            why = "; ".join(f"{name} can no longer be measured: {self.place.dropped[name]}" for name in lost)
+            hint = "resume with the rights and the mounts the run began with, or start it anew"
+            raise RunFailed("cannot resume", resumed.id, why, hint)
+        plan = resumed.plan if resumed else plan_of(stack, self.workloads, self.options, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
         run = Run(
             id=plan.id,
@@ -120,6 +124,7 @@ class Session:
         """Every step that the store does not hold yet."""
         run = self._running()
         done = done_orders(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
+        ends: list[str] = []
         status = execute(
             run.plan,
             done=done,
@@ -127,8 +132,13 @@ class Session:
             commit=lambda result: self.store.save_cell(run.id, result),
             emit=self.emit,
             stop_requested=self.stop_requested,
+            finished=lambda end: ends.append(end.message),
         )
-        self.run = run.model_copy(update={"status": status})
+        update: dict[str, object] = {"status": status}
+        if status is not RunStatus.STOPPED:
+            # A layer that was given up is said in the report, not only while it happens.
+            update["message"] = "; ".join(m for m in (run.message, *ends) if m) or None
+        self.run = run.model_copy(update=update)
         self.store.update_run(self.run)
         return status
 
@@ -152,6 +162,8 @@ class Session:
         diagnosis = diagnose(run.plan.stack, analysis)
         finding = diagnosis.findings[0] if diagnosis.findings else None
         if self.options.confirm and finding is not None and finding.experiment is not None:
+            # Kept before the experiment too: what ends it must not cost the verdict.
+            self.store.save_outcome(run.id, analysis, diagnosis)
             diagnosis = self._confirm(diagnosis, finding, analysis.noise)
         self.store.save_outcome(run.id, analysis, diagnosis)
         return diagnosis
@@ -177,7 +189,7 @@ class Session:
             self.store.save_cell(run.id, result)
             results.append(result)
 
-        execute(
+        status = execute(
             plan,
             done=frozenset(),
             measure=lambda step, cell: self._measure_step(step, cell, Phase.CONFIRM),
@@ -185,6 +197,8 @@ class Session:
             emit=lambda p: self.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
             stop_requested=self.stop_requested,
         )
+        if status is RunStatus.STOPPED:
+            raise Stopped("the verdict is kept, its experiment was not finished", hint=f"strata report {run.id}")
         # A run of its own: here the experiment's cells are what is measured. The noise is that of the whole run.
         measured = [r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results]
         found = [
@@ -218,6 +232,8 @@ class Session:
                 )
             )
 
+        if cell.workload.rw.writes:
+            self.place.check_still_ours(cell.layer)
         sampler = Sampler(self._devices)
         sampler.start()
         try:
@@ -258,22 +274,6 @@ class Session:
         endpoint, segments = self.place.endpoint(layer), self.place.segments(layer)
         return probe_noise(layer, endpoint, workload, segments, seconds, self.stop_requested)
 
-    def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
-        raw = {layer.name for layer in stack.layers if layer.endpoint.startswith("block:")}
-        return expand(
-            stack,
-            self.workloads,
-            rounds=self.options.rounds,
-            ramp_s=self.options.ramp_s,
-            runtime_s=self.options.runtime_s,
-            interval_s=self.options.interval,
-            file_size=size,
-            seed=self.options.seed,
-            skips={},
-            read_only_layers=raw,
-            plan_id=run_id,
-        )
-
     def _running(self) -> Run:
         assert self.run is not None, "prepare comes first"
         return self.run
@@ -282,6 +282,22 @@ class Session:
 def _p99(interval: Interval) -> float | None:
     merged = histogram.merge([interval.read.service_time, interval.write.service_time])
     return histogram.quantiles(merged, [0.99])[0] if merged is not None else None
+
+
+def plan_of(stack: Stack, workloads: tuple[Workload, ...], options: Options, run_id: str, size: int) -> Plan:
+    """The cells and their order, as a run carries them out and as a dry run prints them."""
+    return expand(
+        stack,
+        workloads,
+        rounds=options.rounds,
+        ramp_s=options.ramp_s,
+        runtime_s=options.runtime_s,
+        interval_s=options.interval,
+        file_size=size,
+        seed=options.seed,
+        read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
+        plan_id=run_id,
+    )
 
 
 def environment(resumed: Run | None = None) -> Environment:

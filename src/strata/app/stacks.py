@@ -45,7 +45,14 @@ def read_stack(path: Path) -> Stack:
     try:
         return Stack.from_toml(path.read_text(), str(path))
     except OSError as e:
-        raise RunFailed("cannot read the stack file", str(path), e.strerror or str(e)) from e
+        raise RunFailed(
+            "cannot read the stack file",
+            str(path),
+            (e.strerror or str(e)).lower(),
+            "strata survey PATH --write drafts one",
+        ) from e
+    except UnicodeDecodeError as e:
+        raise UsageError("cannot read the stack file", str(path), "it is not UTF-8 text") from e
 
 
 def data_path_of(stack: Stack) -> Path:

@@ -13,7 +13,7 @@ from strata.model.survey import Survey
 def survey_path(path: Path, load_seconds: float = 0.5) -> Survey:
     """Raises `RunFailed` when the path does not exist."""
     if not path.exists():
-        raise RunFailed("cannot survey", str(path), "it does not exist")
+        raise RunFailed("cannot survey", str(path), "it does not exist", "name a file or directory that is there")
     return survey(path.resolve(), load_seconds)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
+from pydantic import ValidationError
 
 from strata import units
 from strata.app.options import Options
@@ -55,22 +56,51 @@ def options(
     seed: int,
     store: str | None,
     confirm: bool = True,
+    interval: str | None = None,
 ) -> Options:
-    """The words of the command line as a value. Raises `UsageError` for words that are no size or time."""
-    return Options(
-        rounds=rounds,
-        runtime_s=units.parse_duration_ns(runtime) / 1e9,
-        ramp_s=units.parse_duration_ns(ramp) / 1e9,
-        size=None if size is None else units.parse_size(size),
-        layers=_list(layers),
-        workloads=_list(workloads),
-        read_only=read_only,
-        keep=keep,
-        share=share,
-        seed=seed,
-        store=store,
-        confirm=confirm,
-    )
+    """The words of the command line as a value. Raises `UsageError` for words that are no size or time, or too much."""
+    try:
+        return Options(
+            rounds=rounds,
+            runtime_s=units.parse_duration_ns(runtime) / 1e9,
+            ramp_s=units.parse_duration_ns(ramp) / 1e9,
+            interval_s=None if interval is None else units.parse_duration_ns(interval) / 1e9,
+            size=None if size is None else units.parse_size(size),
+            layers=_list(layers),
+            workloads=_list(workloads),
+            read_only=read_only,
+            keep=keep,
+            share=share,
+            seed=seed,
+            store=store,
+            confirm=confirm,
+        )
+    except ValidationError as e:
+        problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())
+        raise UsageError(
+            "cannot measure so:",
+            problems[0] if len(problems) == 1 else "",
+            "",
+            "strata diagnose --help",
+            problems if len(problems) > 1 else (),
+        ) from e
+
+
+_OPTION_OF = {
+    "runtime_s": "--runtime",
+    "ramp_s": "--ramp-time",
+    "interval_s": "--interval",
+    "size": "--size",
+    "rounds": "--rounds",
+}
+
+
+def _limit(problem: Mapping[str, Any]) -> str:
+    """Pydantic's sentence, the size in units."""
+    least = problem.get("ctx", {}).get("ge")
+    if problem["loc"][0] == "size" and least is not None:
+        return f"the test file needs at least {units.size(least)}"
+    return str(problem["msg"]).replace("Input should be", "it has to be")
 
 
 def _list(text: str | None) -> tuple[str, ...] | None:

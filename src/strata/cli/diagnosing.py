@@ -46,7 +46,7 @@ def diagnose(
         raise UsageError("--demo brings its own stack", str(where), "", "leave the path out")
     short = demo is not None
     chosen = common.options(
-        rounds=rounds or (4 if short else 5),
+        rounds=rounds if rounds is not None else (4 if short else 5),
         runtime=runtime or ("400ms" if short else "1s"),
         ramp=ramp or ("100ms" if short else "250ms"),
         size=size,

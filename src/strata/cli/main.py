@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 
 from strata import __version__
 from strata.cli import diagnosing, measuring, reports, serving, surveying
-from strata.errors import StrataError
+from strata.errors import RunFailed, StrataError
 
 app = typer.Typer(
     name="strata",
@@ -78,10 +78,19 @@ def _run() -> int:
         # Whoever read us has gone; stdout must not be flushed into the closed pipe at exit.
         sys.stdout = None
         return 0
+    except OSError as e:
+        # A path that may not even be looked at (a folder above it is closed to this user) and the like.
+        print(_failed(e).render(), file=sys.stderr)
+        return RunFailed.exit_code
     if outcome == 130:
         # Typer turns Ctrl-C into this code.
         print("stopped", file=sys.stderr)
     return _code(outcome if isinstance(outcome, int) else 0)
+
+
+def _failed(error: OSError) -> RunFailed:
+    hint = "run as a user who may, or name another path" if isinstance(error, PermissionError) else ""
+    return RunFailed("cannot go on at", str(error.filename or "this"), (error.strerror or str(error)).lower(), hint)
 
 
 def _code(code: int) -> int:

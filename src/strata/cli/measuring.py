@@ -32,7 +32,9 @@ def measure(
     rate_process: Annotated[str, typer.Option(help="How the rate comes: constant or poisson.")] = "constant",
     runtime: common.MaybeRuntime = None,
     ramp: common.MaybeRamp = None,
-    interval: Annotated[str, typer.Option(help="Length of the reported intervals.")] = "1s",
+    interval: Annotated[
+        str | None, typer.Option(help="Length of the reported intervals, at most 1s by default.")
+    ] = None,
     size: common.SizeText = None,
     buffered: Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")] = False,
     dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable.")] = False,
@@ -67,7 +69,7 @@ def measure(
     if resume:
         return _resume(where, html=html, markdown=markdown, json=json, progress=progress, store=store)
     if where is None:
-        raise UsageError("nothing to measure:", "", "name an endpoint, a directory or a stack file")
+        raise UsageError("nothing to measure", "", "", "name an endpoint, a directory or a stack file")
     workload = workload_from_words(
         rw or "randread",
         bs,
@@ -94,11 +96,12 @@ def measure(
             seed=seed,
             store=store,
             confirm=False,
+            interval=interval,
         ).model_copy(update={"only": workload if rw else None})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.report.measure_text import measure_text
 
-    timing = timing_of(ramp or "500ms", runtime or "5s", interval)
+    timing = timing_of(ramp or "500ms", runtime or "5s", interval or "1s")
     with common.display(progress) as display:
 
         def on_interval(done: Interval) -> None:

@@ -36,7 +36,7 @@ def target(
         serving.serve_config(config)
         return
     if sum(x is not None for x in (file, memory, null)) != 1:
-        raise UsageError("nothing to serve:", "", "name exactly one of --file, --memory and --null")
+        raise UsageError("nothing to serve", "", "", "name exactly one of --file, --memory and --null")
     chosen = serving.target_config(
         file=file,
         memory=None if memory is None else units.parse_size(memory),

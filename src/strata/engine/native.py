@@ -38,9 +38,16 @@ def run_job(
 
 
 def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True) -> EngineResult:
-    """Write the whole file once: `header` first, then incompressible data, then flush. Errors as `run_job`."""
+    """Write the whole file once: `header` first, then incompressible data, then flush.
+
+    Errors as `run_job`, and `RunFailed` when not every byte of it was written.
+    """
     running = _started(lambda: _core.fill(path, size, seed, header, direct), path)
-    return _finish(running, None, lambda: False, path)
+    filled = _finish(running, None, lambda: False, path)
+    if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
+        names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
+        raise RunFailed("could not fill the test file", path, names, "is there enough free space?")
+    return filled
 
 
 def probe_remote(layer: str, uri: str, connections: int, rounds: int = 16) -> Remote:
@@ -48,7 +55,7 @@ def probe_remote(layer: str, uri: str, connections: int, rounds: int = 16) -> Re
     try:
         probe = json.loads(_core.nbd_probe(uri, rounds))
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot reach", uri, str(e), "is the server running, and is the export name right?") from e
+        raise RunFailed("cannot reach", uri, said(e), "is the server running, and is the export name right?") from e
     rtts = sorted(probe["rtt_ns"])
     median = statistics.median(rtts)
     # Order-statistic interval of a median (binomial, 95 %): ranks n/2 ± 0.98·√n.
@@ -69,7 +76,7 @@ def read_remote(uri: str, offset: int, length: int) -> bytes:
     try:
         return _core.nbd_read(uri, offset, length)
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot read", uri, str(e), "is the server running, and is the export name right?") from e
+        raise RunFailed("cannot read", uri, said(e), "is the server running, and is the export name right?") from e
 
 
 def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
@@ -103,6 +110,11 @@ def _where(job: dict[str, Any]) -> str:
     return str(target.get("path") or target.get("uri") or target["kind"])
 
 
+def said(error: OSError | ValueError) -> str:
+    """The engine's own words, without Python's number in front: they hold it already."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def _hint(error: OSError) -> str:
     hints = {
         1: "this needs more rights; without them the layer can be left out",
@@ -122,4 +134,4 @@ def endpoint_size(where: str) -> int:
             return int(json.loads(_core.nbd_probe(where, 1))["size_bytes"])
         return int(json.loads(_core.io_limits(where))["size_bytes"])
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot open", where, str(e)) from e
+        raise RunFailed("cannot open", where, said(e), _hint(e) if isinstance(e, OSError) else "") from e

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Literal
 
 from strata import _core
+from strata.engine.native import said
 from strata.errors import RunFailed
 from strata.host.process import Child
 from strata.model.base import Value
@@ -78,7 +79,7 @@ def serve_config(config_json: str, where: str = "") -> None:
     try:
         _core.target_serve(config_json)
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot serve on", where, str(e), "is the address free and the backing readable?") from e
+        raise RunFailed("cannot serve on", where, said(e), "is the address free and the backing readable?") from e
 
 
 class TargetProcess:

@@ -91,10 +91,16 @@ def open_parent(path: Path) -> Iterator[tuple[int, str]]:
         raise _no_parent(path, e) from e
     try:
         if os.fstatvfs(fd).f_flag & os.ST_RDONLY:
-            raise RunFailed("cannot use the directory", str(path.parent), "its file system is mounted read-only")
+            raise RunFailed(
+                "cannot use the directory",
+                str(path.parent),
+                "its file system is mounted read-only",
+                "name a directory that can be written; what is there can be read: strata measure file:/…",
+            )
         # By way of the descriptor: the name could mean another directory by now.
         if not os.access(f"/proc/self/fd/{fd}", os.W_OK | os.X_OK):
-            raise RunFailed("cannot use the directory", str(path.parent), "you may not write in it")
+            hint = "name a directory of your own on the same device, or run as its owner"
+            raise RunFailed("cannot use the directory", str(path.parent), "you may not write in it", hint)
         yield fd, path.name
     finally:
         os.close(fd)

@@ -15,12 +15,14 @@ __all__ = [
     "MARK",
     "MARK_BYTES",
     "Mark",
+    "adopt",
     "clean",
     "create",
     "header_bytes",
     "keep",
     "read_mark",
     "remove",
+    "was_kept",
 ]
 
 DATA_OFFSET = units.MIB
@@ -94,6 +96,19 @@ def remove(path: Path | str, mark: Mark) -> None:
 def keep(mark: Mark) -> None:
     """The user wants to keep the file: `clean` will leave it alone from now on."""
     registry.forget(mark)
+
+
+def adopt(path: Path | str, mark: Mark) -> None:
+    """This process goes on with the file that an earlier one made: `clean` leaves it alone while we live."""
+    path = Path(path).absolute()
+    registry.forget(mark)
+    registry.add(registry.Entry.of(path, mark, path.lstat()))
+
+
+def was_kept(path: Path | str) -> bool:
+    """True for a test file that `keep` took off the list: it is the user's now."""
+    mark = read_mark(path)
+    return mark is not None and all(e.uuid != mark.uuid for e in registry.entries())
 
 
 def clean() -> tuple[Path, ...]:

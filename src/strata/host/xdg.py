@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from strata.errors import RunFailed
 
 
-def state_dir() -> Path:
-    """The store, the list of created files: ``$STRATA_STATE_DIR``, else ``$XDG_STATE_HOME/strata``. Made if missing.
+def state_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """``$STRATA_STATE_DIR``, else ``$XDG_STATE_HOME/strata``, else below ``~/.local/state``. Makes nothing.
 
-    Raises `RunFailed` when it cannot be made.
+    Raises `RunFailed` when no variable is set and the user has no home.
     """
-    own = os.environ.get("STRATA_STATE_DIR")
-    return _made(Path(own).absolute() if own else _base("XDG_STATE_HOME", ".local/state"), "STRATA_STATE_DIR")
-
-
-def config_dir() -> Path:
-    """``$XDG_CONFIG_HOME/strata``; never made, only read."""
-    return _base("XDG_CONFIG_HOME", ".config")
-
-
-def cache_dir() -> Path:
-    """What can be made again: ``$XDG_CACHE_HOME/strata``. Made if missing; raises `RunFailed` when it cannot be."""
-    return _made(_base("XDG_CACHE_HOME", ".cache"), "XDG_CACHE_HOME")
-
-
-def _base(variable: str, fallback: str) -> Path:
-    value = os.environ.get(variable, "")
+    if own := environ.get("STRATA_STATE_DIR"):
+        return Path(own).absolute()
+    xdg = environ.get("XDG_STATE_HOME", "")
     # The XDG specification: a relative path is invalid and is to be ignored.
-    return (Path(value) if value.startswith("/") else Path.home() / fallback) / "strata"
+    if xdg.startswith("/"):
+        return Path(xdg) / "strata"
+    try:
+        home = Path(environ.get("HOME") or Path.home())
+    except RuntimeError as e:
+        why, hint = "this user has no home directory", "set XDG_STATE_HOME to a directory you may write"
+        raise RunFailed("cannot tell where to keep the store", "", why, hint) from e
+    return home / ".local" / "state" / "strata"
+
+
+def state_dir() -> Path:
+    """`state_path`, made if missing: the store, the list of created files. `RunFailed` when it cannot be made."""
+    return _made(state_path(), "STRATA_STATE_DIR")
 
 
 def _made(path: Path, variable: str) -> Path:

@@ -41,7 +41,11 @@ class Endpoint(Value):
         if scheme == "null":
             return cls(kind=EndpointKind.NULL, uri="null:")
         if scheme in ("nbd", "nbd+unix"):
-            parts = urlsplit(uri)
+            try:
+                parts = urlsplit(uri)
+                _ = parts.port  # only looked at here is it checked
+            except ValueError as e:
+                raise UsageError("cannot use the endpoint", uri, str(e).lower(), "write nbd://host:port/export") from e
             query = parse_qs(parts.query)
             if scheme == "nbd" and not parts.hostname:
                 raise UsageError("cannot use the endpoint", uri, "no host", "write nbd://host:port/export")

@@ -93,7 +93,12 @@ class Stack(Value):
         known = {"stack", "node", "layer"}
         if unknown := sorted(set(raw) - known):
             raise UsageError("cannot use the stack file", where, f"unknown tables {unknown}", f"known: {sorted(known)}")
-        data = {**raw.get("stack", {}), "nodes": raw.get("node", []), "layers": raw.get("layer", [])}
+        head = raw.get("stack", {})
+        if not isinstance(head, dict):
+            raise UsageError(
+                "cannot use the stack file", where, "stack is not a table", 'begin with [stack] and name = "…"'
+            )
+        data = {**head, "nodes": raw.get("node", []), "layers": raw.get("layer", [])}
         try:
             stack = cls.model_validate(data)
         except ValidationError as e:

@@ -10,20 +10,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from strata.errors import UsageError
+from strata.host.xdg import state_path
 
 FILE_NAME = "strata.db"
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """``$STRATA_STATE_DIR/strata.db``, else ``$XDG_STATE_HOME/strata/strata.db``, else below ``~/.local/state``.
-
-    An `XDG_STATE_HOME` that is not absolute is passed over, as the specification asks.
-    """
-    if own := environ.get("STRATA_STATE_DIR"):
-        return Path(own).absolute() / FILE_NAME
-    xdg = environ.get("XDG_STATE_HOME", "")
-    base = Path(xdg) if xdg.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
-    return base / "strata" / FILE_NAME
+    """``strata.db`` in the state directory (`strata.host.xdg.state_path`)."""
+    return state_path(environ) / FILE_NAME
 
 
 def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path:

@@ -1,0 +1,37 @@
+"""One process at a time measures a run: a second one would write the test file under the first one's reads."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from strata.errors import RunFailed
+from strata.host.xdg import state_dir
+
+
+@contextmanager
+def held(run_id: str) -> Iterator[None]:
+    """Holds the run until the block ends; the kernel lets go of it when this process dies.
+
+    Raises `RunFailed` naming the process that holds it.
+    """
+    path = state_dir() / f"{run_id}.lock"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as e:
+            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "another one"
+            hint = "wait for it to end, or name the interrupted one: strata runs"
+            raise RunFailed("run", run_id, f"process {holder} is measuring it now", hint) from e
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        try:
+            yield
+        finally:
+            Path(path).unlink(missing_ok=True)
+    finally:
+        os.close(fd)

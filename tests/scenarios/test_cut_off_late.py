@@ -1,0 +1,79 @@
+"""What is left of a run that is ended in its experiment, and of one whose place has changed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signal.Signals, code: int) -> None:
+    store = own_state / "strata" / "strata.db"
+    argv = [
+        sys.executable,
+        "-m",
+        "strata",
+        "diagnose",
+        "--demo",
+        "capped-target",
+        "--rounds",
+        "3",
+        "--progress",
+        "none",
+    ]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        _wait_for(store, process, "SELECT count(*) FROM cells WHERE kind = 'confirm'")
+        process.send_signal(sig)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == code, said
+    assert "Traceback" not in said
+    done = strata("report", "--json")
+    assert done.returncode in (0, 4), done.stderr
+    assert json.loads(done.stdout)["verdict"]["kind"]
+
+
+def test_a_layer_that_is_gone_at_the_resume_is_named(strata, disk: Path, own_state: Path) -> None:
+    store = own_state / "strata" / "strata.db"
+    words = ("--rounds", "20", "--runtime", "100ms", "--ramp-time", "0", "--size", "32m", "--progress", "none")
+    process = subprocess.Popen([sys.executable, "-m", "strata", "diagnose", str(disk), *words])
+    try:
+        _wait_for(store, process, "SELECT count(*) FROM cells")
+    finally:
+        process.kill()
+        process.wait()
+    with sqlite3.connect(store) as db:
+        document = json.loads(db.execute("SELECT document FROM runs").fetchone()[0])
+        layers = document["plan"]["stack"]["layers"]
+        # As a run that began with the right to read the disk raw.
+        layers[:] = [x for x in layers if x["name"] != "disk"]
+        layers.insert(0, {"name": "disk", "endpoint": "block:/dev/there-is-none"})
+        db.execute("UPDATE runs SET document = ?", (json.dumps(document),))
+    done = strata("measure", "--resume", "--progress", "none")
+    assert done.returncode == 1, done.stderr
+    assert "disk can no longer be measured" in done.stderr
+    assert "hint:" in done.stderr
+
+
+def _wait_for(store: Path, process: subprocess.Popen[str], count: str) -> None:
+    deadline = time.monotonic() + 180
+    while True:
+        assert process.poll() is None and time.monotonic() < deadline
+        if store.exists():
+            with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+                try:
+                    if db.execute(count).fetchone()[0]:
+                        return
+                except sqlite3.OperationalError:
+                    pass
+        time.sleep(0.02)
