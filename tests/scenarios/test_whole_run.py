@@ -83,7 +83,7 @@ def test_clean_removes_what_a_killed_run_left(strata, disk: Path, own_state: Pat
     assert [p.name for p in disk.iterdir()] == ["keep.me"]
 
 
-@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_stops_cleanly_and_keeps_what_was_measured(
     disk: Path, own_state: Path, sig: signal.Signals, code: int
 ) -> None:

@@ -254,6 +254,11 @@ class Session:
     def _remarks(self, size: int) -> list[str]:
         """What was left out, and what the size of the file does not show."""
         remarks = [f"{layer} left out: {why}" for layer, why in self.place.dropped.items()]
+        nodes = {layer.node for layer in self.place.stack.layers if layer.node} - {self.survey.hostname}
+        if nodes:
+            remarks.append(
+                f"every layer was driven from {self.survey.hostname}, also those of {', '.join(sorted(nodes))}"
+            )
         if size < self.survey.memory.total and not self.survey.file_system.kind.startswith(("tmpfs", "ramfs")):
             memory = units.size(self.survey.memory.total)
             remarks.append(

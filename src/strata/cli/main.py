@@ -48,13 +48,13 @@ app.command("clean")(reports.clean)
 
 
 class _Signals:
-    """SIGTERM ends a command the way Ctrl-C does, so that what was measured is kept and what was made is removed."""
+    """SIGTERM, and SIGHUP of a lost terminal, end a command the way Ctrl-C does: what was measured is kept."""
 
-    terminated = False
+    caught: int | None = None
 
     @classmethod
-    def terminate(cls, _signal: int, _frame: FrameType | None) -> None:
-        cls.terminated = True
+    def stop(cls, number: int, _frame: FrameType | None) -> None:
+        cls.caught = number
         raise KeyboardInterrupt
 
 
@@ -64,7 +64,10 @@ def main() -> None:
 
 
 def _run() -> int:
-    signal.signal(signal.SIGTERM, _Signals.terminate)
+    signal.signal(signal.SIGTERM, _Signals.stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        # nohup has it ignored, and that is the user's word.
+        signal.signal(signal.SIGHUP, _Signals.stop)
     try:
         outcome = app(standalone_mode=False)
     except StrataError as e:
@@ -94,7 +97,7 @@ def _failed(error: OSError) -> RunFailed:
 
 
 def _code(code: int) -> int:
-    return 143 if code == 130 and _Signals.terminated else code
+    return 128 + _Signals.caught if code == 130 and _Signals.caught is not None else code
 
 
 def _usage(error: TyperException) -> int:
