@@ -118,3 +118,34 @@ def test_a_neighbour_on_the_processors_is_not_taken_for_the_layer(name: str) -> 
             cells.append(cell.model_copy(update={"cpu_busy": busy, "cpu_busiest": min(1.0, busy + 0.1)}))
         loud = analysis.model_copy(update={"cells": tuple(cells)})
         assert diagnose(scene.stack, loud).verdict.cause is scene.cause, seed
+
+
+def with_processors(analysis: Analysis, busy: dict[str, float]) -> Analysis:
+    """The same figures on two processors that are this busy at each layer."""
+    cells = []
+    for cell in analysis.cells:
+        share = busy[cell.layer]
+        counters = {"cpu_seconds{cpu=all,mode=system}": 2 * share, "cpu_seconds{cpu=all,mode=idle}": 2 * (1 - share)}
+        cells.append(cell.model_copy(update={"cpu_busy": share, "cpu_busiest": share, "counters": counters}))
+    return analysis.model_copy(update={"cells": tuple(cells)})
+
+
+def test_work_is_told_from_waiting_below_saturation() -> None:
+    """As a quiet machine saw it: a share over loopback at 78 % where its file system needs 25 %."""
+    scene = SCENES["everyday"]
+    for seed in range(5):
+        analysis = with_processors(
+            scene.analysis(seed=seed, sd=0.05), {"disk": 0.24, "file system": 0.25, "share": 0.78}
+        )
+        verdict = diagnose(scene.stack, analysis).verdict
+        assert (verdict.layer, verdict.cause) == ("share", Cause.PROCESSORS)
+
+
+@pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])
+def test_waiting_is_not_taken_for_work(name: str) -> None:
+    scene = SCENES[name]
+    for seed in range(5):
+        analysis = scene.analysis(seed=seed, sd=0.05)
+        busy = {layer.name: 0.05 + 0.2 * i for i, layer in enumerate(scene.stack.layers)}
+        verdict = diagnose(scene.stack, with_processors(analysis, busy)).verdict
+        assert verdict.cause is scene.cause
