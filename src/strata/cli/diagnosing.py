@@ -121,6 +121,7 @@ def plan(
 ) -> None:
     """What diagnose would run: cells, time and every byte that would be written. Creates nothing."""
     from strata.app.diagnosing import plan_only
+    from strata.report.json_ import render_plan
     from strata.report.plan_text import plan_text
 
     chosen = common.options(
@@ -137,4 +138,4 @@ def plan(
         store=None,
     )
     made = plan_only(where or Path(), chosen)
-    out(made.model_dump_json(indent=2) if json else plan_text(made, common.width(), common.color()))
+    out(render_plan(made) if json else plan_text(made, common.width(), common.color()))

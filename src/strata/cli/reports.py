@@ -39,11 +39,15 @@ def runs(
     out(render_runs(found) if json else runs_text(found, common.width(), common.color(), verdicts))
 
 
-def clean() -> None:
+def clean(json: common.JsonFlag = False) -> None:
     """Remove test files that a crashed or killed run left behind. Only files that carry Strata's mark."""
     from strata.app.cleaning import clean_files
+    from strata.report.json_ import render_clean
 
     removed = clean_files()
+    if json:
+        out(render_clean(removed))
+        return
     for path in removed:
         note(f"removed {path}")
     out(f"{len(removed)} file(s) removed")

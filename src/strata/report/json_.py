@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -141,10 +143,9 @@ def render_runs(runs: tuple[Run, ...]) -> str:
     return _wrapped("strata.runs/1", {"runs": listed})
 
 
-def render_measure(summary: CellSummary, endpoint: str, checks: tuple[Check, ...] = ()) -> str:
-    """``{"schema": "strata.measure/1", "endpoint": …, "cell": …, "checks": […]}``."""
-    body = {"endpoint": endpoint, "cell": summary.model_dump(mode="json")}
-    return _wrapped("strata.measure/1", {**body, "checks": [c.model_dump(mode="json") for c in checks]})
+def render_clean(removed: Sequence[Path]) -> str:
+    """``{"schema": "strata.clean/1", "removed": [paths]}``."""
+    return _wrapped("strata.clean/1", {"removed": [str(path) for path in removed]})
 
 
 def _wrapped(name: str, body: dict[str, Any]) -> str:

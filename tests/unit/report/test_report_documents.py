@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import golden_file
@@ -100,7 +101,7 @@ def test_json_says_debug_build() -> None:
     assert json.loads(json_.render(build(profile="debug")))["run"]["debug_build"] is True
 
 
-def test_json_of_survey_plan_runs_and_measurement_names_its_schema() -> None:
+def test_json_of_survey_plan_runs_and_clean_names_its_schema() -> None:
     report = build()
     assert report.run.survey is not None
     survey = json.loads(json_.render_survey(report.run.survey))
@@ -109,8 +110,8 @@ def test_json_of_survey_plan_runs_and_measurement_names_its_schema() -> None:
     assert (plan["schema"], plan["plan"]["bytes_written"]) == ("strata.plan/1", 61 << 30)
     runs = json.loads(json_.render_runs((report.run,)))
     assert (runs["schema"], runs["runs"][0]["stack"]) == ("strata.runs/1", "build-volume")
-    cell = json.loads(json_.render_measure(report.analysis.cells[0], "null:"))
-    assert (cell["schema"], cell["cell"]["bytes_per_second"]["unit"]) == ("strata.measure/1", "bytes/s")
+    gone = json.loads(json_.render_clean([Path("/mnt/strata.dat")]))
+    assert gone == {"schema": "strata.clean/1", "removed": ["/mnt/strata.dat"]}
 
 
 def test_markdown_reads_as_it_was_looked_at() -> None:
