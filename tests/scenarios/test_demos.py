@@ -27,7 +27,7 @@ def test_demo_names_its_truth(name: str) -> None:
     """Inconclusive is an honest answer on a machine that is busy, and is asked again; a wrong one never is."""
     truth = scenario(name).truth
     for _ in range(ATTEMPTS):
-        code, report = diagnose("--demo", name)
+        code, report = diagnose("--demo", name, "--rounds", "3")
         verdict = report["verdict"]
         blamed = {f["cause"] for f in report["findings"] if f["confidence"] > 0.5}
         assert blamed.isdisjoint({c.value for c in truth.never}), report["findings"]
