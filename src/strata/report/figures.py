@@ -92,8 +92,3 @@ def utc(unix_ns: int) -> str:
 def plural(n: int, word: str) -> str:
     """``1 cell``, ``3 cells``."""
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
-
-
-def percentile_words(key: str) -> str:
-    """``p99.9`` from ``99.9``."""
-    return f"p{key}"

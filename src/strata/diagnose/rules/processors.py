@@ -38,8 +38,9 @@ CAUSE = Cause.PROCESSORS
 FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
 MORE_THAN_BELOW, ONE_RATE = 0.08, 1.1
 WORKING = 0.7
-"""Processors at work per added second. Measured on two processors: a share over loopback 0.9 at depth 1 and 1.9 to 2.8
-at depth; a slow or far wire and a cap 0.5 at most."""
+"""Processors at work per added second. Not enough alone: on two processors a share over loopback gave 0.9 to 1.6 at
+depth 1 and 1.9 to 2.7 at depth, but a slow wire, a far wire and a cap gave up to 2.0 too, with a neighbour at work
+(216 cells of 30 runs, medians 0.1 to 0.7). What keeps a neighbour from being blamed is `MORE_THAN_BELOW`."""
 
 
 def full(cell: CellSummary) -> bool:
