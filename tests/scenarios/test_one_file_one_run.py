@@ -85,4 +85,4 @@ def test_a_dry_run_tells_the_size_of_the_kept_file(strata, disk: Path, tmp_path:
     assert made.returncode == 0, made.stderr
     stack.write_text(f'[stack]\nname = "own"\n[[layer]]\nname = "file system"\nendpoint = "file:{data}"\n')
     done = strata("plan", stack, "--json")
-    assert json.loads(done.stdout)["file_size"] == 24 << 20, done.stderr
+    assert json.loads(done.stdout)["plan"]["file_size"] == 24 << 20, done.stderr
