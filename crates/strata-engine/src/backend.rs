@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Kind, Null, OpenSpec, Pool, Uring};
+use strata_io::{Buffers, Files, Kind, Null, OpenSpec, Pool, Psync, Uring};
 
 use crate::conductor::Epilogue;
 use crate::control::Reason;
@@ -50,7 +50,7 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
         sync: "none",
         mem_align: 1,
         offset_align: 1,
-        blocks: recipe.map.blocks(),
+        blocks: recipe.pattern.map.blocks(),
         block_bytes,
         connections: 1,
     };
@@ -98,15 +98,15 @@ pub(crate) fn disk(
         sync: if target.dsync { "dsync" } else { "none" },
         mem_align: align.mem,
         offset_align: align.offset,
-        blocks: recipe.map.blocks(),
+        blocks: recipe.pattern.map.blocks(),
         block_bytes,
         connections: 1,
     };
     let endpoint = path.display().to_string();
-    let file = Arc::new(target.file);
+    let files = Arc::new(Files::from(target.file));
     let mut refused = None;
     if choice != EngineChoice::Pool {
-        let rings = Arc::clone(&file);
+        let rings = Arc::clone(&files);
         let factory = move |thread| {
             let queue = Uring::new(Arc::clone(&rings), buffers(depth, block_bytes, align.mem)?)
                 .map_err(|e| Error::system(format!("cannot set up the ring of thread {thread}"), e))?;
@@ -114,7 +114,7 @@ pub(crate) fn disk(
             Ok(Made { queue, setup })
         };
         // Tried once before any thread starts, to know whether to fall back.
-        match Uring::new(Arc::clone(&file), buffers(1, 1, 1)?) {
+        match Uring::new(Arc::clone(&files), buffers(1, 1, 1)?) {
             Err(e) if choice == EngineChoice::IoUring => {
                 let what = "io_uring was asked for and is refused; use engine = \"auto\" or \"pool\"";
                 return Err(strata_io::Error::new(what, path, e).into());
@@ -143,8 +143,28 @@ pub(crate) fn disk(
         }
     }
     let fallback_reason = refused.map(|e| format!("io_uring is refused: {e}"));
+    if depth == 1 {
+        let factory = move |thread| {
+            let queue = Psync::new(Arc::clone(&files), buffers(1, block_bytes, align.mem)?)
+                .map_err(|e| Error::system(format!("cannot set up thread {thread}"), e))?;
+            Ok(Made { queue, setup: Vec::new() })
+        };
+        let kind = "psync";
+        return Launch {
+            recipe,
+            factory,
+            kind,
+            fallback_reason,
+            effective,
+            endpoint,
+            build,
+            limit,
+            epilogue,
+        }
+        .go();
+    }
     let factory = move |thread| {
-        let queue = Pool::new(Arc::clone(&file), buffers(depth, block_bytes, align.mem)?)
+        let queue = Pool::new(&files, buffers(depth, block_bytes, align.mem)?)
             .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))?;
         let setup = queue.setup();
         Ok(Made { queue, setup })
@@ -160,7 +180,7 @@ fn buffers(depth: u32, block_bytes: u32, align: u32) -> Result<Buffers> {
 
 /// Whether the blocks lie inside the target, and where direct I/O can reach them.
 fn fits(recipe: &Recipe, target: &strata_io::Target, path: &Path) -> Result<()> {
-    let end = recipe.map.target_end();
+    let end = recipe.pattern.end(0);
     if end > target.size_bytes {
         let what = format!(
             "the blocks end at byte {end}, the target has {}; shorten the segments",
@@ -176,7 +196,7 @@ fn fits(recipe: &Recipe, target: &strata_io::Target, path: &Path) -> Result<()> 
         );
         return Err(strata_io::Error::refused(what, path, libc::EINVAL).into());
     }
-    match recipe.map.misaligned(u64::from(align)) {
+    match recipe.pattern.misaligned(0, u64::from(align)) {
         Some(offset) if target.direct => {
             let what = format!(
                 "direct I/O needs offsets of a multiple of {align} bytes, a block lies at {offset}; move the segments"

@@ -4,10 +4,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use strata_hist::Histogram;
+
 use crate::clock::Clock;
 use crate::control::{Control, Reason};
 use crate::cpu::Usage;
 use crate::error::{Error, Result};
+use crate::load::Tally;
 use crate::merge::Merger;
 use crate::outcome::{Effective, EngineInfo, Interval};
 use crate::report::{self, Facts};
@@ -15,6 +18,9 @@ use crate::worker::{Event, Recipe, Report};
 
 /// Done after the last thread has finished, before the result is given out.
 pub type Epilogue = Arc<dyn Fn(Reason) -> Result<()> + Send + Sync>;
+
+/// How long a thread may take to report after its drain, in ns.
+const GRACE_NS: u64 = 1_000_000_000;
 
 /// What the holder of a run can see.
 #[derive(Debug, Default)]
@@ -89,25 +95,32 @@ impl<C: Clock> Conductor<C> {
         let ramp_end_ns = start_ns + self.recipe.ramp_ns;
         self.control.open_gate(start_ns, ramp_end_ns + self.recipe.runtime_ns);
 
-        let (mut merger, mut reports) = (
-            Merger::new(self.recipe.threads, self.recipe.interval_ns, u64::from(self.recipe.block_bytes)),
-            Vec::<Report>::new(),
-        );
+        let (mut merger, mut reports) =
+            (Merger::new(self.recipe.threads, self.recipe.interval_ns), Vec::<Report>::new());
         let (mut begun, mut used) = (None::<Usage>, None::<Usage>);
         let mut lost = None;
         let mut running = self.recipe.threads;
         while running > 0 {
-            let event = if begun.is_none() {
-                let left = Duration::from_nanos(ramp_end_ns.saturating_sub(self.clock.now_ns()));
-                match self.events.recv_timeout(left) {
-                    Err(RecvTimeoutError::Timeout) => {
-                        begun = Some(Usage::process());
-                        continue;
-                    }
-                    other => other.ok(),
-                }
-            } else {
-                self.events.recv().ok()
+            let now_ns = self.clock.now_ns();
+            if begun.is_none() && now_ns >= ramp_end_ns {
+                begun = Some(Usage::process());
+            }
+            let given_up_ns = self.control.end_ns().saturating_add(self.recipe.drain_ns + GRACE_NS);
+            if now_ns >= given_up_ns {
+                let reported: Vec<u32> = reports.iter().map(|r| r.thread).collect();
+                reports.extend(
+                    (0..self.recipe.threads).filter(|t| !reported.contains(t)).map(|t| self.hung(t, now_ns)),
+                );
+                (0..self.recipe.threads).for_each(|thread| merger.finish(thread));
+                self.board.publish(merger.complete());
+                break;
+            }
+            let next_ns = if begun.is_none() { ramp_end_ns } else { given_up_ns };
+            // The end may be brought forward at any time, so it is looked at again.
+            let wait = Duration::from_nanos(next_ns.saturating_sub(now_ns)).min(Duration::from_secs(1));
+            let event = match self.events.recv_timeout(wait) {
+                Err(RecvTimeoutError::Timeout) => continue,
+                other => other.ok(),
             };
             match event {
                 Some(Event::Part(part)) => merger.add(&part),
@@ -151,13 +164,27 @@ impl<C: Clock> Conductor<C> {
             measured_ns: end_ns.saturating_sub(ramp_end_ns),
             stop_reason,
             endpoint: self.endpoint,
-            block_bytes: u64::from(self.recipe.block_bytes),
             open_loop: self.recipe.rate.is_some(),
             cpu: used.since(&begun),
             intervals: self.board.lock().all.clone(),
         };
         let outcome = report::outcome(facts, &merger, &reports);
         serde_json::to_string(&outcome).map_err(|e| Error::Bug(format!("the result cannot be written: {e}")))
+    }
+
+    /// What can be said of a thread that sits in a call which does not return. The thread itself is given up.
+    fn hung(&self, thread: u32, now_ns: u64) -> Report {
+        let ledger = self.control.ledger(thread);
+        let tally = Tally { end_ns: self.control.end_ns(), ..ledger.tally() };
+        Report {
+            thread,
+            tally,
+            stuck: ledger.stuck(now_ns),
+            lanes: Vec::new(),
+            lag: Histogram::new(),
+            usage: Usage::default(),
+            carrier: Ok(()),
+        }
     }
 
     fn reason(&self, reports: &[Report]) -> Reason {

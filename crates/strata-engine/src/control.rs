@@ -1,7 +1,9 @@
-//! What the threads of a run share: when it ends, why, and how many I/Os are left.
+//! What the threads of a run share: when it ends, why, how many I/Os are left, and the books of each.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
+
+use crate::ledger::Ledger;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -38,19 +40,27 @@ pub struct Control {
     gate: Mutex<Gate>,
     gate_moved: Condvar,
     tickets: Option<AtomicU64>,
+    ledgers: Box<[Ledger]>,
 }
 
 impl Control {
-    /// A run that ends on its own after `limit` I/Os, or never.
+    /// A run of `threads` with `depth` slots each that ends on its own after `limit` I/Os, or never.
     #[must_use]
-    pub fn new(limit: Option<u64>) -> Self {
+    pub fn new(limit: Option<u64>, threads: u32, depth: u32) -> Self {
         Self {
             end_ns: AtomicU64::new(u64::MAX),
             why: Mutex::new(None),
             gate: Mutex::new(Gate::Shut),
             gate_moved: Condvar::new(),
             tickets: limit.map(AtomicU64::new),
+            ledgers: (0..threads).map(|_| Ledger::new(depth)).collect(),
         }
+    }
+
+    /// The books of a thread.
+    #[must_use]
+    pub fn ledger(&self, thread: u32) -> &Ledger {
+        &self.ledgers[thread as usize]
     }
 
     /// Instant at which measuring ends, in ns.
@@ -67,6 +77,15 @@ impl Control {
             *why = Some(reason);
             self.end_ns.store(now_ns, Relaxed);
         }
+    }
+
+    /// End with the interval that is running at `now_ns`; the first begins at `ramp_end_ns` of the run's start.
+    pub fn stop_with_interval(&self, now_ns: u64, ramp_ns: u64, interval_ns: u64) {
+        let gate = *self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let Gate::Open { start_ns } = gate else { return };
+        let first_ns = start_ns + ramp_ns;
+        let begun = now_ns.saturating_sub(first_ns) / interval_ns;
+        self.stop(Reason::Stopped, first_ns + (begun + 1) * interval_ns);
     }
 
     /// Why the run was stopped; `None` when nothing but time or tickets ended it.
@@ -126,14 +145,19 @@ mod tests {
 
     #[test]
     fn the_first_reason_wins_and_nothing_ends_late() {
-        let control = Control::new(Some(10));
+        let control = Control::new(Some(10), 1, 1);
         control.open_gate(100, 1_000);
         control.stop(Reason::Stopped, 2_000);
         assert_eq!((control.end_ns(), control.why()), (1_000, None));
         control.stop(Reason::Error, 500);
         control.stop(Reason::Stopped, 400);
         assert_eq!((control.end_ns(), control.why()), (500, Some(Reason::Error)));
+        let control = Control::new(None, 1, 1);
+        control.open_gate(100, 1_000);
+        control.stop_with_interval(270, 50, 60);
+        assert_eq!((control.end_ns(), control.why()), (330, Some(Reason::Stopped)));
+        let control = Control::new(Some(10), 1, 1);
         assert_eq!((control.take(8), control.take(8), control.take(8)), (8, 2, 0));
-        assert_eq!(Control::new(None).take(7), 7);
+        assert_eq!(Control::new(None, 1, 1).take(7), 7);
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use strata_io::{Buffers, Kind};
-use strata_pattern::{BlockMap, Mix, Order, Rng, Segment, fill_incompressible};
+use strata_pattern::{BlockMap, Mix, Order, Pattern, Rng, Segment, fill_incompressible};
 
 use crate::backend::{self, Spec};
 use crate::conductor::Epilogue;
@@ -24,6 +24,7 @@ const HEAD_BYTES: usize = 4096;
 const DEPTH: u32 = 8;
 /// As good as for ever: a fill ends when it is done.
 const NO_END_NS: u64 = 365 * 86_400 * 1_000_000_000;
+const DRAIN_NS: u64 = 30_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A file to fill.
@@ -75,21 +76,21 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     edge.write(0, block_bytes as usize, &spec.header)?;
 
     let recipe = Recipe {
-        map,
-        order: Order::Sequential,
-        mix: Mix::Write,
+        pattern: Pattern { map, order: Order::Sequential, mix: Mix::Write, seed: spec.seed },
         seed: spec.seed,
         threads: 1,
         depth: DEPTH,
         batch: DEPTH,
         block_bytes,
         rate: None,
+        limits: None,
         ramp_ns: 0,
         runtime_ns: NO_END_NS,
         interval_ns: SECOND_NS,
         stop_on_error: true,
         pin_cpus: None,
         dress: Dress::Refill,
+        drain_ns: DRAIN_NS,
     };
     let (path, seed, direct, tail) = (spec.path.clone(), spec.seed, spec.direct, spec.size_bytes - whole);
     let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));

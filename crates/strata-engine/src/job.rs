@@ -37,6 +37,9 @@ pub struct Job {
     /// What a failed I/O means.
     #[serde(default)]
     pub on_error: OnError,
+    /// How long to wait at the end for what is in flight, in ns; what has not come back by then is stuck.
+    #[serde(default = "half_a_minute")]
+    pub drain_ns: u64,
 }
 
 /// What is loaded.
@@ -117,6 +120,9 @@ pub struct Workload {
     /// Open loop at this rate; closed loop without.
     #[serde(default)]
     pub rate_iops: Option<Rate>,
+    /// Ceilings and pauses of a closed loop.
+    #[serde(default)]
+    pub limits: Option<Limits>,
     /// The blocks to use: logical ranges and where they lie at the target.
     pub segments: Vec<Segment>,
 }
@@ -142,6 +148,27 @@ pub struct Rate {
     pub iops: f64,
     /// How they are spaced.
     pub process: Process,
+    /// Starts of one thread that share an instant; the rate stays what it is.
+    #[serde(default = "one")]
+    pub burst: u32,
+}
+
+/// What holds a closed loop back. At least one of the ceilings or the pause.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Ceiling over all threads, I/Os a second.
+    #[serde(default)]
+    pub iops: Option<f64>,
+    /// Ceiling over all threads, bytes a second.
+    #[serde(default)]
+    pub bytes_per_s: Option<f64>,
+    /// I/Os of one thread after which it waits for all of them, then pauses.
+    #[serde(default = "one")]
+    pub think_every: u32,
+    /// How long it pauses, in ns.
+    #[serde(default)]
+    pub think_ns: u64,
 }
 
 /// How the starts of an open loop are spaced.
@@ -204,6 +231,9 @@ pub enum OnError {
 
 fn second() -> u64 {
     1_000_000_000
+}
+fn half_a_minute() -> u64 {
+    30_000_000_000
 }
 fn eight() -> u32 {
     8

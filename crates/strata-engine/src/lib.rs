@@ -12,6 +12,7 @@ mod errno;
 mod error;
 mod fill;
 pub mod job;
+pub mod ledger;
 pub mod load;
 mod merge;
 mod nbd;

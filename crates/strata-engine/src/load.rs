@@ -33,6 +33,7 @@ use strata_pattern::Access;
 
 use crate::clock::Clock;
 use crate::control::{Control, Reason};
+use crate::ledger::{Ledger, Stuck};
 use crate::pace::Pace;
 use crate::record::{Recorder, Sink};
 
@@ -48,8 +49,6 @@ pub struct Plan {
     pub depth: u32,
     /// Most I/Os handed over at once.
     pub batch: u32,
-    /// Bytes of each I/O.
-    pub block_bytes: u32,
     /// Start of the run, in ns.
     pub start_ns: u64,
     /// A failed I/O ends the run.
@@ -75,13 +74,15 @@ pub struct Tally {
     pub fatal: Option<(i32, u64)>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Flight {
-    issue_ns: u64,
-    intended_ns: u64,
-    offset: u64,
-    read: bool,
-    aloft: bool,
+/// How a thread ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// What became of its I/Os.
+    pub tally: Tally,
+    /// Those that never came back.
+    pub stuck: Vec<Stuck>,
+    /// Whether the carrier held; when it failed, the tally says what was lost with it.
+    pub carrier: io::Result<()>,
 }
 
 /// The moments at which a thread's own cost is read.
@@ -104,6 +105,8 @@ pub struct Load<'a, Q, C, P, S: Sink, W, M> {
     pub access: Access,
     /// Makes the data of a write, before its issue is stamped.
     pub dress: W,
+    /// What is in flight, with as many slots as [`Plan::depth`] says.
+    pub ledger: &'a Ledger,
     /// Counts.
     pub recorder: &'a mut Recorder<S>,
     /// Shared with the other threads.
@@ -112,6 +115,27 @@ pub struct Load<'a, Q, C, P, S: Sink, W, M> {
     pub marks: M,
     /// Decided before.
     pub plan: Plan,
+}
+
+/// The slots that are free, as a stack: those of the batch that is being made are the ones just above its top.
+struct Free {
+    slots: Box<[u32]>,
+    top: usize,
+}
+
+impl Free {
+    #[inline]
+    fn back(&mut self, slot: u32) {
+        self.slots[self.top] = slot;
+        self.top += 1;
+    }
+}
+
+/// What the cycles of a thread leave for its end.
+#[derive(Default)]
+struct Last {
+    end_ns: u64,
+    fatal: Option<(i32, u64)>,
 }
 
 impl<Q, C, P, S, W, M> Load<'_, Q, C, P, S, W, M>
@@ -124,57 +148,48 @@ where
     M: Marks,
 {
     /// Run to the end.
-    ///
-    /// # Errors
-    /// The carrier failed; the tally says what was lost with it.
-    pub fn run(mut self) -> (Tally, io::Result<()>) {
-        let depth = self.plan.depth as usize;
-        let mut flights = vec![Flight::default(); depth];
-        let mut free: Vec<u32> = (0..self.plan.depth).rev().collect();
-        let mut batch: Vec<u32> = Vec::with_capacity(self.plan.batch.min(self.plan.depth) as usize);
-        let mut tally = Tally::default();
-        let outcome = self.cycle(&mut flights, &mut free, &mut batch, &mut tally);
+    #[must_use]
+    pub fn run(mut self) -> Ended {
+        let mut last = Last::default();
+        let outcome = self.cycle(&mut last);
         let lost_at_ns = self.clock.now_ns();
         if let Err(e) = &outcome {
             self.control.stop(Reason::Error, lost_at_ns);
             let errno = strata_proto::errno(e);
             // What had come back well before the loss was noticed did complete; like the drain's, it is not measured.
-            let whole = self.plan.block_bytes as i32;
+            let ledger = self.ledger;
             self.queue.reap(|Completion { slot, result }| {
-                if result == whole {
-                    flights[slot as usize].aloft = false;
-                    tally.completed += 1;
+                if result == ledger.peek(slot).len as i32 {
+                    ledger.clear(slot);
+                    ledger.completed(1);
                 }
             });
-            for flight in flights.iter_mut().filter(|f| f.aloft) {
-                flight.aloft = false;
-                tally.errored += 1;
+            for slot in ledger.aloft().collect::<Vec<_>>() {
+                let io = ledger.clear(slot).io;
+                ledger.errored(1);
                 if self.recorder.measuring() {
-                    self.recorder.failed(flight.read, errno, flight.offset, lost_at_ns);
+                    self.recorder.failed(io.op, errno, io.offset);
+                    self.recorder.counted(lost_at_ns);
                 }
             }
         }
         // Out of tickets: the run ended with the last I/O. Otherwise when it was decided.
-        let end_ns = if tally.end_ns > 0 { tally.end_ns } else { self.control.end_ns() };
-        tally.end_ns = self.recorder.close(end_ns);
+        let end_ns = if last.end_ns > 0 { last.end_ns } else { self.control.end_ns() };
+        let end_ns = self.recorder.close(end_ns);
         self.marks.ended();
-        let outcome = outcome.and_then(|()| self.drain(&mut flights, &mut tally));
-        if outcome.is_err() {
+        let carrier = outcome.and_then(|()| self.drain());
+        if carrier.is_err() {
             // Lost in the drain: gone with their carrier, not stuck.
-            tally.errored += flights.iter().filter(|f| f.aloft).count() as u64;
+            self.ledger.errored(self.ledger.tally().stuck);
         }
-        tally.stuck = tally.issued - tally.completed - tally.errored;
-        (tally, outcome)
+        let tally = Tally { end_ns, fatal: last.fatal, ..self.ledger.tally() };
+        let stuck = if tally.stuck > 0 { self.ledger.stuck(self.clock.now_ns()) } else { Vec::new() };
+        Ended { tally, stuck, carrier }
     }
 
-    fn cycle(
-        &mut self,
-        flights: &mut [Flight],
-        free: &mut Vec<u32>,
-        batch: &mut Vec<u32>,
-        tally: &mut Tally,
-    ) -> io::Result<()> {
-        let Plan { depth, batch: most, block_bytes, start_ns, stop_on_error, .. } = self.plan;
+    fn cycle(&mut self, last: &mut Last) -> io::Result<()> {
+        let Plan { depth, batch: most, start_ns, stop_on_error, .. } = self.plan;
+        let mut free = Free { slots: (0..depth).rev().collect(), top: depth as usize };
         let mut now_ns = self.clock.now_ns();
         let mut submissions = 0u64;
         // I/Os this thread may issue before it must ask for more; without a limit it never must.
@@ -188,15 +203,16 @@ where
             // Draw and push what is due.
             let mut idle_ns = TICK_NS;
             let mut more = false;
-            batch.clear();
-            while let Some(&slot) = free.last() {
-                match self.pace.due(now_ns.saturating_sub(start_ns)) {
+            let full = free.top;
+            while free.top > 0 {
+                let aloft = depth - free.top as u32;
+                match self.pace.due(now_ns.saturating_sub(start_ns), aloft) {
                     Due::After { wait_ns } => {
                         idle_ns = idle_ns.min(wait_ns);
                         break;
                     }
                     Due::Now { intended_ns } => {
-                        if batch.len() == most as usize {
+                        if full - free.top == most as usize {
                             more = true;
                             break;
                         }
@@ -208,52 +224,44 @@ where
                             }
                         }
                         allowance -= 1;
-                        free.pop();
-                        let (read, offset) = self.access.draw();
-                        if !read {
-                            (self.dress)(self.queue.buffer(slot));
+                        free.top -= 1;
+                        let slot = free.slots[free.top];
+                        let io = self.access.draw();
+                        if io.op == Op::Write {
+                            (self.dress)(&mut self.queue.buffer(slot)[..io.len as usize]);
                         }
-                        let op = if read { Op::Read } else { Op::Write };
-                        flights[slot as usize] = Flight {
-                            issue_ns: 0,
-                            intended_ns: start_ns + intended_ns,
-                            offset,
-                            read,
-                            aloft: true,
-                        };
-                        self.queue.push(slot, op, offset, block_bytes);
-                        batch.push(slot);
-                        let access = &mut self.access;
-                        self.pace.advance(|| access.bits());
+                        self.ledger.take(slot, io, start_ns + intended_ns);
+                        self.queue.push(slot, io);
+                        self.pace.advance(io.len);
                     }
                 }
             }
-            if spent && free.len() == depth as usize {
-                tally.end_ns = now_ns;
+            if spent && free.top == depth as usize {
+                last.end_ns = now_ns;
                 return Ok(());
             }
 
             // Stamp, hand over, wait.
             let wait = u32::from(!more);
             let limit = (!more).then(|| Duration::from_nanos(idle_ns));
+            let batch = &free.slots[free.top..full];
             if batch.is_empty() {
                 self.queue.submit(wait, limit)?;
             } else {
                 let issue_ns = self.clock.now_ns();
-                for &slot in batch.iter() {
-                    let flight = &mut flights[slot as usize];
-                    flight.issue_ns = issue_ns;
-                    if P::OPEN && self.recorder.measuring() {
-                        self.recorder.lag.record(issue_ns.saturating_sub(flight.intended_ns));
+                let measuring = self.recorder.measuring();
+                let lag = &mut self.recorder.lag;
+                self.ledger.issue(batch, issue_ns, |intended_ns| {
+                    if P::OPEN && measuring {
+                        lag.record(issue_ns.saturating_sub(intended_ns));
                     }
-                }
-                tally.issued += batch.len() as u64;
+                });
                 if submissions.is_multiple_of(SAMPLE_EVERY) {
                     self.queue.submit(0, None)?;
                     let handed_ns = self.clock.now_ns();
-                    if self.recorder.measuring() {
-                        let read = flights[batch[0] as usize].read;
-                        self.recorder.lane(read).submit.record(handed_ns - issue_ns);
+                    if measuring {
+                        let op = self.ledger.peek(batch[0]).op;
+                        self.recorder.lane(op).submit.record(handed_ns - issue_ns);
                     }
                     if wait > 0 {
                         self.queue.submit(wait, limit)?;
@@ -275,54 +283,57 @@ where
                 if self.control.limited() {
                     // What is in flight now will be counted.
                     allowance = 0;
-                    let _ = self.control.take(u64::from(depth) - free.len() as u64);
+                    let _ = self.control.take(u64::from(depth) - free.top as u64);
                 }
             }
             let measuring = self.recorder.measuring();
-            let (recorder, control) = (&mut *self.recorder, self.control);
-            self.queue.reap(|Completion { slot, result }| {
-                let flight = &mut flights[slot as usize];
-                flight.aloft = false;
-                free.push(slot);
-                if result == block_bytes as i32 {
-                    tally.completed += 1;
+            let (recorder, ledger, control) = (&mut *self.recorder, self.ledger, self.control);
+            let mut well = 0;
+            let seen = self.queue.reap(|Completion { slot, result }| {
+                let flight = ledger.clear(slot);
+                let io = flight.io;
+                free.back(slot);
+                if result == io.len as i32 {
+                    well += 1;
                     if measuring {
-                        recorder.done(flight.read, now_ns - flight.issue_ns, now_ns);
+                        recorder.done(io.op, io.len, now_ns - flight.issue_ns);
                         if P::OPEN {
-                            recorder.lane(flight.read).response.record(now_ns - flight.intended_ns);
+                            recorder.lane(io.op).response.record(now_ns - flight.intended_ns);
                         }
                     }
                 } else {
-                    tally.errored += 1;
+                    ledger.errored(1);
                     let errno = if result < 0 { -result } else { 0 };
                     if measuring {
-                        recorder.failed(flight.read, errno, flight.offset, now_ns);
+                        recorder.failed(io.op, errno, io.offset);
                     }
                     if stop_on_error || errno == libc::ENOSPC || errno == libc::EDQUOT {
-                        tally.fatal.get_or_insert((errno, flight.offset));
+                        last.fatal.get_or_insert((errno, io.offset));
                         control.stop(Reason::Error, now_ns);
                     }
                 }
             });
+            ledger.completed(well);
+            if measuring && seen > 0 {
+                recorder.counted(now_ns);
+            }
         }
     }
 
     /// Wait for what is in flight; none of it is counted as measured.
-    fn drain(&mut self, flights: &mut [Flight], tally: &mut Tally) -> io::Result<()> {
+    fn drain(&mut self) -> io::Result<()> {
         let deadline_ns = self.clock.now_ns().saturating_add(self.plan.drain_ns);
-        let block_bytes = self.plan.block_bytes as i32;
+        let ledger = self.ledger;
         loop {
             self.queue.reap(|Completion { slot, result }| {
-                flights[slot as usize].aloft = false;
-                if result == block_bytes {
-                    tally.completed += 1;
+                if result == ledger.clear(slot).io.len as i32 {
+                    ledger.completed(1);
                 } else {
-                    tally.errored += 1;
+                    ledger.errored(1);
                 }
             });
-            let aloft = flights.iter().any(|f| f.aloft);
             let now_ns = self.clock.now_ns();
-            if !aloft || now_ns >= deadline_ns {
+            if ledger.aloft().next().is_none() || now_ns >= deadline_ns {
                 return Ok(());
             }
             let wait_ns = TICK_NS.min(deadline_ns - now_ns);

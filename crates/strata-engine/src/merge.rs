@@ -6,12 +6,13 @@ use strata_hist::Histogram;
 
 use crate::encode_histogram;
 use crate::outcome::{Interval, IntervalDirection};
-use crate::record::{LanePart, Part};
+use crate::record::{LANES, LanePart, Part};
 
-/// Sum of one direction.
+/// Sum of one kind of I/O.
 #[derive(Debug, Default)]
 pub struct Sum {
     pub ops: u64,
+    pub bytes: u64,
     pub errors: u64,
     pub service: Histogram,
 }
@@ -19,14 +20,15 @@ pub struct Sum {
 impl Sum {
     fn add(&mut self, part: &LanePart) {
         self.ops += part.ops;
+        self.bytes += part.bytes;
         self.errors += part.errors;
         self.service.merge_sparse(&part.service);
     }
 
-    fn encode(&self, block_bytes: u64) -> IntervalDirection {
+    fn encode(&self) -> IntervalDirection {
         IntervalDirection {
             ops: self.ops,
-            bytes: self.ops * block_bytes,
+            bytes: self.bytes,
             errors: self.errors,
             service_time: (self.service.count() > 0).then(|| encode_histogram(&self.service)),
             service_sum_ns: saturate(self.service.sum_ns()),
@@ -42,39 +44,34 @@ pub fn saturate(sum_ns: u128) -> u64 {
 #[derive(Debug, Default)]
 struct Open {
     end_ns: u64,
-    read: Sum,
-    write: Sum,
+    sums: [Sum; LANES],
 }
 
 /// Collects the parts and gives out each interval once every thread has delivered it.
 #[derive(Debug)]
 pub struct Merger {
     interval_ns: u64,
-    block_bytes: u64,
     /// How many intervals each thread has delivered; `u64::MAX` when it will deliver no more.
     delivered: Vec<u64>,
     open: BTreeMap<u64, Open>,
-    /// Everything of the run.
-    pub read: Sum,
-    /// Everything of the run.
-    pub write: Sum,
+    /// Everything of the run: reads, writes, flushes.
+    pub totals: [Sum; LANES],
 }
 
 impl Merger {
-    pub fn new(threads: u32, interval_ns: u64, block_bytes: u64) -> Self {
+    pub fn new(threads: u32, interval_ns: u64) -> Self {
         let delivered = vec![0; threads as usize];
-        let (read, write) = (Sum::default(), Sum::default());
-        Self { interval_ns, block_bytes, delivered, open: BTreeMap::new(), read, write }
+        Self { interval_ns, delivered, open: BTreeMap::new(), totals: Default::default() }
     }
 
     /// Take a part.
     pub fn add(&mut self, part: &Part) {
         let open = self.open.entry(part.index).or_default();
         open.end_ns = open.end_ns.max(part.end_ns);
-        open.read.add(&part.read);
-        open.write.add(&part.write);
-        self.read.add(&part.read);
-        self.write.add(&part.write);
+        for (lane, part) in part.lanes.iter().enumerate() {
+            open.sums[lane].add(part);
+            self.totals[lane].add(part);
+        }
         self.delivered[part.thread as usize] = part.index + 1;
     }
 
@@ -89,11 +86,12 @@ impl Merger {
         let later = self.open.split_off(&below);
         let done = std::mem::replace(&mut self.open, later);
         done.into_iter()
-            .map(|(index, open)| Interval {
+            .map(|(index, Open { end_ns, sums: [read, write, sync] })| Interval {
                 start_ns: index * self.interval_ns,
-                end_ns: open.end_ns,
-                read: open.read.encode(self.block_bytes),
-                write: open.write.encode(self.block_bytes),
+                end_ns,
+                read: read.encode(),
+                write: write.encode(),
+                sync: (sync.ops + sync.errors > 0).then(|| sync.encode()),
             })
             .collect()
     }

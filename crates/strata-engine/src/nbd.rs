@@ -42,7 +42,7 @@ pub(crate) fn launch(
         sync: if dsync { "dsync" } else { "none" },
         mem_align: 1,
         offset_align,
-        blocks: recipe.map.blocks(),
+        blocks: recipe.pattern.map.blocks(),
         block_bytes: block,
         connections,
     };
@@ -83,7 +83,7 @@ fn fits(recipe: &Recipe, uri: &Uri, first: &NbdQueue, connections: u32, write: b
     if write && export.has(consts::TX_READ_ONLY) {
         return refuse(libc::EROFS, "the export is read-only and the workload writes".to_owned());
     }
-    let end = recipe.map.target_end();
+    let end = recipe.pattern.end(0);
     if end > export.size_bytes {
         let size = export.size_bytes;
         return refuse(
@@ -92,7 +92,7 @@ fn fits(recipe: &Recipe, uri: &Uri, first: &NbdQueue, connections: u32, write: b
         );
     }
     let align = export.blocks.map_or(1, |blocks| blocks.minimum);
-    match recipe.map.misaligned(align.into()) {
+    match recipe.pattern.misaligned(0, align.into()) {
         Some(offset) => refuse(
             libc::EINVAL,
             format!(

@@ -20,8 +20,14 @@ pub struct Outcome {
     pub completed: u64,
     pub errored: u64,
     pub stuck: u64,
+    /// The I/Os that never came back, oldest first; the first 16 of each thread.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stuck_ios: Vec<StuckIo>,
     pub read: Direction,
     pub write: Direction,
+    /// Flushes; absent when there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<Direction>,
     pub intervals: Vec<Interval>,
     pub threads: Vec<Thread>,
     pub cpu: Cpu,
@@ -39,7 +45,7 @@ pub struct EngineInfo {
 }
 
 /// What this build is. Filled in by whoever links the engine.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BuildInfo {
     /// Version of the package.
     pub version: String,
@@ -108,6 +114,22 @@ pub struct ErrorLine {
     pub first_offset: u64,
 }
 
+/// An I/O that never came back.
+#[derive(Debug, Serialize)]
+pub struct StuckIo {
+    pub thread: u32,
+    /// `read`, `write`, `fsync` or `fdatasync`.
+    pub op: &'static str,
+    /// Which of the targets, from 0.
+    pub target: u16,
+    /// Byte offset there.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+    /// Time since its issue when it was given up, in ns.
+    pub age_ns: u64,
+}
+
 /// One interval.
 #[derive(Clone, Debug, Serialize)]
 pub struct Interval {
@@ -115,6 +137,8 @@ pub struct Interval {
     pub end_ns: u64,
     pub read: IntervalDirection,
     pub write: IntervalDirection,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<IntervalDirection>,
 }
 
 /// One direction of one interval.
@@ -132,6 +156,8 @@ pub struct IntervalDirection {
 pub struct Thread {
     pub read_ops: u64,
     pub write_ops: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
     pub user_ns: u64,
     pub system_ns: u64,
     pub voluntary_switches: u64,

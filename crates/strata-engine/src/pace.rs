@@ -1,17 +1,18 @@
-//! The loop's view of a schedule: two types, so that the closed loop carries nothing of the open one.
+//! The loop's view of when the next I/O starts: types, so that each loop carries nothing of the others.
 
-use strata_pace::{Due, Schedule};
+use strata_pace::{Due, Schedule, Throttle};
+use strata_pattern::Rng;
 
 /// Says whether the next I/O is due.
 pub trait Pace {
     /// Whether I/Os have an intended start of their own.
     const OPEN: bool;
 
-    /// Whether the next I/O is due `elapsed_ns` after the start of the run.
-    fn due(&self, elapsed_ns: u64) -> Due;
+    /// Whether the next I/O is due `elapsed_ns` after the start of the run, while `aloft` are in flight.
+    fn due(&mut self, elapsed_ns: u64, aloft: u32) -> Due;
 
-    /// Go on to the one after it.
-    fn advance(&mut self, bits: impl FnOnce() -> u64);
+    /// An I/O of `bytes` was taken; go on to the one after it.
+    fn advance(&mut self, bytes: u32);
 }
 
 /// As fast as slots get free.
@@ -22,27 +23,44 @@ impl Pace for Closed {
     const OPEN: bool = false;
 
     #[inline]
-    fn due(&self, elapsed_ns: u64) -> Due {
+    fn due(&mut self, elapsed_ns: u64, _aloft: u32) -> Due {
         Due::Now { intended_ns: elapsed_ns }
     }
 
     #[inline]
-    fn advance(&mut self, _bits: impl FnOnce() -> u64) {}
+    fn advance(&mut self, _bytes: u32) {}
+}
+
+/// As slots get free, under a ceiling and with pauses.
+impl Pace for Throttle {
+    const OPEN: bool = false;
+
+    #[inline]
+    fn due(&mut self, elapsed_ns: u64, aloft: u32) -> Due {
+        Throttle::due(self, elapsed_ns, aloft)
+    }
+
+    #[inline]
+    fn advance(&mut self, bytes: u32) {
+        self.started(bytes);
+    }
 }
 
 /// As a schedule says; what is late stays due.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Open {
     schedule: Schedule,
+    rng: Rng,
     hits: u64,
     start_ns: f64,
 }
 
 impl Open {
-    /// Begin `schedule`; `bits` is its first random number.
+    /// Begin `schedule`, with chance from `rng`.
     #[must_use]
-    pub fn new(schedule: Schedule, bits: u64) -> Self {
-        Self { schedule, hits: 0, start_ns: schedule.start_ns(0, 0.0, bits) }
+    pub fn new(schedule: Schedule, mut rng: Rng) -> Self {
+        let start_ns = schedule.start_ns(0, 0.0, || rng.bits());
+        Self { schedule, rng, hits: 0, start_ns }
     }
 }
 
@@ -50,13 +68,14 @@ impl Pace for Open {
     const OPEN: bool = true;
 
     #[inline]
-    fn due(&self, elapsed_ns: u64) -> Due {
+    fn due(&mut self, elapsed_ns: u64, _aloft: u32) -> Due {
         strata_pace::due(self.start_ns, elapsed_ns)
     }
 
     #[inline]
-    fn advance(&mut self, bits: impl FnOnce() -> u64) {
+    fn advance(&mut self, _bytes: u32) {
         self.hits += 1;
-        self.start_ns = self.schedule.start_ns(self.hits, self.start_ns, bits());
+        let rng = &mut self.rng;
+        self.start_ns = self.schedule.start_ns(self.hits, self.start_ns, || rng.bits());
     }
 }

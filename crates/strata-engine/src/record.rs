@@ -3,6 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use strata_hist::{Histogram, Sparse};
+use strata_pattern::Op;
 
 /// Failed I/Os of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,14 +16,28 @@ pub struct ErrorCount {
     pub first_offset: u64,
 }
 
-/// One direction.
+/// How many kinds of I/O are told apart: reads, writes, flushes.
+pub const LANES: usize = 3;
+
+/// The kind of an operation, as an index below [`LANES`].
+#[inline]
+#[must_use]
+pub fn lane_of(op: Op) -> usize {
+    (op as usize).min(LANES - 1)
+}
+
+/// One kind of I/O.
 #[derive(Debug)]
 pub struct Lane {
-    /// I/Os and errors of the interval that is open.
-    ops: u64,
+    /// Bytes and errors of the interval that is open.
+    bytes: u64,
     errors: u64,
-    /// Service times of the interval that is open.
+    /// Service times of the interval that is open: one for each I/O that completed well.
     service: Histogram,
+    /// I/Os and bytes of the intervals before.
+    pub ops: u64,
+    /// See [`Self::ops`].
+    pub moved: u64,
     /// Response times of the whole run (open loop).
     pub response: Histogram,
     /// Sampled durations of the submit call, whole run.
@@ -31,11 +46,13 @@ pub struct Lane {
     pub failures: Vec<ErrorCount>,
 }
 
-/// One direction of one interval of one thread.
+/// One kind of I/O in one interval of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct LanePart {
     /// I/Os that completed well.
     pub ops: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
     /// I/Os that failed.
     pub errors: u64,
     /// Their service times (of the good ones).
@@ -51,10 +68,8 @@ pub struct Part {
     pub index: u64,
     /// End, in ns since the end of the ramp.
     pub end_ns: u64,
-    /// Reads.
-    pub read: LanePart,
-    /// Writes.
-    pub write: LanePart,
+    /// Reads, writes, flushes.
+    pub lanes: [LanePart; LANES],
 }
 
 /// Where finished intervals go.
@@ -73,9 +88,11 @@ impl<T: From<Part>> Sink for Sender<T> {
 impl Lane {
     fn new() -> Self {
         Self {
-            ops: 0,
+            bytes: 0,
             errors: 0,
             service: Histogram::new(),
+            ops: 0,
+            moved: 0,
             response: Histogram::new(),
             submit: Histogram::new(),
             failures: Vec::with_capacity(16),
@@ -83,11 +100,19 @@ impl Lane {
     }
 
     fn drain(&mut self) -> LanePart {
-        LanePart {
-            ops: std::mem::take(&mut self.ops),
+        let part = LanePart {
+            ops: self.service.count(),
+            bytes: std::mem::take(&mut self.bytes),
             errors: std::mem::take(&mut self.errors),
             service: self.service.drain(),
-        }
+        };
+        self.ops += part.ops;
+        self.moved += part.bytes;
+        part
+    }
+
+    fn holds(&self) -> bool {
+        self.service.count() + self.errors > 0
     }
 }
 
@@ -95,14 +120,10 @@ impl Lane {
 /// intervals, so the two cannot disagree.
 #[derive(Debug)]
 pub struct Recorder<S: Sink> {
-    /// Reads.
-    pub read: Lane,
-    /// Writes.
-    pub write: Lane,
+    /// Reads, writes, flushes.
+    pub lanes: [Lane; LANES],
     /// Issue − intended start (open loop).
     pub lag: Histogram,
-    /// Reads and writes counted so far.
-    pub ops: (u64, u64),
     sink: S,
     thread: u32,
     index: u64,
@@ -117,10 +138,8 @@ impl<S: Sink> Recorder<S> {
     /// Nothing is counted before `ramp_end_ns`.
     pub fn new(thread: u32, ramp_end_ns: u64, interval_ns: u64, sink: S) -> Self {
         Self {
-            read: Lane::new(),
-            write: Lane::new(),
+            lanes: std::array::from_fn(|_| Lane::new()),
             lag: Histogram::new(),
-            ops: (0, 0),
             sink,
             thread,
             index: 0,
@@ -164,8 +183,7 @@ impl<S: Sink> Recorder<S> {
         let end_ns = end_ns.max(self.last_ns);
         self.roll(end_ns);
         let begun_ns = self.next_ns.saturating_sub(self.interval_ns);
-        let holds = |lane: &Lane| lane.ops + lane.errors > 0;
-        if self.measuring && (end_ns > begun_ns || holds(&self.read) || holds(&self.write)) {
+        if self.measuring && (end_ns > begun_ns || self.lanes.iter().any(Lane::holds)) {
             self.send(end_ns);
         }
         self.measuring = false;
@@ -177,28 +195,29 @@ impl<S: Sink> Recorder<S> {
             thread: self.thread,
             index: self.index,
             end_ns: end_ns - self.ramp_end_ns,
-            read: self.read.drain(),
-            write: self.write.drain(),
+            lanes: self.lanes.each_mut().map(Lane::drain),
         };
         self.sink.part(part);
     }
 
-    /// Count an I/O that completed well at `now_ns`.
+    /// Something was counted at `now_ns`.
     #[inline]
-    pub fn done(&mut self, read: bool, service_ns: u64, now_ns: u64) {
+    pub fn counted(&mut self, now_ns: u64) {
         self.last_ns = now_ns;
-        self.ops.0 += u64::from(read);
-        self.ops.1 += u64::from(!read);
-        let lane = self.lane(read);
-        lane.ops += 1;
+    }
+
+    /// Count an I/O of `bytes` that completed well; [`Self::counted`] says when.
+    #[inline]
+    pub fn done(&mut self, op: Op, bytes: u32, service_ns: u64) {
+        let lane = self.lane(op);
+        lane.bytes += u64::from(bytes);
         lane.service.record(service_ns);
     }
 
-    /// Count an I/O that failed at `now_ns`.
+    /// Count an I/O that failed.
     #[cold]
-    pub fn failed(&mut self, read: bool, errno: i32, offset: u64, now_ns: u64) {
-        self.last_ns = now_ns;
-        let lane = self.lane(read);
+    pub fn failed(&mut self, op: Op, errno: i32, offset: u64) {
+        let lane = self.lane(op);
         lane.errors += 1;
         match lane.failures.iter_mut().find(|known| known.errno == errno) {
             Some(known) => known.count += 1,
@@ -206,9 +225,9 @@ impl<S: Sink> Recorder<S> {
         }
     }
 
-    /// One direction.
+    /// The kind of I/O that `op` is.
     #[inline]
-    pub fn lane(&mut self, read: bool) -> &mut Lane {
-        if read { &mut self.read } else { &mut self.write }
+    pub fn lane(&mut self, op: Op) -> &mut Lane {
+        &mut self.lanes[lane_of(op)]
     }
 }

@@ -7,9 +7,13 @@ use crate::cpu::Usage;
 use crate::encode_histogram;
 use crate::errno;
 use crate::merge::{Merger, Sum, saturate};
-use crate::outcome::{Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, Thread};
+use crate::outcome::{Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, StuckIo, Thread};
 use crate::record::{ErrorCount, Lane};
 use crate::worker::Report;
+use strata_pattern::Op;
+
+/// Stuck I/Os of one thread that are named.
+const MOST_STUCK: usize = 16;
 
 /// What is known about the run as a whole.
 pub struct Facts {
@@ -21,7 +25,6 @@ pub struct Facts {
     pub stop_reason: Reason,
     /// Its name, for messages.
     pub endpoint: String,
-    pub block_bytes: u64,
     pub open_loop: bool,
     pub cpu: Usage,
     pub intervals: Vec<Interval>,
@@ -31,11 +34,12 @@ pub struct Facts {
 pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
     let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
     let run_delay_ns = reports.iter().map(|r| r.usage.run_delay_ns).sum::<Option<u64>>();
-    let direction = |total: &Sum, lane: fn(&Report) -> &Lane| {
-        let lanes: Vec<&Lane> = reports.iter().map(lane).collect();
+    let direction = |number: usize| {
+        let total: &Sum = &merger.totals[number];
+        let lanes: Vec<&Lane> = reports.iter().filter_map(|r| r.lanes.get(number)).collect();
         Direction {
             ops: total.ops,
-            bytes: total.ops * facts.block_bytes,
+            bytes: total.bytes,
             errors: errors(&lanes),
             service_time: encode_histogram(&total.service),
             response_time: facts.open_loop.then(|| encode_histogram(&all(lanes.iter().map(|l| &l.response)))),
@@ -46,8 +50,10 @@ pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
     };
     Outcome {
         schema: 1,
-        read: direction(&merger.read, |r| &r.read),
-        write: direction(&merger.write, |r| &r.write),
+        read: direction(0),
+        write: direction(1),
+        sync: (merger.totals[2].ops + merger.totals[2].errors > 0).then(|| direction(2)),
+        stuck_ios: reports.iter().flat_map(stuck).collect(),
         issued: sum(|r| r.tally.issued),
         completed: sum(|r| r.tally.completed),
         errored: sum(|r| r.tally.errored),
@@ -77,9 +83,15 @@ fn all<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
 fn trouble(endpoint: &str, reports: &[Report]) -> Option<String> {
     let lost = reports.iter().find_map(|r| r.carrier.as_ref().err()).map(ToString::to_string);
     let failed = || reports.iter().find_map(|r| r.tally.fatal);
-    let text = lost.or_else(|| {
-        failed().map(|(errno, at)| format!("an I/O at byte {at} failed: {}", errno::name(errno)))
-    })?;
+    let hung = || reports.iter().flat_map(|r| &r.stuck).max_by_key(|stuck| stuck.age_ns);
+    let text = lost
+        .or_else(|| failed().map(|(errno, at)| format!("an I/O at byte {at} failed: {}", errno::name(errno))))
+        .or_else(|| {
+            hung().map(|s| {
+                let (at, bytes, age) = (s.io.offset, s.io.len, s.age_ns / 1_000_000);
+                format!("an I/O of {bytes} bytes at byte {at} did not come back within {age} ms")
+            })
+        })?;
     Some(if text.contains(endpoint) { text } else { format!("{endpoint}: {text}") })
 }
 
@@ -94,10 +106,29 @@ fn errors(lanes: &[&Lane]) -> Vec<ErrorLine> {
     lines
 }
 
+fn stuck(report: &Report) -> impl Iterator<Item = StuckIo> + '_ {
+    report.stuck.iter().take(MOST_STUCK).map(|stuck| StuckIo {
+        thread: report.thread,
+        op: match stuck.io.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Fsync => "fsync",
+            Op::Fdatasync => "fdatasync",
+        },
+        target: stuck.io.target,
+        offset: stuck.io.offset,
+        len: stuck.io.len,
+        age_ns: stuck.age_ns,
+    })
+}
+
 fn thread(report: &Report) -> Thread {
+    let count = |lane: usize| report.lanes.get(lane).map_or((0, 0), |lane| (lane.ops, lane.moved));
     Thread {
-        read_ops: report.ops.0,
-        write_ops: report.ops.1,
+        read_ops: count(0).0,
+        write_ops: count(1).0,
+        read_bytes: count(0).1,
+        write_bytes: count(1).1,
         user_ns: report.usage.user_ns,
         system_ns: report.usage.system_ns,
         voluntary_switches: report.usage.voluntary,

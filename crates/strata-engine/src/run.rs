@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use strata_io::Queue;
-use strata_pattern::{Mix, Order};
+use strata_pattern::{Mix, Order, Pattern};
 
 use crate::backend;
 use crate::clock::{self, Clock, Monotonic};
@@ -22,6 +22,8 @@ use crate::worker::{self, Dress, Made, Recipe};
 pub struct Run {
     control: Arc<Control>,
     board: Arc<Board>,
+    /// Ramp and interval in ns.
+    spans: (u64, u64),
     /// The run's own clock: instants of two clocks cannot be compared to the ns.
     now_ns: Box<dyn Fn() -> u64 + Send + Sync>,
 }
@@ -40,12 +42,15 @@ fn recipe(job: &Job) -> Result<Recipe> {
     let map =
         validate::block_map(w).ok_or_else(|| Error::Job(vec!["workload.segments: no block".to_owned()]))?;
     Ok(Recipe {
-        map,
-        order: if w.rw.is_random() { Order::Random } else { Order::Sequential },
-        mix: match w.rw {
-            Rw::Read | Rw::RandRead => Mix::Read,
-            Rw::Write | Rw::RandWrite => Mix::Write,
-            Rw::Rw | Rw::RandRw => Mix::ReadPercent(w.rwmixread),
+        pattern: Pattern {
+            map,
+            order: if w.rw.is_random() { Order::Random } else { Order::Sequential },
+            mix: match w.rw {
+                Rw::Read | Rw::RandRead => Mix::Read,
+                Rw::Write | Rw::RandWrite => Mix::Write,
+                Rw::Rw | Rw::RandRw => Mix::ReadPercent(w.rwmixread),
+            },
+            seed: w.seed,
         },
         seed: w.seed,
         threads: w.threads,
@@ -53,12 +58,14 @@ fn recipe(job: &Job) -> Result<Recipe> {
         batch: job.batch,
         block_bytes: w.bs,
         rate: w.rate_iops,
+        limits: w.limits,
         ramp_ns: job.ramp_ns,
         runtime_ns: job.runtime_ns,
         interval_ns: job.interval_ns,
         stop_on_error: job.on_error == OnError::Stop,
         pin_cpus: job.pin_cpus.clone(),
         dress: Dress::Stamp,
+        drain_ns: job.drain_ns,
     })
 }
 
@@ -103,7 +110,8 @@ impl<F> Launch<F> {
         F: Fn(u32) -> Result<Made<Q>> + Send + Sync + 'static,
     {
         let (resolution_ns, read_cost_ns) = clock::measure(&clock);
-        let control = Arc::new(Control::new(self.limit.map(|(n, _)| n)));
+        let control =
+            Arc::new(Control::new(self.limit.map(|(n, _)| n), self.recipe.threads, self.recipe.depth));
         let board = Arc::new(Board::default());
         let (ready, readiness) = mpsc::channel();
         let (tell, events) = mpsc::channel();
@@ -150,6 +158,7 @@ impl<F> Launch<F> {
             epilogue: self.epilogue,
         };
         let notice = Arc::clone(&board);
+        let spans = (conductor.recipe.ramp_ns, conductor.recipe.interval_ns);
         let spawned = std::thread::Builder::new().name("strata-conductor".to_owned()).spawn(move || {
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| conductor.conduct()));
             notice.finish(result.unwrap_or_else(|_| Err(Error::Bug("the conductor panicked".to_owned()))));
@@ -158,7 +167,7 @@ impl<F> Launch<F> {
             control.abandon();
             return Err(Error::system("cannot start the conductor thread", e));
         }
-        Ok(Run { control, board, now_ns: Box::new(move || clock.now_ns()) })
+        Ok(Run { control, board, spans, now_ns: Box::new(move || clock.now_ns()) })
     }
 }
 
@@ -172,6 +181,12 @@ impl Run {
     /// Ask for a clean end; what was measured so far is the result.
     pub fn stop(&self) {
         self.control.stop(Reason::Stopped, (self.now_ns)());
+    }
+
+    /// Ask for an end with the interval that is running, so that every interval of the result is whole.
+    pub fn stop_with_interval(&self) {
+        let (ramp_ns, interval_ns) = self.spans;
+        self.control.stop_with_interval((self.now_ns)(), ramp_ns, interval_ns);
     }
 
     /// Wait up to `timeout` for the result as JSON.
@@ -196,5 +211,108 @@ impl std::fmt::Debug for Run {
 impl Drop for Run {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use strata_io::{Completion, Io};
+    use strata_pattern::{BlockMap, Segment};
+
+    use super::*;
+
+    /// Hands over one I/O and never comes back from the second.
+    #[derive(Default)]
+    struct Hanging {
+        buffer: Vec<u8>,
+        pushed: Vec<Completion>,
+        done: Vec<Completion>,
+        handed: u32,
+    }
+
+    impl Queue for Hanging {
+        fn buffer(&mut self, _slot: u32) -> &mut [u8] {
+            &mut self.buffer
+        }
+        fn push(&mut self, slot: u32, io: Io) {
+            self.pushed.push(Completion { slot, result: io.len as i32 });
+        }
+        fn submit(&mut self, _wait: u32, _timeout: Option<Duration>) -> io::Result<()> {
+            self.handed += self.pushed.len() as u32;
+            if self.handed > 1 {
+                loop {
+                    std::thread::park();
+                }
+            }
+            self.done.append(&mut self.pushed);
+            Ok(())
+        }
+        fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
+            let n = self.done.len();
+            self.done.drain(..).for_each(f);
+            n
+        }
+    }
+
+    #[test]
+    fn a_call_that_never_returns_is_told_and_does_not_hang_the_run() {
+        let map = BlockMap::new(&[Segment { start: 0, length: 512, target: 1024 }], 512).expect("a block");
+        let pattern = Pattern { map, order: Order::Random, mix: Mix::Read, seed: 1 };
+        let recipe = Recipe {
+            pattern,
+            seed: 1,
+            threads: 2,
+            depth: 1,
+            batch: 1,
+            block_bytes: 512,
+            rate: None,
+            limits: None,
+            ramp_ns: 0,
+            runtime_ns: 10_000_000,
+            interval_ns: 10_000_000,
+            stop_on_error: false,
+            pin_cpus: None,
+            dress: Dress::Stamp,
+            drain_ns: 5_000_000,
+        };
+        let launch = Launch {
+            recipe,
+            factory: |_| {
+                Ok(Made { queue: Hanging { buffer: vec![0; 512], ..Hanging::default() }, setup: vec![] })
+            },
+            kind: "null",
+            fallback_reason: None,
+            effective: Effective {
+                direct: false,
+                sync: "none",
+                mem_align: 1,
+                offset_align: 1,
+                blocks: 1,
+                block_bytes: 512,
+                connections: 1,
+            },
+            endpoint: "test".to_owned(),
+            build: BuildInfo::default(),
+            limit: None,
+            epilogue: None,
+        };
+        let run = launch.go().expect("threads");
+        let result = run.wait(Duration::from_secs(600)).expect("it ends").expect("with a result");
+        let result: serde_json::Value = serde_json::from_str(&result).expect("JSON");
+        assert_eq!(result["stop_reason"], "stuck");
+        assert_eq!(
+            (&result["issued"], &result["completed"], &result["stuck"]),
+            (&4.into(), &2.into(), &2.into())
+        );
+        let stuck = &result["stuck_ios"][1];
+        assert_eq!(
+            (&stuck["thread"], &stuck["op"], &stuck["offset"]),
+            (&1.into(), &"read".into(), &1024.into())
+        );
+        assert!(stuck["age_ns"].as_u64().expect("a number") >= 15_000_000);
+        let message = result["message"].as_str().expect("words");
+        assert!(message.contains("test: an I/O of 512 bytes at byte 1024 did not come back"), "{message}");
     }
 }

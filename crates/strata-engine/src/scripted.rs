@@ -5,12 +5,13 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use strata_io::{Completion, Op, Queue};
-use strata_pattern::{Access, BlockMap, Mix, Order, Segment};
+use strata_io::{Completion, Io, Queue};
+use strata_pattern::{BlockMap, Mix, Order, Pattern, Segment};
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::load::{Load, Marks, Plan, Tally};
+use crate::ledger::{Ledger, Stuck};
+use crate::load::{Ended, Load, Marks, Plan, Tally};
 use crate::merge::Merger;
 use crate::pace::Pace;
 use crate::record::{Part, Recorder, Sink};
@@ -87,8 +88,8 @@ impl Queue for Scripted<'_> {
         &mut self.buffer
     }
 
-    fn push(&mut self, slot: u32, _op: Op, offset: u64, len: u32) {
-        assert!(offset.is_multiple_of(u64::from(BLOCK)) && len == BLOCK);
+    fn push(&mut self, slot: u32, io: Io) {
+        assert!(io.offset.is_multiple_of(u64::from(BLOCK)) && io.len == BLOCK);
         let busy = self.aloft.iter().any(|(_, c)| c.slot == slot) || self.pushed.contains(&slot);
         assert!(!busy, "slot {slot} is in flight");
         self.pushed.push(slot);
@@ -172,6 +173,7 @@ pub const SETTING: Setting = Setting {
 /// What a scripted run gave.
 pub struct Played {
     pub tally: Tally,
+    pub stuck: Vec<Stuck>,
     pub outcome: io::Result<()>,
     pub recorder: Recorder<Parts>,
     pub merger: Merger,
@@ -186,33 +188,35 @@ pub fn play<P: Pace>(setting: Setting, pace: P, control: &Rc<Control>, mut queue
     control.open_gate(start_ns, start_ns + setting.ramp_ns + setting.runtime_ns);
     let map =
         BlockMap::new(&[Segment { start: 0, length: 1 << 20, target: 0 }], u64::from(BLOCK)).expect("blocks");
-    let access = Access::new(map, Order::Random, setting.mix, 1, 0, 1).expect("blocks");
+    let pattern = Pattern { map, order: Order::Random, mix: setting.mix, seed: 1 };
+    let access = pattern.access(0, 1).expect("blocks");
+    let ledger = Ledger::new(setting.depth);
     let parts = Parts::default();
     let mut recorder = Recorder::new(0, start_ns + setting.ramp_ns, setting.interval_ns, parts.clone());
     let plan = Plan {
         depth: setting.depth,
         batch: setting.batch,
-        block_bytes: BLOCK,
         start_ns,
         stop_on_error: false,
         drain_ns: 30_000_000_000,
     };
     let dressing = clock.clone();
-    let (tally, outcome) = Load {
+    let Ended { tally, stuck, carrier } = Load {
         queue: &mut queue,
         clock,
         pace,
         access,
         dress: |_: &mut [u8]| dressing.pass(setting.dress_ns),
+        ledger: &ledger,
         recorder: &mut recorder,
         control,
         marks: NoMarks,
         plan,
     }
     .run();
-    let mut merger = Merger::new(1, setting.interval_ns, u64::from(BLOCK));
+    let mut merger = Merger::new(1, setting.interval_ns);
     parts.0.borrow().iter().for_each(|part| merger.add(part));
     merger.finish(0);
     let intervals = merger.complete();
-    Played { tally, outcome, recorder, merger, intervals, control: Rc::clone(control) }
+    Played { tally, stuck, outcome: carrier, recorder, merger, intervals, control: Rc::clone(control) }
 }

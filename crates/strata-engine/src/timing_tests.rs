@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 use strata_hist::Histogram;
-use strata_pace::Schedule;
-use strata_pattern::Mix;
+use strata_pace::{Limits, Schedule, Throttle};
+use strata_pattern::{Mix, Rng};
 
 use crate::control::{Control, Reason};
 use crate::decode_histogram;
@@ -15,7 +15,7 @@ use crate::scripted::{BLOCK, FakeClock, Fate, Played, SETTING, Scripted, Setting
 const MS: u64 = 1_000_000;
 
 fn free() -> Rc<Control> {
-    Rc::new(Control::new(None))
+    Rc::new(Control::new(None, 1, 1))
 }
 
 fn only(value_ns: u64, count: u64) -> Histogram {
@@ -36,13 +36,13 @@ fn service_time_is_the_submit_call_and_the_latency_and_nothing_else() {
     // Making the data of each write takes 7 ms here; the I/O takes 300 ns to hand over and 1 ms to do.
     let setting = Setting { mix: Mix::Write, dress_ns: 7 * MS, runtime_ns: 10_000 * MS, ..SETTING };
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 300, |_, _| Ok(takes(MS))));
-    let n = played.merger.write.ops;
+    let n = played.merger.totals[1].ops;
     // 10 s / (7 ms + 300 ns + 1 ms): the last one ends beyond the end.
     assert_eq!(n, 1249);
-    assert_eq!(played.merger.write.service, only(MS + 300, n));
-    assert_eq!(played.merger.read.service, Histogram::new());
+    assert_eq!(played.merger.totals[1].service, only(MS + 300, n));
+    assert_eq!(played.merger.totals[0].service, Histogram::new());
     // One in 64 is split, and gives the submit call alone.
-    assert_eq!(played.recorder.write.submit, only(300, n.div_ceil(64)));
+    assert_eq!(played.recorder.lanes[1].submit, only(300, n.div_ceil(64)));
     assert_eq!(played.recorder.lag, Histogram::new());
     balanced(&played);
 }
@@ -54,7 +54,7 @@ fn a_deep_queue_is_kept_full_and_each_io_is_timed_alone() {
     // Even ones take 1 ms, odd ones 3 ms; handing over is free.
     let script = |n: u64, _| Ok(takes(if n.is_multiple_of(2) { MS } else { 3 * MS }));
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
-    let service = &played.merger.read.service;
+    let service = &played.merger.totals[0].service;
     let seen: Vec<u64> = service.buckets().map(|(index, _)| strata_hist::highest_equivalent(index)).collect();
     assert_eq!(seen.len(), 2, "two latencies, two buckets: {seen:?}");
     // Little's law on the fake clock: ops × mean = depth × time, up to what is in flight at the end.
@@ -67,28 +67,28 @@ fn a_deep_queue_is_kept_full_and_each_io_is_timed_alone() {
 fn open_loop_counts_a_stall_from_the_intended_start() {
     let clock = FakeClock::default();
     let setting = Setting { runtime_ns: 10_000 * MS, ..SETTING };
-    let pace = Open::new(Schedule::constant(1000.0, 0, 1), 0);
+    let pace = Open::new(Schedule::constant(1000.0, 0, 1), Rng::new(1, 1));
     // I/O 2000 stalls for a second; all others take 0.1 ms.
     let script = |n: u64, _| Ok(takes(if n == 2000 { 1000 * MS } else { MS / 10 }));
     let played = play(setting, pace, &free(), Scripted::new(&clock, 0, script));
-    let response = &played.recorder.read.response;
-    assert_eq!(played.merger.read.ops, 10_000, "nothing that was late is skipped");
+    let response = &played.recorder.lanes[0].response;
+    assert_eq!(played.merger.totals[0].ops, 10_000, "nothing that was late is skipped");
     assert_eq!(response.count(), 10_000);
     // The backlog of 1000 I/Os melts at 0.9 ms an I/O: about 11 % of all are late.
     let p99 = response.quantile_ns(0.99).expect("not empty");
     assert!((850 * MS..1001 * MS).contains(&p99), "{p99}");
-    assert_eq!(played.merger.read.service.quantile_ns(0.99), Some(MS / 10 + (64 - MS / 10 % 64) - 1));
+    assert_eq!(played.merger.totals[0].service.quantile_ns(0.99), Some(MS / 10 + (64 - MS / 10 % 64) - 1));
     assert_eq!(played.recorder.lag.max_ns(), Some(999 * MS));
     // And without a stall, response is service, and the lag is nothing.
     let clock = FakeClock::default();
     let script = |_, _| Ok(takes(MS / 10));
     let played = play(
         setting,
-        Open::new(Schedule::constant(1000.0, 0, 1), 0),
+        Open::new(Schedule::constant(1000.0, 0, 1), Rng::new(1, 1)),
         &free(),
         Scripted::new(&clock, 0, script),
     );
-    assert_eq!(played.recorder.read.response, only(MS / 10, 10_000));
+    assert_eq!(played.recorder.lanes[0].response, only(MS / 10, 10_000));
     assert_eq!(played.recorder.lag, only(0, 10_000));
 }
 
@@ -101,7 +101,7 @@ fn the_ramp_and_the_drain_are_not_counted() {
     let script = |_, now: u64| Ok(takes(if (100 * MS..150 * MS).contains(&now) { MS } else { 10 * MS }));
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
     // Two of the ramp complete exactly at its end and are counted; those that complete at 150 ms are not.
-    assert_eq!(played.merger.read.ops, 2 + 2 * 49);
+    assert_eq!(played.merger.totals[0].ops, 2 + 2 * 49);
     assert_eq!(played.tally.issued, 2 * 10 + 2 * 50);
     assert_eq!(played.tally.completed, played.tally.issued);
     let spans: Vec<(u64, u64)> = played.intervals.iter().map(|i| (i.start_ns / MS, i.end_ns / MS)).collect();
@@ -115,7 +115,29 @@ fn what_never_comes_back_is_stuck_and_does_not_hang() {
     let script = |n: u64, _| Ok(if n == 7 { Fate { latency_ns: None, result: 0 } } else { takes(MS) });
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
     assert_eq!(played.tally.stuck, 1);
+    // Handed over at 2 ms (the third batch of a depth of 3), given up 30 s after the end of the run.
+    let ages: Vec<u64> = played.stuck.iter().map(|s| s.age_ns / MS).collect();
+    assert_eq!(ages, [1000 - 2 + 30_000]);
     assert_eq!(played.intervals.len(), 10);
+    balanced(&played);
+}
+
+#[test]
+fn a_ceiling_holds_back_and_pauses_begin_when_the_burst_is_done() {
+    let clock = FakeClock::default();
+    let ceiling = Throttle::new(Limits { ns_per_io: 4e6, ..Limits::default() });
+    let setting = Setting { depth: 4, ..SETTING };
+    let played = play(setting, ceiling, &free(), Scripted::new(&clock, 0, |_, _| Ok(takes(MS))));
+    // 250 a second, each in the ms after its start: a closed loop, so nothing waits and nothing is late.
+    assert_eq!(played.merger.totals[0].ops, 250);
+    assert_eq!(played.merger.totals[0].service, only(MS, 250));
+    assert_eq!((played.recorder.lag.count(), played.recorder.lanes[0].response.count()), (0, 0));
+
+    let clock = FakeClock::default();
+    let thinking = Throttle::new(Limits { burst: 8, think_ns: 98 * MS, ..Limits::default() });
+    // Eight by a depth of four are two ms, then 98 ms of thought: ten bursts in a second.
+    let played = play(setting, thinking, &free(), Scripted::new(&clock, 0, |_, _| Ok(takes(MS))));
+    assert_eq!((played.merger.totals[0].ops, played.tally.issued), (80, 80));
     balanced(&played);
 }
 
@@ -127,9 +149,9 @@ fn a_full_target_ends_the_run_with_what_was_measured() {
         Ok(if n < 100 { takes(MS) } else { Fate { latency_ns: Some(MS), result: -libc::ENOSPC } })
     };
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
-    assert_eq!((played.merger.write.ops, played.merger.write.errors), (100, 1));
+    assert_eq!((played.merger.totals[1].ops, played.merger.totals[1].errors), (100, 1));
     assert_eq!(played.control.why(), Some(Reason::Error));
-    let failure = played.recorder.write.failures[0];
+    let failure = played.recorder.lanes[1].failures[0];
     assert_eq!((failure.errno, failure.count), (libc::ENOSPC, 1));
     assert_eq!(played.tally.end_ns, 101 * MS);
     balanced(&played);
@@ -143,10 +165,11 @@ fn errors_and_short_transfers_are_counted_apart() {
         Ok(Fate { latency_ns: Some(MS), result })
     };
     let played = play(SETTING, Closed, &free(), Scripted::new(&clock, 0, script));
-    assert_eq!((played.merger.read.ops, played.merger.read.errors), (333, 666));
-    let kinds: Vec<(i32, u64)> = played.recorder.read.failures.iter().map(|f| (f.errno, f.count)).collect();
+    assert_eq!((played.merger.totals[0].ops, played.merger.totals[0].errors), (333, 666));
+    let kinds: Vec<(i32, u64)> =
+        played.recorder.lanes[0].failures.iter().map(|f| (f.errno, f.count)).collect();
     assert_eq!(kinds, [(libc::EIO, 333), (0, 333)]);
-    assert_eq!(played.merger.read.service.count(), 333);
+    assert_eq!(played.merger.totals[0].service.count(), 333);
 }
 
 #[test]
@@ -161,7 +184,7 @@ fn a_stop_request_ends_it_there() {
         Ok(takes(MS))
     };
     let played = play(SETTING, Closed, &control, Scripted::new(&clock, 0, script));
-    assert_eq!((played.merger.read.ops, played.tally.end_ns), (500, 500 * MS));
+    assert_eq!((played.merger.totals[0].ops, played.tally.end_ns), (500, 500 * MS));
     assert_eq!(played.tally.completed, 501);
     assert_eq!(control.why(), Some(Reason::Stopped));
 }
@@ -170,10 +193,10 @@ fn a_stop_request_ends_it_there() {
 fn a_limit_is_met_exactly_and_its_last_io_is_counted() {
     for (depth, limit) in [(1, 1), (4, 10), (32, 1000), (32, 5)] {
         let clock = FakeClock::default();
-        let control = Rc::new(Control::new(Some(limit)));
+        let control = Rc::new(Control::new(Some(limit), 1, 1));
         let setting = Setting { depth, ..SETTING };
         let played = play(setting, Closed, &control, Scripted::new(&clock, 10, |n, _| Ok(takes(MS + n % 7))));
-        assert_eq!((played.merger.read.ops, played.tally.issued), (limit, limit), "depth {depth}");
+        assert_eq!((played.merger.totals[0].ops, played.tally.issued), (limit, limit), "depth {depth}");
         assert!(played.tally.end_ns < 1000 * MS);
     }
 }
@@ -188,7 +211,7 @@ fn what_came_back_before_the_carrier_was_lost_did_complete() {
     };
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
     assert_eq!((played.tally.completed, played.tally.errored, played.tally.stuck), (3, 1, 0));
-    assert_eq!((played.merger.read.ops, played.merger.read.errors), (0, 1));
+    assert_eq!((played.merger.totals[0].ops, played.merger.totals[0].errors), (0, 1));
     balanced(&played);
 }
 
@@ -201,7 +224,7 @@ fn what_is_lost_in_the_drain_is_failed_and_not_stuck() {
     let played = play(setting, Closed, &free(), queue);
     assert!(played.outcome.is_err());
     assert_eq!((played.tally.errored, played.tally.stuck), (2, 0));
-    assert_eq!(played.merger.read.errors, 0, "the measured span was over");
+    assert_eq!(played.merger.totals[0].errors, 0, "the measured span was over");
     balanced(&played);
 }
 
@@ -215,8 +238,8 @@ fn a_lost_carrier_leaves_the_sums_in_balance() {
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
     assert!(played.outcome.is_err());
     assert_eq!(played.tally.errored, 4);
-    assert_eq!(played.merger.read.errors, 4);
-    assert_eq!(played.recorder.read.failures[0].errno, libc::ECONNRESET);
+    assert_eq!(played.merger.totals[0].errors, 4);
+    assert_eq!(played.recorder.lanes[0].failures[0].errno, libc::ECONNRESET);
     balanced(&played);
 }
 
@@ -239,7 +262,7 @@ proptest! {
         };
         let queue = Scripted::new(&clock, submit_ns, script);
         let played = if open {
-            play(setting, Open::new(Schedule::poisson(500.0, 1), 1), &free(), queue)
+            play(setting, Open::new(Schedule::poisson(500.0, 1), Rng::new(1, 1)), &free(), queue)
         } else {
             play(setting, Closed, &free(), queue)
         };
@@ -252,7 +275,7 @@ proptest! {
         prop_assert_eq!((starts[0], ends[ends.len() - 1]), (0, runtime_ms * MS));
         for read in [true, false] {
             let of = |i: &crate::outcome::Interval| if read { i.read.clone() } else { i.write.clone() };
-            let total = if read { &played.merger.read } else { &played.merger.write };
+            let total = if read { &played.merger.totals[0] } else { &played.merger.totals[1] };
             let parts: Vec<_> = played.intervals.iter().map(of).collect();
             prop_assert_eq!(parts.iter().map(|d| d.ops).sum::<u64>(), total.ops);
             prop_assert_eq!(parts.iter().map(|d| d.errors).sum::<u64>(), total.errors);
@@ -262,10 +285,10 @@ proptest! {
                 merged.merge(&decode_histogram(text).expect("ours"));
             }
             prop_assert!(merged.buckets().eq(total.service.buckets()));
-            // The thread's own count is kept apart from the intervals; they must agree.
-            prop_assert_eq!(total.ops, if read { played.recorder.ops.0 } else { played.recorder.ops.1 });
-            let lane = if read { &played.recorder.read } else { &played.recorder.write };
+            prop_assert_eq!(parts.iter().map(|d| d.bytes).sum::<u64>(), total.ops * u64::from(BLOCK));
+            let lane = if read { &played.recorder.lanes[0] } else { &played.recorder.lanes[1] };
             prop_assert_eq!(lane.failures.iter().map(|f| f.count).sum::<u64>(), total.errors);
+            prop_assert_eq!((lane.ops, lane.moved), (total.ops, total.bytes));
             if open {
                 prop_assert_eq!(lane.response.count(), total.ops);
                 prop_assert!(lane.response.sum_ns() >= total.service.sum_ns());

@@ -63,7 +63,22 @@ pub fn problems(job: &Job) -> Vec<String> {
         check(rate.iops.is_finite() && rate.iops > 0.0 && rate.iops <= 1e9, &|| {
             format!("workload.rate_iops.iops: {} is not in 0 (exclusive) to 1e9", rate.iops)
         });
+        check(rate.burst >= 1, &|| "workload.rate_iops.burst: must be at least 1".to_owned());
+        check(w.limits.is_none(), &|| {
+            "workload.limits: an open loop starts I/Os by its rate alone; give one of the two".to_owned()
+        });
     }
+    if let Some(limits) = &w.limits {
+        let positive = |ceiling: Option<f64>| ceiling.is_none_or(|c| c.is_finite() && c > 0.0);
+        check(positive(limits.iops) && positive(limits.bytes_per_s), &|| {
+            "workload.limits: a ceiling must be above 0".to_owned()
+        });
+        check(limits.think_every >= 1, &|| "workload.limits.think_every: must be at least 1".to_owned());
+        check(limits.think_ns <= MAX_TIME_NS, &|| {
+            format!("workload.limits.think_ns: {} is beyond a year", limits.think_ns)
+        });
+    }
+    check(job.drain_ns <= MAX_TIME_NS, &|| format!("drain_ns: {} is beyond a year", job.drain_ns));
     found.extend(target_problems(job));
     found.extend(block_problems(w));
     found

@@ -8,18 +8,18 @@ use std::sync::mpsc::Sender;
 
 use strata_hist::Histogram;
 use strata_io::Queue;
-use strata_pattern::{Access, BlockMap, Mix, Order, Rng, Stamper, fill_incompressible};
+use strata_pace::{Limits, Schedule, Throttle};
+use strata_pattern::{Access, Pattern, Rng, Stamper, fill_incompressible};
 
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::cpu::{self, Usage};
 use crate::error::{Error, Result};
-use crate::load::{Load, Marks, Plan, Tally};
+use crate::job::Process;
+use crate::ledger::Stuck;
+use crate::load::{Ended, Load, Marks, Plan, Tally};
 use crate::pace::{Closed, Open, Pace};
 use crate::record::{Lane, Part, Recorder};
-
-/// Time for what is in flight at the end to come back, in ns.
-const DRAIN_NS: u64 = 30_000_000_000;
 
 /// How the data of a write is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +33,21 @@ pub enum Dress {
 /// What the threads of a run have in common, decided before any of them begins.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    pub map: BlockMap,
-    pub order: Order,
-    pub mix: Mix,
+    pub pattern: Pattern,
     pub seed: u64,
     pub threads: u32,
     pub depth: u32,
     pub batch: u32,
     pub block_bytes: u32,
     pub rate: Option<crate::job::Rate>,
+    pub limits: Option<crate::job::Limits>,
     pub ramp_ns: u64,
     pub runtime_ns: u64,
     pub interval_ns: u64,
     pub stop_on_error: bool,
     pub pin_cpus: Option<Vec<u32>>,
     pub dress: Dress,
+    pub drain_ns: u64,
 }
 
 /// A queue and how it was set up.
@@ -62,7 +62,7 @@ pub struct Made<Q> {
 #[derive(Debug)]
 pub enum Event {
     /// An interval is over.
-    Part(Part),
+    Part(Box<Part>),
     /// Counting has ended; draining begins.
     Ended,
     /// All done.
@@ -73,7 +73,7 @@ pub enum Event {
 
 impl From<Part> for Event {
     fn from(part: Part) -> Self {
-        Self::Part(part)
+        Self::Part(Box::new(part))
     }
 }
 
@@ -82,10 +82,11 @@ impl From<Part> for Event {
 pub struct Report {
     pub thread: u32,
     pub tally: Tally,
-    pub read: Lane,
-    pub write: Lane,
+    /// Those that never came back.
+    pub stuck: Vec<Stuck>,
+    /// Reads, writes, flushes; empty for a thread that never reported.
+    pub lanes: Vec<Lane>,
     pub lag: Histogram,
-    pub ops: (u64, u64),
     pub usage: Usage,
     pub carrier: io::Result<()>,
 }
@@ -153,12 +154,13 @@ fn prepare<Q, C, F>(
         for slot in 0..recipe.depth {
             fill_incompressible(made.queue.buffer(slot), &mut rng);
         }
-        let access =
-            Access::new(recipe.map.clone(), recipe.order, recipe.mix, recipe.seed, thread, recipe.threads)
-                .ok_or_else(|| Error::Job(vec![format!("thread {thread} has no block of its own")]))?;
+        let access = recipe
+            .pattern
+            .access(thread, recipe.threads)
+            .ok_or_else(|| Error::Job(vec![format!("thread {thread} has no block of its own")]))?;
         Ok((made, access))
     });
-    let (Made { queue, setup }, mut access) = match made {
+    let (Made { queue, setup }, access) = match made {
         Ok(made) => made,
         Err(e) => {
             let _ = ready.send(Err(e));
@@ -169,17 +171,21 @@ fn prepare<Q, C, F>(
     let Some(start_ns) = control.await_gate() else { return };
     // Until nothing is known to be in flight: a panic in the loop must not free what the kernel may still write to.
     let mut queue = ManuallyDrop::new(queue);
-    let report = match recipe.rate {
-        None => load(thread, recipe, &mut *queue, clock, control, events, Closed, access, start_ns),
-        Some(rate) => {
-            use crate::job::Process;
-            use strata_pace::Schedule;
+    let queue_ref = &mut *queue;
+    let report = match (recipe.rate, recipe.limits) {
+        (None, None) => load(thread, recipe, queue_ref, clock, control, events, Closed, access, start_ns),
+        (None, Some(limits)) => {
+            let pace = throttle(limits, recipe.threads);
+            load(thread, recipe, queue_ref, clock, control, events, pace, access, start_ns)
+        }
+        (Some(rate), _) => {
             let schedule = match rate.process {
                 Process::Constant => Schedule::constant(rate.iops, thread, recipe.threads),
                 Process::Poisson => Schedule::poisson(rate.iops, recipe.threads),
             };
-            let pace = Open::new(schedule, access.bits());
-            load(thread, recipe, &mut *queue, clock, control, events, pace, access, start_ns)
+            let chance = Rng::new(recipe.seed, (4 << 32) + u64::from(thread));
+            let pace = Open::new(schedule.in_bursts(rate.burst), chance);
+            load(thread, recipe, queue_ref, clock, control, events, pace, access, start_ns)
         }
     };
     let queue = ManuallyDrop::into_inner(queue);
@@ -190,6 +196,17 @@ fn prepare<Q, C, F>(
         drop(queue);
     }
     let _ = events.send(Event::Finished(Box::new(report)));
+}
+
+/// One thread's share of the ceilings; pauses are each thread's own.
+fn throttle(limits: crate::job::Limits, threads: u32) -> Throttle {
+    let share = |ceiling: Option<f64>| ceiling.map_or(0.0, |c| 1e9 * f64::from(threads) / c);
+    Throttle::new(Limits {
+        ns_per_io: share(limits.iops),
+        ns_per_byte: share(limits.bytes_per_s),
+        burst: if limits.think_ns > 0 { limits.think_every } else { 0 },
+        think_ns: limits.think_ns,
+    })
 }
 
 fn settle(thread: u32, recipe: &Recipe) -> Result<()> {
@@ -219,12 +236,11 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     let plan = Plan {
         depth: recipe.depth,
         batch: recipe.batch,
-        block_bytes: recipe.block_bytes,
         start_ns,
         stop_on_error: recipe.stop_on_error,
-        drain_ns: DRAIN_NS,
+        drain_ns: recipe.drain_ns,
     };
-    let (tally, carrier) = Load {
+    let Ended { tally, stuck, carrier } = Load {
         queue,
         clock,
         pace,
@@ -233,14 +249,15 @@ fn load<Q: Queue, C: Clock, P: Pace>(
             Dress::Stamp => stamper.stamp(buffer),
             Dress::Refill => fill_incompressible(buffer, &mut rng),
         },
+        ledger: control.ledger(thread),
         recorder: &mut recorder,
         control,
         marks: &mut meter,
         plan,
     }
     .run();
-    let Recorder { read, write, lag, ops, .. } = recorder;
-    Report { thread, tally, read, write, lag, ops, usage: meter.used, carrier }
+    let Recorder { lanes, lag, .. } = recorder;
+    Report { thread, tally, stuck, lanes: lanes.into(), lag, usage: meter.used, carrier }
 }
 
 #[cfg(test)]
@@ -250,8 +267,8 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use strata_io::{Completion, Op};
-    use strata_pattern::Segment;
+    use strata_io::{Completion, Io};
+    use strata_pattern::{BlockMap, Mix, Order, Segment};
 
     use super::*;
     use crate::clock::Monotonic;
@@ -277,7 +294,7 @@ mod tests {
         fn buffer(&mut self, _slot: u32) -> &mut [u8] {
             &mut self.buffer
         }
-        fn push(&mut self, slot: u32, _op: Op, _offset: u64, _len: u32) {
+        fn push(&mut self, slot: u32, _io: Io) {
             self.pushed.push(slot);
         }
         fn submit(&mut self, _wait: u32, _timeout: Option<Duration>) -> io::Result<()> {
@@ -300,28 +317,33 @@ mod tests {
 
     fn end_of(submit: fn() -> io::Result<()>) -> End {
         let recipe = Recipe {
-            map: BlockMap::new(&[Segment { start: 0, length: 4096, target: 0 }], 512).expect("blocks"),
-            order: Order::Random,
-            mix: Mix::Read,
+            pattern: Pattern {
+                map: BlockMap::new(&[Segment { start: 0, length: 4096, target: 0 }], 512).expect("blocks"),
+                order: Order::Random,
+                mix: Mix::Read,
+                seed: 1,
+            },
             seed: 1,
             threads: 1,
             depth: 2,
             batch: 2,
             block_bytes: 512,
             rate: None,
+            limits: None,
             ramp_ns: 0,
             runtime_ns: 1_000_000_000,
             interval_ns: 1_000_000_000,
             stop_on_error: false,
             pin_cpus: None,
             dress: Dress::Stamp,
+            drain_ns: 1_000_000_000,
         };
         let end = Rc::new(Cell::default());
         let factory = |_| {
             let queue = Spy { end: Rc::clone(&end), buffer: vec![0; 512], pushed: vec![], submit };
             Ok(Made { queue, setup: vec![] })
         };
-        let control = Arc::new(Control::new(Some(10)));
+        let control = Arc::new(Control::new(Some(10), 1, 2));
         let now_ns = Monotonic.now_ns();
         control.open_gate(now_ns, now_ns + recipe.runtime_ns);
         let ((ready, _readiness), (tell, _events)) = (mpsc::channel(), mpsc::channel());

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::buffers::Buffers;
-use crate::queue::{Completion, Op, Queue};
+use crate::queue::{Completion, Io, Queue};
 
 /// Completes everything with success at the next submission.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ impl Queue for Null {
     }
 
     #[inline]
-    fn push(&mut self, slot: u32, _op: Op, _offset: u64, len: u32) {
-        self.pushed.push(Completion { slot, result: len as i32 });
+    fn push(&mut self, slot: u32, io: Io) {
+        self.pushed.push(Completion { slot, result: io.len as i32 });
     }
 
     #[inline]

@@ -1,23 +1,21 @@
-//! pread/pwrite, where io_uring is refused: in place at depth 1, on a thread for each slot when deeper.
+//! Blocking calls on a thread for each slot, where io_uring is refused.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::buffers::Buffers;
-use crate::pool_worker::{Work, Worker, transfer};
-use crate::queue::{Completion, Op, Queue};
+use crate::files::Files;
+use crate::pool_worker::{Work, Worker};
+use crate::queue::{Completion, Io, Queue};
 
 /// A queue over blocking system calls.
 #[derive(Debug)]
 pub struct Pool {
-    /// Empty at depth 1. Dropped (and so joined) first: the threads use the buffers until then.
+    /// Dropped (and so joined) first: the threads use the buffers until then.
     workers: Vec<Worker>,
     buffers: Buffers,
-    file: Arc<File>,
     pushed: Vec<(u32, Work)>,
     ready: Vec<Completion>,
     done: Receiver<Completion>,
@@ -25,30 +23,25 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A queue of as many slots as `buffers` has, over `file`.
+    /// A queue of as many slots as `buffers` has, over `files`.
     ///
     /// # Errors
     /// A thread is refused.
-    pub fn new(file: Arc<File>, buffers: Buffers) -> io::Result<Self> {
+    pub fn new(files: &Arc<Files>, buffers: Buffers) -> io::Result<Self> {
         let slots = buffers.slots();
         let (report, done) = mpsc::channel();
-        let threads = if slots == 1 { 0 } else { slots };
-        let workers = (0..threads)
-            .map(|slot| Worker::start(slot, Arc::clone(&file), report.clone()))
+        let workers = (0..slots)
+            .map(|slot| Worker::start(slot, Arc::clone(files), report.clone()))
             .collect::<io::Result<_>>()?;
         let room = slots as usize;
         let (pushed, ready) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Ok(Self { buffers, file, pushed, ready, workers, done, in_workers: 0 })
+        Ok(Self { buffers, pushed, ready, workers, done, in_workers: 0 })
     }
 
     /// How it was set up, for the record of a run.
     #[must_use]
     pub fn setup(&self) -> Vec<String> {
-        vec![if self.workers.is_empty() {
-            "inline".to_owned()
-        } else {
-            format!("threads={}", self.workers.len())
-        }]
+        vec![format!("threads={}", self.workers.len())]
     }
 
     fn collect(&mut self, completion: Completion) {
@@ -65,12 +58,7 @@ impl Pool {
             };
             match got {
                 Ok(completion) => self.collect(completion),
-                Err(RecvTimeoutError::Timeout) => return,
-                Err(RecvTimeoutError::Disconnected) => {
-                    // No workers (depth 1): only time can end the wait.
-                    std::thread::sleep(timeout.unwrap_or_default());
-                    return;
-                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
             }
         }
     }
@@ -81,25 +69,16 @@ impl Queue for Pool {
         self.buffers.slot(slot)
     }
 
-    fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32) {
-        assert!(len as usize <= self.buffers.slot_bytes(), "an I/O of {len} bytes in a smaller slot");
-        let work = Work { op, offset, len, address: self.buffers.address(slot) as usize };
+    fn push(&mut self, slot: u32, io: Io) {
+        assert!(io.len as usize <= self.buffers.slot_bytes(), "an I/O of {} bytes in a smaller slot", io.len);
+        let work = Work { io, address: self.buffers.address(slot) as usize };
         self.pushed.push((slot, work));
     }
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        if self.workers.is_empty() {
-            let fd = self.file.as_raw_fd();
-            for (slot, work) in self.pushed.drain(..) {
-                // SAFETY: the address is a slot of our own buffers, at least `len` long, not borrowed now.
-                let result = unsafe { transfer(fd, &work) };
-                self.ready.push(Completion { slot, result });
-            }
-        } else {
-            for (slot, work) in self.pushed.drain(..) {
-                self.workers[slot as usize].hand(work)?;
-                self.in_workers += 1;
-            }
+        for (slot, work) in self.pushed.drain(..) {
+            self.workers[slot as usize].hand(work)?;
+            self.in_workers += 1;
         }
         self.wait(wait as usize, timeout);
         Ok(())
@@ -122,12 +101,12 @@ mod tests {
     #[test]
     fn buffers_outlive_the_ios_of_a_pool_that_is_dropped() {
         const LEN: u32 = 32 << 20;
-        let zero = Arc::new(File::open("/dev/zero").expect("/dev/zero"));
-        let mut pool = Pool::new(zero, Buffers::new(2, LEN as usize, 1).expect("memory")).expect("threads");
+        let zero = Arc::new(Files::from(std::fs::File::open("/dev/zero").expect("/dev/zero")));
+        let mut pool = Pool::new(&zero, Buffers::new(2, LEN as usize, 1).expect("memory")).expect("threads");
         // Listened to after the pool is gone; its own end is a channel that says nothing.
         let done = std::mem::replace(&mut pool.done, mpsc::channel().1);
         for slot in 0..2 {
-            pool.push(slot, Op::Read, 0, LEN);
+            pool.push(slot, Io::read(0, LEN));
         }
         pool.submit(0, None).expect("handed over");
         drop(pool);

@@ -1,20 +1,18 @@
 //! One thread that carries one slot's I/Os with blocking calls.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
-use crate::queue::{Completion, Op};
+use crate::files::Files;
+use crate::queue::{Completion, Io, Op};
 
 /// One I/O for a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    pub op: Op,
-    pub offset: u64,
-    pub len: u32,
+    pub io: Io,
     /// Address of the slot's buffer.
     pub address: usize,
 }
@@ -28,13 +26,13 @@ pub struct Worker {
 
 impl Worker {
     /// Start the thread of `slot`.
-    pub fn start(slot: u32, file: Arc<File>, report: Sender<Completion>) -> io::Result<Self> {
+    pub fn start(slot: u32, files: Arc<Files>, report: Sender<Completion>) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel::<Work>();
         let thread = std::thread::Builder::new().name(format!("strata-io-{slot}")).spawn(move || {
             for work in inbox {
                 // SAFETY: the queue that sent the address keeps the buffers until this thread has been joined
                 // (or leaks both), and touches the slot again only after the completion.
-                let result = unsafe { transfer(file.as_raw_fd(), &work) };
+                let result = unsafe { transfer(files.descriptor(work.io.target), &work) };
                 if report.send(Completion { slot, result }).is_err() {
                     return;
                 }
@@ -60,19 +58,22 @@ impl Drop for Worker {
     }
 }
 
-/// pread or pwrite, restarted after signals; bytes moved or a negated errno.
+/// One blocking call, restarted after signals; bytes moved or a negated errno.
 ///
 /// # Safety
-/// `work.address` points to `work.len` bytes that nothing else uses until this returns.
+/// `work.address` points to `work.io.len` bytes that nothing else uses until this returns.
+#[inline]
 pub unsafe fn transfer(fd: RawFd, work: &Work) -> i32 {
-    let (address, len, offset) =
-        (work.address as *mut libc::c_void, work.len as usize, work.offset as libc::off_t);
+    let Io { offset, len, op, .. } = work.io;
+    let (address, len, offset) = (work.address as *mut libc::c_void, len as usize, offset as libc::off_t);
     loop {
         // SAFETY: the caller's promise.
         let moved = unsafe {
-            match work.op {
+            match op {
                 Op::Read => libc::pread(fd, address, len, offset),
                 Op::Write => libc::pwrite(fd, address, len, offset),
+                Op::Fsync => libc::fsync(fd) as isize,
+                Op::Fdatasync => libc::fdatasync(fd) as isize,
             }
         };
         if moved >= 0 {

@@ -3,14 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// Direction of one I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Read into the slot's buffer.
-    Read,
-    /// Write from the slot's buffer.
-    Write,
-}
+pub use strata_pattern::{Io, Op};
 
 /// What became of one I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +24,7 @@ pub trait Queue {
     fn buffer(&mut self, slot: u32) -> &mut [u8];
 
     /// Put an I/O into the next submission. Makes no system call unless the submission queue is full.
-    fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32);
+    fn push(&mut self, slot: u32, io: Io);
 
     /// Hand over what was pushed and wait until at least `wait` completions are ready (0: do not
     /// wait) or `timeout` has passed. A signal ends the wait early without an error.

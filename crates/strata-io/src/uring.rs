@@ -1,25 +1,21 @@
 //! io_uring: one `enter` hands over a batch and waits for completions.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::buffers::Buffers;
-use crate::queue::{Completion, Op, Queue};
-
-/// The file's index in the ring's table of registered files.
-const FILE: types::Fixed = types::Fixed(0);
+use crate::files::Files;
+use crate::queue::{Completion, Io, Op, Queue};
 
 /// A ring of one thread. Make it in the thread that uses it: the kernel holds it to that (single issuer).
 pub struct Uring {
     // Dropped first. Closing a ring does not wait for its I/Os: with any in flight the queue is abandoned instead.
     ring: IoUring,
     buffers: Buffers,
-    _file: Arc<File>,
+    _files: Arc<Files>,
     registered_buffers: bool,
     setup: Vec<String>,
 }
@@ -46,16 +42,16 @@ fn build(tier: &[&str], entries: u32) -> io::Result<IoUring> {
 }
 
 impl Uring {
-    /// A ring with as many slots as `buffers` has, over `file`.
+    /// A ring with as many slots as `buffers` has, over `files`.
     ///
     /// # Errors
     /// The kernel refuses io_uring (`ENOSYS`, `EPERM`), or is older than 5.11 (no bounded waits).
-    pub fn new(file: Arc<File>, buffers: Buffers) -> io::Result<Self> {
+    pub fn new(files: Arc<Files>, buffers: Buffers) -> io::Result<Self> {
         let entries = buffers.slots().next_power_of_two();
         let mut last = io::Error::from_raw_os_error(libc::EINVAL);
         for tier in TIERS {
             match build(tier, entries) {
-                Ok(ring) => return Self::over(ring, tier, file, buffers),
+                Ok(ring) => return Self::over(ring, tier, files, buffers),
                 // EINVAL: the kernel does not know a flag; the next tier asks for less.
                 Err(e) if e.raw_os_error() == Some(libc::EINVAL) => last = e,
                 Err(e) => return Err(e),
@@ -64,7 +60,7 @@ impl Uring {
         Err(last)
     }
 
-    fn over(ring: IoUring, tier: &[&str], file: Arc<File>, buffers: Buffers) -> io::Result<Self> {
+    fn over(ring: IoUring, tier: &[&str], files: Arc<Files>, buffers: Buffers) -> io::Result<Self> {
         if !ring.params().is_feature_ext_arg() {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -72,7 +68,7 @@ impl Uring {
             ));
         }
         let mut setup: Vec<String> = tier.iter().map(|&flag| flag.to_owned()).collect();
-        ring.submitter().register_files(&[file.as_raw_fd()])?;
+        ring.submitter().register_files(&files.descriptors())?;
         setup.push("registered_files".to_owned());
         let slots: Vec<libc::iovec> = (0..buffers.slots())
             .map(|slot| libc::iovec { iov_base: buffers.address(slot).cast(), iov_len: buffers.slot_bytes() })
@@ -85,7 +81,7 @@ impl Uring {
             // Most often RLIMIT_MEMLOCK. Each I/O then pins its pages anew: slower, still right.
             Err(e) => format!("unregistered_buffers: {e}"),
         });
-        Ok(Self { ring, buffers, _file: file, registered_buffers, setup })
+        Ok(Self { ring, buffers, _files: files, registered_buffers, setup })
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -94,14 +90,18 @@ impl Uring {
         self.setup.clone()
     }
 
-    fn entry(&self, slot: u32, op: Op, offset: u64, len: u32) -> squeue::Entry {
+    #[inline]
+    fn entry(&self, slot: u32, io: Io) -> squeue::Entry {
+        let Io { offset, len, target, op } = io;
         let address = self.buffers.address(slot);
-        let index = slot as u16;
+        let (file, index) = (types::Fixed(target.into()), slot as u16);
         let entry = match (op, self.registered_buffers) {
-            (Op::Read, true) => opcode::ReadFixed::new(FILE, address, len, index).offset(offset).build(),
-            (Op::Write, true) => opcode::WriteFixed::new(FILE, address, len, index).offset(offset).build(),
-            (Op::Read, false) => opcode::Read::new(FILE, address, len).offset(offset).build(),
-            (Op::Write, false) => opcode::Write::new(FILE, address, len).offset(offset).build(),
+            (Op::Read, true) => opcode::ReadFixed::new(file, address, len, index).offset(offset).build(),
+            (Op::Write, true) => opcode::WriteFixed::new(file, address, len, index).offset(offset).build(),
+            (Op::Read, false) => opcode::Read::new(file, address, len).offset(offset).build(),
+            (Op::Write, false) => opcode::Write::new(file, address, len).offset(offset).build(),
+            (Op::Fsync, _) => opcode::Fsync::new(file).build(),
+            (Op::Fdatasync, _) => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
         };
         entry.user_data(u64::from(slot))
     }
@@ -113,9 +113,9 @@ impl Queue for Uring {
     }
 
     #[inline]
-    fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32) {
-        assert!(len as usize <= self.buffers.slot_bytes(), "an I/O of {len} bytes in a smaller slot");
-        let entry = self.entry(slot, op, offset, len);
+    fn push(&mut self, slot: u32, io: Io) {
+        assert!(io.len as usize <= self.buffers.slot_bytes(), "an I/O of {} bytes in a smaller slot", io.len);
+        let entry = self.entry(slot, io);
         // SAFETY: the buffer belongs to the slot and outlives the I/O (a queue with I/Os in flight is abandoned,
         // not dropped); the caller leaves it alone until the completion. A full queue cannot be: it has an entry
         // for each slot.

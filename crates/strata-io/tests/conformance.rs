@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use strata_io::{Buffers, Kind, Null, Op, OpenSpec, Pool, Queue, Uring, open};
+use strata_io::{Buffers, Files, Io, Kind, Null, OpenSpec, Pool, Psync, Queue, Uring, open};
 use suite::{BLOCK, BLOCKS, LONG, behaves};
 
 /// Beyond the end: no bytes, no error; that is how the kernel says it.
@@ -19,18 +19,18 @@ fn scratch() -> tempfile::TempDir {
 }
 
 /// A file of the suite, opened past the page cache where that is possible.
-fn target(dir: &Path) -> Arc<File> {
+fn target(dir: &Path) -> Arc<Files> {
     let path = dir.join("data");
     std::fs::write(&path, vec![0u8; BLOCK * BLOCKS as usize]).unwrap();
     let spec = OpenSpec { path: &path, kind: Kind::File, direct: true, dsync: false, write: true };
     match open(&spec) {
         Ok(target) => {
             assert!(target.direct && target.size_bytes == BLOCK as u64 * BLOCKS);
-            Arc::new(target.file)
+            Arc::new(target.file.into())
         }
         Err(e) => {
             println!("SKIPPED direct I/O, buffered instead: {e}");
-            Arc::new(open(&OpenSpec { direct: false, ..spec }).unwrap().file)
+            Arc::new(open(&OpenSpec { direct: false, ..spec }).unwrap().file.into())
         }
     }
 }
@@ -45,10 +45,17 @@ fn null() {
 }
 
 #[test]
-fn pool_in_place_and_on_threads() {
+fn psync() {
+    let dir = scratch();
+    behaves(&mut Psync::new(target(dir.path()), buffers(1)).unwrap(), 1, true, NOTHING);
+    assert!(Psync::new(target(dir.path()), buffers(2)).is_err());
+}
+
+#[test]
+fn pool() {
     for depth in [1, 2, 8] {
         let dir = scratch();
-        let mut pool = Pool::new(target(dir.path()), buffers(depth)).unwrap();
+        let mut pool = Pool::new(&target(dir.path()), buffers(depth)).unwrap();
         behaves(&mut pool, depth, true, NOTHING);
         assert!(!pool.setup().is_empty());
     }
@@ -73,16 +80,16 @@ fn errors_of_single_ios_come_as_completions() {
     let dir = scratch();
     let path = dir.path().join("data");
     std::fs::write(&path, vec![0u8; BLOCK]).unwrap();
-    let read_only = || Arc::new(File::open(&path).unwrap());
+    let read_only = || Arc::new(Files::from(File::open(&path).unwrap()));
     fn check<Q: Queue>(mut queue: Q) {
-        queue.push(0, Op::Write, 0, BLOCK as u32);
+        queue.push(0, Io::write(0, BLOCK as u32));
         queue.submit(1, LONG).unwrap();
         let mut results = vec![];
         queue.reap(|c| results.push(c.result));
         assert_eq!(results, [-libc::EBADF]);
     }
-    check(Pool::new(read_only(), buffers(1)).unwrap());
-    check(Pool::new(read_only(), buffers(2)).unwrap());
+    check(Psync::new(read_only(), buffers(1)).unwrap());
+    check(Pool::new(&read_only(), buffers(2)).unwrap());
     match Uring::new(read_only(), buffers(1)) {
         Ok(ring) => check(ring),
         Err(e) => println!("SKIPPED io_uring: {e}"),

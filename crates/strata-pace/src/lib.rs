@@ -5,21 +5,20 @@
 //! schedule is exact to a hundredth of a ns for each step.
 #![forbid(unsafe_code)]
 
+mod throttle;
+
+pub use throttle::{Limits, Throttle};
+
 /// One thread's share of the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Schedule {
-    /// Evenly spaced.
-    Constant {
-        /// Time between two starts, in ns.
-        gap_ns: f64,
-        /// Intended start of the first I/O, in ns.
-        first_ns: f64,
-    },
-    /// Independent exponential gaps.
-    Poisson {
-        /// Mean time between two starts, in ns.
-        mean_gap_ns: f64,
-    },
+pub struct Schedule {
+    /// Mean time between two starts, in ns.
+    gap_ns: f64,
+    /// Intended start of the first I/O, in ns.
+    first_ns: f64,
+    /// Starts that share an instant.
+    burst: u64,
+    poisson: bool,
 }
 
 /// What the schedule says now.
@@ -43,27 +42,40 @@ impl Schedule {
     #[must_use]
     pub fn constant(iops: f64, thread: u32, threads: u32) -> Self {
         let total_gap_ns = 1e9 / iops;
-        Self::Constant {
+        Self {
             gap_ns: total_gap_ns * f64::from(threads),
             first_ns: total_gap_ns * f64::from(thread),
+            burst: 1,
+            poisson: false,
         }
     }
 
-    /// A thread's share of a Poisson process of `iops` a second (the sum of Poisson processes is one).
+    /// A thread's share of a Poisson process of `iops` a second (the sum of Poisson processes is one): gaps are
+    /// independent and exponential.
     #[must_use]
     pub fn poisson(iops: f64, threads: u32) -> Self {
-        Self::Poisson { mean_gap_ns: 1e9 / iops * f64::from(threads) }
+        Self { gap_ns: 1e9 / iops * f64::from(threads), first_ns: 0.0, burst: 1, poisson: true }
+    }
+
+    /// The same rate in bursts: `burst` (at least 1) starts share an instant.
+    #[must_use]
+    pub fn in_bursts(self, burst: u32) -> Self {
+        Self { burst: u64::from(burst.max(1)), ..self }
     }
 
     /// Intended start in ns of I/O number `hits` (the first is 0). `previous_ns` is the start of the one before
-    /// (0 for the first) and `uniform` a random number; each is used by Poisson only.
+    /// (0 for the first) and `uniform` gives a random number; they are used by Poisson only.
     #[must_use]
     #[inline]
-    pub fn start_ns(&self, hits: u64, previous_ns: f64, uniform: u64) -> f64 {
-        match *self {
-            Self::Constant { gap_ns, first_ns } => first_ns + hits as f64 * gap_ns,
-            Self::Poisson { mean_gap_ns } => previous_ns + mean_gap_ns * exponential(uniform),
+    pub fn start_ns(&self, hits: u64, previous_ns: f64, uniform: impl FnOnce() -> u64) -> f64 {
+        let within = if self.burst == 1 { 0 } else { hits % self.burst };
+        if !self.poisson {
+            return self.first_ns + (hits - within) as f64 * self.gap_ns;
         }
+        if within > 0 {
+            return previous_ns;
+        }
+        previous_ns + self.gap_ns * self.burst as f64 * exponential(uniform())
     }
 }
 
@@ -104,7 +116,7 @@ mod tests {
             // A gap that is no whole number of ns: after a million there is no drift at all.
             (300_000.0, 0, 1, 300_000_000, 1_000_000_000_000),
         ] {
-            let got = Schedule::constant(iops, thread, threads).start_ns(number, 0.0, 0);
+            let got = Schedule::constant(iops, thread, threads).start_ns(number, 0.0, || 0);
             assert_eq!(due(got, 0).at(0), start, "{iops} {thread}/{threads} #{number}");
         }
     }
@@ -136,7 +148,7 @@ mod tests {
     fn threads_together_are_evenly_spaced() {
         let mut all: Vec<f64> = (0..3)
             .flat_map(|thread| {
-                (0..100).map(move |n| Schedule::constant(7_000.0, thread, 3).start_ns(n, 0.0, 0))
+                (0..100).map(move |n| Schedule::constant(7_000.0, thread, 3).start_ns(n, 0.0, || 0))
             })
             .collect();
         all.sort_by(f64::total_cmp);
@@ -153,7 +165,7 @@ mod tests {
             let n = 200_000;
             for hit in 0..n {
                 uniform = uniform.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let next = Schedule::poisson(iops, 1).start_ns(hit, start, uniform);
+                let next = Schedule::poisson(iops, 1).start_ns(hit, start, || uniform);
                 beyond_mean += u32::from(next - start > 1e9 / iops);
                 start = next;
             }
@@ -162,6 +174,22 @@ mod tests {
             // P(gap > mean) = 1/e.
             assert!((f64::from(beyond_mean) / n as f64 - (-1f64).exp()).abs() < 1e-3);
         }
+    }
+
+    #[test]
+    fn bursts_share_an_instant_and_keep_the_rate() {
+        let even = Schedule::constant(1000.0, 0, 1).in_bursts(3);
+        let starts: Vec<f64> = (0..7).map(|n| even.start_ns(n, 0.0, || 0) / 1e6).collect();
+        assert_eq!(starts, [0.0, 0.0, 0.0, 3.0, 3.0, 3.0, 6.0]);
+        let (mut start, mut uniform, mut instants) = (0.0, 0u64, 0);
+        for hit in 0..200_000 {
+            uniform = uniform.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let next = Schedule::poisson(1000.0, 1).in_bursts(5).start_ns(hit, start, || uniform);
+            instants += u32::from(next > start);
+            start = next;
+        }
+        assert_eq!(instants, 40_000);
+        assert!((start / 200e9 - 1.0).abs() < 0.02, "{start}");
     }
 
     #[test]

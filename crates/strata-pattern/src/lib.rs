@@ -3,10 +3,18 @@
 
 mod access;
 mod blocks;
+mod io;
+mod mix;
+mod pattern;
 mod rng;
+mod source;
 mod stamp;
 
-pub use access::{Access, Mix, Order};
+pub use access::{AHEAD, Access};
 pub use blocks::{BlockMap, Segment};
+pub use io::{Io, Op};
+pub use mix::Mix;
+pub use pattern::{Order, Pattern};
 pub use rng::Rng;
+pub use source::Source;
 pub use stamp::{STAMP_EVERY, Stamper, fill_incompressible};

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{MEMORY, NULL, one, target, wait_for};
-use strata_io::{Op, Queue};
+use strata_io::{Io, Op, Queue};
 use strata_proto::client::{NbdQueue, OpenSpec, probe, read_range};
 use strata_proto::server::Server;
 
@@ -17,7 +17,7 @@ fn what_is_written_is_read_over_many_requests_and_connections() {
     for round in 0..4_u64 {
         for slot in 0..depth {
             queue.buffer(slot).fill((round * 16 + u64::from(slot)) as u8);
-            queue.push(slot, Op::Write, (round * 16 + u64::from(slot)) * u64::from(block), block);
+            queue.push(slot, Io::write((round * 16 + u64::from(slot)) * u64::from(block), block));
         }
         let done = wait_for(&mut queue, depth as usize);
         assert!(done.iter().all(|completion| completion.result == block as i32), "{done:?}");
@@ -25,7 +25,7 @@ fn what_is_written_is_read_over_many_requests_and_connections() {
     for round in 0..4_u64 {
         for slot in 0..depth {
             queue.buffer(slot).fill(0xff);
-            queue.push(slot, Op::Read, (round * 16 + u64::from(slot)) * u64::from(block), block);
+            queue.push(slot, Io::read((round * 16 + u64::from(slot)) * u64::from(block), block));
         }
         wait_for(&mut queue, depth as usize);
         for slot in 0..depth {
@@ -44,12 +44,12 @@ fn payloads_larger_than_the_socket_takes_at_once() {
         for (at, byte) in queue.buffer(slot).iter_mut().enumerate() {
             *byte = (at >> 10) as u8 ^ slot as u8;
         }
-        queue.push(slot, Op::Write, u64::from(slot) * u64::from(block), block);
+        queue.push(slot, Io::write(u64::from(slot) * u64::from(block), block));
     }
     wait_for(&mut queue, 3);
     for slot in 0..3 {
         queue.buffer(slot).fill(0);
-        queue.push(slot, Op::Read, u64::from(slot) * u64::from(block), block);
+        queue.push(slot, Io::read(u64::from(slot) * u64::from(block), block));
     }
     wait_for(&mut queue, 3);
     for slot in 0..3 {
@@ -108,7 +108,7 @@ fn a_lost_server_ends_what_is_in_flight_and_is_named() {
     let target = target(NULL, r#"{"service_time_ns":60000000000}"#);
     let mut queue = target.queue(4, 4096, 2);
     for slot in 0..4 {
-        queue.push(slot, Op::Read, 0, 4096);
+        queue.push(slot, Io::read(0, 4096));
     }
     queue.submit(0, None).expect("they are sent");
     let uri = target.uri.clone();
@@ -116,7 +116,7 @@ fn a_lost_server_ends_what_is_in_flight_and_is_named() {
     let mut results = Vec::new();
     for (in_flight, why) in [(4, "the loss is told"), (1, "and told again")] {
         if in_flight == 1 {
-            queue.push(0, Op::Read, 0, 4096);
+            queue.push(0, Io::read(0, 4096));
         }
         let error = queue.submit(1, None).expect_err(why);
         assert!(error.to_string().contains(&uri.to_string()), "{error}");
@@ -132,7 +132,7 @@ fn waiting_honours_its_timeout_and_never_waits_for_nothing() {
     let target = target(NULL, r#"{"service_time_ns":60000000000}"#);
     let mut queue = target.queue(2, 4096, 1);
     queue.submit(1, None).expect("nothing in flight: returns at once");
-    queue.push(0, Op::Read, 0, 4096);
+    queue.push(0, Io::read(0, 4096));
     queue.submit(1, Some(Duration::from_millis(10))).expect("a timeout is no error");
     assert_eq!(queue.reap(|_| {}), 0);
 }

@@ -33,8 +33,14 @@ impl Run {
     }
 
     /// Ask for a clean end; what was measured so far is the result.
-    fn stop(&self) {
-        self.inner.stop();
+    /// With `with_interval` the interval that is running is measured to its end first.
+    #[pyo3(signature = (*, with_interval = false))]
+    fn stop(&self, with_interval: bool) {
+        if with_interval {
+            self.inner.stop_with_interval();
+        } else {
+            self.inner.stop();
+        }
     }
 
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler

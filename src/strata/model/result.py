@@ -31,6 +31,17 @@ class Direction(Value):
     service_sum_ns: int = 0
 
 
+class StuckIo(Value):
+    """An I/O that never came back: where it was, and how long it had been out when it was given up (ns)."""
+
+    thread: int
+    op: str
+    target: int
+    offset: int
+    len: int
+    age_ns: int
+
+
 class IntervalDirection(Value):
     """One direction within one interval."""
 
@@ -48,6 +59,7 @@ class Interval(Value):
     end_ns: int
     read: IntervalDirection
     write: IntervalDirection
+    sync: IntervalDirection | None = None
 
 
 class EngineResult(Value):
@@ -66,8 +78,12 @@ class EngineResult(Value):
     completed: int
     errored: int
     stuck: int
+    stuck_ios: tuple[StuckIo, ...] = ()
+    """The oldest of the stuck ones."""
     read: Direction
     write: Direction
+    sync: Direction | None = None
+    """Flushes; None when the workload has none. They move no bytes and are no part of `ops`."""
     intervals: tuple[Interval, ...]
     threads: tuple[dict[str, Any], ...] = ()
     cpu: dict[str, int | None] = {}

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use strata_io::{Completion, Op, Queue};
+use strata_io::{Completion, Io, Op, Queue};
 
 /// Bytes of a block; the target holds [`BLOCKS`] of them, and every slot one.
 pub const BLOCK: usize = 8192;
@@ -26,7 +26,7 @@ fn carry<Q: Queue>(
         while let (Some(&slot), true) = (free.last(), next < BLOCKS) {
             free.pop();
             each(queue, slot, next, false);
-            queue.push(slot, op, next * BLOCK as u64, BLOCK as u32);
+            queue.push(slot, Io { op, ..Io::read(next * BLOCK as u64, BLOCK as u32) });
             aloft[slot as usize] = Some(next);
             next += 1;
         }
@@ -75,15 +75,24 @@ pub fn behaves<Q: Queue>(queue: &mut Q, depth: u32, keeps_data: bool, beyond: Op
     queue.submit(0, None).unwrap();
 
     // Handing over without waiting loses nothing.
-    queue.push(0, Op::Read, 0, BLOCK as u32);
+    queue.push(0, Io::read(0, BLOCK as u32));
     queue.submit(0, None).unwrap();
     queue.submit(1, LONG).unwrap();
     let mut results = vec![];
     queue.reap(|c| results.push((c.slot, c.result)));
     assert_eq!(results, [(0, BLOCK as i32)]);
 
+    // A flush moves nothing and comes back like any other I/O.
+    for op in [Op::Fsync, Op::Fdatasync] {
+        queue.push(0, Io { op, ..Io::default() });
+        queue.submit(1, LONG).unwrap();
+        let mut results = vec![];
+        queue.reap(|c| results.push((c.slot, c.result)));
+        assert_eq!(results, [(0, 0)], "{op:?}");
+    }
+
     if let Some(beyond) = beyond {
-        queue.push(0, Op::Read, BLOCKS * BLOCK as u64, BLOCK as u32);
+        queue.push(0, Io::read(BLOCKS * BLOCK as u64, BLOCK as u32));
         queue.submit(1, LONG).unwrap();
         let mut results = vec![];
         queue.reap(|c| results.push(c.result));

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use strata_io::{Completion, Op, Queue};
+use strata_io::{Completion, Io, Op, Queue};
 
 use super::dial::Haggle;
 use super::link::Link;
@@ -179,13 +179,16 @@ impl Queue for NbdQueue {
         self.slots.buffer(slot)
     }
 
-    fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32) {
+    fn push(&mut self, slot: u32, io: Io) {
+        let Io { offset, len, op, .. } = io;
         let number = self.turn;
         self.turn = (self.turn + 1) % self.links.len();
         let cookie = self.slots.begin(slot, op, offset, len, number);
         let (command, flags) = match op {
             Op::Read => (Command::Read, 0),
             Op::Write => (Command::Write, self.write_flags),
+            // The protocol has one kind of flush.
+            Op::Fsync | Op::Fdatasync => (Command::Flush, 0),
         };
         self.links[number].push(slot, &Request { flags, command, cookie, offset, length: len });
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use strata_io::{Op, Queue};
+use strata_io::{Io, Queue};
 
 use super::queue::{NbdQueue, OpenSpec};
 use super::uri::Uri;
@@ -35,7 +35,7 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     while at < stop {
         let len = (stop - at).min(PIECE.into()) as u32;
-        queue.push(0, Op::Read, at, len);
+        queue.push(0, Io::read(at, len));
         queue.submit(1, Some(PATIENCE))?;
         let mut result = None;
         queue.reap(|completion| result = Some(completion.result));
