@@ -23,20 +23,35 @@ pub struct Stuck {
 struct Slot {
     issue_ns: AtomicU64,
     intended_ns: AtomicU64,
-    offset: AtomicU64,
-    /// Length, target and operation, and the bit that says that it is taken.
-    rest: AtomicU64,
+    /// The I/O's two words; the second is 0 only while the slot is free.
+    io: [AtomicU64; 2],
 }
 
-/// A slot's I/O as the loop needs it back.
-#[derive(Clone, Copy, Debug)]
-pub struct Flight {
-    /// What was asked.
-    pub io: Io,
-    /// When it was handed over, in ns.
-    pub issue_ns: u64,
-    /// When it was meant to be (open loop), in ns.
-    pub intended_ns: u64,
+impl Slot {
+    #[inline]
+    fn io(&self) -> Io {
+        Io::from_words([self.io[0].load(Relaxed), self.io[1].load(Relaxed)])
+    }
+}
+
+/// All of an I/O but where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape(u64);
+
+impl Shape {
+    /// See [`Io::op`].
+    #[inline]
+    #[must_use]
+    pub fn op(self) -> Op {
+        Io::from_words([0, self.0]).op()
+    }
+
+    /// See [`Io::len`].
+    #[inline]
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        Io::from_words([0, self.0]).len()
+    }
 }
 
 /// The books of one thread; on cache lines of its own.
@@ -47,22 +62,6 @@ pub struct Ledger {
     issued: AtomicU64,
     completed: AtomicU64,
     errored: AtomicU64,
-}
-
-const TAKEN: u64 = 1 << 63;
-
-fn pack(io: Io) -> u64 {
-    TAKEN | u64::from(io.len) | u64::from(io.target) << 32 | (io.op as u64) << 48
-}
-
-fn unpack(rest: u64, offset: u64) -> Io {
-    let op = match rest >> 48 & 3 {
-        0 => Op::Read,
-        1 => Op::Write,
-        2 => Op::Fsync,
-        _ => Op::Fdatasync,
-    };
-    Io { offset, len: rest as u32, target: (rest >> 32) as u16, op }
 }
 
 fn add(counter: &AtomicU64, n: u64) {
@@ -83,42 +82,61 @@ impl Ledger {
 
     /// `io` goes into `slot`; it is handed over when [`Self::issue`] says so.
     #[inline]
-    pub fn take(&self, slot: u32, io: Io, intended_ns: u64) {
+    pub fn take(&self, slot: u32, io: Io) {
         let entry = &self.slots[slot as usize];
-        entry.intended_ns.store(intended_ns, Relaxed);
-        entry.offset.store(io.offset, Relaxed);
-        entry.rest.store(pack(io), Relaxed);
+        for (place, word) in entry.io.iter().zip(io.to_words()) {
+            place.store(word, Relaxed);
+        }
     }
 
-    /// `slots` are handed over now; gives the intended start of each to `each`.
+    /// When the I/O in `slot` was meant to start, in ns (open loop).
     #[inline]
-    pub fn issue(&self, slots: &[u32], issue_ns: u64, mut each: impl FnMut(u64)) {
-        for &slot in slots {
-            let entry = &self.slots[slot as usize];
-            entry.issue_ns.store(issue_ns, Relaxed);
-            each(entry.intended_ns.load(Relaxed));
-        }
-        add(&self.issued, slots.len() as u64);
+    pub fn intend(&self, slot: u32, intended_ns: u64) {
+        self.slots[slot as usize].intended_ns.store(intended_ns, Relaxed);
     }
 
-    /// What is in `slot`; it is free afterwards.
+    /// See [`Self::intend`].
     #[inline]
-    pub fn clear(&self, slot: u32) -> Flight {
+    #[must_use]
+    pub fn intended_ns(&self, slot: u32) -> u64 {
+        self.slots[slot as usize].intended_ns.load(Relaxed)
+    }
+
+    /// What is in `slot` is handed over at `issue_ns`: what it is.
+    #[inline]
+    pub fn issue(&self, slot: u32, issue_ns: u64) -> Io {
         let entry = &self.slots[slot as usize];
-        let rest = entry.rest.load(Relaxed);
-        entry.rest.store(0, Relaxed);
-        Flight {
-            io: unpack(rest, entry.offset.load(Relaxed)),
-            issue_ns: entry.issue_ns.load(Relaxed),
-            intended_ns: entry.intended_ns.load(Relaxed),
-        }
+        entry.issue_ns.store(issue_ns, Relaxed);
+        entry.io()
+    }
+
+    /// `n` more I/Os were handed over.
+    #[inline]
+    pub fn issued(&self, n: u64) {
+        add(&self.issued, n);
+    }
+
+    /// What is in `slot` (its offset stays there until the next [`Self::take`]), and when it was handed over. The slot
+    /// is free afterwards.
+    #[inline]
+    pub fn clear(&self, slot: u32) -> (Shape, u64) {
+        let entry = &self.slots[slot as usize];
+        let shape = Shape(entry.io[1].load(Relaxed));
+        entry.io[1].store(0, Relaxed);
+        (shape, entry.issue_ns.load(Relaxed))
+    }
+
+    /// Offset of what is or was in `slot`, in bytes.
+    #[must_use]
+    pub fn offset(&self, slot: u32) -> u64 {
+        self.slots[slot as usize].io[0].load(Relaxed)
     }
 
     /// What is in `slot`, left there.
+    #[inline]
     #[must_use]
     pub fn peek(&self, slot: u32) -> Io {
-        let entry = &self.slots[slot as usize];
-        unpack(entry.rest.load(Relaxed), entry.offset.load(Relaxed))
+        self.slots[slot as usize].io()
     }
 
     /// `n` I/Os came back well.
@@ -134,7 +152,7 @@ impl Ledger {
 
     /// The slots that are in flight.
     pub fn aloft(&self) -> impl Iterator<Item = u32> + '_ {
-        self.slots.iter().zip(0..).filter(|(entry, _)| entry.rest.load(Relaxed) != 0).map(|(_, slot)| slot)
+        self.slots.iter().zip(0..).filter(|(entry, _)| entry.io[1].load(Relaxed) != 0).map(|(_, slot)| slot)
     }
 
     /// The counts so far; whatever is not accounted for is stuck.
@@ -168,17 +186,20 @@ mod tests {
     #[test]
     fn what_is_in_flight_is_found_again_with_its_age() {
         let ledger = Ledger::new(3);
-        let write = Io { offset: u64::MAX >> 1, len: u32::MAX, target: u16::MAX, op: Op::Write };
-        let flush = Io { op: Op::Fdatasync, ..Io::default() };
-        ledger.take(2, write, 90);
-        ledger.issue(&[2], 100, |intended_ns| assert_eq!(intended_ns, 90));
-        ledger.take(0, flush, 0);
-        ledger.issue(&[0], 150, |_| ());
+        let write = Io::new(Op::Write, u16::MAX, u64::MAX, u32::MAX);
+        let flush = Io::flush(Op::Fdatasync, 0);
+        ledger.take(2, write);
+        ledger.intend(2, 90);
+        assert_eq!((ledger.issue(2, 100), ledger.intended_ns(2)), (write, 90));
+        ledger.take(0, flush);
+        ledger.issue(0, 150);
+        ledger.issued(2);
         assert_eq!(ledger.aloft().collect::<Vec<_>>(), [0, 2]);
         let ages: Vec<_> = ledger.stuck(200).iter().map(|s| (s.io, s.age_ns)).collect();
         assert_eq!(ages, [(write, 100), (flush, 50)]);
-        let flight = ledger.clear(2);
-        assert_eq!((flight.io, flight.issue_ns, flight.intended_ns), (write, 100, 90));
+        let (shape, issue_ns) = ledger.clear(2);
+        assert_eq!((shape.op(), shape.bytes(), issue_ns), (Op::Write, u32::MAX, 100));
+        assert_eq!(ledger.offset(2), u64::MAX);
         ledger.completed(1);
         assert_eq!(ledger.tally(), Tally { issued: 2, completed: 1, stuck: 1, ..Tally::default() });
     }

@@ -33,7 +33,7 @@ use strata_pattern::Access;
 
 use crate::clock::Clock;
 use crate::control::{Control, Reason};
-use crate::ledger::{Ledger, Stuck};
+use crate::ledger::{Ledger, Shape, Stuck};
 use crate::pace::Pace;
 use crate::record::{Recorder, Sink};
 
@@ -131,6 +131,61 @@ impl Free {
     }
 }
 
+/// I/Os of one kind that were handed over at one instant.
+#[derive(Default)]
+struct Alike {
+    first: Option<(Shape, u64)>,
+    n: u64,
+}
+
+impl Alike {
+    /// Whether this one is like the others.
+    #[inline]
+    fn also(&mut self, shape: Shape, issue_ns: u64) -> bool {
+        let same = self.first == Some((shape, issue_ns));
+        self.n += u64::from(same);
+        same
+    }
+
+    #[inline]
+    fn count<S: Sink>(&self, recorder: &mut Recorder<S>, now_ns: u64) {
+        if let Some((shape, issue_ns)) = self.first {
+            recorder.done(shape.op(), shape.bytes(), now_ns - issue_ns, self.n);
+        }
+    }
+}
+
+/// An I/O that came back otherwise than asked.
+struct Failure {
+    op: Op,
+    offset: u64,
+    result: i32,
+}
+
+impl Failure {
+    #[cold]
+    fn count<S: Sink>(
+        self,
+        recorder: &mut Recorder<S>,
+        ledger: &Ledger,
+        control: &Control,
+        last: &mut Last,
+        stop_on_error: bool,
+        now_ns: u64,
+    ) {
+        let Self { op, offset, result } = self;
+        ledger.errored(1);
+        let errno = if result < 0 { -result } else { 0 };
+        if recorder.measuring() {
+            recorder.failed(op, errno, offset);
+        }
+        if stop_on_error || errno == libc::ENOSPC || errno == libc::EDQUOT {
+            last.fatal.get_or_insert((errno, offset));
+            control.stop(Reason::Error, now_ns);
+        }
+    }
+}
+
 /// What the cycles of a thread leave for its end.
 #[derive(Default)]
 struct Last {
@@ -159,16 +214,17 @@ where
             // What had come back well before the loss was noticed did complete; like the drain's, it is not measured.
             let ledger = self.ledger;
             self.queue.reap(|Completion { slot, result }| {
-                if result == ledger.peek(slot).len as i32 {
+                if result == ledger.peek(slot).len() as i32 {
                     ledger.clear(slot);
                     ledger.completed(1);
                 }
             });
             for slot in ledger.aloft().collect::<Vec<_>>() {
-                let io = ledger.clear(slot).io;
+                let io = ledger.peek(slot);
+                ledger.clear(slot);
                 ledger.errored(1);
                 if self.recorder.measuring() {
-                    self.recorder.failed(io.op, errno, io.offset);
+                    self.recorder.failed(io.op(), errno, io.offset());
                     self.recorder.counted(lost_at_ns);
                 }
             }
@@ -188,7 +244,7 @@ where
     }
 
     fn cycle(&mut self, last: &mut Last) -> io::Result<()> {
-        let Plan { depth, batch: most, start_ns, stop_on_error, .. } = self.plan;
+        let Plan { depth, batch: most, start_ns, .. } = self.plan;
         let mut free = Free { slots: (0..depth).rev().collect(), top: depth as usize };
         let mut now_ns = self.clock.now_ns();
         let mut submissions = 0u64;
@@ -200,42 +256,48 @@ where
             allowance = if self.control.limited() { 0 } else { u64::MAX };
         }
         loop {
-            // Draw and push what is due.
+            // Draw and push what is due: as many as there are free slots, the batch holds, and a limit leaves.
             let mut idle_ns = TICK_NS;
-            let mut more = false;
             let full = free.top;
-            while free.top > 0 {
-                let aloft = depth - free.top as u32;
-                match self.pace.due(now_ns.saturating_sub(start_ns), aloft) {
+            let elapsed_ns = now_ns.saturating_sub(start_ns);
+            let mut room = full.min(most as usize);
+            if allowance < room as u64 {
+                allowance += self.control.take(room as u64 - allowance);
+                spent = allowance < room as u64;
+                room = room.min(allowance as usize);
+            }
+            let aloft = depth - full as u32;
+            let ios = self.access.ahead(room);
+            let mut taken = 0;
+            let mut more = false;
+            loop {
+                match self.pace.due(elapsed_ns, aloft + taken as u32) {
                     Due::After { wait_ns } => {
                         idle_ns = idle_ns.min(wait_ns);
                         break;
                     }
                     Due::Now { intended_ns } => {
-                        if full - free.top == most as usize {
-                            more = true;
+                        let Some(&io) = ios.get(taken) else {
+                            // Due, with slots free, and only the batch is full: no time to wait.
+                            more = taken < full && !spent;
                             break;
+                        };
+                        taken += 1;
+                        let slot = free.slots[full - taken];
+                        self.ledger.take(slot, io);
+                        if P::OPEN {
+                            self.ledger.intend(slot, start_ns + intended_ns);
                         }
-                        if allowance == 0 {
-                            allowance = self.control.take(u64::from(most));
-                            spent = allowance == 0;
-                            if spent {
-                                break;
-                            }
+                        if io.op() == Op::Write {
+                            (self.dress)(&mut self.queue.buffer(slot)[..io.len() as usize]);
                         }
-                        allowance -= 1;
-                        free.top -= 1;
-                        let slot = free.slots[free.top];
-                        let io = self.access.draw();
-                        if io.op == Op::Write {
-                            (self.dress)(&mut self.queue.buffer(slot)[..io.len as usize]);
-                        }
-                        self.ledger.take(slot, io, start_ns + intended_ns);
-                        self.queue.push(slot, io);
-                        self.pace.advance(io.len);
+                        self.pace.advance(io.len());
                     }
                 }
             }
+            self.access.used(taken);
+            allowance -= taken as u64;
+            free.top = full - taken;
             if spent && free.top == depth as usize {
                 last.end_ns = now_ns;
                 return Ok(());
@@ -244,23 +306,26 @@ where
             // Stamp, hand over, wait.
             let wait = u32::from(!more);
             let limit = (!more).then(|| Duration::from_nanos(idle_ns));
-            let batch = &free.slots[free.top..full];
-            if batch.is_empty() {
+            if taken == 0 {
                 self.queue.submit(wait, limit)?;
             } else {
                 let issue_ns = self.clock.now_ns();
                 let measuring = self.recorder.measuring();
-                let lag = &mut self.recorder.lag;
-                self.ledger.issue(batch, issue_ns, |intended_ns| {
+                for &slot in &free.slots[free.top..full] {
+                    let io = self.ledger.issue(slot, issue_ns);
+                    self.queue.push(slot, io);
                     if P::OPEN && measuring {
-                        lag.record(issue_ns.saturating_sub(intended_ns));
+                        self.recorder.lag.record(issue_ns.saturating_sub(self.ledger.intended_ns(slot)));
                     }
-                });
-                if submissions.is_multiple_of(SAMPLE_EVERY) {
+                }
+                self.ledger.issued(taken as u64);
+                let sampled = submissions.is_multiple_of(SAMPLE_EVERY);
+                submissions += 1;
+                if sampled {
                     self.queue.submit(0, None)?;
                     let handed_ns = self.clock.now_ns();
                     if measuring {
-                        let op = self.ledger.peek(batch[0]).op;
+                        let op = self.ledger.peek(free.slots[free.top]).op();
                         self.recorder.lane(op).submit.record(handed_ns - issue_ns);
                     }
                     if wait > 0 {
@@ -269,7 +334,6 @@ where
                 } else {
                     self.queue.submit(wait, limit)?;
                 }
-                submissions += 1;
             }
 
             // See what came back.
@@ -286,38 +350,44 @@ where
                     let _ = self.control.take(u64::from(depth) - free.top as u64);
                 }
             }
-            let measuring = self.recorder.measuring();
-            let (recorder, ledger, control) = (&mut *self.recorder, self.ledger, self.control);
-            let mut well = 0;
-            let seen = self.queue.reap(|Completion { slot, result }| {
-                let flight = ledger.clear(slot);
-                let io = flight.io;
-                free.back(slot);
-                if result == io.len as i32 {
-                    well += 1;
-                    if measuring {
-                        recorder.done(io.op, io.len, now_ns - flight.issue_ns);
-                        if P::OPEN {
-                            recorder.lane(io.op).response.record(now_ns - flight.intended_ns);
-                        }
-                    }
-                } else {
-                    ledger.errored(1);
-                    let errno = if result < 0 { -result } else { 0 };
-                    if measuring {
-                        recorder.failed(io.op, errno, io.offset);
-                    }
-                    if stop_on_error || errno == libc::ENOSPC || errno == libc::EDQUOT {
-                        last.fatal.get_or_insert((errno, io.offset));
-                        control.stop(Reason::Error, now_ns);
-                    }
+            self.see(&mut free, last, now_ns);
+        }
+    }
+
+    /// Take and count what came back by `now_ns`.
+    #[inline]
+    fn see(&mut self, free: &mut Free, last: &mut Last, now_ns: u64) {
+        let measuring = self.recorder.measuring();
+        let (recorder, ledger, control) = (&mut *self.recorder, self.ledger, self.control);
+        let stop_on_error = self.plan.stop_on_error;
+        // I/Os of one batch that came back together took equally long: they are counted in one go.
+        let mut alike = Alike::default();
+        let mut well = 0;
+        let seen = self.queue.reap(|Completion { slot, result }| {
+            let (shape, issue_ns) = ledger.clear(slot);
+            free.back(slot);
+            if result != shape.bytes() as i32 {
+                let failure = Failure { op: shape.op(), offset: ledger.offset(slot), result };
+                return failure.count(recorder, ledger, control, last, stop_on_error, now_ns);
+            }
+            well += 1;
+            if !alike.also(shape, issue_ns) {
+                if measuring {
+                    alike.count(recorder, now_ns);
                 }
-            });
-            ledger.completed(well);
-            if measuring && seen > 0 {
+                alike = Alike { first: Some((shape, issue_ns)), n: 1 };
+            }
+            if P::OPEN && measuring {
+                recorder.lane(shape.op()).response.record(now_ns - ledger.intended_ns(slot));
+            }
+        });
+        if measuring {
+            alike.count(recorder, now_ns);
+            if seen > 0 {
                 recorder.counted(now_ns);
             }
         }
+        ledger.completed(well);
     }
 
     /// Wait for what is in flight; none of it is counted as measured.
@@ -326,7 +396,7 @@ where
         let ledger = self.ledger;
         loop {
             self.queue.reap(|Completion { slot, result }| {
-                if result == ledger.clear(slot).io.len as i32 {
+                if result == ledger.clear(slot).0.bytes() as i32 {
                     ledger.completed(1);
                 } else {
                     ledger.errored(1);

@@ -41,6 +41,17 @@ pub fn saturate(sum_ns: u128) -> u64 {
     u64::try_from(sum_ns).unwrap_or(u64::MAX)
 }
 
+/// Both kinds of flush as one; `None` without any.
+pub fn flushes([.., fsync, fdatasync]: &[Sum; LANES]) -> Option<Sum> {
+    let mut whole = Sum::default();
+    for sum in [fsync, fdatasync] {
+        whole.ops += sum.ops;
+        whole.errors += sum.errors;
+        whole.service.merge(&sum.service);
+    }
+    (whole.ops + whole.errors > 0).then_some(whole)
+}
+
 #[derive(Debug, Default)]
 struct Open {
     end_ns: u64,
@@ -54,7 +65,7 @@ pub struct Merger {
     /// How many intervals each thread has delivered; `u64::MAX` when it will deliver no more.
     delivered: Vec<u64>,
     open: BTreeMap<u64, Open>,
-    /// Everything of the run: reads, writes, flushes.
+    /// Everything of the run, one for each operation.
     pub totals: [Sum; LANES],
 }
 
@@ -86,12 +97,12 @@ impl Merger {
         let later = self.open.split_off(&below);
         let done = std::mem::replace(&mut self.open, later);
         done.into_iter()
-            .map(|(index, Open { end_ns, sums: [read, write, sync] })| Interval {
+            .map(|(index, Open { end_ns, sums })| Interval {
                 start_ns: index * self.interval_ns,
                 end_ns,
-                read: read.encode(),
-                write: write.encode(),
-                sync: (sync.ops + sync.errors > 0).then(|| sync.encode()),
+                read: sums[0].encode(),
+                write: sums[1].encode(),
+                sync: flushes(&sums).map(|sum| sum.encode()),
             })
             .collect()
     }

@@ -16,15 +16,8 @@ pub struct ErrorCount {
     pub first_offset: u64,
 }
 
-/// How many kinds of I/O are told apart: reads, writes, flushes.
-pub const LANES: usize = 3;
-
-/// The kind of an operation, as an index below [`LANES`].
-#[inline]
-#[must_use]
-pub fn lane_of(op: Op) -> usize {
-    (op as usize).min(LANES - 1)
-}
+/// How many kinds of I/O are told apart, in the order of [`Op`].
+pub const LANES: usize = 4;
 
 /// One kind of I/O.
 #[derive(Debug)]
@@ -68,7 +61,7 @@ pub struct Part {
     pub index: u64,
     /// End, in ns since the end of the ramp.
     pub end_ns: u64,
-    /// Reads, writes, flushes.
+    /// One for each [`Op`].
     pub lanes: [LanePart; LANES],
 }
 
@@ -120,7 +113,7 @@ impl Lane {
 /// intervals, so the two cannot disagree.
 #[derive(Debug)]
 pub struct Recorder<S: Sink> {
-    /// Reads, writes, flushes.
+    /// One for each [`Op`].
     pub lanes: [Lane; LANES],
     /// Issue − intended start (open loop).
     pub lag: Histogram,
@@ -206,12 +199,12 @@ impl<S: Sink> Recorder<S> {
         self.last_ns = now_ns;
     }
 
-    /// Count an I/O of `bytes` that completed well; [`Self::counted`] says when.
+    /// Count `n` I/Os of `bytes` each that completed well after `service_ns`; [`Self::counted`] says when.
     #[inline]
-    pub fn done(&mut self, op: Op, bytes: u32, service_ns: u64) {
+    pub fn done(&mut self, op: Op, bytes: u32, service_ns: u64, n: u64) {
         let lane = self.lane(op);
-        lane.bytes += u64::from(bytes);
-        lane.service.record(service_ns);
+        lane.bytes += u64::from(bytes) * n;
+        lane.service.record_many(service_ns, n);
     }
 
     /// Count an I/O that failed.
@@ -228,6 +221,6 @@ impl<S: Sink> Recorder<S> {
     /// The kind of I/O that `op` is.
     #[inline]
     pub fn lane(&mut self, op: Op) -> &mut Lane {
-        &mut self.lanes[lane_of(op)]
+        &mut self.lanes[op as usize]
     }
 }

@@ -6,7 +6,7 @@ use crate::control::Reason;
 use crate::cpu::Usage;
 use crate::encode_histogram;
 use crate::errno;
-use crate::merge::{Merger, Sum, saturate};
+use crate::merge::{Merger, Sum, flushes, saturate};
 use crate::outcome::{Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, StuckIo, Thread};
 use crate::record::{ErrorCount, Lane};
 use crate::worker::Report;
@@ -34,9 +34,9 @@ pub struct Facts {
 pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
     let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
     let run_delay_ns = reports.iter().map(|r| r.usage.run_delay_ns).sum::<Option<u64>>();
-    let direction = |number: usize| {
-        let total: &Sum = &merger.totals[number];
-        let lanes: Vec<&Lane> = reports.iter().filter_map(|r| r.lanes.get(number)).collect();
+    let direction = |total: &Sum, numbers: &[usize]| {
+        let lanes: Vec<&Lane> =
+            numbers.iter().flat_map(|&n| reports.iter().filter_map(move |r| r.lanes.get(n))).collect();
         Direction {
             ops: total.ops,
             bytes: total.bytes,
@@ -50,9 +50,9 @@ pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
     };
     Outcome {
         schema: 1,
-        read: direction(0),
-        write: direction(1),
-        sync: (merger.totals[2].ops + merger.totals[2].errors > 0).then(|| direction(2)),
+        read: direction(&merger.totals[0], &[0]),
+        write: direction(&merger.totals[1], &[1]),
+        sync: flushes(&merger.totals).map(|total| direction(&total, &[2, 3])),
         stuck_ios: reports.iter().flat_map(stuck).collect(),
         issued: sum(|r| r.tally.issued),
         completed: sum(|r| r.tally.completed),
@@ -88,7 +88,7 @@ fn trouble(endpoint: &str, reports: &[Report]) -> Option<String> {
         .or_else(|| failed().map(|(errno, at)| format!("an I/O at byte {at} failed: {}", errno::name(errno))))
         .or_else(|| {
             hung().map(|s| {
-                let (at, bytes, age) = (s.io.offset, s.io.len, s.age_ns / 1_000_000);
+                let (at, bytes, age) = (s.io.offset(), s.io.len(), s.age_ns / 1_000_000);
                 format!("an I/O of {bytes} bytes at byte {at} did not come back within {age} ms")
             })
         })?;
@@ -109,15 +109,15 @@ fn errors(lanes: &[&Lane]) -> Vec<ErrorLine> {
 fn stuck(report: &Report) -> impl Iterator<Item = StuckIo> + '_ {
     report.stuck.iter().take(MOST_STUCK).map(|stuck| StuckIo {
         thread: report.thread,
-        op: match stuck.io.op {
+        op: match stuck.io.op() {
             Op::Read => "read",
             Op::Write => "write",
             Op::Fsync => "fsync",
             Op::Fdatasync => "fdatasync",
         },
-        target: stuck.io.target,
-        offset: stuck.io.offset,
-        len: stuck.io.len,
+        target: stuck.io.target(),
+        offset: stuck.io.offset(),
+        len: stuck.io.len(),
         age_ns: stuck.age_ns,
     })
 }

@@ -237,7 +237,7 @@ mod tests {
             &mut self.buffer
         }
         fn push(&mut self, slot: u32, io: Io) {
-            self.pushed.push(Completion { slot, result: io.len as i32 });
+            self.pushed.push(Completion { slot, result: io.len() as i32 });
         }
         fn submit(&mut self, _wait: u32, _timeout: Option<Duration>) -> io::Result<()> {
             self.handed += self.pushed.len() as u32;

@@ -89,7 +89,7 @@ impl Queue for Scripted<'_> {
     }
 
     fn push(&mut self, slot: u32, io: Io) {
-        assert!(io.offset.is_multiple_of(u64::from(BLOCK)) && io.len == BLOCK);
+        assert!(io.offset().is_multiple_of(u64::from(BLOCK)) && io.len() == BLOCK);
         let busy = self.aloft.iter().any(|(_, c)| c.slot == slot) || self.pushed.contains(&slot);
         assert!(!busy, "slot {slot} is in flight");
         self.pushed.push(slot);

@@ -84,7 +84,7 @@ pub struct Report {
     pub tally: Tally,
     /// Those that never came back.
     pub stuck: Vec<Stuck>,
-    /// Reads, writes, flushes; empty for a thread that never reported.
+    /// One for each operation; empty for a thread that never reported.
     pub lanes: Vec<Lane>,
     pub lag: Histogram,
     pub usage: Usage,

@@ -52,13 +52,36 @@ impl Histogram {
     /// Count one value in ns. Values beyond [`HIGHEST_NS`] land in the last bucket and in [`Self::clamped`].
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        let held = value_ns.min(HIGHEST_NS);
-        self.clamped += u64::from(value_ns > HIGHEST_NS);
-        self.counts[index_of(held)] += 1;
-        self.count += 1;
-        self.sum_ns += u128::from(value_ns);
-        self.min_ns = self.min_ns.min(held);
-        self.max_ns = self.max_ns.max(held);
+        self.record_many(value_ns, 1);
+    }
+
+    /// Count one value `n` times.
+    #[inline]
+    pub fn record_many(&mut self, value_ns: u64, n: u64) {
+        if value_ns > HIGHEST_NS {
+            return self.clamp(value_ns, n);
+        }
+        self.hold(value_ns, n);
+        self.sum_ns += u128::from(value_ns) * u128::from(n);
+    }
+
+    #[cold]
+    fn clamp(&mut self, value_ns: u64, n: u64) {
+        self.clamped += n;
+        self.hold(HIGHEST_NS, n);
+        self.sum_ns += u128::from(value_ns) * u128::from(n);
+    }
+
+    #[inline]
+    fn hold(&mut self, held_ns: u64, n: u64) {
+        self.counts[index_of(held_ns)] += n;
+        self.count += n;
+        if held_ns < self.min_ns {
+            self.min_ns = held_ns;
+        }
+        if held_ns > self.max_ns {
+            self.max_ns = held_ns;
+        }
     }
 
     /// Add everything another histogram holds. Exact: bucket by bucket.

@@ -2,19 +2,17 @@
 
 use std::io;
 
+use crate::mapping::Mapping;
 use crate::sys;
 
 /// The buffers of all slots of a queue: one anonymous mapping, faulted in when made.
 #[derive(Debug)]
 pub struct Buffers {
-    base: *mut u8,
-    bytes: usize,
+    memory: Mapping,
+    slots: u32,
     stride: usize,
     slot_bytes: usize,
 }
-
-// SAFETY: the mapping belongs to this value alone; a raw pointer is what stops the automatic impl.
-unsafe impl Send for Buffers {}
 
 impl Buffers {
     /// `slots` buffers of `slot_bytes` each, each beginning at a page and at a multiple of `align` (a power of two).
@@ -28,33 +26,21 @@ impl Buffers {
                 "no buffer can be aligned to {align} bytes, a page is {step}"
             )));
         }
+        let slots = slots.max(1);
         let stride = slot_bytes.max(1).checked_next_multiple_of(step).ok_or(io::ErrorKind::OutOfMemory)?;
-        let bytes = stride.checked_mul(slots.max(1) as usize).ok_or(io::ErrorKind::OutOfMemory)?;
-        // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no memory of ours.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self { base: base.cast(), bytes, stride, slot_bytes })
+        let bytes = stride.checked_mul(slots as usize).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { memory: Mapping::anonymous(bytes)?, slots, stride, slot_bytes })
     }
 
     /// Number of slots.
     #[must_use]
     pub fn slots(&self) -> u32 {
-        (self.bytes / self.stride) as u32
+        self.slots
     }
 
     /// Usable bytes of each slot.
     #[must_use]
+    #[inline]
     pub fn slot_bytes(&self) -> usize {
         self.slot_bytes
     }
@@ -63,9 +49,8 @@ impl Buffers {
     #[inline]
     #[must_use]
     pub fn address(&self, slot: u32) -> *mut u8 {
-        assert!(slot < self.slots(), "slot {slot} of {}", self.slots());
-        // SAFETY: checked above; slot * stride lies inside the mapping.
-        unsafe { self.base.add(slot as usize * self.stride) }
+        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
+        self.memory.at::<u8>(slot as usize * self.stride).as_ptr()
     }
 
     /// A slot's bytes. The caller sees to it that no I/O is using them.
@@ -74,13 +59,6 @@ impl Buffers {
         let slot_bytes = self.slot_bytes;
         // SAFETY: `address` checks the slot, slot_bytes <= stride, and &mut self makes the borrow unique.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot), slot_bytes) }
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new` with this length and nothing borrows it any more.
-        unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }
 

@@ -8,11 +8,13 @@ mod error;
 mod fiemap;
 mod files;
 mod limits;
+mod mapping;
 mod null;
 mod open;
 mod pool;
 mod pool_worker;
 mod psync;
+mod ring;
 mod sys;
 mod uring;
 

@@ -30,7 +30,7 @@ impl Queue for Null {
 
     #[inline]
     fn push(&mut self, slot: u32, io: Io) {
-        self.pushed.push(Completion { slot, result: io.len as i32 });
+        self.pushed.push(Completion { slot, result: io.len() as i32 });
     }
 
     #[inline]

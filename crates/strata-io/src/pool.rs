@@ -70,7 +70,11 @@ impl Queue for Pool {
     }
 
     fn push(&mut self, slot: u32, io: Io) {
-        assert!(io.len as usize <= self.buffers.slot_bytes(), "an I/O of {} bytes in a smaller slot", io.len);
+        assert!(
+            io.len() as usize <= self.buffers.slot_bytes(),
+            "an I/O of {} bytes in a smaller slot",
+            io.len()
+        );
         let work = Work { io, address: self.buffers.address(slot) as usize };
         self.pushed.push((slot, work));
     }

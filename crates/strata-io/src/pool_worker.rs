@@ -32,7 +32,7 @@ impl Worker {
             for work in inbox {
                 // SAFETY: the queue that sent the address keeps the buffers until this thread has been joined
                 // (or leaks both), and touches the slot again only after the completion.
-                let result = unsafe { transfer(files.descriptor(work.io.target), &work) };
+                let result = unsafe { transfer(files.descriptor(work.io.target()), &work) };
                 if report.send(Completion { slot, result }).is_err() {
                     return;
                 }
@@ -61,11 +61,11 @@ impl Drop for Worker {
 /// One blocking call, restarted after signals; bytes moved or a negated errno.
 ///
 /// # Safety
-/// `work.address` points to `work.io.len` bytes that nothing else uses until this returns.
+/// `work.address` points to `work.io.len()` bytes that nothing else uses until this returns.
 #[inline]
 pub unsafe fn transfer(fd: RawFd, work: &Work) -> i32 {
-    let Io { offset, len, op, .. } = work.io;
-    let (address, len, offset) = (work.address as *mut libc::c_void, len as usize, offset as libc::off_t);
+    let (address, op) = (work.address as *mut libc::c_void, work.io.op());
+    let (len, offset) = (work.io.len() as usize, work.io.offset() as libc::off_t);
     loop {
         // SAFETY: the caller's promise.
         let moved = unsafe {

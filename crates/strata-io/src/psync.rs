@@ -38,7 +38,11 @@ impl Queue for Psync {
 
     #[inline]
     fn push(&mut self, slot: u32, io: Io) {
-        assert!(io.len as usize <= self.buffers.slot_bytes(), "an I/O of {} bytes in a smaller slot", io.len);
+        assert!(
+            io.len() as usize <= self.buffers.slot_bytes(),
+            "an I/O of {} bytes in a smaller slot",
+            io.len()
+        );
         self.pushed = Some(Work { io, address: self.buffers.address(slot) as usize });
     }
 
@@ -46,7 +50,7 @@ impl Queue for Psync {
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         match (self.pushed.take(), timeout) {
             (Some(work), _) => {
-                let descriptor = self.files.descriptor(work.io.target);
+                let descriptor = self.files.descriptor(work.io.target());
                 // SAFETY: the address is the slot of our own buffers, at least `len` long, not borrowed now.
                 self.done = Some(unsafe { transfer(descriptor, &work) });
             }

@@ -1,45 +1,41 @@
-//! io_uring: one `enter` hands over a batch and waits for completions.
+//! The queue over io_uring: one `enter` hands over a batch and waits for completions.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use io_uring::{IoUring, opcode, squeue, types};
+use rustix::io_uring::{
+    IoringFsyncFlags, IoringOp, IoringSetupFlags, IoringSqeFlags, addr_or_splice_off_in_union, io_uring_ptr,
+    io_uring_user_data, len_union, off_or_addr2_union, op_flags_union,
+};
 
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::queue::{Completion, Io, Op, Queue};
+use crate::ring::Ring;
 
 /// A ring of one thread. Make it in the thread that uses it: the kernel holds it to that (single issuer).
+#[derive(Debug)]
 pub struct Uring {
     // Dropped first. Closing a ring does not wait for its I/Os: with any in flight the queue is abandoned instead.
-    ring: IoUring,
+    ring: Ring,
     buffers: Buffers,
     _files: Arc<Files>,
-    registered_buffers: bool,
+    /// What reads and writes are called: with registered buffers they have other names.
+    calls: [IoringOp; 2],
     setup: Vec<String>,
 }
 
-/// Set-up flags from the newest kernel's to the plainest.
-const TIERS: [&[&str]; 4] = [
-    &["single_issuer", "coop_taskrun", "defer_taskrun", "no_sqarray"],
-    &["single_issuer", "coop_taskrun", "defer_taskrun"],
-    &["coop_taskrun"],
+/// Set-up flags from the newest kernel's to the plainest, with their names.
+const TIERS: [&[(&str, IoringSetupFlags)]; 3] = [
+    &[
+        ("single_issuer", IoringSetupFlags::SINGLE_ISSUER),
+        ("coop_taskrun", IoringSetupFlags::COOP_TASKRUN),
+        ("defer_taskrun", IoringSetupFlags::DEFER_TASKRUN),
+    ],
+    &[("coop_taskrun", IoringSetupFlags::COOP_TASKRUN)],
     &[],
 ];
-
-fn build(tier: &[&str], entries: u32) -> io::Result<IoUring> {
-    let mut builder = IoUring::builder();
-    for flag in tier {
-        match *flag {
-            "single_issuer" => builder.setup_single_issuer(),
-            "coop_taskrun" => builder.setup_coop_taskrun(),
-            "defer_taskrun" => builder.setup_defer_taskrun(),
-            _ => builder.setup_no_sqarray(),
-        };
-    }
-    builder.build(entries)
-}
 
 impl Uring {
     /// A ring with as many slots as `buffers` has, over `files`.
@@ -47,10 +43,12 @@ impl Uring {
     /// # Errors
     /// The kernel refuses io_uring (`ENOSYS`, `EPERM`), or is older than 5.11 (no bounded waits).
     pub fn new(files: Arc<Files>, buffers: Buffers) -> io::Result<Self> {
-        let entries = buffers.slots().next_power_of_two();
+        // Each slot has an entry for its transfers and one for its flushes.
+        let entries = (2 * buffers.slots()).next_power_of_two();
         let mut last = io::Error::from_raw_os_error(libc::EINVAL);
         for tier in TIERS {
-            match build(tier, entries) {
+            let flags = tier.iter().fold(IoringSetupFlags::empty(), |flags, (_, flag)| flags | *flag);
+            match Ring::new(entries, flags) {
                 Ok(ring) => return Self::over(ring, tier, files, buffers),
                 // EINVAL: the kernel does not know a flag; the next tier asks for less.
                 Err(e) if e.raw_os_error() == Some(libc::EINVAL) => last = e,
@@ -60,28 +58,45 @@ impl Uring {
         Err(last)
     }
 
-    fn over(ring: IoUring, tier: &[&str], files: Arc<Files>, buffers: Buffers) -> io::Result<Self> {
-        if !ring.params().is_feature_ext_arg() {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "io_uring without bounded waits (before Linux 5.11)",
-            ));
+    fn over(
+        mut ring: Ring,
+        tier: &[(&str, IoringSetupFlags)],
+        files: Arc<Files>,
+        buffers: Buffers,
+    ) -> io::Result<Self> {
+        let mut setup: Vec<String> = tier.iter().map(|(name, _)| (*name).to_owned()).collect();
+        if ring.register_itself().is_ok() {
+            setup.push("registered_ring".to_owned());
         }
-        let mut setup: Vec<String> = tier.iter().map(|&flag| flag.to_owned()).collect();
-        ring.submitter().register_files(&files.descriptors())?;
+        ring.register_files(&files.descriptors())?;
         setup.push("registered_files".to_owned());
         let slots: Vec<libc::iovec> = (0..buffers.slots())
             .map(|slot| libc::iovec { iov_base: buffers.address(slot).cast(), iov_len: buffers.slot_bytes() })
             .collect();
         // SAFETY: the areas are slots of `buffers`, which this value keeps until after the ring is closed.
-        let registered = unsafe { ring.submitter().register_buffers(&slots) };
-        let registered_buffers = registered.is_ok();
+        let registered = unsafe { ring.register_buffers(&slots) };
+        let calls = match &registered {
+            Ok(()) => [IoringOp::ReadFixed, IoringOp::WriteFixed],
+            Err(_) => [IoringOp::Read, IoringOp::Write],
+        };
         setup.push(match registered {
             Ok(()) => "registered_buffers".to_owned(),
             // Most often RLIMIT_MEMLOCK. Each I/O then pins its pages anew: slower, still right.
             Err(e) => format!("unregistered_buffers: {e}"),
         });
-        Ok(Self { ring, buffers, _files: files, registered_buffers, setup })
+        for slot in 0..buffers.slots() {
+            let transfer = ring.entry(slot);
+            transfer.flags = IoringSqeFlags::FIXED_FILE;
+            let address = io_uring_ptr::new(buffers.address(slot).cast());
+            transfer.addr_or_splice_off_in = addr_or_splice_off_in_union { addr: address };
+            transfer.buf.buf_index = slot as u16;
+            transfer.user_data = io_uring_user_data::from_u64(slot.into());
+            let flush = ring.entry(buffers.slots() + slot);
+            flush.opcode = IoringOp::Fsync;
+            flush.flags = IoringSqeFlags::FIXED_FILE;
+            flush.user_data = io_uring_user_data::from_u64(slot.into());
+        }
+        Ok(Self { ring, buffers, _files: files, calls, setup })
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -90,20 +105,15 @@ impl Uring {
         self.setup.clone()
     }
 
-    #[inline]
-    fn entry(&self, slot: u32, io: Io) -> squeue::Entry {
-        let Io { offset, len, target, op } = io;
-        let address = self.buffers.address(slot);
-        let (file, index) = (types::Fixed(target.into()), slot as u16);
-        let entry = match (op, self.registered_buffers) {
-            (Op::Read, true) => opcode::ReadFixed::new(file, address, len, index).offset(offset).build(),
-            (Op::Write, true) => opcode::WriteFixed::new(file, address, len, index).offset(offset).build(),
-            (Op::Read, false) => opcode::Read::new(file, address, len).offset(offset).build(),
-            (Op::Write, false) => opcode::Write::new(file, address, len).offset(offset).build(),
-            (Op::Fsync, _) => opcode::Fsync::new(file).build(),
-            (Op::Fdatasync, _) => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
-        };
-        entry.user_data(u64::from(slot))
+    #[cold]
+    fn push_flush(&mut self, slot: u32, io: Io) {
+        let index = self.buffers.slots() + slot;
+        let entry = self.ring.entry(index);
+        entry.fd = io.target().into();
+        let whole = io.op() == Op::Fsync;
+        let fsync_flags = if whole { IoringFsyncFlags::empty() } else { IoringFsyncFlags::DATASYNC };
+        entry.op_flags = op_flags_union { fsync_flags };
+        self.ring.push(index);
     }
 }
 
@@ -114,27 +124,26 @@ impl Queue for Uring {
 
     #[inline]
     fn push(&mut self, slot: u32, io: Io) {
-        assert!(io.len as usize <= self.buffers.slot_bytes(), "an I/O of {} bytes in a smaller slot", io.len);
-        let entry = self.entry(slot, io);
-        // SAFETY: the buffer belongs to the slot and outlives the I/O (a queue with I/Os in flight is abandoned,
-        // not dropped); the caller leaves it alone until the completion. A full queue cannot be: it has an entry
-        // for each slot.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "more I/Os than slots");
+        assert!(
+            io.len() as usize <= self.buffers.slot_bytes(),
+            "an I/O of {} bytes in a smaller slot",
+            io.len()
+        );
+        let Some(&opcode) = self.calls.get(io.op() as usize) else { return self.push_flush(slot, io) };
+        let entry = self.ring.entry(slot);
+        entry.opcode = opcode;
+        entry.fd = io.target().into();
+        entry.off_or_addr2 = off_or_addr2_union { off: io.offset() };
+        entry.len = len_union { len: io.len() };
+        // What is queued here points to the slot's own buffer, which outlives the I/O: a queue with I/Os in flight is
+        // abandoned, not dropped. The caller leaves the slot alone until its completion.
+        self.ring.push(slot);
     }
 
     #[inline]
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        let submitter = self.ring.submitter();
-        let outcome = match timeout {
-            Some(timeout) if wait > 0 => {
-                let limit = types::Timespec::from(timeout);
-                submitter.submit_with_args(wait as usize, &types::SubmitArgs::new().timespec(&limit))
-            }
-            _ => submitter.submit_and_wait(wait as usize),
-        };
-        match outcome {
-            Ok(_) => Ok(()),
+        match self.ring.enter(wait, timeout) {
+            Ok(()) => Ok(()),
             Err(e) => match e.raw_os_error() {
                 // Timed out, interrupted, or no room for completions until some are reaped: none of it is lost.
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
@@ -145,11 +154,6 @@ impl Queue for Uring {
 
     #[inline]
     fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
-        let mut n = 0;
-        for entry in self.ring.completion() {
-            f(Completion { slot: entry.user_data() as u32, result: entry.result() });
-            n += 1;
-        }
-        n
+        self.ring.reap(|user_data, result| f(Completion { slot: user_data as u32, result }))
     }
 }

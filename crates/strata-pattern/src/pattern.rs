@@ -65,14 +65,14 @@ impl Pattern {
         Some(match self.order {
             Order::Random => Access::new(move || {
                 let offset = map.offset(rng.below(end));
-                Io { offset, len, target: 0, op: directions.draw(&mut rng) }
+                Io::new(directions.draw(&mut rng), 0, offset, len)
             }),
             Order::Sequential => {
                 let mut next = first;
                 Access::new(move || {
                     let offset = map.offset(next);
                     next = if next + 1 == end { first } else { next + 1 };
-                    Io { offset, len, target: 0, op: directions.draw(&mut rng) }
+                    Io::new(directions.draw(&mut rng), 0, offset, len)
                 })
             }
         })
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn sequential_wraps_inside_its_part() {
         let mut a = access(Order::Sequential, Mix::Read, 1, 3).expect("part of 3 blocks");
-        let offsets: Vec<u64> = (0..5).map(|_| a.draw().offset / 512).collect();
+        let offsets: Vec<u64> = (0..5).map(|_| a.draw().offset() / 512).collect();
         assert_eq!(offsets, [3, 4, 5, 3, 4]);
         assert!(access(Order::Sequential, Mix::Read, 0, 11).is_none());
     }
@@ -102,7 +102,7 @@ mod tests {
     fn random_covers_and_replaces() {
         let mut a = access(Order::Random, Mix::Read, 0, 1).expect("blocks");
         let mut seen = [0u32; 10];
-        (0..10_000).for_each(|_| seen[(a.draw().offset / 512) as usize] += 1);
+        (0..10_000).for_each(|_| seen[(a.draw().offset() / 512) as usize] += 1);
         assert!(seen.iter().all(|n| n.abs_diff(1000) < 150), "{seen:?}");
     }
 
@@ -116,7 +116,7 @@ mod tests {
             (Mix::ReadPercent(70), 13_675, 14_325),
         ] {
             let mut a = access(Order::Sequential, mix, 0, 1).expect("blocks");
-            let reads = (0..20_000).filter(|_| a.draw().op == Op::Read).count();
+            let reads = (0..20_000).filter(|_| a.draw().op() == Op::Read).count();
             assert!((low..=high).contains(&reads), "{mix:?}: {reads}");
         }
     }

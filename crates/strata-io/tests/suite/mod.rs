@@ -26,7 +26,7 @@ fn carry<Q: Queue>(
         while let (Some(&slot), true) = (free.last(), next < BLOCKS) {
             free.pop();
             each(queue, slot, next, false);
-            queue.push(slot, Io { op, ..Io::read(next * BLOCK as u64, BLOCK as u32) });
+            queue.push(slot, Io::new(op, 0, next * BLOCK as u64, BLOCK as u32));
             aloft[slot as usize] = Some(next);
             next += 1;
         }
@@ -84,7 +84,7 @@ pub fn behaves<Q: Queue>(queue: &mut Q, depth: u32, keeps_data: bool, beyond: Op
 
     // A flush moves nothing and comes back like any other I/O.
     for op in [Op::Fsync, Op::Fdatasync] {
-        queue.push(0, Io { op, ..Io::default() });
+        queue.push(0, Io::flush(op, 0));
         queue.submit(1, LONG).unwrap();
         let mut results = vec![];
         queue.reap(|c| results.push((c.slot, c.result)));

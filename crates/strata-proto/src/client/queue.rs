@@ -180,7 +180,7 @@ impl Queue for NbdQueue {
     }
 
     fn push(&mut self, slot: u32, io: Io) {
-        let Io { offset, len, op, .. } = io;
+        let (offset, len, op) = (io.offset(), io.len(), io.op());
         let number = self.turn;
         self.turn = (self.turn + 1) % self.links.len();
         let cookie = self.slots.begin(slot, op, offset, len, number);

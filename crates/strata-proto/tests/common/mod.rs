@@ -66,7 +66,7 @@ impl Target {
 
 /// One I/O on slot 0, waited for; its result.
 pub fn one(queue: &mut NbdQueue, op: Op, offset: u64, len: u32) -> i32 {
-    queue.push(0, Io { op, ..Io::read(offset, len) });
+    queue.push(0, Io::new(op, 0, offset, len));
     let all = wait_for(queue, 1);
     all[0].result
 }
@@ -88,7 +88,7 @@ pub fn saturate(queue: &mut NbdQueue, op: Op, depth: u32, block: u32, count: u32
     let begun = Instant::now();
     let mut pushed = 0;
     for slot in 0..depth.min(count) {
-        queue.push(slot, Io { op, ..Io::read(u64::from(slot) * u64::from(block), block) });
+        queue.push(slot, Io::new(op, 0, u64::from(slot) * u64::from(block), block));
         pushed += 1;
     }
     let mut done = 0;
@@ -103,7 +103,7 @@ pub fn saturate(queue: &mut NbdQueue, op: Op, depth: u32, block: u32, count: u32
         for slot in free {
             done += 1;
             if pushed < count {
-                queue.push(slot, Io { op, ..Io::read(u64::from(slot) * u64::from(block), block) });
+                queue.push(slot, Io::new(op, 0, u64::from(slot) * u64::from(block), block));
                 pushed += 1;
             }
         }

@@ -1,7 +1,8 @@
 //! The words of the command line.
 
 /// Printed when they are wrong.
-pub const USAGE: &str = "usage: icount [--skip N] [--ios N] [--section CALL=ARG] [--cpu N] [--by-symbol] -- COMMAND …";
+pub const USAGE: &str =
+    "usage: icount [--skip N] [--ios N] [--section CALL=ARG] [--cpu N] [--by-symbol] -- COMMAND …";
 
 /// What to count, and in what.
 #[derive(Debug)]
