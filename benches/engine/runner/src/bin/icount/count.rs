@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::args::Args;
 use crate::calls;
@@ -89,6 +90,8 @@ pub fn run(args: &Args) -> Result<Counted, Failure> {
 }
 
 fn follow(args: &Args, first: Tid) -> Result<Option<Counted>, Failure> {
+    let begun = Instant::now();
+    let after = Duration::from_millis(args.after_ms);
     let mut loose: HashMap<Tid, Loose> = HashMap::new();
     let mut stepped: Option<Stepped<'_>> = None;
     ptrace::resume(first, Go::ToCall, 0)?;
@@ -113,7 +116,11 @@ fn follow(args: &Args, first: Tid) -> Result<Option<Counted>, Failure> {
             // A new thread begins with a stop of its own, which it must not be given.
             Stop::Signal(libc::SIGSTOP) | Stop::Trap { .. } => ptrace::resume(tid, others, 0)?,
             Stop::Signal(signal) => ptrace::resume(tid, others, signal)?,
-            Stop::Call if stepped.is_none() && loose.entry(tid).or_default().arrives(tid, args)? => {
+            Stop::Call
+                if stepped.is_none()
+                    && loose.entry(tid).or_default().arrives(tid, args)?
+                    && begun.elapsed() >= after =>
+            {
                 stepped = Some(Stepped::new(args, tid)?);
                 ptrace::resume(tid, Go::Step, 0)?;
             }

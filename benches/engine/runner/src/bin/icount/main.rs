@@ -2,7 +2,7 @@
 //!
 //! The command runs under ptrace. Its threads run freely until one of them has done `--skip` I/Os (told by the
 //! results of its I/O system calls); from the return of that call on, this one thread is stepped instruction by
-//! instruction, until the return of the call with which it has done `--ios` more. Both ends are the same place of
+//! instruction, until the return of the call with which it has done `--ios` more (`--after-ms` puts the start off). Both ends are the same place of
 //! the loop, so whole turns are counted, and nothing of start-up or shutdown is.
 //!
 //! Where an I/O makes no system call (a null engine), `--section getrusage=1` steps a thread from its first call of

@@ -47,9 +47,8 @@ fn checked(result: libc::c_long) -> io::Result<()> {
 pub fn spawn(command: &mut Command) -> io::Result<Child> {
     // SAFETY: the hook makes one system call, without pointers, and touches no memory of the parent.
     unsafe {
-        command.pre_exec(|| {
-            checked(libc::ptrace(libc::PTRACE_TRACEME, 0, null_mut::<u8>(), null_mut::<u8>()))
-        });
+        command
+            .pre_exec(|| checked(libc::ptrace(libc::PTRACE_TRACEME, 0, null_mut::<u8>(), null_mut::<u8>())));
     }
     let child = command.spawn()?;
     let tid = child.id() as Tid;

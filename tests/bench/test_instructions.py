@@ -1,0 +1,38 @@
+"""The engine's own cost must not grow: user instructions for each I/O, counted by single-step, against stored limits."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from enginebench import counting, ours
+from enginebench.context import Context, context
+
+LIMITS: dict[str, dict[str, float]] = tomllib.loads(
+    (Path(__file__).resolve().parents[2] / "benches" / "engine" / "limits.toml").read_text()
+)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Context]:
+    with context(rounds=1, seconds=0.01, smoke=True, directory=None) as made:
+        yield made
+
+
+def test_every_gated_shape_has_a_limit() -> None:
+    assert set(LIMITS) == set(counting.GATED)
+
+
+@pytest.mark.parametrize("shape", counting.GATED)
+def test_an_io_costs_no_more_user_instructions_than_allowed(bench: Context, shape: str) -> None:
+    clock: dict[str, Any] = ours.result(bench, ours.on_null(bench))[0]["engine"]["clock"]
+    if clock["kind"] != "tsc":
+        pytest.skip(f"the clock here is {clock['kind']}; the limits are for the processor's counter")
+    try:
+        count = counting.mine(bench, shape)
+    except PermissionError as e:
+        pytest.skip(str(e))
+    assert 20 < count <= LIMITS[shape]["limit"], f"{count:.1f} user instructions for each I/O at {shape}"
