@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import subprocess
 from typing import Any
@@ -29,7 +28,6 @@ def icount(ctx: Context, command: list[str], *words: str) -> dict[str, Any]:
     return line
 
 
-@functools.cache
 def mine(ctx: Context, shape: str, statistics: bool = True) -> float:
     """Ours in one of the gated shapes. Without statistics the whole count lies in a ramp, in which none are kept."""
     ramp = {} if statistics else {"ramp_ns": ours.HOUR_NS}

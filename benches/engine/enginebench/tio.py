@@ -25,7 +25,8 @@ def sample(ctx: Context, depth: int, direct: bool, nop: bool = False) -> Sample:
     if ctx.smoke:
         raise NotHere("t/io_uring counts whole seconds: not part of the smoke run")
     seconds = math.ceil(ctx.seconds) + 2
-    command = words(ctx, depth, direct, *(["-N1"] if nop else [str(ctx.file)]), seconds=seconds)
+    # NOPs too are given the file, so that they take the same path as its I/Os until the last step.
+    command = words(ctx, depth, direct, *(["-N1"] if nop else []), str(ctx.file), seconds=seconds)
     done = tools.run(command, {ctx.cpu})
     rates = [float(n) * SCALE[k] for n, k in re.findall(r"^IOPS=([\d.]+)([KM]?),", done.stdout, re.M)]
     if len(rates) < 2:

@@ -6,7 +6,7 @@ import os
 
 from .. import ours
 from ..context import Context, say
-from ..estimate import paired
+from ..estimate import median, paired
 from ..rows import Row
 
 
@@ -27,4 +27,6 @@ def rows(ctx: Context) -> list[Row]:
     if absent:
         return [Row(measure, "itself", "×", ">=", 1.9, why_not="; ".join(absent.values()))]
     estimate = paired([s.iops for s in got["two"]], [s.iops for s in got["one"]])
-    return [Row(measure, "itself", "×", ">=", 1.9, estimate)]
+    costs = [median([s.cpu_ns or 0 for s in got[name]]).value for name in ("one", "two")]
+    note = f"processor time of an I/O: {costs[0]:.1f} and {costs[1]:.1f} ns (equal: nothing shared costs)"
+    return [Row(measure, "itself", "×", ">=", 1.9, estimate, note)]

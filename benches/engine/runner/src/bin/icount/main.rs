@@ -17,6 +17,7 @@ mod count;
 mod ptrace;
 mod symbols;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use args::Args;
@@ -32,7 +33,8 @@ fn main() -> ExitCode {
     };
     match count::run(&args) {
         Ok(counted) => {
-            report(&args, &counted);
+            // A reader that has left wants no more.
+            let _ = report(&args, &counted);
             ExitCode::SUCCESS
         }
         Err(Failure::Refused(e)) => {
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn report(args: &Args, counted: &Counted) {
+fn report(args: &Args, counted: &Counted) -> io::Result<()> {
     let per_io = (counted.ios > 0).then(|| counted.instructions as f64 / counted.ios as f64);
     let line = serde_json::json!({
         "instructions": counted.instructions,
@@ -55,8 +57,10 @@ fn report(args: &Args, counted: &Counted) {
         "calls": counted.calls,
         "thread": counted.thread,
     });
-    println!("{line}");
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
     if args.by_symbol {
-        print!("{}", symbols::table(&counted.visits, &counted.images, counted.ios));
+        write!(out, "{}", symbols::table(&counted.visits, &counted.images, counted.ios))?;
     }
+    out.flush()
 }
