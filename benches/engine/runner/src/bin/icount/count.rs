@@ -1,5 +1,6 @@
 //! Follows the command's threads, picks the one that does the I/Os, and steps it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::process::{Command, Stdio};
@@ -194,9 +195,10 @@ impl<'a> Stepped<'a> {
             *self.counted.visits.entry(rip).or_default() += 1;
         }
         let tid = self.tid;
-        let known = self.is_syscall.entry(rip);
-        let is_syscall =
-            *known.or_insert_with(|| ptrace::two_bytes(tid, rip).is_ok_and(|bytes| bytes == SYSCALL));
+        let is_syscall = match self.is_syscall.entry(rip) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(ptrace::two_bytes(tid, rip)? == SYSCALL),
+        };
         self.calling = is_syscall.then_some((registers.rax, registers.rdi));
         Ok(())
     }
