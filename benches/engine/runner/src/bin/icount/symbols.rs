@@ -52,11 +52,12 @@ fn is_relocatable(path: &str) -> bool {
     read.is_err() || u16::from_le_bytes([head[16], head[17]]) == 3
 }
 
-/// Two tables: instructions for each I/O by function (the innermost inlined one), and by the innermost source line
-/// that lies in a crate of ours, with what was inlined there.
+/// Three tables: instructions for each I/O by the innermost source file that lies in a crate of ours, by function (the
+/// innermost inlined one), and by that file's lines, with what was inlined there.
 pub fn table(visits: &HashMap<u64, u64>, images: &[Image], ios: u64) -> String {
     let mut functions: BTreeMap<String, u64> = BTreeMap::new();
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    let mut files: BTreeMap<String, u64> = BTreeMap::new();
     let mut by_image: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
     for (&address, &n) in visits {
         let image = images.iter().find(|i| (i.start..i.end).contains(&address));
@@ -76,10 +77,12 @@ pub fn table(visits: &HashMap<u64, u64>, images: &[Image], ios: u64) -> String {
                 None => format!("[{path}]"),
             };
             *lines.entry(line).or_default() += n;
+            let file = here.get(ours).map_or(path, |(_, at)| at.split(':').next().unwrap_or(at));
+            *files.entry(file.to_owned()).or_default() += n;
         }
     }
     let mut text = String::new();
-    for (title, table) in [("function", functions), ("line", lines)] {
+    for (title, table) in [("file", files), ("function", functions), ("line", lines)] {
         let mut rows: Vec<(String, u64)> = table.into_iter().collect();
         rows.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
         let _ = writeln!(text, "\n  per I/O  {title}");
