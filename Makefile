@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos
+.PHONY: run test check setup lock clean bench-demos bench-engine
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -18,6 +18,9 @@ setup: ## environment and native engine only
 
 bench-demos: setup ## how often each demo is named correctly (TIMES=10)
 	@.venv/bin/python benches/demos/run.py --times $(or $(TIMES),10)
+
+bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARGS=--smoke)
+	@.venv/bin/python benches/engine/run.py $(ARGS)
 
 lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock

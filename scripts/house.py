@@ -83,6 +83,7 @@ def cmd_test(args: list[str]) -> int:
     """All checks and all tests. STRATA_REQUIRE=all (set in CI) turns a skipped peer into a failure."""
     environment("dev")
     native()
+    bench_programs()
     system_packages()
     status = cmd_check([])
     say("cargo test")
@@ -99,8 +100,8 @@ def cmd_check(_: list[str]) -> int:
     for words in (
         ["cargo", "fmt", "--all", "--check"],
         ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
-        [BIN / "ruff", "format", "--check", "--quiet", "src", "tests", "scripts"],
-        [BIN / "ruff", "check", "--quiet", "src", "tests", "scripts"],
+        [BIN / "ruff", "format", "--check", "--quiet", "src", "tests", "scripts", "benches"],
+        [BIN / "ruff", "check", "--quiet", "src", "tests", "scripts", "benches"],
         [BIN / "mypy"],
         [BIN / "lint-imports", "--no-cache"],
     ):
@@ -165,6 +166,12 @@ def native() -> None:
     shutil.copy2(target / "release" / "lib_core.so", fresh)
     fresh.replace(CORE)
     mark("native", stamp)
+
+
+def bench_programs() -> None:
+    """The programs of benches/engine, release build: some tests run them, and none should pay for the compiler."""
+    say("programs of the engine's benchmark (cargo build --release)")
+    subprocess.check_call(["cargo", "build", "--locked", "--release", "--quiet", "-p", "strata-bench"], cwd=ROOT)
 
 
 def system_packages() -> None:

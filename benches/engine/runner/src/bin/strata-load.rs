@@ -3,7 +3,7 @@
 //! JOB is a file with the JSON of `docs/design/engine.md`; without it, or with `-`, the job comes from stdin. Exit
 //! status: 0 it ran, 1 it could not be run to its end, 2 the job is refused.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ fn main() -> ExitCode {
         Err(e) => return failed(&e, 2),
     };
     match run(&job) {
-        Ok(result) => {
-            println!("{result}");
-            ExitCode::SUCCESS
-        }
+        Ok(result) => match writeln!(std::io::stdout(), "{result}") {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => failed(&format!("cannot print the result: {e}"), 1),
+        },
         Err((e, status)) => failed(&e, status),
     }
 }

@@ -1,14 +1,15 @@
 //! The words of the command line.
 
 /// Printed when they are wrong.
-pub const USAGE: &str =
-    "usage: icount [--skip N] [--ios N] [--section CALL=ARG] [--cpu N] [--by-symbol] -- COMMAND …";
+pub const USAGE: &str = "usage: icount [--skip N] [--after-ms N] [--ios N] [--section CALL=ARG] [--cpu N] [--by-symbol] -- COMMAND …";
 
 /// What to count, and in what.
 #[derive(Debug)]
 pub struct Args {
     /// I/Os of a thread before it is stepped.
     pub skip: u64,
+    /// Time from the start of the command before one is stepped, in ms.
+    pub after_ms: u64,
     /// I/Os to step over.
     pub ios: u64,
     /// Step between two calls of this number with this first argument instead.
@@ -27,11 +28,19 @@ impl Args {
     /// # Errors
     /// A text that says which word is wrong.
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut args =
-            Self { skip: 512, ios: 2048, section: None, cpu: None, by_symbol: false, command: Vec::new() };
+        let mut args = Self {
+            skip: 512,
+            after_ms: 0,
+            ios: 512,
+            section: None,
+            cpu: None,
+            by_symbol: false,
+            command: Vec::new(),
+        };
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--skip" => args.skip = number(&word, words.next())?,
+                "--after-ms" => args.after_ms = number(&word, words.next())?,
                 "--ios" => args.ios = number(&word, words.next())?,
                 "--cpu" => args.cpu = Some(number(&word, words.next())? as usize),
                 "--section" => args.section = Some(section(words.next())?),

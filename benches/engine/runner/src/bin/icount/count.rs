@@ -1,8 +1,10 @@
 //! Follows the command's threads, picks the one that does the I/Os, and steps it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::args::Args;
 use crate::calls;
@@ -89,6 +91,8 @@ pub fn run(args: &Args) -> Result<Counted, Failure> {
 }
 
 fn follow(args: &Args, first: Tid) -> Result<Option<Counted>, Failure> {
+    let begun = Instant::now();
+    let after = Duration::from_millis(args.after_ms);
     let mut loose: HashMap<Tid, Loose> = HashMap::new();
     let mut stepped: Option<Stepped<'_>> = None;
     ptrace::resume(first, Go::ToCall, 0)?;
@@ -113,7 +117,11 @@ fn follow(args: &Args, first: Tid) -> Result<Option<Counted>, Failure> {
             // A new thread begins with a stop of its own, which it must not be given.
             Stop::Signal(libc::SIGSTOP) | Stop::Trap { .. } => ptrace::resume(tid, others, 0)?,
             Stop::Signal(signal) => ptrace::resume(tid, others, signal)?,
-            Stop::Call if stepped.is_none() && loose.entry(tid).or_default().arrives(tid, args)? => {
+            Stop::Call
+                if stepped.is_none()
+                    && loose.entry(tid).or_default().arrives(tid, args)?
+                    && begun.elapsed() >= after =>
+            {
                 stepped = Some(Stepped::new(args, tid)?);
                 ptrace::resume(tid, Go::Step, 0)?;
             }
@@ -187,9 +195,10 @@ impl<'a> Stepped<'a> {
             *self.counted.visits.entry(rip).or_default() += 1;
         }
         let tid = self.tid;
-        let known = self.is_syscall.entry(rip);
-        let is_syscall =
-            *known.or_insert_with(|| ptrace::two_bytes(tid, rip).is_ok_and(|bytes| bytes == SYSCALL));
+        let is_syscall = match self.is_syscall.entry(rip) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(ptrace::two_bytes(tid, rip)? == SYSCALL),
+        };
         self.calling = is_syscall.then_some((registers.rax, registers.rdi));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! The command runs under ptrace. Its threads run freely until one of them has done `--skip` I/Os (told by the
 //! results of its I/O system calls); from the return of that call on, this one thread is stepped instruction by
-//! instruction, until the return of the call with which it has done `--ios` more. Both ends are the same place of
+//! instruction, until the return of the call with which it has done `--ios` more (`--after-ms` puts the start off). Both ends are the same place of
 //! the loop, so whole turns are counted, and nothing of start-up or shutdown is.
 //!
 //! Where an I/O makes no system call (a null engine), `--section getrusage=1` steps a thread from its first call of
@@ -17,6 +17,7 @@ mod count;
 mod ptrace;
 mod symbols;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use args::Args;
@@ -32,7 +33,8 @@ fn main() -> ExitCode {
     };
     match count::run(&args) {
         Ok(counted) => {
-            report(&args, &counted);
+            // A reader that has left wants no more.
+            let _ = report(&args, &counted);
             ExitCode::SUCCESS
         }
         Err(Failure::Refused(e)) => {
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn report(args: &Args, counted: &Counted) {
+fn report(args: &Args, counted: &Counted) -> io::Result<()> {
     let per_io = (counted.ios > 0).then(|| counted.instructions as f64 / counted.ios as f64);
     let line = serde_json::json!({
         "instructions": counted.instructions,
@@ -55,8 +57,10 @@ fn report(args: &Args, counted: &Counted) {
         "calls": counted.calls,
         "thread": counted.thread,
     });
-    println!("{line}");
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
     if args.by_symbol {
-        print!("{}", symbols::table(&counted.visits, &counted.images, counted.ios));
+        write!(out, "{}", symbols::table(&counted.visits, &counted.images, counted.ios))?;
     }
+    out.flush()
 }

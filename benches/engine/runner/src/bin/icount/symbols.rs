@@ -52,10 +52,12 @@ fn is_relocatable(path: &str) -> bool {
     read.is_err() || u16::from_le_bytes([head[16], head[17]]) == 3
 }
 
-/// Two tables: instructions for each I/O by function, and by source line (innermost inlined frame, then its callers).
+/// Three tables: instructions for each I/O by the innermost source file that lies in a crate of ours, by function (the
+/// innermost inlined one), and by that file's lines, with what was inlined there.
 pub fn table(visits: &HashMap<u64, u64>, images: &[Image], ios: u64) -> String {
     let mut functions: BTreeMap<String, u64> = BTreeMap::new();
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    let mut files: BTreeMap<String, u64> = BTreeMap::new();
     let mut by_image: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
     for (&address, &n) in visits {
         let image = images.iter().find(|i| (i.start..i.end).contains(&address));
@@ -65,16 +67,22 @@ pub fn table(visits: &HashMap<u64, u64>, images: &[Image], ios: u64) -> String {
     for (path, addresses) in by_image {
         let frames = frames(path, &addresses).unwrap_or_default();
         for (i, (_, n)) in addresses.iter().enumerate() {
-            let here = frames.get(i).map_or(&[][..], Vec::as_slice);
+            let here: &[(String, String)] = frames.get(i).map_or(&[], Vec::as_slice);
             let function = here.first().map_or_else(|| format!("[{path}]"), |(f, _)| f.clone());
             *functions.entry(function).or_default() += n;
-            let trail: Vec<String> = here.iter().take(3).map(|(f, at)| format!("{at} {f}")).collect();
-            let trail = if trail.is_empty() { format!("[{path}]") } else { trail.join("  <  ") };
-            *lines.entry(trail).or_default() += n;
+            let ours = here.iter().position(|(_, at)| at.starts_with("strata-")).unwrap_or(0);
+            let line = match here.get(ours) {
+                Some((function, at)) if ours > 0 => format!("{at} {function} (in {})", here[0].0),
+                Some((function, at)) => format!("{at} {function}"),
+                None => format!("[{path}]"),
+            };
+            *lines.entry(line).or_default() += n;
+            let file = here.get(ours).map_or(path, |(_, at)| at.split(':').next().unwrap_or(at));
+            *files.entry(file.to_owned()).or_default() += n;
         }
     }
     let mut text = String::new();
-    for (title, table) in [("function", functions), ("line", lines)] {
+    for (title, table) in [("file", files), ("function", functions), ("line", lines)] {
         let mut rows: Vec<(String, u64)> = table.into_iter().collect();
         rows.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
         let _ = writeln!(text, "\n  per I/O  {title}");
@@ -101,14 +109,14 @@ fn frames(path: &str, addresses: &[(u64, u64)]) -> io::Result<Vec<Vec<(String, S
     let output = tool.wait_with_output()?;
     let _ = writer.join();
     let mut all = Vec::new();
-    let mut function = None;
+    let mut function: Option<String> = None;
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         if line.starts_with("0x") {
             all.push(Vec::new());
             function = None;
         } else if let Some(name) = function.take() {
             if let Some(frames) = all.last_mut() {
-                frames.push((name, short(line)));
+                frames.push((plain(&name), short(line)));
             }
         } else {
             function = Some(line.to_owned());
@@ -122,4 +130,33 @@ fn short(place: &str) -> String {
     let place = place.split(" (").next().unwrap_or(place);
     let parts: Vec<&str> = place.rsplit('/').take(3).collect();
     parts.into_iter().rev().collect::<Vec<_>>().join("/")
+}
+
+/// A function's name without the types it is compiled for.
+fn plain(name: &str) -> String {
+    let mut depth = 0;
+    let mut text = String::new();
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            c if depth == 0 => text.push(c),
+            _ => {}
+        }
+    }
+    if text.is_empty() { name.to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_places_are_told_apart() {
+        assert_eq!(plain("next<core::option::Option<u32>>"), "next");
+        assert_eq!(
+            short("/a/b/crates/strata-io/src/pool.rs:12 (discriminator 3)"),
+            "strata-io/src/pool.rs:12"
+        );
+    }
 }

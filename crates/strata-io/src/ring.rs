@@ -1,0 +1,205 @@
+//! io_uring itself, on the kernel's own terms: the two rings, and the call that moves them.
+//!
+//! Every submission entry stays where it is for the life of the ring and is filled in once; an I/O changes what is
+//! different about it and puts the entry's number into the queue. That is a third of the instructions of building
+//! and copying an entry for each I/O (the journal of the load loop has the count).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::io_uring::{
+    self as sys, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringFeatureFlags, IoringRegisterOp,
+    IoringSetupFlags, io_uring_cqe, io_uring_getevents_arg, io_uring_params, io_uring_ptr,
+    io_uring_rsrc_update, io_uring_sqe,
+};
+
+use crate::mapping::Mapping;
+
+/// A ring of one thread.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    fd: OwnedFd,
+    /// The ring's number in the thread's table of rings, or its descriptor; and the flag that says which.
+    handle: RawFd,
+    flags: IoringEnterFlags,
+    _rings: Mapping,
+    _entries: Mapping,
+    /// Submission entry 0.
+    first: NonNull<io_uring_sqe>,
+    sq: Side,
+    /// Numbers of the entries to submit.
+    array: NonNull<u32>,
+    cq: Side,
+    completions: NonNull<io_uring_cqe>,
+}
+
+/// One of the two rings: the end that we move, the end that the kernel moves, and the size less one.
+#[derive(Debug)]
+struct Side {
+    ours: NonNull<AtomicU32>,
+    theirs: NonNull<AtomicU32>,
+    mask: u32,
+    /// Our end.
+    at: u32,
+}
+
+impl Side {
+    #[inline]
+    fn theirs(&self) -> u32 {
+        // SAFETY: points into the rings' mapping, which lives as long as the ring.
+        unsafe { self.theirs.as_ref() }.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn publish(&self) {
+        // SAFETY: as above.
+        unsafe { self.ours.as_ref() }.store(self.at, Ordering::Release);
+    }
+}
+
+impl Ring {
+    /// A ring with room for `entries` submissions (a power of two).
+    ///
+    /// # Errors
+    /// The kernel's own (`EINVAL`: it does not know a flag); `Unsupported` before Linux 5.11, which has no
+    /// bounded waits.
+    pub fn new(entries: u32, flags: IoringSetupFlags) -> io::Result<Self> {
+        let mut params = io_uring_params::default();
+        params.flags = flags;
+        // SAFETY: the kernel reads and writes `params`, which lives through the call.
+        let fd = unsafe { sys::io_uring_setup(entries, &mut params) }?;
+        if !params.features.contains(IoringFeatureFlags::EXT_ARG | IoringFeatureFlags::SINGLE_MMAP) {
+            let text = "io_uring without bounded waits (before Linux 5.11)";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        let (sq, cq) = (params.sq_off, params.cq_off);
+        let array_end = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
+        let cqes_end = cq.cqes as usize + params.cq_entries as usize * size_of::<io_uring_cqe>();
+        let rings = Mapping::of_file(fd.as_raw_fd(), IORING_OFF_SQ_RING, array_end.max(cqes_end))?;
+        let bytes = params.sq_entries as usize * size_of::<io_uring_sqe>();
+        let entries = Mapping::of_file(fd.as_raw_fd(), IORING_OFF_SQES, bytes)?;
+        let word = |offset: u32| rings.at::<AtomicU32>(offset as usize);
+        let mask = |offset: u32| {
+            // SAFETY: the kernel wrote the mask when it made the ring, and never changes it.
+            unsafe { rings.at::<u32>(offset as usize).read() }
+        };
+        Ok(Self {
+            handle: fd.as_raw_fd(),
+            flags: IoringEnterFlags::EXT_ARG,
+            sq: Side { ours: word(sq.tail), theirs: word(sq.head), mask: mask(sq.ring_mask), at: 0 },
+            array: rings.at(sq.array as usize),
+            cq: Side { ours: word(cq.head), theirs: word(cq.tail), mask: mask(cq.ring_mask), at: 0 },
+            completions: rings.at(cq.cqes as usize),
+            fd,
+            _rings: rings,
+            first: entries.at(0),
+            _entries: entries,
+        })
+    }
+
+    /// Put the ring into the calling thread's table, which saves the kernel a look-up a call. Only this thread may
+    /// use the ring afterwards.
+    ///
+    /// # Errors
+    /// The kernel does not do that (before Linux 5.18); the ring works as it did.
+    pub fn register_itself(&mut self) -> io::Result<()> {
+        let mut update = io_uring_rsrc_update::default();
+        update.offset = u32::MAX; // any free place
+        update.data = io_uring_ptr::new(std::ptr::without_provenance_mut(self.fd.as_raw_fd() as usize));
+        let address = (&raw mut update).cast_const().cast();
+        // SAFETY: the kernel reads and writes the one update.
+        unsafe { sys::io_uring_register(&self.fd, IoringRegisterOp::RegisterRingFds, address, 1) }?;
+        self.handle = update.offset as RawFd;
+        self.flags |= IoringEnterFlags::REGISTERED_RING;
+        Ok(())
+    }
+
+    /// Give the kernel a table of descriptors; submissions name them by number.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub fn register_files(&self, files: &[RawFd]) -> io::Result<()> {
+        let (address, n) = (files.as_ptr().cast(), files.len() as u32);
+        // SAFETY: the kernel reads `n` descriptors.
+        Ok(unsafe { sys::io_uring_register(&self.fd, IoringRegisterOp::RegisterFiles, address, n) }
+            .map(drop)?)
+    }
+
+    /// Let the kernel pin areas of memory once and for all.
+    ///
+    /// # Errors
+    /// The kernel's own, most often `ENOMEM` for `RLIMIT_MEMLOCK`.
+    ///
+    /// # Safety
+    /// The areas stay mapped for as long as the ring lives.
+    pub unsafe fn register_buffers(&self, areas: &[libc::iovec]) -> io::Result<()> {
+        let (address, n) = (areas.as_ptr().cast(), areas.len() as u32);
+        // SAFETY: the kernel reads `n` areas; the rest is the caller's promise.
+        Ok(unsafe { sys::io_uring_register(&self.fd, IoringRegisterOp::RegisterBuffers, address, n) }
+            .map(drop)?)
+    }
+
+    /// Submission entry number `index`, to be changed only while it is not queued.
+    #[inline]
+    pub fn entry(&mut self, index: u32) -> &mut io_uring_sqe {
+        assert!(index <= self.sq.mask, "entry {index} of {}", self.sq.mask + 1);
+        // SAFETY: checked above; zeros, as the kernel made them, are a valid entry, and the borrow is unique. The
+        // kernel reads entries only within `enter`.
+        unsafe { self.first.add(index as usize).as_mut() }
+    }
+
+    /// Queue entry number `index`. The caller queues each entry once at most, so there is always room.
+    #[inline]
+    pub fn push(&mut self, index: u32) {
+        let place = (self.sq.at & self.sq.mask) as usize;
+        // SAFETY: the array has one place for each of the `mask + 1` entries.
+        unsafe { self.array.add(place).write(index) };
+        self.sq.at = self.sq.at.wrapping_add(1);
+    }
+
+    /// Hand over what is queued and wait for at least `wait` completions, no longer than `timeout`.
+    ///
+    /// # Errors
+    /// The kernel's own. `ETIME`, `EINTR`, `EBUSY` and `EAGAIN` lose nothing: what is still queued goes with the
+    /// next call.
+    #[inline]
+    pub fn enter(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        self.sq.publish();
+        let queued = self.sq.at.wrapping_sub(self.sq.theirs());
+        let limit = timeout.map(|timeout| sys::Timespec {
+            tv_sec: timeout.as_secs() as i64,
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        let ts = limit.as_ref().map_or(std::ptr::null_mut(), |limit| std::ptr::from_ref(limit).cast_mut());
+        let mut arg = io_uring_getevents_arg::default();
+        arg.ts = io_uring_ptr::new(ts.cast());
+        let flags = if wait > 0 { self.flags | IoringEnterFlags::GETEVENTS } else { self.flags };
+        // SAFETY: the descriptor, or the number that stands for it, belongs to this ring. The argument and the time
+        // behind it live through the call; everything queued points to memory that outlives its I/O, as promised
+        // where it was queued.
+        unsafe {
+            let handle = BorrowedFd::borrow_raw(self.handle);
+            sys::io_uring_enter_arg(handle, queued, wait, flags, Some(&arg))?;
+        }
+        Ok(())
+    }
+
+    /// Give every completion that is ready to `f`, as the entry's `user_data` and the result; how many.
+    #[inline]
+    pub fn reap(&mut self, mut f: impl FnMut(u64, i32)) -> usize {
+        let (first, end) = (self.cq.at, self.cq.theirs());
+        let mut at = first;
+        while at != end {
+            // SAFETY: the ring has `mask + 1` completions, and the kernel has written all before `end`.
+            let done = unsafe { self.completions.add((at & self.cq.mask) as usize).as_ref() };
+            f(done.user_data.u64_(), done.res);
+            at = at.wrapping_add(1);
+        }
+        self.cq.at = end;
+        self.cq.publish();
+        end.wrapping_sub(first) as usize
+    }
+}
