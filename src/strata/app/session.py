@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from strata import __version__, units
 from strata.analyse import analyse, cell_summary
@@ -17,12 +18,13 @@ from strata.app.revision import source_revision
 from strata.app.stacks import drop_layers
 from strata.diagnose import conclude, diagnose
 from strata.diagnose.experiment import outcome
-from strata.engine import Shape, Timing, build_info, build_job, measure_generator, run_job
+from strata.engine import Engine, Request, Shape, Timing, build_info, engine_of, measure_generator
 from strata.errors import RunFailed, Stopped
 from strata.model import histogram
 from strata.model.analysis import Analysis, NoiseFloor
+from strata.model.endpoint import Endpoint
 from strata.model.finding import Diagnosis, Finding
-from strata.model.plan import Cell, Plan, Step, StepKind
+from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import Environment, NoiseProbe, Run, RunStatus
@@ -67,6 +69,7 @@ class Session:
         self.place = Place(stack, data_path, shapes or {}, direct=direct)
         self.place.dropped.update(left_out or {})
         self.run = run
+        self.engine = engine_of(run.environment.engine["name"] if run else options.engine)
         self.stop_requested: Callable[[], bool] = lambda: False
         self._devices = tuple(d.name for d in survey.devices)
 
@@ -98,17 +101,19 @@ class Session:
             why = "; ".join(f"{name} can no longer be measured: {self.place.dropped[name]}" for name in lost)
             hint = "resume with the rights and the mounts the run began with, or start it anew"
             raise RunFailed("cannot resume", resumed.id, why, hint)
-        plan = resumed.plan if resumed else plan_of(stack, self.workloads, self.options, run_id, size)
+        if resumed and (other := _other_engine(resumed.environment.engine, self.engine.identity())):
+            raise RunFailed("cannot resume", resumed.id, other, "start it anew")
+        plan = resumed.plan if resumed else self._plan(stack, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
         run = Run(
             id=plan.id,
             created_unix_ns=resumed.created_unix_ns if resumed else time.time_ns(),
             status=RunStatus.RUNNING,
             plan=plan,
-            environment=environment(resumed),
+            environment=environment(self.engine, resumed),
             survey=self.survey,
             data=self.place.data,
-            generator=measure_generator(plan.workloads, GENERATOR_TIMING),
+            generator=measure_generator(self.engine, plan.workloads, GENERATOR_TIMING),
             remotes=self.place.remotes,
             noise=self._noise(plan),
             message="; ".join(self._remarks(size)) or None,
@@ -212,7 +217,13 @@ class Session:
         plan = self._running().plan
         timing = Timing(ramp_s=plan.ramp_s, runtime_s=plan.runtime_s, interval_s=plan.interval_s)
         endpoint = self.place.endpoint(cell.layer)
-        job = build_job(endpoint, cell.workload, self.place.segments(cell.layer), timing, round_index=step.round)
+        request = Request(
+            endpoint=endpoint,
+            workload=cell.workload,
+            segments=self.place.segments(cell.layer),
+            timing=timing,
+            round_index=step.round,
+        )
 
         def on_interval(interval: Interval) -> None:
             seconds = (interval.end_ns - interval.start_ns) / 1e9
@@ -237,7 +248,7 @@ class Session:
         sampler = Sampler(self._devices)
         sampler.start()
         try:
-            result = run_job(job, on_interval, self.stop_requested)
+            result = self.engine.run(request, on_interval, self.stop_requested)
         finally:
             counters = sampler.stop()
         return CellResult(
@@ -277,7 +288,18 @@ class Session:
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring the noise floor", layer=layer))
         seconds = min(plan.runtime_s, NOISE_SECONDS)
         endpoint, segments = self.place.endpoint(layer), self.place.segments(layer)
-        return probe_noise(layer, endpoint, workload, segments, seconds, self.stop_requested)
+        if self.engine.refusals(endpoint, workload, segments):
+            return None
+        return probe_noise(self.engine, layer, endpoint, workload, segments, seconds, self.stop_requested)
+
+    def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
+        """What the engine cannot carry out at a layer stays in the plan, skipped with the reason."""
+        refused = refused_cells(
+            self.engine,
+            self.workloads,
+            {x.name: (self.place.endpoint(x.name), self.place.segments(x.name)) for x in stack.layers},
+        )
+        return plan_of(stack, self.workloads, self.options, run_id, size, refused)
 
     def _running(self) -> Run:
         assert self.run is not None, "prepare comes first"
@@ -289,8 +311,33 @@ def _p99(interval: Interval) -> float | None:
     return histogram.quantiles(merged, [0.99])[0] if merged is not None else None
 
 
-def plan_of(stack: Stack, workloads: tuple[Workload, ...], options: Options, run_id: str, size: int) -> Plan:
-    """The cells and their order, as a run carries them out and as a dry run prints them."""
+def _other_engine(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Why figures of the two do not belong into one run."""
+    was, here = then.get("version"), now.get("version")
+    return None if was in (None, here) else f"it was measured with {was}, here is {here}"
+
+
+def refused_cells(
+    engine: Engine, workloads: tuple[Workload, ...], layers: Mapping[str, tuple[Endpoint, tuple[Segment, ...]]]
+) -> dict[str, str]:
+    """Why the engine cannot measure a cell, by the cell's key."""
+    refused: dict[str, str] = {}
+    for name, (endpoint, segments) in layers.items():
+        for workload in workloads:
+            if reasons := engine.refusals(endpoint, workload, segments):
+                refused[Cell(layer=name, workload=workload).key] = "; ".join(reasons)
+    return refused
+
+
+def plan_of(
+    stack: Stack,
+    workloads: tuple[Workload, ...],
+    options: Options,
+    run_id: str,
+    size: int,
+    skips: Mapping[str, str] | None = None,
+) -> Plan:
+    """The cells and their order, as a run carries them out and as a dry run prints them. ``skips`` by cell key."""
     return expand(
         stack,
         workloads,
@@ -300,17 +347,19 @@ def plan_of(stack: Stack, workloads: tuple[Workload, ...], options: Options, run
         interval_s=options.interval,
         file_size=size,
         seed=options.seed,
+        skips=skips,
         read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
         plan_id=run_id,
     )
 
 
-def environment(resumed: Run | None = None) -> Environment:
+def environment(engine: Engine, resumed: Run | None = None) -> Environment:
     """This program and this machine, as far as results depend on them; a resumed run keeps its own command line."""
     build = build_info()
     return Environment(
         strata_version=__version__,
         build=build | {"source": source_revision()},
+        engine=engine.identity(),
         python=platform.python_version(),
         hostname=platform.node(),
         kernel=platform.release(),

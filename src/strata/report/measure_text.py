@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check
-from strata.model.result import EngineResult
+from strata.model.result import EngineResult, ErrorCount
 from strata.model.workload import ClosedLoop
 from strata.report import figures, words
 from strata.report.textual import Paint, field, wrap
@@ -56,12 +56,16 @@ def measure_text(
     if result is not None and (reasons := _lesser(result)):
         out += line("carried by", f"{result.engine['kind']} ({'; '.join(reasons)})")
     named = [] if result is None else [e for d in (result.read, result.write) for e in d.errors]
-    said = [f"{units.count(e.count)} {e.name}, the first at byte {e.first_offset}" for e in named]
+    said = [f"{units.count(e.count)} {e.name}{_place(e)}" for e in named]
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
     for check in checks:
         sign = "cannot be true" if check.impossible else words.CHECK[check.kind]
         out += [paint(x, "yellow") for x in wrap(f"! {sign}: {check.message}", width, "  ", "    ")]
     return "\n".join(out)
+
+
+def _place(error: ErrorCount) -> str:
+    return "" if error.first_offset is None else f", the first at byte {error.first_offset}"
 
 
 def _points(payload: str | None, s: CellSummary) -> str:
