@@ -78,7 +78,7 @@ def carry_out(
             raise
         finally:
             carried.code = child.returncode
-            child.stop()
+            child.stop(0.0 if carried.killed else GRACE_S)
         return carried
     finally:
         os.close(reader)
