@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from commands import target
 from engine_cases import KIB, MIB, RUNTIME_S, SIZE, data_file, engine, errors_of, failing_server, names, place, request
+from loops import loop, need_root
 
 from strata.engine import Engine
 from strata.errors import RunFailed, UsageError
@@ -88,8 +89,10 @@ def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
     assert result.errored == result.stuck == 0
     assert result.engine["name"] == load.name
     assert result.engine["kind"]
-    # Intervals are told while it runs; the last one may be in the result alone.
-    assert len(result.intervals) >= len(seen) >= len(result.intervals) - 2 > 0
+    # What was told on the way is what the result begins with; how much was told is the machine's matter.
+    assert [i.start_ns for i in seen] == [i.start_ns for i in result.intervals][: len(seen)]
+    assert [i.read.ops for i in seen[:-1]] == [i.read.ops for i in result.intervals][: len(seen[:-1])]
+    assert len(result.intervals) > 1
     # No fixed time: a shared machine may take longer, never less.
     assert result.measured_ns >= 0.99 * RUNTIME_S * 1e9
     assert len(result.threads) == asked.workload.threads
@@ -247,9 +250,28 @@ def test_failed_requests_are_counted_and_named(load: Engine, tmp_path: Path) -> 
     assert abs(errors_of(result)["EIO"] - 0.05 * tried) <= 6 * math.sqrt(0.0475 * tried) + 8
 
 
-def test_a_device_is_not_written_without_leave(load: Engine) -> None:
-    with pytest.raises((UsageError, RunFailed)):
-        load.run(request("block:/dev/null", "randwrite"))
+def test_a_device_is_read_and_written_with_leave_only(load: Engine, path: Path) -> None:
+    need_root()
+    before = path.read_bytes()
+    with loop(path) as device:
+        assert load.run(request(f"block:{device}", iodepth=4)).effective["direct"] is True
+        with pytest.raises(UsageError, match="read-only"):
+            load.run(request(f"block:{device}", "randwrite"))
+        assert path.read_bytes() == before
+        allowed = request(f"block:{device}", "randwrite", "64k", iodepth=4).model_copy(update={"allow_write": True})
+        assert load.run(allowed).write.ops > 0
+    assert path.read_bytes() != before
+
+
+def test_what_is_no_file_is_not_driven_as_one(load: Engine, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for where in (f"file:{tmp_path}", "block:/dev/null"):
+        with pytest.raises((RunFailed, UsageError)):
+            load.run(request(where))
+    if load.name != "native":
+        with pytest.raises(RunFailed, match=r"not a regular file|Invalid argument"):
+            load.run(request(f"file:{fifo}"))
 
 
 def children() -> list[str]:

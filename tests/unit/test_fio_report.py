@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from strata.engine import Request, Timing
-from strata.engine.fio.command import plain_uri, words
+from strata.engine.fio.command import carriers, plain_uri, words
 from strata.engine.fio.reading import Reading, Told, result
 from strata.engine.fio.stream import Stream, merge_failures
 from strata.model import histogram
@@ -169,6 +169,15 @@ def test_readonly_goes_with_reading_and_nothing_is_ever_made(rw: str) -> None:
 def test_rates_are_of_one_thread_and_direction() -> None:
     said = words(request("randrw", rwmixread=70, rate_iops=2000, threads=2, process="poisson"), "null", "", "-")
     assert {"--rate_iops=700,300", "--rate_process=poisson"} <= set(said)
+
+
+def test_a_carrier_that_would_not_keep_the_depth_is_none() -> None:
+    file, built = Endpoint.parse("file:/x"), {"io_uring", "libaio", "psync"}
+    assert carriers(file, workload_from_words("randread", "4k", iodepth=4), built) == ["io_uring", "libaio"]
+    assert carriers(file, workload_from_words("randread", "4k", iodepth=4, direct=False), built) == ["io_uring"]
+    assert carriers(file, workload_from_words("randread", "4k", direct=False), built) == ["io_uring", "psync"]
+    assert carriers(file, workload_from_words("randread", "4k"), {"psync"}) == []
+    assert carriers(Endpoint.parse("nbd://h/x"), workload_from_words("randread", "4k"), built) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -57,7 +58,9 @@ def carry_out(
     """
     reader, writer = os.pipe()
     try:
-        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        with contextlib.suppress(OSError):
+            # So that fio need not wait for us; an ordinary user may have used up what pipes may hold.
+            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         os.set_blocking(reader, False)
         child = Child(
             argv(f"/dev/fd/{writer}"),

@@ -37,7 +37,8 @@ class Opened:
         if endpoint.kind is EndpointKind.BLOCK and self._request.workload.rw.writes and not self._request.allow_write:
             raise UsageError("cannot write to", endpoint.uri, "raw devices are read-only", "see --destructive")
         try:
-            self._fd = os.open(endpoint.path, self._asked())
+            # A FIFO would otherwise be waited for.
+            self._fd = os.open(endpoint.path, self._asked() | os.O_NONBLOCK)
         except OSError as e:
             raise RunFailed("cannot open", endpoint.path, e.strerror or str(e), hint(e)) from e
         try:
