@@ -118,6 +118,17 @@ def test_intervals_are_the_differences_of_cumulative_documents() -> None:
     assert histogram.decode(merged) == histogram.decode(made.read.service_time)
 
 
+def test_no_interval_is_without_length() -> None:
+    reading = Reading(request())
+    for ms, count in ((0, 2), (1, 3), (50, 9)):
+        reading.take(document((ms, {100: count})), {})
+    made = finished(reading)
+    assert [(i.start_ns, i.end_ns, i.read.ops) for i in made.intervals] == [
+        (0, 1_000_000, 3),
+        (1_000_000, 50_000_000, 6),
+    ]
+
+
 def test_counting_that_begins_anew_was_the_ramp() -> None:
     reading = Reading(request())
     reading.take(document((90, {100: 50})), {})

@@ -162,7 +162,8 @@ def _snapshot(document: Mapping[str, Any], failures: Failures) -> Snapshot:
             lane.submit += _bins(said.get("slat_ns", {}))
             lane.sum_ns += round(times["mean"] * bins.total())
             lane.said_bytes += int(said["io_bytes"])
-            made.span_ns = max(made.span_ns, int(said["runtime"]) * NS_PER_MS)
+            # Whole milliseconds, rounded down: something was counted, so some time has passed.
+            made.span_ns = max(made.span_ns, max(1, int(said["runtime"])) * NS_PER_MS)
     return made
 
 
