@@ -14,7 +14,7 @@ from commands import measured, strata, target
 from engine_cases import SIZE, data_file, engine, request
 from test_refused_by_the_kernel import without_io_uring
 
-from strata.engine.fio import drive, program
+from strata.engine.fio import drive, opened, program
 from strata.errors import RunFailed, UsageError
 from strata.model.plan import Segment
 from strata.model.result import Interval
@@ -42,6 +42,7 @@ def test_what_fio_cannot_be_told_is_refused() -> None:
     assert "too few for 3 threads" in refused("null:", "read", threads=3, segments=two[:1])
     assert "write-through" in refused("nbd://127.0.0.1:1/x", "write", sync="dsync")
     assert "4 connections" in refused("nbd://127.0.0.1:1/x?connections=4", threads=2)
+    assert "Poisson" in refused("null:", rate_iops=1000, process="poisson")
     assert "whole I/Os a second" in refused("null:", rate_iops=1000, threads=3)
     assert "whole I/Os a second" in refused("null:", "randrw", rate_iops=10, rwmixread=75)
 
@@ -102,19 +103,22 @@ def test_a_server_that_goes_ends_the_run() -> None:
     assert uri.partition("?")[0] in str(result.message)
 
 
-def test_fio_is_never_given_a_name_it_could_remove() -> None:
+def test_fio_is_never_given_a_name_it_could_remove(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file shorter than the range: fio removes it by its name before it finds that it may not make a new one."""
     with data_file() as path:
         asked = request(f"file:{path}", "randwrite", segments=(Segment(start=0, length=2 * SIZE, target=0),))
         with pytest.raises(RunFailed, match="it ends at byte"):
             engine("fio").run(asked)
-        assert path.stat().st_size == SIZE
-        words = [
-            w.replace(f":{path.name.partition(':')[2]}", "")
-            for w in engine("fio").run(request(f"file:{path}")).engine["command"]
-        ]
-    assert "--allow_file_create=0" in words
-    assert "--readonly" in words
+        # Without our look at the size it is fio that finds it too short, and removes what it was given.
+        before = path.read_bytes()
+        monkeypatch.setattr(opened, "last_byte", lambda _: 0)
+        with pytest.raises(RunFailed, match="func=unlink"):
+            engine("fio").run(asked)
+        assert path.read_bytes() == before
+        monkeypatch.undo()
+        command = engine("fio").run(request(f"file:{path}")).engine["command"]
+    # What is kept of it is for people, with the name as fio would have to be told it.
+    assert f"--filename={str(path).replace(':', chr(92) + ':')}" in command
 
 
 def test_fio_dies_with_us() -> None:

@@ -41,7 +41,9 @@ def refusals(
             )
     if not carriers(endpoint, workload, ioengines):
         said.append(f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})")
-    if isinstance(workload.arrival, OpenLoop) and _rates(workload, workload.arrival) is None:
+    if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
+        said.append("fio never makes up for what came late in a Poisson schedule, so the rate is not kept")
+    elif isinstance(workload.arrival, OpenLoop) and _rates(workload, workload.arrival) is None:
         said.append(
             f"fio takes whole I/Os a second for each thread and direction, {workload.arrival.iops:g} gives parts"
         )
@@ -126,8 +128,7 @@ def _rate_words(workload: Workload) -> list[str]:
         return []
     rates = _rates(workload, workload.arrival)
     assert rates is not None, "refused before"
-    process = "poisson" if workload.arrival.process == "poisson" else "linear"
-    return [f"--rate_iops={rates[0]},{rates[1]}", f"--rate_process={process}", "--rate_cycle=1000"]
+    return [f"--rate_iops={rates[0]},{rates[1]}", "--rate_process=linear", "--rate_cycle=1000"]
 
 
 def _rates(workload: Workload, arrival: OpenLoop) -> tuple[int, int] | None:
