@@ -109,3 +109,12 @@ def test_the_environment_is_given_as_it_is() -> None:
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert child.stop() == 0
     assert child.last_words() == "ONLY=this"
+
+
+def test_an_interrupted_child_is_waited_for() -> None:
+    with Child(["sleep", "1000"], heard=False) as child:
+        assert not child.wait(0)
+        child.interrupt()
+        assert child.wait(WAIT_S)
+        assert child.returncode == -signal.SIGINT
+    assert child.wait(0)

@@ -27,6 +27,18 @@ fn times() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
+    fn many_at_once_are_many_one_by_one(
+        pairs in prop::collection::vec((any::<u64>().prop_map(|v| v >> (v % 64)), 0u64..5), 0..50),
+    ) {
+        let (mut at_once, mut singly) = (Histogram::new(), Histogram::new());
+        for (value, times) in pairs {
+            at_once.record_many(value, times);
+            (0..times).for_each(|_| singly.record(value));
+        }
+        prop_assert_eq!(at_once, singly);
+    }
+
+    #[test]
     fn parts_merge_to_the_whole(values in times(), cuts in prop::collection::vec(0usize..300, 0..4)) {
         let whole = ours(&values);
         let (mut dense, mut sparse) = (Histogram::new(), Histogram::new());

@@ -18,6 +18,24 @@ pub fn hist_decode(b64: &str) -> PyResult<(Vec<u64>, Vec<u64>)> {
     Ok(histogram.buckets().map(|(index, count)| (highest_equivalent(index).min(HIGHEST_NS), count)).unzip())
 }
 
+/// A histogram from (value in ns, count) pairs: another tool's buckets, each counted at the value given for it.
+///
+/// `ValueError` when the two lists differ in length or the counts do not fit into 64 bits.
+#[pyfunction]
+pub fn hist_from_bins(values: Vec<u64>, counts: Vec<u64>) -> PyResult<String> {
+    if values.len() != counts.len() {
+        return Err(PyValueError::new_err(format!("{} values for {} counts", values.len(), counts.len())));
+    }
+    if counts.iter().try_fold(0_u64, |sum, count| sum.checked_add(*count)).is_none() {
+        return Err(PyValueError::new_err("the counts do not fit into 64 bits"));
+    }
+    let mut whole = Histogram::new();
+    for (value, count) in values.into_iter().zip(counts) {
+        whole.record_many(value, count);
+    }
+    Ok(encode_histogram(&whole))
+}
+
 /// All of them together, bucket by bucket.
 #[pyfunction]
 pub fn hist_merge(py: Python<'_>, parts: Vec<String>) -> PyResult<String> {

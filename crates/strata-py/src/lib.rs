@@ -17,7 +17,7 @@ mod _core {
     #[pymodule_export]
     use super::build_info::build_info;
     #[pymodule_export]
-    use super::hist::{hist_decode, hist_merge, hist_quantiles, hist_summary};
+    use super::hist::{hist_decode, hist_from_bins, hist_merge, hist_quantiles, hist_summary};
     #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]

@@ -11,11 +11,11 @@ from pathlib import Path
 from strata import units
 from strata.app.options import Options, choose_size, default_path
 from strata.app.repeat import repeat_commands
-from strata.app.session import Emit, Session, plan_of
+from strata.app.session import Emit, Session, plan_of, refused_cells
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
-from strata.engine import Shape
+from strata.engine import Shape, engine_of
 from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
@@ -112,7 +112,10 @@ def plan_only(where: Path, options: Options) -> Plan:
     run_id = new_id()
     source = source_of(where, options, run_id)
     size, _ = data_size(source, options)
-    return plan_of(source.stack, chosen_workloads(source.workloads, options), options, run_id, size)
+    workloads = chosen_workloads(source.workloads, options)
+    # Where the data will lie is not known before it is written: what only that decides shows when it is run.
+    refused = refused_cells(engine_of(options.engine), workloads, {x.name: (x.target, ()) for x in source.stack.layers})
+    return plan_of(source.stack, workloads, options, run_id, size, refused)
 
 
 def diagnose_path(where: Path, options: Options, emit: Emit) -> Report:

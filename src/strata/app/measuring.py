@@ -13,7 +13,7 @@ from pydantic import Field
 from strata import units
 from strata.analyse import analyse
 from strata.app.stopping import stop_on_signals
-from strata.engine import Timing, build_job, fill, measure_generator, read_remote, run_job
+from strata.engine import DEFAULT_ENGINE, Request, Timing, engine_of, fill, measure_generator, read_remote
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import RunFailed, SafetyRefusal, UsageError
@@ -85,23 +85,32 @@ def measure_endpoint(
     keep: bool,
     destructive: str | None,
     on_interval: Callable[[Interval], None],
+    engine: str = DEFAULT_ENGINE,
 ) -> OneResult:
-    """Runs it; a file that does not exist is created, filled, and removed again unless kept.
+    """Runs it with the ``engine`` of that name. A file that does not exist is created, filled, and removed unless kept.
 
     SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
-    endpoint = Endpoint.parse(uri)
+    endpoint, generator = Endpoint.parse(uri), engine_of(engine)
+    if refused := generator.refusals(endpoint, workload):
+        raise UsageError(f"the {engine} engine cannot measure", uri, "; ".join(refused), "--engine native")
     with _opened(endpoint, workload, size, keep, destructive) as target:
-        ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
+        ceiling = measure_generator(generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
         driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-        job = build_job(driven, workload, target.segments, timing, allow_write=target.allow_write)
+        request = Request(
+            endpoint=driven,
+            workload=workload,
+            segments=target.segments,
+            timing=timing,
+            allow_write=target.allow_write,
+        )
         sampler = Sampler(())
         sampler.start()
         try:
             with stop_on_signals() as stop:
-                result = run_job(job, on_interval, stop)
+                result = generator.run(request, on_interval, stop)
         finally:
             counters = sampler.stop()
     trouble = fault(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from strata.engine import Timing, build_job, run_job
+from strata.engine import Engine, Request, Timing
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.run import NoiseProbe
@@ -17,6 +17,7 @@ BIN_S = 0.05
 
 
 def probe_noise(
+    engine: Engine,
     layer: str,
     endpoint: Endpoint,
     workload: Workload,
@@ -31,7 +32,8 @@ def probe_noise(
     for repeat in range(REPEATS):
         if stop_requested():
             return None
-        result = run_job(build_job(endpoint, workload, segments, timing, round_index=repeat), None, stop_requested)
+        request = Request(endpoint=endpoint, workload=workload, segments=segments, timing=timing, round_index=repeat)
+        result = engine.run(request, None, stop_requested)
         bins = [float(i.read.ops + i.write.ops) for i in result.intervals if i.end_ns - i.start_ns > BIN_S * 0.5e9]
         if not result.ops or len(bins) < 3:
             return None

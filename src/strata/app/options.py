@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
+from strata.engine import DEFAULT_ENGINE
 from strata.model.base import Value
 from strata.model.workload import Workload
 
@@ -16,7 +17,7 @@ class Options(Value):
 
     ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
     the same file over loopback. ``only`` replaces the default set by one workload. ``confirm`` runs the experiment
-    of the verdict.
+    of the verdict. ``engine`` names the load generator.
     """
 
     rounds: int = Field(default=5, ge=1, le=100)
@@ -33,6 +34,7 @@ class Options(Value):
     confirm: bool = True
     seed: int = 1
     store: str | None = None
+    engine: str = DEFAULT_ENGINE
     load_seconds: float = 0.5
 
     @property

@@ -39,6 +39,7 @@ Workloads = Annotated[str | None, typer.Option(help="Only these workloads (names
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="No writing workloads (the test file is still filled).")]
 Keep = Annotated[bool, typer.Option("--keep", help="Leave the test file in place.")]
 Share = Annotated[bool, typer.Option("--share", help="Add a share of the same file over loopback (NBD).")]
+Engine = Annotated[str, typer.Option(help="What generates the load: native, or fio (an installed fio).")]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
 
 
@@ -55,6 +56,7 @@ def options(
     share: bool,
     seed: int,
     store: str | None,
+    engine: str,
     confirm: bool = True,
     interval: str | None = None,
 ) -> Options:
@@ -74,6 +76,7 @@ def options(
             seed=seed,
             store=store,
             confirm=confirm,
+            engine=engine,
         )
     except ValidationError as e:
         problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())

@@ -31,6 +31,7 @@ def diagnose(
     share: common.Share = False,
     keep: common.Keep = False,
     seed: common.Seed = 1,
+    engine: common.Engine = "native",
     confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
@@ -56,6 +57,7 @@ def diagnose(
         keep=keep,
         share=share,
         seed=seed,
+        engine=engine,
         store=store,
         confirm=confirm,
     )
@@ -117,6 +119,7 @@ def plan(
     read_only: common.ReadOnly = False,
     share: common.Share = False,
     seed: common.Seed = 1,
+    engine: common.Engine = "native",
     json: common.JsonFlag = False,
 ) -> None:
     """What diagnose would run: cells, time and every byte that would be written. Creates nothing."""
@@ -135,6 +138,7 @@ def plan(
         keep=False,
         share=share,
         seed=seed,
+        engine=engine,
         store=None,
     )
     made = plan_only(where or Path(), chosen)

@@ -39,6 +39,7 @@ def measure(
     buffered: Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")] = False,
     dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable.")] = False,
     seed: common.Seed = 1,
+    engine: common.Engine = "native",
     keep: common.Keep = False,
     destructive: Annotated[
         str | None,
@@ -94,6 +95,7 @@ def measure(
             keep=keep,
             share=share,
             seed=seed,
+            engine=engine,
             store=store,
             confirm=False,
             interval=interval,
@@ -125,6 +127,7 @@ def measure(
             keep=keep,
             destructive=destructive,
             on_interval=on_interval,
+            engine=engine,
         )
     if json:
         out(result.model_dump_json(indent=2))

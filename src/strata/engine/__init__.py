@@ -6,11 +6,17 @@ from strata.engine.generator import measure_generator
 from strata.engine.job import Timing, build_job
 from strata.engine.layout import Layout, device_segments, file_segments
 from strata.engine.native import build_info, fill, probe_remote, read_remote, run_job
+from strata.engine.port import Engine, Request
+from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
+from strata.engine.registry import engine_of
 from strata.engine.target import Backing, Shape, TargetConfig, TargetProcess, serve, serve_config
 
 __all__ = [
+    "DEFAULT_ENGINE",
     "Backing",
+    "Engine",
     "Layout",
+    "Request",
     "Shape",
     "TargetConfig",
     "TargetProcess",
@@ -18,6 +24,7 @@ __all__ = [
     "build_info",
     "build_job",
     "device_segments",
+    "engine_of",
     "file_segments",
     "fill",
     "measure_generator",

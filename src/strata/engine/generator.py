@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from strata.engine.job import Timing, build_job
-from strata.engine.native import run_job
+from strata.engine.job import Timing
+from strata.engine.port import Engine, Request
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
@@ -15,8 +15,8 @@ SPAN = 1 << 30
 """Logical range of the null endpoint; it holds no data, only offsets are drawn from it."""
 
 
-def measure_generator(workloads: Iterable[Workload], timing: Timing) -> Generator:
-    """IOPS and ns per I/O of the engine alone, by workload key.
+def measure_generator(engine: Engine, workloads: Iterable[Workload], timing: Timing) -> Generator:
+    """IOPS and ns per I/O of the engine alone, by workload key; shapes that the engine cannot carry have none.
 
     An open loop is measured as a closed one of its depth: the ceiling is what counts. Workloads that differ
     only in what the null endpoint ignores (caching, write-through) share one measurement.
@@ -28,9 +28,12 @@ def measure_generator(workloads: Iterable[Workload], timing: Timing) -> Generato
         arrival = workload.arrival
         closed = ClosedLoop(iodepth=arrival.iodepth) if isinstance(arrival, OpenLoop) else arrival
         plain = workload.model_copy(update={"arrival": closed, "direct": True, "sync": Sync.NONE})
+        segments = (Segment(start=0, length=SPAN, target=0),)
+        endpoint = Endpoint.parse("null:")
+        if engine.refusals(endpoint, plain, segments):
+            continue
         if plain.key not in measured:
-            segments = [Segment(start=0, length=SPAN, target=0)]
-            result = run_job(build_job(Endpoint.parse("null:"), plain, segments, timing))
+            result = engine.run(Request(endpoint=endpoint, workload=plain, segments=segments, timing=timing))
             measured[plain.key] = (result.iops, 1e9 * workload.threads / result.iops if result.iops else 0.0)
         iops[workload.key], cost[workload.key] = measured[plain.key]
     return Generator(iops=iops, ns_per_io=cost)

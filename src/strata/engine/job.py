@@ -51,7 +51,7 @@ def build_job(
             "rwmixread": 50 if workload.rwmixread is None else workload.rwmixread,
             "iodepth": arrival.iodepth,
             "threads": workload.threads,
-            "seed": _seed(workload, round_index),
+            "seed": seed_of(workload, round_index),
             "rate_iops": rate,
             "segments": [{"start": s.start, "length": s.length, "target": s.target} for s in segments],
         },
@@ -76,6 +76,6 @@ def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[s
             return {"kind": "nbd", "uri": endpoint.uri, "connections": endpoint.connections, "sync": sync}
 
 
-def _seed(workload: Workload, round_index: int) -> int:
+def seed_of(workload: Workload, round_index: int) -> int:
     digest = hashlib.blake2b(f"{workload.seed}:{workload.key}:{round_index}".encode(), digest_size=7).digest()
     return int.from_bytes(digest, "big")

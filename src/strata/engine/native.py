@@ -5,19 +5,54 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from strata import _core
+from strata.engine.job import build_job
+from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
 from strata.model.analysis import Remote
+from strata.model.endpoint import Endpoint
 from strata.model.estimate import Estimate
+from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
+from strata.model.workload import Workload
 
 POLL_S = 0.1
 """How often Python looks at a running job. The loop itself never sees Python."""
 
-OnInterval = Callable[[Interval], None]
+
+class NativeEngine:
+    """Strata's own, compiled into `strata._core`."""
+
+    name = "native"
+
+    def identity(self) -> dict[str, Any]:
+        """The build."""
+        return {"name": self.name, **build_info()}
+
+    def refusals(self, endpoint: Endpoint, workload: Workload, segments: Sequence[Segment] = ()) -> list[str]:
+        """None here: what a single endpoint does not offer is said when it is opened."""
+        return []
+
+    def run(
+        self,
+        request: Request,
+        on_interval: OnInterval | None = None,
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> EngineResult:
+        """As the port has it."""
+        job = build_job(
+            request.endpoint,
+            request.workload,
+            request.segments,
+            request.timing,
+            allow_write=request.allow_write,
+            round_index=request.round_index,
+        )
+        result = run_job(job, on_interval, stop_requested)
+        return result.model_copy(update={"engine": {"name": self.name, **result.engine}})
 
 
 def build_info() -> dict[str, Any]:
@@ -85,7 +120,7 @@ def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
     except ValueError as e:
         raise UsageError("the engine refuses the job for", where, str(e)) from e
     except OSError as e:
-        raise RunFailed("cannot open", where, e.strerror or str(e), _hint(e)) from e
+        raise RunFailed("cannot open", where, e.strerror or str(e), hint(e)) from e
 
 
 def _finish(
@@ -101,7 +136,7 @@ def _finish(
                 running.stop()
                 asked = True
     except OSError as e:
-        raise RunFailed("the run was lost at", where, e.strerror or str(e), _hint(e)) from e
+        raise RunFailed("the run was lost at", where, e.strerror or str(e), hint(e)) from e
     return EngineResult.model_validate_json(done)
 
 
@@ -115,7 +150,7 @@ def said(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _hint(error: OSError) -> str:
+def hint(error: OSError) -> str:
     hints = {
         1: "this needs more rights; without them the layer can be left out",
         2: "the path is gone; check it and start again",
@@ -134,4 +169,4 @@ def endpoint_size(where: str) -> int:
             return int(json.loads(_core.nbd_probe(where, 1))["size_bytes"])
         return int(json.loads(_core.io_limits(where))["size_bytes"])
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot open", where, said(e), _hint(e) if isinstance(e, OSError) else "") from e
+        raise RunFailed("cannot open", where, said(e), hint(e) if isinstance(e, OSError) else "") from e

@@ -24,13 +24,19 @@ class Child:
     """A child in its own session that the kernel kills when the thread that started it ends.
 
     Start it from a thread that lives as long as the child shall: the kernel watches that thread, not the process.
-    ``stdout`` and ``stderr`` go to a file of ours; its end is quoted when the child fails.
+    ``stdout`` and ``stderr`` go to a file of ours; its end is quoted when the child fails. With ``heard`` false
+    they go nowhere: for a child that says without bound what it also says elsewhere.
     """
 
     def __init__(
-        self, argv: Sequence[str], env: Mapping[str, str] | None = None, *, pass_fds: Sequence[int] = ()
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        *,
+        pass_fds: Sequence[int] = (),
+        heard: bool = True,
     ) -> None:
-        self.argv, self._env, self._pass_fds = tuple(argv), env, tuple(pass_fds)
+        self.argv, self._env, self._pass_fds, self._heard = tuple(argv), env, tuple(pass_fds), heard
         self._process: subprocess.Popen[bytes] | None = None
         self._words: IO[bytes] | None = None
         self._pidfd = -1
@@ -77,8 +83,8 @@ class Child:
                 self.argv,
                 env=None if self._env is None else dict(self._env),
                 stdin=subprocess.DEVNULL,
-                stdout=self._words,
-                stderr=self._words,
+                stdout=self._words if self._heard else subprocess.DEVNULL,
+                stderr=self._words if self._heard else subprocess.DEVNULL,
                 pass_fds=self._pass_fds,
                 start_new_session=True,
                 # Between fork and exec it makes two system calls and takes no lock, so other threads cannot hang it.
@@ -112,6 +118,15 @@ class Child:
             elif self._pidfd in events:
                 raise self._failed(f"ended with {self.returncode} before it was ready")
         raise self._failed(f"was not ready after {timeout_s:g} s")
+
+    def interrupt(self) -> None:
+        """SIGINT to the whole session, as Ctrl-C would; it goes on to be waited for."""
+        if self._pidfd >= 0:
+            self._signal(signal.SIGINT)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether it has ended, within ``timeout_s``. It is reaped by `stop`."""
+        return self._pidfd < 0 or bool(select.select([self._pidfd], [], [], timeout_s)[0])
 
     def stop(self, grace_s: float = 5.0) -> int | None:
         """SIGTERM, after ``grace_s`` SIGKILL, to the whole session; reaped when this returns.

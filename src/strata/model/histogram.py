@@ -6,7 +6,7 @@ This is one of the three places that may open the compiled extension: decoding s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from strata import _core
 
@@ -21,6 +21,11 @@ def merge(payloads: Iterable[str | None]) -> str | None:
     """The exact sum of several histograms; None when there is none."""
     present = [p for p in payloads if p is not None]
     return _core.hist_merge(present) if present else None
+
+
+def from_bins(bins: Mapping[int, int]) -> str:
+    """Counts by value in ns (another tool's buckets, each at the value that stands for it) as a payload of ours."""
+    return _core.hist_from_bins(list(bins), list(bins.values()))
 
 
 def quantiles(payload: str, qs: Sequence[float]) -> list[int]:

@@ -11,12 +11,12 @@ from strata.model.series import Series
 
 
 class ErrorCount(Value):
-    """I/Os that failed with one errno, and where the first of them was (offset at the target, bytes)."""
+    """I/Os that failed with one errno, and where the first was: offset at the target in bytes, None if not known."""
 
     errno: int
     name: str
     count: int
-    first_offset: int
+    first_offset: int | None
 
 
 class Direction(Value):

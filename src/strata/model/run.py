@@ -25,7 +25,8 @@ class RunStatus(StrEnum):
 
 
 class Environment(Value):
-    """What must be equal for two runs to be compared. ``build`` is the engine's own build information."""
+    """What must be equal for two runs to be compared. ``build`` is that of Strata's compiled part; ``engine`` is what
+    generated the load, by name and version: figures of another generator are another measurement."""
 
     strata_version: str
     build: dict[str, Any]
@@ -33,6 +34,7 @@ class Environment(Value):
     hostname: str
     kernel: str
     command: tuple[str, ...] = ()
+    engine: dict[str, Any] = {"name": "native"}
 
 
 class DataSet(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check
-from strata.model.result import EngineResult
+from strata.model.result import EngineResult, ErrorCount
 from strata.model.workload import ClosedLoop
 from strata.report import figures, words
 from strata.report.textual import Paint, field, wrap
@@ -53,10 +53,10 @@ def measure_text(
         out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of processor time per I/O")
     if s.device_in_flight is not None:
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
-    if result is not None and (reasons := _lesser(result)):
-        out += line("carried by", f"{result.engine['kind']} ({'; '.join(reasons)})")
+    if result is not None and (carrier := _carrier(result)):
+        out += line("carried by", carrier)
     named = [] if result is None else [e for d in (result.read, result.write) for e in d.errors]
-    said = [f"{units.count(e.count)} {e.name}, the first at byte {e.first_offset}" for e in named]
+    said = [f"{units.count(e.count)} {e.name}{_place(e)}" for e in named]
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
     for check in checks:
         sign = "cannot be true" if check.impossible else words.CHECK[check.kind]
@@ -64,11 +64,24 @@ def measure_text(
     return "\n".join(out)
 
 
+def _place(error: ErrorCount) -> str:
+    return "" if error.first_offset is None else f", the first at byte {error.first_offset}"
+
+
 def _points(payload: str | None, s: CellSummary) -> str:
     """The percentiles that the samples support, the median if none is."""
     keys = list(s.latency_ns) or ["50"]
     times = histogram.quantiles(payload, [float(key) / 100 for key in keys]) if payload else []
     return " · ".join(f"p{key} {units.duration(t)}" for key, t in zip(keys, times, strict=False))
+
+
+def _carrier(result: EngineResult) -> str | None:
+    """Named where it is not Strata's own engine with all that it asks for."""
+    reasons, version = _lesser(result), result.engine.get("version")
+    if not reasons and version is None:
+        return None
+    kind = result.engine["kind"] if version is None else f"{version}, its {result.engine['kind']} engine"
+    return f"{kind} ({'; '.join(reasons)})" if reasons else kind
 
 
 def _lesser(result: EngineResult) -> list[str]:

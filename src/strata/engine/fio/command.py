@@ -1,0 +1,205 @@
+"""From a request to fio's words. Pure.
+
+Sizes are plain bytes and times plain microseconds, because fio's units are its own ("Mi" is 10^6). What decides
+about a measurement or about data is said, never left to a default. What fio cannot be told is named by `refusals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from strata.engine.job import seed_of
+from strata.engine.port import Request
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.plan import Segment
+from strata.model.workload import OpenLoop, Rw, Sync, Workload
+
+LEAST_STATUS_S = 0.02
+"""fio's statistics thread is not asked more often than that."""
+
+
+def refusals(
+    endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ioengines: Collection[str]
+) -> list[str]:
+    """One reason for each thing that fio cannot be told."""
+    said = []
+    if len(segments) > 1:
+        said.append(f"fio drives one contiguous range, and the data lies in {len(segments)} segments")
+    elif segments:
+        _, blocks = _grid(segments[0], workload.bs)
+        if blocks < (1 if workload.rw.random else workload.threads):
+            said.append(
+                f"the range holds {blocks} blocks of {workload.bs} bytes, too few for {workload.threads} threads"
+            )
+    if endpoint.kind is EndpointKind.NBD:
+        if workload.sync is Sync.DSYNC and workload.rw.writes:
+            said.append("fio's nbd engine does not know write-through writes")
+        if endpoint.connections > workload.threads:
+            said.append(
+                f"fio opens one connection for each thread: {endpoint.connections} connections "
+                f"need as many threads, not {workload.threads}"
+            )
+    if not carriers(endpoint, workload, ioengines):
+        said.append(f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})")
+    if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
+        said.append("fio never makes up for what came late in a Poisson schedule, so the rate is not kept")
+    elif isinstance(workload.arrival, OpenLoop) and _rates(workload, workload.arrival) is None:
+        said.append(
+            f"fio takes whole I/Os a second for each thread and direction, {workload.arrival.iops:g} gives parts"
+        )
+    return said
+
+
+def carriers(endpoint: Endpoint, workload: Workload, ioengines: Collection[str]) -> list[str]:
+    """fio's I/O engines that can carry this, the best first."""
+    return [name for name in _usable(endpoint, workload) if name in ioengines]
+
+
+def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
+    match endpoint.kind:
+        case EndpointKind.NULL:
+            return ["null"]
+        case EndpointKind.NBD:
+            return ["nbd"]
+        case EndpointKind.FILE | EndpointKind.BLOCK:
+            # libaio is asynchronous on unbuffered files only, psync has no depth: neither may pass for what was asked.
+            also = ["libaio"] if workload.direct else ["psync"] if workload.arrival.iodepth == 1 else []
+            return ["io_uring", *also]
+
+
+def words(request: Request, carrier: str, filename: str, output: str) -> list[str]:
+    """Everything after the program's name. ``filename`` stands for a file or device, ``output`` for the report."""
+    w, depth = request.workload, request.workload.arrival.iodepth
+    return [
+        f"--output={output}",
+        "--output-format=json+",
+        f"--status-interval={_us(max(request.timing.interval_s, LEAST_STATUS_S))}",
+        "--eta=never",
+        *([] if w.rw.writes else ["--readonly"]),
+        "--name=strata",
+        "--thread=1",
+        f"--numjobs={w.threads}",
+        # Sums over jobs are made here: fio's keep fields of the first job.
+        "--group_reporting=0",
+        "--unified_rw_reporting=0",
+        "--kb_base=1024",
+        "--clocksource=clock_gettime",
+        *("--gtod_reduce=0", "--disable_lat=0", "--disable_slat=0", "--disable_clat=0", "--disable_bw_measurement=1"),
+        *("--lat_percentiles=1", "--slat_percentiles=1", "--clat_percentiles=0", "--disk_util=0"),
+        *_pattern(request),
+        *_times(request),
+        f"--iodepth={depth}",
+        *("--iodepth_batch_submit=1", "--iodepth_batch_complete_min=1", f"--iodepth_batch_complete_max={depth}"),
+        *_rate_words(w),
+        *_data_words(),
+        *_harmless(),
+        *_carrier(request, carrier, filename),
+    ]
+
+
+def _pattern(request: Request) -> list[str]:
+    w = request.workload
+    start, blocks = _grid(request.segments[0], w.bs)
+    # Sequential threads each have a part of their own, random ones all of it: as the native engine has it.
+    share = blocks if w.rw.random else blocks // w.threads
+    said = [
+        *(f"--rw={w.rw.value}", f"--bs={w.bs}", f"--blockalign={w.bs}"),
+        *(f"--offset={start}", f"--size={share * w.bs}", f"--io_size={share * w.bs}", "--nrfiles=1"),
+        f"--offset_increment={0 if w.rw.random else share * w.bs}",
+        # Without this fio would never ask for a block twice before all were asked for once.
+        *("--norandommap=1", "--random_generator=tausworthe64", "--random_distribution=random"),
+        f"--randseed={seed_of(w, request.round_index)}",
+    ]
+    return said if w.rwmixread is None else [*said, f"--rwmixread={w.rwmixread}"]
+
+
+def _times(request: Request) -> list[str]:
+    timing = request.timing
+    return [
+        "--time_based=1",
+        f"--runtime={_us(timing.runtime_s)}",
+        f"--ramp_time={_us(timing.ramp_s)}",
+        *("--startdelay=0", "--loops=1", "--thinktime=0"),
+    ]
+
+
+def _rate_words(workload: Workload) -> list[str]:
+    if not isinstance(workload.arrival, OpenLoop):
+        return []
+    rates = _rates(workload, workload.arrival)
+    assert rates is not None, "refused before"
+    return [f"--rate_iops={rates[0]},{rates[1]}", "--rate_process=linear", "--rate_cycle=1000"]
+
+
+def _rates(workload: Workload, arrival: OpenLoop) -> tuple[int, int] | None:
+    """Reads and writes a second of one thread; None where those are no whole numbers."""
+    share = {Rw.RW: workload.rwmixread, Rw.RANDRW: workload.rwmixread}.get(workload.rw)
+    each = arrival.iops / workload.threads
+    read = each if share is None else each * share / 100
+    write = each if share is None else each - read
+    if any(abs(x - round(x)) > 1e-9 for x in (read, write)) or round(read) < 1 or round(write) < 1:
+        return None
+    return round(read), round(write)
+
+
+def _data_words() -> list[str]:
+    """Incompressible data, new for each write. Scrambling would be done inside what fio times."""
+    return [
+        *("--refill_buffers=1", "--scramble_buffers=0", "--zero_buffers=0"),
+        *("--buffer_compress_percentage=0", "--dedupe_percentage=0", "--mem=malloc", "--iomem_align=4096"),
+    ]
+
+
+def _harmless() -> list[str]:
+    """Nothing but the I/O asked for: no file is made, grown, laid out, read ahead, flushed or removed."""
+    return [
+        *("--allow_file_create=0", "--allow_mounted_write=0", "--overwrite=1", "--fallocate=none", "--file_append=0"),
+        *("--unlink=0", "--unlink_each_loop=0", "--create_on_open=0", "--create_only=0", "--create_fsync=0"),
+        *("--pre_read=0", "--fadvise_hint=0", "--invalidate=0", "--lockfile=none"),
+        *("--fsync=0", "--fdatasync=0", "--end_fsync=0", "--fsync_on_close=0", "--verify=0"),
+        # Failed I/Os are counted and named, as the native engine does.
+        *("--continue_on_error=all", "--error_dump=1"),
+    ]
+
+
+def _carrier(request: Request, carrier: str, filename: str) -> list[str]:
+    w, endpoint = request.workload, request.endpoint
+    said = [f"--ioengine={carrier}"]
+    if endpoint.kind is EndpointKind.NBD:
+        return [*said, f"--uri={plain_uri(endpoint.uri)}"]
+    if endpoint.kind is EndpointKind.NULL:
+        return said
+    said += [f"--filename={filename}", f"--direct={int(w.direct)}"]
+    said.append(f"--sync={'dsync' if w.sync is Sync.DSYNC else '0'}")
+    if carrier == "io_uring":
+        said += ["--hipri=0", "--fixedbufs=0", "--registerfiles=0", "--sqthread_poll=0"]
+    return said
+
+
+def plain_uri(uri: str) -> str:
+    """The NBD URI without the number of connections, which is a word of ours."""
+    head, _, query = uri.partition("?")
+    kept = "&".join(part for part in query.split("&") if part and not part.startswith("connections="))
+    return f"{head}?{kept}" if kept else head
+
+
+def last_byte(request: Request) -> int:
+    """End of what may be touched at the endpoint (exclusive)."""
+    start, blocks = _grid(request.segments[0], request.workload.bs)
+    return start + blocks * request.workload.bs
+
+
+def blocks_of(request: Request) -> int:
+    """How many blocks there are to draw from."""
+    return _grid(request.segments[0], request.workload.bs)[1]
+
+
+def _grid(segment: Segment, bs: int) -> tuple[int, int]:
+    """Where at the target the first block begins that lies on a multiple of ``bs`` of the data, and how many fit."""
+    first = -(-segment.start // bs) * bs
+    blocks = max(0, (segment.start + segment.length - first) // bs)
+    return segment.target + first - segment.start, blocks
+
+
+def _us(seconds: float) -> str:
+    return f"{round(seconds * 1e6)}us"

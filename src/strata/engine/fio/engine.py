@@ -1,0 +1,152 @@
+"""The port's side of fio: what it refuses, which of its I/O engines it uses, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from strata.engine.fio import command
+from strata.engine.fio.drive import Carried, carry_out
+from strata.engine.fio.opened import Opened
+from strata.engine.fio.program import Program, installed
+from strata.engine.fio.reading import Told, result
+from strata.engine.fio.stream import merge_failures
+from strata.engine.port import OnInterval, Request
+from strata.errors import RunFailed, UsageError
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.plan import Segment
+from strata.model.result import EngineResult
+from strata.model.workload import Workload
+
+
+class FioEngine:
+    """An installed fio. Each run is a process of its own, which costs about half a second to begin."""
+
+    name = "fio"
+
+    def identity(self) -> dict[str, Any]:
+        """Its version."""
+        return {"name": self.name, "version": installed().version}
+
+    def refusals(self, endpoint: Endpoint, workload: Workload, segments: Sequence[Segment] = ()) -> list[str]:
+        """Also of what this fio was built without. Raises `RunFailed` where none is installed."""
+        return command.refusals(endpoint, workload, segments, installed().ioengines)
+
+    def run(
+        self,
+        request: Request,
+        on_interval: OnInterval | None = None,
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> EngineResult:
+        """As the port has it."""
+        fio = installed()
+        where = request.endpoint.uri
+        if refused := self.refusals(request.endpoint, request.workload, request.segments):
+            raise UsageError(
+                "the fio engine cannot carry out the job for", where, "; ".join(refused), "--engine native"
+            )
+        if not request.segments:
+            raise UsageError("the fio engine cannot carry out the job for", where, "no segment is named")
+        refusal: str | None = None
+        candidates = command.carriers(request.endpoint, request.workload, fio.ioengines)
+        for carrier in candidates:
+            with Opened(request) as opened:
+                carried = carry_out(
+                    lambda output, c=carrier, name=opened.filename: [  # type: ignore[misc]
+                        fio.path,
+                        *command.words(request, c, name, output),
+                    ],
+                    request,
+                    opened,
+                    on_interval,
+                    stop_requested,
+                )
+                if _refused_ring(carrier, carried) and carrier != candidates[-1]:
+                    refusal = _last_words(carried)
+                    continue
+                return _result(fio, request, carrier, opened, carried, refusal)
+        raise AssertionError("there is at least one carrier")
+
+
+def _refused_ring(carrier: str, carried: Carried) -> bool:
+    """As in a container: io_uring is built in, and the kernel does not give a ring."""
+    nothing = not carried.reading.counting and carried.reason is None and carried.code != 0
+    return carrier == "io_uring" and nothing and any("init" in word or "ring" in word for word in carried.stream.words)
+
+
+def _result(
+    fio: Program, request: Request, carrier: str, opened: Opened, carried: Carried, refusal: str | None
+) -> EngineResult:
+    where, reading = request.endpoint.uri, carried.reading
+    if carried.reason == "differs":
+        why = f"direct={int(opened.direct)}, sync={opened.sync} were in force, asked were others"
+        raise RunFailed("fio opened otherwise than asked", where, why, "another file system, or --buffered, may do")
+    failures = carried.stream.failures
+    if not reading.counting:
+        # Nothing was ever counted, so nothing says what was the ramp.
+        merge_failures(failures, carried.failed_in_ramp)
+        carried.failed_in_ramp = {}
+        if carried.reason is None and carried.code != 0 and not failures:
+            raise RunFailed("fio could not carry out the job at", where, _last_words(carried), _hint(request))
+    ended_well = carried.code == 0 or carried.reason is not None
+    return result(
+        reading,
+        carried.failed_in_ramp,
+        Told(
+            engine=_engine(fio, request, carrier, refusal),
+            effective={
+                "direct": opened.direct,
+                "sync": opened.sync,
+                "read_back": opened.flags is not None,
+                "blocks": command.blocks_of(request),
+                "block_bytes": request.workload.bs,
+                "connections": request.workload.threads if request.endpoint.kind is EndpointKind.NBD else 1,
+            },
+            stop_reason=carried.reason or ("runtime" if ended_well else "error"),
+            begun_unix_ns=carried.begun_unix_ns,
+            failures=failures,
+            complete=ended_well and not carried.killed,
+            message=_message(where, carried, ended_well),
+            stuck=_stuck(request, carried) if carried.reason == "stuck" else 0,
+            span_ns=0 if carried.reason == "stopped" else round(request.timing.runtime_s * 1e9),
+        ),
+    )
+
+
+def _engine(fio: Program, request: Request, carrier: str, refusal: str | None) -> dict[str, Any]:
+    # The command as a person can type it: the file by its name.
+    name = (request.endpoint.path or "").replace(":", "\\:")
+    return {
+        "name": FioEngine.name,
+        "kind": carrier,
+        "version": fio.version,
+        "setup": [],
+        "fallback_reason": refusal,
+        "clock": {"kind": "clock_gettime"},
+        "command": ["fio", *command.words(request, carrier, name, "-")[1:]],
+    }
+
+
+def _message(where: str, carried: Carried, ended_well: bool) -> str | None:
+    if carried.reason == "error":
+        fatal = next(iter(carried.stream.failures.values()))
+        return f"{where}: an I/O at byte {fatal.first_offset} failed: {fatal.name}"
+    return None if ended_well else f"{where}: fio ended with {carried.code}: {_last_words(carried)}"
+
+
+def _stuck(request: Request, carried: Carried) -> int:
+    """What was issued and not seen again, by the last document before fio fell silent."""
+    jobs = carried.reading.last["jobs"] if carried.reading.last else []
+    issued = sum(int(job[d]["total_ios"]) for job in jobs for d in ("read", "write"))
+    return max(1, min(request.workload.outstanding, issued - carried.reading.now.ops))
+
+
+def _last_words(carried: Carried) -> str:
+    said = [word.removeprefix("fio: ") for word in carried.stream.words if "terminating on signal" not in word]
+    return said[-1] if said else f"it ended with {carried.code} and said nothing"
+
+
+def _hint(request: Request) -> str:
+    if request.endpoint.kind is EndpointKind.NBD:
+        return "is the server running, and is the export name right?"
+    return "--engine native may be able to"

@@ -1,0 +1,112 @@
+"""One job in every engine's hands: the engines under test, the places they are aimed at, and how a job is asked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import target, working_disk
+
+from strata.engine import Engine, Request, Timing, engine_of
+from strata.engine.registry import ENGINES
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Segment
+from strata.model.result import EngineResult
+from strata.plan.words import workload_from_words
+
+KIB, MIB = 1 << 10, 1 << 20
+SIZE = 8 * MIB
+RUNTIME_S, INTERVAL_S = 0.2, 0.05
+
+
+def engine(name: str) -> Engine:
+    """The engine, or a skip where it is not installed; with STRATA_REQUIRE=all that is a failure."""
+    if name == "fio" and shutil.which("fio") is None:
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("fio is not installed")
+    return engine_of(name)
+
+
+def names() -> list[str]:
+    """Every registered engine."""
+    return list(ENGINES)
+
+
+@contextmanager
+def data_file(size: int = SIZE) -> Iterator[Path]:
+    """A file of random bytes on the working disk."""
+    with working_disk() as disk:
+        path = disk / "a:b c.dat"  # fio would take a name like this for two
+        path.write_bytes(os.urandom(size))
+        yield path
+
+
+@contextmanager
+def place(kind: str) -> Iterator[str]:
+    """The URI of something of `SIZE` bytes that can be read and written."""
+    if kind == "null":
+        yield "null:"
+    elif kind == "file":
+        with data_file() as path:
+            yield f"file:{path}"
+    else:
+        with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, _):
+            yield uri
+
+
+def request(
+    uri: str,
+    rw: str = "randread",
+    bs: str = "4k",
+    *,
+    segments: tuple[Segment, ...] = (Segment(start=0, length=SIZE, target=0),),
+    ramp_s: float = 0.05,
+    runtime_s: float = RUNTIME_S,
+    **words: Any,
+) -> Request:
+    """What is asked."""
+    return Request(
+        endpoint=Endpoint.parse(uri),
+        workload=workload_from_words(rw, bs, **words),
+        segments=segments,
+        timing=Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=INTERVAL_S),
+    )
+
+
+def errors_of(result: EngineResult) -> dict[str, int]:
+    """Failed I/Os of both directions by name."""
+    found: dict[str, int] = {}
+    for line in (*result.read.errors, *result.write.errors):
+        found[line.name] = found.get(line.name, 0) + line.count
+    return found
+
+
+@contextmanager
+def failing_server(socket: Path, size: int, rate: str) -> Iterator[str]:
+    """nbdkit on a unix socket, failing this share of the requests with EIO."""
+    words = [
+        "nbdkit",
+        "--foreground",
+        "--exit-with-parent",
+        "--unix",
+        str(socket),
+        "--filter=error",
+        "memory",
+        str(size),
+    ]
+    server = subprocess.Popen([*words, f"error-rate={rate}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while not socket.exists():
+            assert server.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        yield f"nbd+unix:///?socket={socket}"
+    finally:
+        server.kill()  # nbdkit would wait for clients that are still there
+        server.wait(timeout=30)
