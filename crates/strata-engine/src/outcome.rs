@@ -66,7 +66,7 @@ pub struct ClockInfo {
 pub struct Effective {
     /// O_DIRECT, read back from the open file.
     pub direct: bool,
-    /// `none` or `dsync`, read back.
+    /// `none`, `dsync` (read back) or `rwf_dsync` (a flag of each write, which a kernel without it refuses).
     pub sync: &'static str,
     /// Alignment direct I/O demands of memory, bytes.
     pub mem_align: u32,

@@ -18,6 +18,7 @@ pub struct Pool {
     workers: Vec<Worker>,
     buffers: Buffers,
     file: Arc<File>,
+    write_flags: i32,
     pushed: Vec<(u32, Work)>,
     ready: Vec<Completion>,
     done: Receiver<Completion>,
@@ -38,7 +39,13 @@ impl Pool {
             .collect::<io::Result<_>>()?;
         let room = slots as usize;
         let (pushed, ready) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Ok(Self { buffers, file, pushed, ready, workers, done, in_workers: 0 })
+        Ok(Self { buffers, file, write_flags: 0, pushed, ready, workers, done, in_workers: 0 })
+    }
+
+    /// The same queue, each write of which carries these `RWF_…` flags.
+    #[must_use]
+    pub fn with_write_flags(self, write_flags: i32) -> Self {
+        Self { write_flags, ..self }
     }
 
     /// How it was set up, for the record of a run.
@@ -83,7 +90,8 @@ impl Queue for Pool {
 
     fn push(&mut self, slot: u32, op: Op, offset: u64, len: u32) {
         assert!(len as usize <= self.buffers.slot_bytes(), "an I/O of {len} bytes in a smaller slot");
-        let work = Work { op, offset, len, address: self.buffers.address(slot) as usize };
+        let address = self.buffers.address(slot) as usize;
+        let work = Work { op, offset, len, address, write_flags: self.write_flags };
         self.pushed.push((slot, work));
     }
 

@@ -17,6 +17,8 @@ pub struct Work {
     pub len: u32,
     /// Address of the slot's buffer.
     pub address: usize,
+    /// `RWF_…` of a write.
+    pub write_flags: i32,
 }
 
 /// A worker thread; ends and is joined when dropped.
@@ -67,12 +69,14 @@ impl Drop for Worker {
 pub unsafe fn transfer(fd: RawFd, work: &Work) -> i32 {
     let (address, len, offset) =
         (work.address as *mut libc::c_void, work.len as usize, work.offset as libc::off_t);
+    let area = libc::iovec { iov_base: address, iov_len: len };
     loop {
         // SAFETY: the caller's promise.
         let moved = unsafe {
             match work.op {
                 Op::Read => libc::pread(fd, address, len, offset),
-                Op::Write => libc::pwrite(fd, address, len, offset),
+                Op::Write if work.write_flags == 0 => libc::pwrite(fd, address, len, offset),
+                Op::Write => libc::pwritev2(fd, &raw const area, 1, offset, work.write_flags),
             }
         };
         if moved >= 0 {

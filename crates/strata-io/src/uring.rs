@@ -21,6 +21,8 @@ pub struct Uring {
     buffers: Buffers,
     _file: Arc<File>,
     registered_buffers: bool,
+    /// `RWF_…` of each write.
+    write_flags: i32,
     setup: Vec<String>,
 }
 
@@ -85,7 +87,14 @@ impl Uring {
             // Most often RLIMIT_MEMLOCK. Each I/O then pins its pages anew: slower, still right.
             Err(e) => format!("unregistered_buffers: {e}"),
         });
-        Ok(Self { ring, buffers, _file: file, registered_buffers, setup })
+        Ok(Self { ring, buffers, _file: file, registered_buffers, write_flags: 0, setup })
+    }
+
+    /// The same ring, each write of which carries these `RWF_…` flags. A kernel that does not know one of them refuses
+    /// the write with `EOPNOTSUPP`.
+    #[must_use]
+    pub fn with_write_flags(self, write_flags: i32) -> Self {
+        Self { write_flags, ..self }
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -99,9 +108,14 @@ impl Uring {
         let index = slot as u16;
         let entry = match (op, self.registered_buffers) {
             (Op::Read, true) => opcode::ReadFixed::new(FILE, address, len, index).offset(offset).build(),
-            (Op::Write, true) => opcode::WriteFixed::new(FILE, address, len, index).offset(offset).build(),
+            (Op::Write, true) => opcode::WriteFixed::new(FILE, address, len, index)
+                .offset(offset)
+                .rw_flags(self.write_flags)
+                .build(),
             (Op::Read, false) => opcode::Read::new(FILE, address, len).offset(offset).build(),
-            (Op::Write, false) => opcode::Write::new(FILE, address, len).offset(offset).build(),
+            (Op::Write, false) => {
+                opcode::Write::new(FILE, address, len).offset(offset).rw_flags(self.write_flags).build()
+            }
         };
         entry.user_data(u64::from(slot))
     }
