@@ -34,6 +34,9 @@ pub struct Job {
     /// Processor of each thread, in turn.
     #[serde(default)]
     pub pin_cpus: Option<Vec<u32>>,
+    /// NUMA node of each thread, in turn: its processors and its memory. Not together with `pin_cpus`.
+    #[serde(default)]
+    pub pin_nodes: Option<Vec<u32>>,
     /// What a failed I/O means.
     #[serde(default)]
     pub on_error: OnError,

@@ -54,6 +54,8 @@ pub struct Merger {
     /// How many intervals each thread has delivered; `u64::MAX` when it will deliver no more.
     delivered: Vec<u64>,
     open: BTreeMap<u64, Open>,
+    /// Service times of each thread, both directions.
+    pub threads: Vec<Histogram>,
     /// Everything of the run.
     pub read: Sum,
     /// Everything of the run.
@@ -62,9 +64,10 @@ pub struct Merger {
 
 impl Merger {
     pub fn new(threads: u32, interval_ns: u64, block_bytes: u64) -> Self {
-        let delivered = vec![0; threads as usize];
+        let (delivered, threads) =
+            (vec![0; threads as usize], (0..threads).map(|_| Histogram::new()).collect());
         let (read, write) = (Sum::default(), Sum::default());
-        Self { interval_ns, block_bytes, delivered, open: BTreeMap::new(), read, write }
+        Self { interval_ns, block_bytes, delivered, open: BTreeMap::new(), threads, read, write }
     }
 
     /// Take a part.
@@ -75,6 +78,9 @@ impl Merger {
         open.write.add(&part.write);
         self.read.add(&part.read);
         self.write.add(&part.write);
+        let times = &mut self.threads[part.thread as usize];
+        times.merge_sparse(&part.read.service);
+        times.merge_sparse(&part.write.service);
         self.delivered[part.thread as usize] = part.index + 1;
     }
 

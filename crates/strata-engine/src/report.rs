@@ -7,7 +7,8 @@ use crate::cpu::Usage;
 use crate::encode_histogram;
 use crate::errno;
 use crate::merge::{Merger, Sum, saturate};
-use crate::outcome::{Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, Thread};
+use crate::outcome::{Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, Service, Thread};
+use crate::place;
 use crate::record::{ErrorCount, Lane};
 use crate::worker::Report;
 
@@ -52,7 +53,10 @@ pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
         completed: sum(|r| r.tally.completed),
         errored: sum(|r| r.tally.errored),
         stuck: sum(|r| r.tally.stuck),
-        threads: reports.iter().map(thread).collect(),
+        threads: reports
+            .iter()
+            .map(|r| thread(r, &merger.threads[r.thread as usize], facts.block_bytes))
+            .collect(),
         cpu: Cpu { user_ns: facts.cpu.user_ns, system_ns: facts.cpu.system_ns, run_delay_ns },
         lag: facts.open_loop.then(|| encode_histogram(&all(reports.iter().map(|r| &r.lag)))),
         engine: facts.engine,
@@ -94,13 +98,25 @@ fn errors(lanes: &[&Lane]) -> Vec<ErrorLine> {
     lines
 }
 
-fn thread(report: &Report) -> Thread {
+fn thread(report: &Report, times: &Histogram, block_bytes: u64) -> Thread {
+    let service = times.quantile_ns(0.5).zip(times.quantile_ns(0.99)).zip(times.max_ns());
     Thread {
         read_ops: report.ops.0,
         write_ops: report.ops.1,
+        read_bytes: report.ops.0 * block_bytes,
+        write_bytes: report.ops.1 * block_bytes,
+        service: service.map(|((p50_ns, p99_ns), max_ns)| Service {
+            mean_ns: times.sum_ns() as f64 / times.count() as f64,
+            p50_ns,
+            p99_ns,
+            max_ns,
+        }),
         user_ns: report.usage.user_ns,
         system_ns: report.usage.system_ns,
         voluntary_switches: report.usage.voluntary,
         involuntary_switches: report.usage.involuntary,
+        run_delay_ns: report.usage.run_delay_ns,
+        cpus: place::list(&report.placement.cpus),
+        memory: report.placement.memory,
     }
 }

@@ -16,6 +16,7 @@ use crate::cpu::{self, Usage};
 use crate::error::{Error, Result};
 use crate::load::{Load, Marks, Plan, Tally};
 use crate::pace::{Closed, Open, Pace};
+use crate::place::{self, Pin, Placement};
 use crate::record::{Lane, Part, Recorder};
 
 /// Time for what is in flight at the end to come back, in ns.
@@ -46,7 +47,7 @@ pub struct Recipe {
     pub runtime_ns: u64,
     pub interval_ns: u64,
     pub stop_on_error: bool,
-    pub pin_cpus: Option<Vec<u32>>,
+    pub pin: Option<Pin>,
     pub dress: Dress,
 }
 
@@ -87,6 +88,7 @@ pub struct Report {
     pub lag: Histogram,
     pub ops: (u64, u64),
     pub usage: Usage,
+    pub placement: Placement,
     pub carrier: io::Result<()>,
 }
 
@@ -194,9 +196,7 @@ fn prepare<Q, C, F>(
 
 fn settle(thread: u32, recipe: &Recipe) -> Result<()> {
     cpu::tighten_timers();
-    let Some(cpus) = &recipe.pin_cpus else { return Ok(()) };
-    let cpu = cpus[thread as usize % cpus.len()];
-    cpu::pin(cpu).map_err(|e| Error::system(format!("cannot pin thread {thread} to processor {cpu}"), e))
+    recipe.pin.as_ref().map_or(Ok(()), |pin| place::apply(pin, thread))
 }
 
 #[expect(clippy::too_many_arguments, reason = "every one of them is a different thing, used once")]
@@ -240,7 +240,8 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     }
     .run();
     let Recorder { read, write, lag, ops, .. } = recorder;
-    Report { thread, tally, read, write, lag, ops, usage: meter.used, carrier }
+    let placement = Placement::in_force();
+    Report { thread, tally, read, write, lag, ops, usage: meter.used, placement, carrier }
 }
 
 #[cfg(test)]
@@ -313,7 +314,7 @@ mod tests {
             runtime_ns: 1_000_000_000,
             interval_ns: 1_000_000_000,
             stop_on_error: false,
-            pin_cpus: None,
+            pin: None,
             dress: Dress::Stamp,
         };
         let end = Rc::new(Cell::default());

@@ -1,4 +1,5 @@
 //! What was asked of the page cache is read back from it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
