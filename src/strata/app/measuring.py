@@ -13,7 +13,7 @@ from pydantic import Field
 from strata import units
 from strata.analyse import analyse
 from strata.app.stopping import stop_on_signals
-from strata.engine import Timing, build_job, fill, measure_generator, read_remote, run_job
+from strata.engine import Timing, fill, measure_generator, prepare_cell, read_remote, run_cell
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import RunFailed, SafetyRefusal, UsageError
@@ -22,6 +22,7 @@ from strata.host.mark import parse_header
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
 from strata.model.base import Value
+from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Cell, Plan, Segment, Step
 from strata.model.result import CellResult, EngineResult, Interval
@@ -93,15 +94,18 @@ def measure_endpoint(
     I/O was measured.
     """
     endpoint = Endpoint.parse(uri)
+    if why := refusal(endpoint, workload):
+        # Before anything is made or filled.
+        raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
     with _opened(endpoint, workload, size, keep, destructive) as target:
         ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
         driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-        job = build_job(driven, workload, target.segments, timing, allow_write=target.allow_write)
+        prepared = prepare_cell(driven, workload, target.segments, timing, allow_write=target.allow_write)
         sampler = Sampler(())
         sampler.start()
         try:
             with stop_on_signals() as stop:
-                result = run_job(job, on_interval, stop)
+                result = run_cell(prepared, on_interval, stop)
         finally:
             counters = sampler.stop()
     trouble = fault(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from strata.engine import Timing, build_job, run_job
+from strata.engine import Timing, prepare_cell, run_cell
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.run import NoiseProbe
@@ -31,7 +31,7 @@ def probe_noise(
     for repeat in range(REPEATS):
         if stop_requested():
             return None
-        result = run_job(build_job(endpoint, workload, segments, timing, round_index=repeat), None, stop_requested)
+        result = run_cell(prepare_cell(endpoint, workload, segments, timing, round_index=repeat), None, stop_requested)
         bins = [float(i.read.ops + i.write.ops) for i in result.intervals if i.end_ns - i.start_ns > BIN_S * 0.5e9]
         if not result.ops or len(bins) < 3:
             return None

@@ -17,10 +17,11 @@ from strata.app.revision import source_revision
 from strata.app.stacks import drop_layers
 from strata.diagnose import conclude, diagnose
 from strata.diagnose.experiment import outcome
-from strata.engine import Shape, Timing, build_info, build_job, measure_generator, run_job
+from strata.engine import Shape, Timing, build_info, measure_generator, prepare_cell, run_cell
 from strata.errors import RunFailed, Stopped
 from strata.model import histogram
 from strata.model.analysis import Analysis, NoiseFloor
+from strata.model.caching import refusal
 from strata.model.finding import Diagnosis, Finding
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.progress import Phase, Progress
@@ -212,7 +213,6 @@ class Session:
         plan = self._running().plan
         timing = Timing(ramp_s=plan.ramp_s, runtime_s=plan.runtime_s, interval_s=plan.interval_s)
         endpoint = self.place.endpoint(cell.layer)
-        job = build_job(endpoint, cell.workload, self.place.segments(cell.layer), timing, round_index=step.round)
 
         def on_interval(interval: Interval) -> None:
             seconds = (interval.end_ns - interval.start_ns) / 1e9
@@ -234,10 +234,12 @@ class Session:
 
         if cell.workload.rw.writes:
             self.place.check_still_ours(cell.layer)
+        segments = self.place.segments(cell.layer)
+        prepared = prepare_cell(endpoint, cell.workload, segments, timing, round_index=step.round)
         sampler = Sampler(self._devices)
         sampler.start()
         try:
-            result = run_job(job, on_interval, self.stop_requested)
+            result = run_cell(prepared, on_interval, self.stop_requested)
         finally:
             counters = sampler.stop()
         return CellResult(
@@ -300,6 +302,12 @@ def plan_of(stack: Stack, workloads: tuple[Workload, ...], options: Options, run
         interval_s=options.interval,
         file_size=size,
         seed=options.seed,
+        skips={
+            Cell(layer=layer.name, workload=w).key: why
+            for layer in stack.layers
+            for w in workloads
+            if (why := refusal(layer.target, w)) is not None
+        },
         read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
         plan_id=run_id,
     )

@@ -37,7 +37,14 @@ def measure(
     ] = None,
     size: common.SizeText = None,
     buffered: Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")] = False,
-    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable.")] = False,
+    cache: Annotated[
+        str | None,
+        typer.Option(help="Buffered, with the file's pages dropped (cold) or read (warm) before, and read back."),
+    ] = None,
+    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable (O_DSYNC).")] = False,
+    sync: Annotated[
+        str | None, typer.Option(help="How: none, dsync (as --dsync) or rwf_dsync (a flag of each write).")
+    ] = None,
     seed: common.Seed = 1,
     keep: common.Keep = False,
     destructive: Annotated[
@@ -79,7 +86,8 @@ def measure(
         process=rate_process,
         rwmixread=rwmixread,
         direct=not buffered,
-        sync="dsync" if dsync else "none",
+        sync=_sync(dsync, sync),
+        cache=cache,
         seed=seed,
     )
     if not is_endpoint(where):
@@ -138,6 +146,12 @@ def measure(
         common.note("hint: what was measured until then is above")
         return 1
     return 0
+
+
+def _sync(dsync: bool, sync: str | None) -> str:
+    if dsync and sync not in (None, "dsync"):
+        raise UsageError("cannot use both --dsync and", f"--sync {sync}", "", "give one of them")
+    return sync or ("dsync" if dsync else "none")
 
 
 def _resume(

@@ -9,7 +9,7 @@ from strata.engine.native import run_job
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.model.workload import ClosedLoop, OpenLoop, Sync, Workload
+from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
 SPAN = 1 << 30
 """Logical range of the null endpoint; it holds no data, only offsets are drawn from it."""
@@ -27,7 +27,9 @@ def measure_generator(workloads: Iterable[Workload], timing: Timing) -> Generato
     for workload in workloads:
         arrival = workload.arrival
         closed = ClosedLoop(iodepth=arrival.iodepth) if isinstance(arrival, OpenLoop) else arrival
-        plain = workload.model_copy(update={"arrival": closed, "direct": True, "sync": Sync.NONE})
+        plain = workload.model_copy(
+            update={"arrival": closed, "direct": True, "sync": Sync.NONE, "cache": Cache.AS_FOUND}
+        )
         if plain.key not in measured:
             segments = [Segment(start=0, length=SPAN, target=0)]
             result = run_job(build_job(Endpoint.parse("null:"), plain, segments, timing))

@@ -95,6 +95,7 @@ class CheckKind(StrEnum):
     GENERATOR = "generator"
     OVERLOAD = "overload"
     CACHE = "cache"
+    CACHING = "caching"
     BUILD = "build"
     COUNTERS = "counters"
     IDENTITY = "identity"

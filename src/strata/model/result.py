@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from strata.model.base import Value
+from strata.model.caching import Caching
 from strata.model.series import Series
 
 
@@ -72,6 +73,8 @@ class EngineResult(Value):
     threads: tuple[dict[str, Any], ...] = ()
     cpu: dict[str, int | None] = {}
     lag: str | None = None
+    caching: Caching | None = None
+    """Asked and in force, with the page cache before and after; None in results of older versions."""
 
     @property
     def seconds(self) -> float:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check
+from strata.model.caching import Caching
 from strata.model.result import EngineResult
-from strata.model.workload import ClosedLoop
+from strata.model.workload import Cache, ClosedLoop
 from strata.report import figures, words
 from strata.report.textual import Paint, field, wrap
 
@@ -53,6 +54,8 @@ def measure_text(
         out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of processor time per I/O")
     if s.device_in_flight is not None:
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
+    if result is not None and result.caching is not None and (state := _caching(result.caching)):
+        out += line("caching", state)
     if result is not None and (reasons := _lesser(result)):
         out += line("carried by", f"{result.engine['kind']} ({'; '.join(reasons)})")
     named = [] if result is None else [e for d in (result.read, result.write) for e in d.errors]
@@ -69,6 +72,20 @@ def _points(payload: str | None, s: CellSummary) -> str:
     keys = list(s.latency_ns) or ["50"]
     times = histogram.quantiles(payload, [float(key) / 100 for key in keys]) if payload else []
     return " · ".join(f"p{key} {units.duration(t)}" for key, t in zip(keys, times, strict=False))
+
+
+def _caching(caching: Caching) -> str | None:
+    """``buffered, cold asked; 0 % of 65 536 pages in memory before, 41 % after``; nothing of direct I/O."""
+    before, after = caching.before, caching.after
+    if caching.asked.direct or before is None:
+        return None
+    asked = "" if caching.asked.cache == Cache.AS_FOUND else f", {caching.asked.cache} asked"
+    text = f"buffered{asked}; {before.words} in memory before"
+    if after is not None:
+        text += f", {units.percent(after.fraction, 2)} after"
+        if after.unwritten:
+            text += f" (up to {units.size(after.unwritten * after.page_bytes)} not on the medium yet)"
+    return text
 
 
 def _lesser(result: EngineResult) -> list[str]:

@@ -40,6 +40,7 @@ CHECK = {
     CheckKind.GENERATOR: "load generator",
     CheckKind.OVERLOAD: "overload",
     CheckKind.CACHE: "cache",
+    CheckKind.CACHING: "caching asked and in force",
     CheckKind.BUILD: "build",
     CheckKind.COUNTERS: "counters",
     CheckKind.IDENTITY: "same data",

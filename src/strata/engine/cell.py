@@ -1,0 +1,132 @@
+"""One measurement from its preparation to its result: the page cache as asked, the job, and what was in force.
+
+Preparing and carrying out are two calls, so that whoever samples counters samples the measurement alone.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from strata import _core, units
+from strata.engine.job import Timing, build_job
+from strata.engine.native import OnInterval, run_job, said
+from strata.errors import RunFailed, UsageError
+from strata.model.caching import Residency, compare, refusal, sync_in_force
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.plan import Segment
+from strata.model.result import EngineResult
+from strata.model.workload import Cache, Workload
+
+CACHED_HERE = frozenset({EndpointKind.FILE, EndpointKind.BLOCK})
+"""Endpoints whose pages are in this machine's page cache."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A job that can start now. ``before`` are the pages in memory, ``unknown`` why they are not known."""
+
+    endpoint: Endpoint
+    workload: Workload
+    spans: tuple[tuple[int, int], ...]
+    job: dict[str, Any]
+    before: Residency | None
+    unknown: str | None
+
+
+def prepare_cell(
+    endpoint: Endpoint,
+    workload: Workload,
+    segments: Sequence[Segment],
+    timing: Timing,
+    *,
+    allow_write: bool = False,
+    round_index: int = 0,
+) -> Prepared:
+    """Bring the page cache into the state that is asked, read it back, and build the job.
+
+    A cold measurement has no ramp: what the ramp read would be warm. Cold: the file is written out and its pages
+    are dropped (`posix_fadvise`); never the whole machine's caches. Warm: its blocks are read through once.
+    Raises `UsageError` where the state cannot be had, `RunFailed` when the file cannot be opened.
+    """
+    if why := refusal(endpoint, workload):
+        raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
+    if workload.cache is Cache.COLD:
+        timing = timing.model_copy(update={"ramp_s": 0.0})
+    job = build_job(endpoint, workload, segments, timing, allow_write=allow_write, round_index=round_index)
+    spans = _spans(segments) if endpoint.kind in CACHED_HERE else ()
+    path = endpoint.path or ""
+    try:
+        if workload.cache is Cache.COLD:
+            # All of it: a folio is dropped only as a whole, and may begin before the first block.
+            _core.drop_cached(path, 0, 1 << 62)
+        elif workload.cache is Cache.WARM:
+            _read_through(path, spans)
+    except OSError as e:
+        raise RunFailed(f"cannot make the cache {workload.cache} for", path, said(e)) from e
+    before, unknown = residency(path, spans) if spans else (None, None)
+    return Prepared(endpoint, workload, spans, job, before, unknown)
+
+
+def run_cell(
+    prepared: Prepared, on_interval: OnInterval | None = None, stop_requested: Callable[[], bool] = lambda: False
+) -> EngineResult:
+    """Carry it out, with what was asked of caches and what was in force in the result. Raises as `run_job`."""
+    result = run_job(prepared.job, on_interval, stop_requested)
+    after, unknown = residency(prepared.endpoint.path or "", prepared.spans) if prepared.spans else (None, None)
+    refused = any(e.name in ("EOPNOTSUPP", "ENOTSUP") for e in result.write.errors)
+    caching = compare(
+        prepared.workload,
+        direct=bool(result.effective.get("direct")),
+        sync=sync_in_force(str(result.effective.get("sync")), refused),
+        before=prepared.before,
+        after=after,
+        unknown=prepared.unknown or unknown,
+        read_bytes=result.read.bytes,
+        local=prepared.endpoint.kind in CACHED_HERE,
+    )
+    return result.model_copy(update={"caching": caching})
+
+
+def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | None, str | None]:
+    """Pages of these (first byte, end) in memory, or why that is not known."""
+    page = mmap.PAGESIZE
+    pages = resident = unwritten = 0
+    told = True
+    try:
+        for start, end in spans:
+            state = json.loads(_core.cache_state(path, start, end - start))
+            pages += -(-end // page) - start // page
+            resident += state["resident"] // page
+            told = told and state["unwritten"] is not None
+            unwritten += (state["unwritten"] or 0) // page
+    except OSError as e:
+        return None, said(e)
+    return Residency(pages=pages, resident=resident, unwritten=unwritten if told else None, page_bytes=page), None
+
+
+def _spans(segments: Sequence[Segment]) -> tuple[tuple[int, int], ...]:
+    """Where the blocks are at the target, neighbours as one."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted((s.target, s.target + s.length) for s in segments):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return tuple(spans)
+
+
+def _read_through(path: str, spans: Sequence[tuple[int, int]]) -> None:
+    buffer = bytearray(units.MIB)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for start, end in spans:
+            at = start
+            while at < end and (got := os.preadv(fd, [memoryview(buffer)[: end - at]], at)):
+                at += got
+    finally:
+        os.close(fd)
