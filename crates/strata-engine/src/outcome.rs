@@ -142,6 +142,8 @@ pub struct Thread {
     pub involuntary_switches: u64,
     /// Time runnable and not running; `null` when the kernel does not say.
     pub run_delay_ns: Option<u64>,
+    /// Processors it was told to run on; `null` when it was not.
+    pub pinned: Option<String>,
     /// Processors it may run on, read back, as the kernel lists them: `0-3,8`.
     pub cpus: String,
     /// Memory policy, read back; `null` when the kernel does not say.

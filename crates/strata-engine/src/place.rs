@@ -19,6 +19,13 @@ pub struct Pin {
     pub local_memory: bool,
 }
 
+impl Pin {
+    /// Processors of thread number `thread`.
+    pub fn of(&self, thread: u32) -> &[u32] {
+        &self.masks[thread as usize % self.masks.len()]
+    }
+}
+
 /// Where a thread may run, as the kernel says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
@@ -87,7 +94,7 @@ pub fn list(cpus: &[u32]) -> String {
 /// # Errors
 /// The kernel refuses: none of these processors is there, or may be used by this process.
 pub fn apply(pin: &Pin, thread: u32) -> Result<()> {
-    let cpus = &pin.masks[thread as usize % pin.masks.len()];
+    let cpus = pin.of(thread);
     set_cpus(cpus).map_err(|e| {
         Error::system(format!("cannot pin thread {thread} to processor(s) {}", list(cpus)), e)
     })?;

@@ -116,6 +116,7 @@ fn thread(report: &Report, times: &Histogram, block_bytes: u64) -> Thread {
         voluntary_switches: report.usage.voluntary,
         involuntary_switches: report.usage.involuntary,
         run_delay_ns: report.usage.run_delay_ns,
+        pinned: report.pinned.as_deref().map(place::list),
         cpus: place::list(&report.placement.cpus),
         memory: report.placement.memory,
     }

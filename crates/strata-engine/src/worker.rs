@@ -88,6 +88,8 @@ pub struct Report {
     pub lag: Histogram,
     pub ops: (u64, u64),
     pub usage: Usage,
+    /// Where it was told to run.
+    pub pinned: Option<Vec<u32>>,
     pub placement: Placement,
     pub carrier: io::Result<()>,
 }
@@ -240,8 +242,8 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     }
     .run();
     let Recorder { read, write, lag, ops, .. } = recorder;
-    let placement = Placement::in_force();
-    Report { thread, tally, read, write, lag, ops, usage: meter.used, placement, carrier }
+    let (pinned, placement) = (recipe.pin.as_ref().map(|p| p.of(thread).to_vec()), Placement::in_force());
+    Report { thread, tally, read, write, lag, ops, usage: meter.used, pinned, placement, carrier }
 }
 
 #[cfg(test)]

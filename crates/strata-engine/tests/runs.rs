@@ -138,7 +138,7 @@ fn threads_say_where_they_ran_and_what_they_did() {
         assert_eq!(result["errored"], 0);
         for thread in result["threads"].as_array().unwrap() {
             let n = |key: &str| thread[key].as_u64().unwrap();
-            assert_eq!(thread["cpus"], cpu.to_string());
+            assert_eq!((&thread["pinned"], &thread["cpus"]), (&thread["cpus"], &json!(cpu.to_string())));
             assert_eq!(n("read_bytes") + n("write_bytes"), 4096 * (n("read_ops") + n("write_ops")));
             let service = &thread["service"];
             assert!(service["p50_ns"].as_u64() <= service["p99_ns"].as_u64());

@@ -24,6 +24,7 @@ from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Gener
 from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Segment, Step
 from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.series import Series
@@ -33,7 +34,7 @@ from strata.plan.words import workload_from_words
 from strata.probes import Sampler
 from strata.run.judge import fault
 
-OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD})
+OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
 """Checks that mean something where nothing is driven: the other laws speak of a target."""
 
 __all__ = ["OneResult", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
@@ -85,6 +86,7 @@ def measure_endpoint(
     size: int | None,
     keep: bool,
     destructive: str | None,
+    placement: Placement | None = None,
     on_interval: Callable[[Interval], None],
 ) -> OneResult:
     """Runs it; a file that does not exist is created, filled, and removed again unless kept.
@@ -98,9 +100,11 @@ def measure_endpoint(
         # Before anything is made or filled.
         raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
     with _opened(endpoint, workload, size, keep, destructive) as target:
-        ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
+        ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement)
         driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-        prepared = prepare_cell(driven, workload, target.segments, timing, allow_write=target.allow_write)
+        prepared = prepare_cell(
+            driven, workload, target.segments, timing, allow_write=target.allow_write, placement=placement
+        )
         sampler = Sampler(())
         sampler.start()
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from strata.engine import Timing, prepare_cell, run_cell
 from strata.model.endpoint import Endpoint
+from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.run import NoiseProbe
 from strata.model.workload import Workload
@@ -23,6 +24,7 @@ def probe_noise(
     segments: tuple[Segment, ...],
     seconds: float,
     stop_requested: Callable[[], bool],
+    placement: Placement | None = None,
 ) -> NoiseProbe | None:
     """Repeat one measurement of ``seconds``; None when it was stopped or nothing was read."""
     timing = Timing(ramp_s=BIN_S, runtime_s=seconds, interval_s=BIN_S)
@@ -31,7 +33,8 @@ def probe_noise(
     for repeat in range(REPEATS):
         if stop_requested():
             return None
-        result = run_cell(prepare_cell(endpoint, workload, segments, timing, round_index=repeat), None, stop_requested)
+        prepared = prepare_cell(endpoint, workload, segments, timing, round_index=repeat, placement=placement)
+        result = run_cell(prepared, None, stop_requested)
         bins = [float(i.read.ops + i.write.ops) for i in result.intervals if i.end_ns - i.start_ns > BIN_S * 0.5e9]
         if not result.ops or len(bins) < 3:
             return None

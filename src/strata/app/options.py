@@ -8,6 +8,7 @@ from pydantic import Field
 
 from strata import units
 from strata.model.base import Value
+from strata.model.placement import Placement
 from strata.model.workload import Workload
 
 
@@ -31,6 +32,7 @@ class Options(Value):
     share: bool = False
     keep: bool = False
     confirm: bool = True
+    placement: Placement | None = None
     seed: int = 1
     store: str | None = None
     load_seconds: float = 0.5

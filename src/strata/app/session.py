@@ -109,7 +109,7 @@ class Session:
             environment=environment(resumed),
             survey=self.survey,
             data=self.place.data,
-            generator=measure_generator(plan.workloads, GENERATOR_TIMING),
+            generator=measure_generator(plan.workloads, GENERATOR_TIMING, plan.placement),
             remotes=self.place.remotes,
             noise=self._noise(plan),
             message="; ".join(self._remarks(size)) or None,
@@ -235,7 +235,9 @@ class Session:
         if cell.workload.rw.writes:
             self.place.check_still_ours(cell.layer)
         segments = self.place.segments(cell.layer)
-        prepared = prepare_cell(endpoint, cell.workload, segments, timing, round_index=step.round)
+        prepared = prepare_cell(
+            endpoint, cell.workload, segments, timing, round_index=step.round, placement=plan.placement
+        )
         sampler = Sampler(self._devices)
         sampler.start()
         try:
@@ -279,7 +281,7 @@ class Session:
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring the noise floor", layer=layer))
         seconds = min(plan.runtime_s, NOISE_SECONDS)
         endpoint, segments = self.place.endpoint(layer), self.place.segments(layer)
-        return probe_noise(layer, endpoint, workload, segments, seconds, self.stop_requested)
+        return probe_noise(layer, endpoint, workload, segments, seconds, self.stop_requested, plan.placement)
 
     def _running(self) -> Run:
         assert self.run is not None, "prepare comes first"
@@ -309,6 +311,7 @@ def plan_of(stack: Stack, workloads: tuple[Workload, ...], options: Options, run
             if (why := refusal(layer.target, w)) is not None
         },
         read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
+        placement=options.placement,
         plan_id=run_id,
     )
 

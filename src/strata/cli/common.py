@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from strata import units
 from strata.app.options import Options
 from strata.errors import UsageError
+from strata.model.placement import parse_placement
 from strata.model.progress import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
@@ -39,6 +40,10 @@ Workloads = Annotated[str | None, typer.Option(help="Only these workloads (names
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="No writing workloads (the test file is still filled).")]
 Keep = Annotated[bool, typer.Option("--keep", help="Leave the test file in place.")]
 Share = Annotated[bool, typer.Option("--share", help="Add a share of the same file over loopback (NBD).")]
+Cpus = Annotated[str | None, typer.Option("--cpus", help="Pin the threads to these processors, in turn, e.g. 0,2-3.")]
+NumaNode = Annotated[
+    str | None, typer.Option("--numa-node", help="Keep the threads on these NUMA nodes, in turn, with their memory.")
+]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
 
 
@@ -57,6 +62,8 @@ def options(
     store: str | None,
     confirm: bool = True,
     interval: str | None = None,
+    cpus: str | None = None,
+    numa_node: str | None = None,
 ) -> Options:
     """The words of the command line as a value. Raises `UsageError` for words that are no size or time, or too much."""
     try:
@@ -74,6 +81,7 @@ def options(
             seed=seed,
             store=store,
             confirm=confirm,
+            placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
         )
     except ValidationError as e:
         problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())

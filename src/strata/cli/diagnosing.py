@@ -30,6 +30,8 @@ def diagnose(
     read_only: common.ReadOnly = False,
     share: common.Share = False,
     keep: common.Keep = False,
+    cpus: common.Cpus = None,
+    numa_node: common.NumaNode = None,
     seed: common.Seed = 1,
     confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
     html: common.HtmlPath = None,
@@ -56,6 +58,8 @@ def diagnose(
         keep=keep,
         share=share,
         seed=seed,
+        cpus=cpus,
+        numa_node=numa_node,
         store=store,
         confirm=confirm,
     )
@@ -116,6 +120,8 @@ def plan(
     workloads: common.Workloads = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
+    cpus: common.Cpus = None,
+    numa_node: common.NumaNode = None,
     seed: common.Seed = 1,
     json: common.JsonFlag = False,
 ) -> None:
@@ -135,6 +141,8 @@ def plan(
         keep=False,
         share=share,
         seed=seed,
+        cpus=cpus,
+        numa_node=numa_node,
         store=None,
     )
     made = plan_only(where or Path(), chosen)

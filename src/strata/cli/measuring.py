@@ -12,6 +12,7 @@ from strata.cli import common
 from strata.cli.common import out
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
+from strata.model.placement import parse_placement
 from strata.model.progress import Phase, Progress
 from strata.model.result import Interval
 
@@ -45,6 +46,8 @@ def measure(
     sync: Annotated[
         str | None, typer.Option(help="How: none, dsync (as --dsync) or rwf_dsync (a flag of each write).")
     ] = None,
+    cpus: common.Cpus = None,
+    numa_node: common.NumaNode = None,
     seed: common.Seed = 1,
     keep: common.Keep = False,
     destructive: Annotated[
@@ -61,6 +64,7 @@ def measure(
     ] = False,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Each thread of one endpoint's measurement.")] = False,
     json: common.JsonFlag = False,
     progress: common.ProgressMode = "auto",
     store: common.StoreUrl = None,
@@ -105,6 +109,8 @@ def measure(
             store=store,
             confirm=False,
             interval=interval,
+            cpus=cpus,
+            numa_node=numa_node,
         ).model_copy(update={"only": workload if rw else None})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.report.measure_text import measure_text
@@ -132,12 +138,14 @@ def measure(
             size=None if size is None else units.parse_size(size),
             keep=keep,
             destructive=destructive,
+            placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
             on_interval=on_interval,
         )
     if json:
         out(result.model_dump_json(indent=2))
     else:
-        out(measure_text(result.summary, result.endpoint, common.width(), common.color(), result.checks, result.result))
+        shape = common.width(), common.color()
+        out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose))
     if result.stopped_by is not None:
         common.note(f"{result.trouble or 'stopped'}; what was measured until then is above")
         return 128 + result.stopped_by

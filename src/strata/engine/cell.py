@@ -18,6 +18,7 @@ from strata.engine.native import OnInterval, run_job, said
 from strata.errors import RunFailed, UsageError
 from strata.model.caching import Residency, compare, refusal, sync_in_force
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.result import EngineResult
 from strata.model.workload import Cache, Workload
@@ -46,6 +47,7 @@ def prepare_cell(
     *,
     allow_write: bool = False,
     round_index: int = 0,
+    placement: Placement | None = None,
 ) -> Prepared:
     """Bring the page cache into the state that is asked, read it back, and build the job.
 
@@ -57,7 +59,15 @@ def prepare_cell(
         raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
     if workload.cache is Cache.COLD:
         timing = timing.model_copy(update={"ramp_s": 0.0})
-    job = build_job(endpoint, workload, segments, timing, allow_write=allow_write, round_index=round_index)
+    job = build_job(
+        endpoint,
+        workload,
+        segments,
+        timing,
+        allow_write=allow_write,
+        round_index=round_index,
+        placement=placement,
+    )
     spans = _spans(segments) if endpoint.kind in CACHED_HERE else ()
     path = endpoint.path or ""
     try:

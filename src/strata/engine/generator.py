@@ -8,6 +8,7 @@ from strata.engine.job import Timing, build_job
 from strata.engine.native import run_job
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint
+from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
@@ -15,7 +16,7 @@ SPAN = 1 << 30
 """Logical range of the null endpoint; it holds no data, only offsets are drawn from it."""
 
 
-def measure_generator(workloads: Iterable[Workload], timing: Timing) -> Generator:
+def measure_generator(workloads: Iterable[Workload], timing: Timing, placement: Placement | None = None) -> Generator:
     """IOPS and ns per I/O of the engine alone, by workload key.
 
     An open loop is measured as a closed one of its depth: the ceiling is what counts. Workloads that differ
@@ -32,7 +33,7 @@ def measure_generator(workloads: Iterable[Workload], timing: Timing) -> Generato
         )
         if plain.key not in measured:
             segments = [Segment(start=0, length=SPAN, target=0)]
-            result = run_job(build_job(Endpoint.parse("null:"), plain, segments, timing))
+            result = run_job(build_job(Endpoint.parse("null:"), plain, segments, timing, placement=placement))
             measured[plain.key] = (result.iops, 1e9 * workload.threads / result.iops if result.iops else 0.0)
         iops[workload.key], cost[workload.key] = measured[plain.key]
     return Generator(iops=iops, ns_per_io=cost)

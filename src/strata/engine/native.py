@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -116,6 +117,8 @@ def said(error: OSError | ValueError) -> str:
 
 
 def _hint(error: OSError) -> str:
+    if "cannot pin" in str(error.strerror):
+        return f"this process may use processors {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
     hints = {
         1: "this needs more rights; without them the layer can be left out",
         2: "the path is gone; check it and start again",

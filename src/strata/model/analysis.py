@@ -55,6 +55,8 @@ class CellSummary(Value):
     cpu_busiest: float | None = None
     cpu_steal: float | None = None
     engine_cpu_ns_per_io: float | None = None
+    engine_user_ns_per_io: float | None = None
+    engine_system_ns_per_io: float | None = None
     device_read_bytes_per_byte: float | None = None
     device_in_flight: float | None = None
     device_busy_ns_per_io: float | None = None
@@ -96,6 +98,7 @@ class CheckKind(StrEnum):
     OVERLOAD = "overload"
     CACHE = "cache"
     CACHING = "caching"
+    THREADS = "threads"
     BUILD = "build"
     COUNTERS = "counters"
     IDENTITY = "identity"

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from strata.model.base import Value
+from strata.model.placement import Placement
 from strata.model.stack import Stack
 from strata.model.workload import Workload
 
@@ -69,6 +70,7 @@ class Plan(Value):
     seconds: float
     bytes_written: int
     assumed_write_bps: float
+    placement: Placement | None = None
 
     def cell(self, key: str) -> Cell:
         """The cell of that key. Raises `KeyError`."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from strata import units
 from strata.errors import UsageError
+from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
@@ -31,6 +32,7 @@ def expand(
     read_only_layers: Collection[str] = (),
     step_overhead_s: float = cost.STEP_OVERHEAD_S,
     assumed_write_bps: float = cost.ASSUMED_WRITE_BPS,
+    placement: Placement | None = None,
     plan_id: str | None = None,
 ) -> Plan:
     """Every workload at every layer, and the order of `strata.plan.order`.
@@ -73,6 +75,7 @@ def expand(
         seconds=len(steps) * (span + step_overhead_s),
         bytes_written=_bytes_written(cells, steps, span, assumed_write_bps, file_size),
         assumed_write_bps=assumed_write_bps,
+        placement=placement,
     )
 
 

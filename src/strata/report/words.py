@@ -41,6 +41,7 @@ CHECK = {
     CheckKind.OVERLOAD: "overload",
     CheckKind.CACHE: "cache",
     CheckKind.CACHING: "caching asked and in force",
+    CheckKind.THREADS: "threads",
     CheckKind.BUILD: "build",
     CheckKind.COUNTERS: "counters",
     CheckKind.IDENTITY: "same data",
