@@ -12,6 +12,7 @@ from pydantic import Field
 
 from strata import units
 from strata.analyse import analyse
+from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.stopping import stop_on_signals
 from strata.engine import Timing, fill, measure_generator, prepare_cell, read_remote, run_cell
 from strata.engine.layout import file_segments
@@ -26,6 +27,7 @@ from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Segment, Step
+from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
@@ -50,6 +52,8 @@ class OneResult(Value):
     checks: tuple[Check, ...]
     result: EngineResult
     generator: Generator
+    precondition: Preconditioned | None = None
+    """What was written before, until the rate was steady."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     stopped_by: int | None = None
@@ -87,6 +91,8 @@ def measure_endpoint(
     keep: bool,
     destructive: str | None,
     placement: Placement | None = None,
+    precondition_s: float | None = None,
+    precondition_bytes: int | None = None,
     on_interval: Callable[[Interval], None],
 ) -> OneResult:
     """Runs it; a file that does not exist is created, filled, and removed again unless kept.
@@ -99,9 +105,21 @@ def measure_endpoint(
     if why := refusal(endpoint, workload):
         # Before anything is made or filled.
         raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
+    preconditions = precondition_s is not None or precondition_bytes is not None
+    if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.writes):
+        why = "only a workload that writes to a file of Strata's own is preconditioned"
+        raise UsageError(
+            "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
+        )
     with _opened(endpoint, workload, size, keep, destructive) as target:
         ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement)
         driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
+        done = None
+        size_here = sum(s.length for s in target.segments)
+        budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, size_here)
+        if budget is not None:
+            cell = Cell(layer=endpoint.kind.value, workload=workload)
+            done = write_until_steady(cell, budget, driven, target.segments, placement=placement)
         prepared = prepare_cell(
             driven, workload, target.segments, timing, allow_write=target.allow_write, placement=placement
         )
@@ -126,6 +144,7 @@ def measure_endpoint(
         checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
         result=result,
         generator=ceiling,
+        precondition=done,
         trouble=trouble,
         stopped_by=stop.signal,
     )

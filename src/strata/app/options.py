@@ -15,7 +15,8 @@ from strata.model.workload import Workload
 class Options(Value):
     """Rounds give the intervals, so more short rounds beat few long ones.
 
-    ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
+    ``precondition_s`` or ``precondition_bytes`` asks for writing before measuring until the rate is steady, and bounds
+    it. ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
     the same file over loopback. ``only`` replaces the default set by one workload. ``confirm`` runs the experiment
     of the verdict.
     """
@@ -33,6 +34,9 @@ class Options(Value):
     keep: bool = False
     confirm: bool = True
     placement: Placement | None = None
+    precondition_s: float | None = Field(default=None, gt=0)
+    precondition_bytes: int | None = Field(default=None, gt=0)
+    cooldown_s: float = Field(default=0.0, ge=0)
     seed: int = 1
     store: str | None = None
     load_seconds: float = 0.5

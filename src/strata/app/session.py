@@ -13,6 +13,7 @@ from strata.analyse import analyse, cell_summary
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
+from strata.app.preconditioning import budget_of, said_of, write_until_steady
 from strata.app.revision import source_revision
 from strata.app.stacks import drop_layers
 from strata.diagnose import conclude, diagnose
@@ -24,6 +25,7 @@ from strata.model.analysis import Analysis, NoiseFloor
 from strata.model.caching import refusal
 from strata.model.finding import Diagnosis, Finding
 from strata.model.plan import Cell, Plan, Step, StepKind
+from strata.model.precondition import Preconditioned
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import Environment, NoiseProbe, Run, RunStatus
@@ -134,7 +136,11 @@ class Session:
             emit=self.emit,
             stop_requested=self.stop_requested,
             finished=lambda end: ends.append(end.message),
+            precondition=self._precondition,
         )
+        run = self._running()
+        labels = {w.key: w.label for w in run.plan.workloads}
+        ends += [f"preconditioning {labels[p.workload_key]}: {said_of(p)}" for p in run.preconditions if not p.reached]
         update: dict[str, object] = {"status": status}
         if status is not RunStatus.STOPPED:
             # A layer that was given up is said in the report, not only while it happens.
@@ -182,7 +188,7 @@ class Session:
             for r in range(rounds)
             for i in range(2)
         )
-        plan = run.plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds})
+        plan = run.plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds, "precondition": None})
         self.emit(Progress(phase=Phase.CONFIRM, message=f"confirming: {experiment.changes}"))
         results: list[CellResult] = []
 
@@ -208,6 +214,25 @@ class Session:
         if found[0] is None or found[1] is None:
             return diagnosis
         return conclude(diagnosis, outcome(experiment, found[0], found[1]))
+
+    def _precondition(self, cell: Cell) -> Preconditioned:
+        run = self._running()
+        assert run.plan.precondition is not None
+        self.place.check_still_ours(cell.layer)
+        done = write_until_steady(
+            cell,
+            run.plan.precondition,
+            self.place.endpoint(cell.layer),
+            self.place.segments(cell.layer),
+            placement=run.plan.placement,
+            emit=self.emit,
+            stop_requested=self.stop_requested,
+        )
+        # A resumed run preconditions again: the last time counts.
+        kept = tuple(p for p in run.preconditions if p.workload_key != done.workload_key)
+        self.run = run.model_copy(update={"preconditions": (*kept, done)})
+        self.store.update_run(self.run)
+        return done
 
     def _measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
         plan = self._running().plan
@@ -312,6 +337,8 @@ def plan_of(stack: Stack, workloads: tuple[Workload, ...], options: Options, run
         },
         read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
         placement=options.placement,
+        cooldown_s=options.cooldown_s,
+        precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
         plan_id=run_id,
     )
 

@@ -44,6 +44,14 @@ Cpus = Annotated[str | None, typer.Option("--cpus", help="Pin the threads to the
 NumaNode = Annotated[
     str | None, typer.Option("--numa-node", help="Keep the threads on these NUMA nodes, in turn, with their memory.")
 ]
+Precondition = Annotated[
+    str | None,
+    typer.Option("--precondition", help="Write before measuring until the rate is steady, at most so long, e.g. 60s."),
+]
+PreconditionBytes = Annotated[
+    str | None, typer.Option("--precondition-bytes", help="And at most so much, e.g. 20g; default: 8 times the file.")
+]
+Cooldown = Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
 
 
@@ -64,6 +72,9 @@ def options(
     interval: str | None = None,
     cpus: str | None = None,
     numa_node: str | None = None,
+    precondition: str | None = None,
+    precondition_bytes: str | None = None,
+    cooldown: str | None = None,
 ) -> Options:
     """The words of the command line as a value. Raises `UsageError` for words that are no size or time, or too much."""
     try:
@@ -81,6 +92,9 @@ def options(
             seed=seed,
             store=store,
             confirm=confirm,
+            precondition_s=seconds(precondition),
+            precondition_bytes=None if precondition_bytes is None else units.parse_size(precondition_bytes),
+            cooldown_s=seconds(cooldown) or 0.0,
             placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
         )
     except ValidationError as e:
@@ -94,7 +108,15 @@ def options(
         ) from e
 
 
+def seconds(text: str | None) -> float | None:
+    """A time as the user writes it. Raises `UsageError`."""
+    return None if text is None else units.parse_duration_ns(text) / units.NS_PER_S
+
+
 _OPTION_OF = {
+    "precondition_s": "--precondition",
+    "precondition_bytes": "--precondition-bytes",
+    "cooldown_s": "--cooldown",
     "runtime_s": "--runtime",
     "ramp_s": "--ramp-time",
     "interval_s": "--interval",

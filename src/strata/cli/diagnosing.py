@@ -32,6 +32,9 @@ def diagnose(
     keep: common.Keep = False,
     cpus: common.Cpus = None,
     numa_node: common.NumaNode = None,
+    precondition: common.Precondition = None,
+    precondition_bytes: common.PreconditionBytes = None,
+    cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
     confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
     html: common.HtmlPath = None,
@@ -60,6 +63,9 @@ def diagnose(
         seed=seed,
         cpus=cpus,
         numa_node=numa_node,
+        precondition=precondition,
+        precondition_bytes=precondition_bytes,
+        cooldown=cooldown,
         store=store,
         confirm=confirm,
     )
@@ -122,6 +128,9 @@ def plan(
     share: common.Share = False,
     cpus: common.Cpus = None,
     numa_node: common.NumaNode = None,
+    precondition: common.Precondition = None,
+    precondition_bytes: common.PreconditionBytes = None,
+    cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
     json: common.JsonFlag = False,
 ) -> None:
@@ -143,6 +152,9 @@ def plan(
         seed=seed,
         cpus=cpus,
         numa_node=numa_node,
+        precondition=precondition,
+        precondition_bytes=precondition_bytes,
+        cooldown=cooldown,
         store=None,
     )
     made = plan_only(where or Path(), chosen)

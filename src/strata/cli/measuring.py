@@ -48,6 +48,9 @@ def measure(
     ] = None,
     cpus: common.Cpus = None,
     numa_node: common.NumaNode = None,
+    precondition: common.Precondition = None,
+    precondition_bytes: common.PreconditionBytes = None,
+    cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
     keep: common.Keep = False,
     destructive: Annotated[
@@ -111,8 +114,12 @@ def measure(
             interval=interval,
             cpus=cpus,
             numa_node=numa_node,
+            precondition=precondition,
+            precondition_bytes=precondition_bytes,
+            cooldown=cooldown,
         ).model_copy(update={"only": workload if rw else None})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
+    from strata.app.preconditioning import said_of
     from strata.report.measure_text import measure_text
 
     timing = timing_of(ramp or "500ms", runtime or "5s", interval or "1s")
@@ -139,6 +146,8 @@ def measure(
             keep=keep,
             destructive=destructive,
             placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
+            precondition_s=common.seconds(precondition),
+            precondition_bytes=None if precondition_bytes is None else units.parse_size(precondition_bytes),
             on_interval=on_interval,
         )
     if json:
@@ -146,6 +155,8 @@ def measure(
     else:
         shape = common.width(), common.color()
         out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose))
+    if result.precondition is not None:
+        common.note(f"preconditioning: {said_of(result.precondition)}")
     if result.stopped_by is not None:
         common.note(f"{result.trouble or 'stopped'}; what was measured until then is above")
         return 128 + result.stopped_by
