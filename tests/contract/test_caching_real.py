@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from commands import measured, strata, working_disk
+from loops import MIB, image, loop, need_root
 
 from strata import _core, units
 from strata.engine import fill
@@ -93,6 +94,17 @@ def test_durability_is_in_force_and_shows_in_memory(own_file: Path) -> None:
     assert said == []
     plain = measured(*words)["result"]["caching"]["after"]["unwritten"]
     assert plain is None or plain > 0
+
+
+def test_a_device_that_nobody_else_holds_keeps_its_pages_for_the_measurement() -> None:
+    need_root()
+    with working_disk() as disk:
+        backing = image(disk / "image", MIB)
+        with loop(backing) as device:
+            document, said = caching(f"block:{device}", "--cache", "warm", "--runtime", "50ms")
+    state = document["result"]["caching"]
+    assert state["before"]["resident"] == state["before"]["pages"] == MIB // mmap.PAGESIZE
+    assert said == []
 
 
 @pytest.mark.parametrize(

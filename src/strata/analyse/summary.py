@@ -72,6 +72,7 @@ def summarise(
         device_busy_ns_per_io=device.ns_per_io if device else None,
         wire_bytes_per_byte=wire / app if wire is not None and app > 0 else None,
         errors=cell.errors,
+        caching=tuple(r.result.caching for r in cell.results if r.result is not None and r.result.caching is not None),
         counters=mean
         | ({} if device is None else {f"device_bytes_per_byte{{device={device.name}}}": _share(device, app)}),
         timeline=_timeline(cell, origin_ns),

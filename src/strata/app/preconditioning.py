@@ -79,4 +79,4 @@ def said_of(done: Preconditioned) -> str:
         if last is None
         else (f"max − min {units.percent(last.spread, 2)} of the mean, slope {units.percent(last.slope, 2)}")
     )
-    return f"not steady after {cost}: {why}; the {done.ended} were used up"
+    return f"not steady after {cost}: {why}; no {done.ended} left to go on"

@@ -5,6 +5,7 @@ Preparing and carrying out are two calls, so that whoever samples counters sampl
 
 from __future__ import annotations
 
+import io
 import json
 import mmap
 import os
@@ -26,6 +27,9 @@ from strata.model.workload import Cache, Workload
 CACHED_HERE = frozenset({EndpointKind.FILE, EndpointKind.BLOCK})
 """Endpoints whose pages are in this machine's page cache."""
 
+SPANS_MAX = 1024
+"""Each costs a few system calls before and after every measurement."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -37,6 +41,8 @@ class Prepared:
     job: dict[str, Any]
     before: Residency | None
     unknown: str | None
+    held: io.FileIO | None = None
+    """A block device forgets its pages when its last opener closes it: open from here to the end."""
 
 
 def prepare_cell(
@@ -70,24 +76,31 @@ def prepare_cell(
     )
     spans = _spans(segments) if endpoint.kind in CACHED_HERE else ()
     path = endpoint.path or ""
+    held = None
     try:
+        if endpoint.kind is EndpointKind.BLOCK and not workload.direct:
+            held = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         if workload.cache is Cache.COLD:
             # All of it: a folio is dropped only as a whole, and may begin before the first block.
             _core.drop_cached(path, 0, 1 << 62)
         elif workload.cache is Cache.WARM:
             _read_through(path, spans)
     except OSError as e:
-        raise RunFailed(f"cannot make the cache {workload.cache} for", path, said(e)) from e
+        raise RunFailed("cannot prepare the page cache for", path, said(e)) from e
     before, unknown = residency(path, spans) if spans else (None, None)
-    return Prepared(endpoint, workload, spans, job, before, unknown)
+    return Prepared(endpoint, workload, spans, job, before, unknown, held)
 
 
 def run_cell(
     prepared: Prepared, on_interval: OnInterval | None = None, stop_requested: Callable[[], bool] = lambda: False
 ) -> EngineResult:
     """Carry it out, with what was asked of caches and what was in force in the result. Raises as `run_job`."""
-    result = run_job(prepared.job, on_interval, stop_requested)
-    after, unknown = residency(prepared.endpoint.path or "", prepared.spans) if prepared.spans else (None, None)
+    try:
+        result = run_job(prepared.job, on_interval, stop_requested)
+        after, unknown = residency(prepared.endpoint.path or "", prepared.spans) if prepared.spans else (None, None)
+    finally:
+        if prepared.held is not None:
+            prepared.held.close()
     refused = any(e.name in ("EOPNOTSUPP", "ENOTSUP") for e in result.write.errors)
     caching = compare(
         prepared.workload,
@@ -104,6 +117,8 @@ def run_cell(
 
 def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | None, str | None]:
     """Pages of these (first byte, end) in memory, or why that is not known."""
+    if len(spans) > SPANS_MAX:
+        return None, f"the blocks lie in {units.count(len(spans))} pieces, too many to ask about one by one"
     page = mmap.PAGESIZE
     pages = resident = unwritten = 0
     told = True

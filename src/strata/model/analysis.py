@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from strata.model.base import Value
+from strata.model.caching import Caching
 from strata.model.estimate import Estimate
 from strata.model.workload import Workload
 
@@ -62,6 +63,8 @@ class CellSummary(Value):
     device_busy_ns_per_io: float | None = None
     wire_bytes_per_byte: float | None = None
     errors: int = 0
+    caching: tuple[Caching, ...] = ()
+    """Asked and in force in each round."""
     counters: dict[str, float] = {}
     timeline: tuple[tuple[int, float, float], ...] = ()
     """(round, seconds from the start of the run, IOPS of that interval)."""
