@@ -51,7 +51,7 @@ def test_intervals_add_up_to_the_totals(mixed: EngineResult, name: str) -> None:
     assert merged is not None
     assert histogram.decode(merged) == histogram.decode(whole.service_time)
     assert sum(histogram.decode(whole.service_time)[1]) == whole.ops
-    assert sum(t[f"{name}_ops"] for t in mixed.threads) == whole.ops
+    assert sum(getattr(t, f"{name}_ops") for t in mixed.threads) == whole.ops
     ends = [i.end_ns for i in mixed.intervals]
     assert [i.start_ns for i in mixed.intervals] == [0, *ends[:-1]]
     assert ends[-1] == mixed.measured_ns
@@ -59,7 +59,7 @@ def test_intervals_add_up_to_the_totals(mixed: EngineResult, name: str) -> None:
 
 def test_every_time_of_the_mix_is_in_one_direction(mixed: EngineResult) -> None:
     assert len(mixed.threads) == 2
-    assert all(t["read_ops"] > t["write_ops"] > 0 for t in mixed.threads)
+    assert all(t.read_ops > t.write_ops > 0 for t in mixed.threads)
     assert mixed.issued == mixed.completed
     assert mixed.errored == mixed.stuck == 0
     assert mixed.effective["direct"] is True

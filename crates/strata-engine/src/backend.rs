@@ -95,13 +95,15 @@ pub(crate) fn disk(
     let (depth, block_bytes, align) = (recipe.depth, recipe.block_bytes, target.align);
     let effective = Effective {
         direct: target.direct,
-        sync: if target.dsync { "dsync" } else { "none" },
+        // RWF_DSYNC leaves nothing to read back: a kernel without it refuses each write.
+        sync: if target.dsync { Sync::Dsync.name() } else { spec.sync.name() },
         mem_align: align.mem,
         offset_align: align.offset,
         blocks: recipe.pattern.map.blocks(),
         block_bytes,
         connections: 1,
     };
+    let write_flags = spec.sync.write_flags();
     let endpoint = path.display().to_string();
     let files = Arc::new(Files::from(target.file));
     let mut refused = None;
@@ -111,7 +113,7 @@ pub(crate) fn disk(
             let queue = Uring::new(Arc::clone(&rings), buffers(depth, block_bytes, align.mem)?)
                 .map_err(|e| Error::system(format!("cannot set up the ring of thread {thread}"), e))?;
             let setup = queue.setup();
-            Ok(Made { queue, setup })
+            Ok(Made { queue: queue.with_write_flags(write_flags), setup })
         };
         // Tried once before any thread starts, to know whether to fall back.
         match Uring::new(Arc::clone(&files), buffers(1, 1, 1)?) {
@@ -147,7 +149,7 @@ pub(crate) fn disk(
         let factory = move |thread| {
             let queue = Psync::new(Arc::clone(&files), buffers(1, block_bytes, align.mem)?)
                 .map_err(|e| Error::system(format!("cannot set up thread {thread}"), e))?;
-            Ok(Made { queue, setup: Vec::new() })
+            Ok(Made { queue: queue.with_write_flags(write_flags), setup: Vec::new() })
         };
         let kind = "psync";
         return Launch {
@@ -167,7 +169,7 @@ pub(crate) fn disk(
         let queue = Pool::new(&files, buffers(depth, block_bytes, align.mem)?)
             .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))?;
         let setup = queue.setup();
-        Ok(Made { queue, setup })
+        Ok(Made { queue: queue.with_write_flags(write_flags), setup })
     };
     Launch { recipe, factory, kind: "pool", fallback_reason, effective, endpoint, build, limit, epilogue }
         .go()

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::load::Tally;
 use crate::merge::Merger;
 use crate::outcome::{Effective, EngineInfo, Interval};
+use crate::place::Placement;
 use crate::report::{self, Facts};
 use crate::worker::{Event, Recipe, Report};
 
@@ -183,6 +184,8 @@ impl<C: Clock> Conductor<C> {
             lanes: Vec::new(),
             lag: Histogram::new(),
             usage: Usage::default(),
+            pinned: self.recipe.pin.as_ref().map(|p| p.of(thread).to_vec()),
+            placement: Placement::default(),
             carrier: Ok(()),
         }
     }

@@ -56,19 +56,6 @@ impl Usage {
     }
 }
 
-/// Keep the calling thread on one processor.
-pub fn pin(cpu: u32) -> std::io::Result<()> {
-    // SAFETY: cpu_set_t is plain data; CPU_SET stays inside it for numbers below 1024, which the job check demands.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu as usize, &mut set);
-        set
-    };
-    // SAFETY: the set is valid and its true size is given; 0 is the calling thread.
-    let result = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
-    if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
-}
-
 /// Let the calling thread's sleeps end when they should (the default slack is 50 µs, more than many an I/O).
 pub fn tighten_timers() {
     // SAFETY: sets one number of the calling thread. A refusal leaves the default, which only adds lag, and lag is recorded.

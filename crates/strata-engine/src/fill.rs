@@ -88,7 +88,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
         runtime_ns: NO_END_NS,
         interval_ns: SECOND_NS,
         stop_on_error: true,
-        pin_cpus: None,
+        pin: None,
         dress: Dress::Refill,
         drain_ns: DRAIN_NS,
     };

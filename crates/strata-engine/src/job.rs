@@ -34,6 +34,9 @@ pub struct Job {
     /// Processor of each thread, in turn.
     #[serde(default)]
     pub pin_cpus: Option<Vec<u32>>,
+    /// NUMA node of each thread, in turn: its processors and its memory. Not together with `pin_cpus`.
+    #[serde(default)]
+    pub pin_nodes: Option<Vec<u32>>,
     /// What a failed I/O means.
     #[serde(default)]
     pub on_error: OnError,
@@ -94,8 +97,28 @@ pub enum Sync {
     /// When the target says so.
     #[default]
     None,
-    /// When it is on the medium.
+    /// When it is on the medium, for whatever is written through the open file (O_DSYNC).
     Dsync,
+    /// When it is on the medium, asked with each write (RWF_DSYNC).
+    RwfDsync,
+}
+
+impl Sync {
+    /// The flags of each write.
+    #[must_use]
+    pub fn write_flags(self) -> i32 {
+        if self == Self::RwfDsync { libc::RWF_DSYNC } else { 0 }
+    }
+
+    /// As it stands in a job and a result.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Dsync => "dsync",
+            Self::RwfDsync => "rwf_dsync",
+        }
+    }
 }
 
 /// With what the target is loaded.

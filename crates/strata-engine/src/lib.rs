@@ -18,6 +18,7 @@ mod merge;
 mod nbd;
 mod outcome;
 pub mod pace;
+mod place;
 pub mod record;
 mod report;
 mod run;

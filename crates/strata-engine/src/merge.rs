@@ -65,14 +65,17 @@ pub struct Merger {
     /// How many intervals each thread has delivered; `u64::MAX` when it will deliver no more.
     delivered: Vec<u64>,
     open: BTreeMap<u64, Open>,
+    /// Service times of each thread, all operations.
+    pub threads: Vec<Histogram>,
     /// Everything of the run, one for each operation.
     pub totals: [Sum; LANES],
 }
 
 impl Merger {
     pub fn new(threads: u32, interval_ns: u64) -> Self {
-        let delivered = vec![0; threads as usize];
-        Self { interval_ns, delivered, open: BTreeMap::new(), totals: Default::default() }
+        let (delivered, threads) =
+            (vec![0; threads as usize], (0..threads).map(|_| Histogram::new()).collect());
+        Self { interval_ns, delivered, open: BTreeMap::new(), threads, totals: Default::default() }
     }
 
     /// Take a part.
@@ -83,6 +86,9 @@ impl Merger {
             open.sums[lane].add(part);
             self.totals[lane].add(part);
         }
+        // Flushes are not among the times of a thread, as they are none of its reads and writes.
+        let times = &mut self.threads[part.thread as usize];
+        part.lanes[..2].iter().for_each(|lane| times.merge_sparse(&lane.service));
         self.delivered[part.thread as usize] = part.index + 1;
     }
 

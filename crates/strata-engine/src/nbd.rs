@@ -26,7 +26,8 @@ pub(crate) fn launch(
     let uri: Uri = uri.parse().map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
     let threads = recipe.threads;
     let connections = connections.max(uri.connections.unwrap_or(1)).max(threads);
-    let dsync = sync == Sync::Dsync;
+    // The wire knows one way only: FUA with each write.
+    let dsync = sync != Sync::None;
     let (depth, block) = (recipe.depth, recipe.block_bytes);
     let open = move |uri: &Uri, depth, connections| {
         NbdQueue::open(uri, OpenSpec { depth, block, connections, dsync }).map_err(refused)
@@ -39,7 +40,7 @@ pub(crate) fn launch(
     drop(first);
     let effective = Effective {
         direct: false,
-        sync: if dsync { "dsync" } else { "none" },
+        sync: sync.name(),
         mem_align: 1,
         offset_align,
         blocks: recipe.pattern.map.blocks(),

@@ -72,7 +72,7 @@ pub struct ClockInfo {
 pub struct Effective {
     /// O_DIRECT, read back from the open file.
     pub direct: bool,
-    /// `none` or `dsync`, read back.
+    /// `none`, `dsync` (read back) or `rwf_dsync` (a flag of each write, which a kernel without it refuses).
     pub sync: &'static str,
     /// Alignment direct I/O demands of memory, bytes.
     pub mem_align: u32,
@@ -158,10 +158,29 @@ pub struct Thread {
     pub write_ops: u64,
     pub read_bytes: u64,
     pub write_bytes: u64,
+    /// Both directions; `null` without an I/O.
+    pub service: Option<Service>,
     pub user_ns: u64,
     pub system_ns: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
+    /// Time runnable and not running; `null` when the kernel does not say.
+    pub run_delay_ns: Option<u64>,
+    /// Processors it was told to run on; `null` when it was not.
+    pub pinned: Option<String>,
+    /// Processors it may run on, read back, as the kernel lists them: `0-3,8`.
+    pub cpus: String,
+    /// Memory policy, read back; `null` when the kernel does not say.
+    pub memory: Option<&'static str>,
+}
+
+/// Service times of one thread, in ns.
+#[derive(Clone, Debug, Serialize)]
+pub struct Service {
+    pub mean_ns: f64,
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    pub max_ns: u64,
 }
 
 /// The whole process, measured span.

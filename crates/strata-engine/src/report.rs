@@ -7,7 +7,10 @@ use crate::cpu::Usage;
 use crate::encode_histogram;
 use crate::errno;
 use crate::merge::{Merger, Sum, flushes, saturate};
-use crate::outcome::{Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, StuckIo, Thread};
+use crate::outcome::{
+    Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, Service, StuckIo, Thread,
+};
+use crate::place;
 use crate::record::{ErrorCount, Lane};
 use crate::worker::Report;
 use strata_pattern::Op;
@@ -58,7 +61,7 @@ pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
         completed: sum(|r| r.tally.completed),
         errored: sum(|r| r.tally.errored),
         stuck: sum(|r| r.tally.stuck),
-        threads: reports.iter().map(thread).collect(),
+        threads: reports.iter().map(|r| thread(r, &merger.threads[r.thread as usize])).collect(),
         cpu: Cpu { user_ns: facts.cpu.user_ns, system_ns: facts.cpu.system_ns, run_delay_ns },
         lag: facts.open_loop.then(|| encode_histogram(&all(reports.iter().map(|r| &r.lag)))),
         engine: facts.engine,
@@ -122,16 +125,27 @@ fn stuck(report: &Report) -> impl Iterator<Item = StuckIo> + '_ {
     })
 }
 
-fn thread(report: &Report) -> Thread {
+fn thread(report: &Report, times: &Histogram) -> Thread {
+    let service = times.quantile_ns(0.5).zip(times.quantile_ns(0.99)).zip(times.max_ns());
     let count = |lane: usize| report.lanes.get(lane).map_or((0, 0), |lane| (lane.ops, lane.moved));
     Thread {
         read_ops: count(0).0,
         write_ops: count(1).0,
         read_bytes: count(0).1,
         write_bytes: count(1).1,
+        service: service.map(|((p50_ns, p99_ns), max_ns)| Service {
+            mean_ns: times.sum_ns() as f64 / times.count() as f64,
+            p50_ns,
+            p99_ns,
+            max_ns,
+        }),
         user_ns: report.usage.user_ns,
         system_ns: report.usage.system_ns,
         voluntary_switches: report.usage.voluntary,
         involuntary_switches: report.usage.involuntary,
+        run_delay_ns: report.usage.run_delay_ns,
+        pinned: report.pinned.as_deref().map(place::list),
+        cpus: place::list(&report.placement.cpus),
+        memory: report.placement.memory,
     }
 }

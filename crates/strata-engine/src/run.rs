@@ -14,6 +14,7 @@ use crate::control::{Control, Reason};
 use crate::error::{Error, Result};
 use crate::job::{Job, OnError, Rw};
 use crate::outcome::{BuildInfo, ClockInfo, Effective, EngineInfo};
+use crate::place;
 use crate::tsc::Tsc;
 use crate::validate;
 use crate::worker::{self, Dress, Made, Recipe};
@@ -63,7 +64,7 @@ fn recipe(job: &Job) -> Result<Recipe> {
         runtime_ns: job.runtime_ns,
         interval_ns: job.interval_ns,
         stop_on_error: job.on_error == OnError::Stop,
-        pin_cpus: job.pin_cpus.clone(),
+        pin: place::of(job)?,
         dress: Dress::Stamp,
         drain_ns: job.drain_ns,
     })
@@ -273,7 +274,7 @@ mod tests {
             runtime_ns: 10_000_000,
             interval_ns: 10_000_000,
             stop_on_error: false,
-            pin_cpus: None,
+            pin: None,
             dress: Dress::Stamp,
             drain_ns: 5_000_000,
         };

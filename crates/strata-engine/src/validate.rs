@@ -59,6 +59,9 @@ pub fn problems(job: &Job) -> Vec<String> {
         job.pin_cpus.as_ref().is_none_or(|cpus| !cpus.is_empty() && cpus.iter().all(|&c| c < 1024)),
         &|| "pin_cpus: must name at least one processor, each below 1024".to_owned(),
     );
+    check(job.pin_nodes.as_ref().is_none_or(|nodes| !nodes.is_empty() && job.pin_cpus.is_none()), &|| {
+        "pin_nodes: must name at least one node, and not together with pin_cpus".to_owned()
+    });
     if let Some(rate) = w.rate_iops {
         check(rate.iops.is_finite() && rate.iops > 0.0 && rate.iops <= 1e9, &|| {
             format!("workload.rate_iops.iops: {} is not in 0 (exclusive) to 1e9", rate.iops)

@@ -19,6 +19,7 @@ use crate::job::Process;
 use crate::ledger::Stuck;
 use crate::load::{Ended, Load, Marks, Plan, Tally};
 use crate::pace::{Closed, Open, Pace};
+use crate::place::{self, Pin, Placement};
 use crate::record::{Lane, Part, Recorder};
 
 /// How the data of a write is made.
@@ -45,7 +46,7 @@ pub struct Recipe {
     pub runtime_ns: u64,
     pub interval_ns: u64,
     pub stop_on_error: bool,
-    pub pin_cpus: Option<Vec<u32>>,
+    pub pin: Option<Pin>,
     pub dress: Dress,
     pub drain_ns: u64,
 }
@@ -88,6 +89,9 @@ pub struct Report {
     pub lanes: Vec<Lane>,
     pub lag: Histogram,
     pub usage: Usage,
+    /// Where it was told to run.
+    pub pinned: Option<Vec<u32>>,
+    pub placement: Placement,
     pub carrier: io::Result<()>,
 }
 
@@ -211,9 +215,7 @@ fn throttle(limits: crate::job::Limits, threads: u32) -> Throttle {
 
 fn settle(thread: u32, recipe: &Recipe) -> Result<()> {
     cpu::tighten_timers();
-    let Some(cpus) = &recipe.pin_cpus else { return Ok(()) };
-    let cpu = cpus[thread as usize % cpus.len()];
-    cpu::pin(cpu).map_err(|e| Error::system(format!("cannot pin thread {thread} to processor {cpu}"), e))
+    recipe.pin.as_ref().map_or(Ok(()), |pin| place::apply(pin, thread))
 }
 
 #[expect(clippy::too_many_arguments, reason = "every one of them is a different thing, used once")]
@@ -257,7 +259,8 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     }
     .run();
     let Recorder { lanes, lag, .. } = recorder;
-    Report { thread, tally, stuck, lanes: lanes.into(), lag, usage: meter.used, carrier }
+    let (pinned, placement) = (recipe.pin.as_ref().map(|p| p.of(thread).to_vec()), Placement::in_force());
+    Report { thread, tally, stuck, lanes: lanes.into(), lag, usage: meter.used, pinned, placement, carrier }
 }
 
 #[cfg(test)]
@@ -334,7 +337,7 @@ mod tests {
             runtime_ns: 1_000_000_000,
             interval_ns: 1_000_000_000,
             stop_on_error: false,
-            pin_cpus: None,
+            pin: None,
             dress: Dress::Stamp,
             drain_ns: 1_000_000_000,
         };

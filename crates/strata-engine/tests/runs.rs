@@ -120,6 +120,39 @@ fn every_direction_on_every_engine() {
 }
 
 #[test]
+fn threads_say_where_they_ran_and_what_they_did() {
+    let dir = scratch();
+    let (path, direct) = filled(dir.path(), 8 * MIB);
+    let target = json!({"kind": "file", "path": path, "direct": direct, "sync": "rwf_dsync"});
+    for engine in ["auto", "pool"] {
+        let mut job = job(target.clone(), "randrw", 200);
+        job["engine"] = json!(engine);
+        // The last processor that this process may use.
+        let allowed = std::fs::read_to_string("/proc/self/status").unwrap();
+        let list = allowed.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+        let cpu: u32 = list.rsplit([',', '-']).next().unwrap().parse().unwrap();
+        job["pin_cpus"] = json!([cpu]);
+        let result = finish(&start(&job).unwrap());
+        consistent(&result);
+        assert_eq!(result["effective"]["sync"], "rwf_dsync");
+        assert_eq!(result["errored"], 0);
+        for thread in result["threads"].as_array().unwrap() {
+            let n = |key: &str| thread[key].as_u64().unwrap();
+            assert_eq!((&thread["pinned"], &thread["cpus"]), (&thread["cpus"], &json!(cpu.to_string())));
+            assert_eq!(n("read_bytes") + n("write_bytes"), 4096 * (n("read_ops") + n("write_ops")));
+            let service = &thread["service"];
+            assert!(service["p50_ns"].as_u64() <= service["p99_ns"].as_u64());
+            assert!(service["mean_ns"].as_f64().unwrap() > 0.0);
+        }
+    }
+    let mut nodes = job(json!({"kind": "null"}), "randread", 10);
+    nodes["pin_nodes"] = json!([4095]);
+    assert!(start(&nodes).unwrap_err().to_string().contains("node 4095 is not on this machine"));
+    nodes["pin_cpus"] = json!([0]);
+    assert!(start(&nodes).unwrap_err().to_string().contains("not together"));
+}
+
+#[test]
 fn an_open_loop_run_by_time_has_response_times_and_a_live_series() {
     let mut job = job(json!({"kind": "null"}), "randread", 1);
     job["stop_after"] = json!({});

@@ -58,6 +58,9 @@ impl Histogram {
     /// Count one value `n` times.
     #[inline]
     pub fn record_many(&mut self, value_ns: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
         if value_ns > HIGHEST_NS {
             return self.clamp(value_ns, n);
         }
@@ -82,20 +85,6 @@ impl Histogram {
         if held_ns > self.max_ns {
             self.max_ns = held_ns;
         }
-    }
-
-    /// Count one value in ns `times` over: for counts that came from elsewhere, one for each bucket there.
-    pub fn record_many(&mut self, value_ns: u64, times: u64) {
-        if times == 0 {
-            return;
-        }
-        let held = value_ns.min(HIGHEST_NS);
-        self.clamped += if value_ns > HIGHEST_NS { times } else { 0 };
-        self.counts[index_of(held)] += times;
-        self.count += times;
-        self.sum_ns += u128::from(value_ns) * u128::from(times);
-        self.min_ns = self.min_ns.min(held);
-        self.max_ns = self.max_ns.max(held);
     }
 
     /// Add everything another histogram holds. Exact: bucket by bucket.

@@ -1,8 +1,9 @@
 //! How much of a file's range the page cache holds.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -13,27 +14,88 @@ const SYS_CACHESTAT: libc::c_long = 451;
 /// Bytes mapped at a time on the older way, to keep the answer's vector small.
 const WINDOW: u64 = 1 << 30;
 
-/// Resident page-cache bytes of `length` bytes of a file from `offset` (whole pages; at most to its end).
+/// What the page cache holds of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheState {
+    /// Bytes in memory, whole pages.
+    pub resident: u64,
+    /// Bytes of them that are not on the medium yet (dirty or being written); `None` when the kernel does not say.
+    pub unwritten: Option<u64>,
+}
+
+/// Resident page-cache bytes of `length` bytes of a file or block device from `offset` (whole pages; at most to
+/// its end).
 ///
 /// # Errors
-/// The file cannot be opened, or neither `cachestat` nor `mincore` answers.
+/// As [`cache_state`].
 pub fn cached_bytes(path: &Path, offset: u64, length: u64) -> Result<u64> {
+    Ok(cache_state(path, offset, length)?.resident)
+}
+
+/// What the page cache holds of `length` bytes of a file or block device from `offset`.
+///
+/// # Errors
+/// The file cannot be opened, neither `cachestat` nor `mincore` answers, or (`EPERM`) the kernel tells it only to
+/// who owns the file or may write to it.
+pub fn cache_state(path: &Path, offset: u64, length: u64) -> Result<CacheState> {
     let fail = |source| Error::new("cannot ask the page cache about", path, source);
     let file = File::open(path).map_err(fail)?;
-    let end = offset.saturating_add(length).min(file.metadata().map_err(fail)?.len());
+    let end = offset.saturating_add(length).min(size_of(&file).map_err(fail)?);
     if end <= offset {
-        return Ok(0);
+        return Ok(CacheState { resident: 0, unwritten: Some(0) });
     }
     match by_cachestat(&file, offset, end - offset) {
-        Ok(bytes) => Ok(bytes),
-        Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)) => {
-            by_mincore(&file, offset, end).map_err(fail)
+        Ok(state) => Ok(state),
+        Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EOPNOTSUPP)) => {
+            // To others mincore calls every page resident, which is no answer.
+            may_know(path, &file).map_err(fail)?;
+            let resident = by_mincore(&file, offset, end).map_err(fail)?;
+            Ok(CacheState { resident, unwritten: None })
         }
         Err(e) => Err(fail(e)),
     }
 }
 
-fn by_cachestat(file: &File, offset: u64, length: u64) -> io::Result<u64> {
+/// Write out what is dirty of a range and drop its pages from the page cache; the resident bytes that are left.
+///
+/// Pages that something else holds (a mapping, I/O in flight) stay, and the kernel does not call that an error:
+/// only the count says it. So do folios (up to 2 MiB) that reach beyond the range: drop a whole file where you can.
+///
+/// # Errors
+/// The file cannot be opened or written out, the advice is refused, or as [`cache_state`].
+pub fn drop_cached(path: &Path, offset: u64, length: u64) -> Result<u64> {
+    let fail = |source| Error::new("cannot drop the cached pages of", path, source);
+    let file = File::open(path).map_err(fail)?;
+    file.sync_data().map_err(fail)?;
+    let range = (offset.min(i64::MAX as u64) as libc::off_t, length.min(i64::MAX as u64) as libc::off_t);
+    // SAFETY: advice about an open descriptor; touches no memory of ours.
+    let refused =
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), range.0, range.1, libc::POSIX_FADV_DONTNEED) };
+    if refused != 0 {
+        return Err(fail(io::Error::from_raw_os_error(refused)));
+    }
+    cached_bytes(path, offset, length)
+}
+
+fn size_of(file: &File) -> io::Result<u64> {
+    let metadata = file.metadata()?;
+    if metadata.file_type().is_block_device() { sys::device_bytes(file) } else { Ok(metadata.len()) }
+}
+
+/// Whether `mincore` tells the truth to this process: the kernel's own condition.
+fn may_know(path: &Path, file: &File) -> io::Result<()> {
+    // SAFETY: asks a number of the process.
+    let me = unsafe { libc::geteuid() };
+    if me == 0 || file.metadata()?.uid() == me {
+        return Ok(());
+    }
+    match OpenOptions::new().append(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(io::Error::from_raw_os_error(libc::EPERM)),
+    }
+}
+
+fn by_cachestat(file: &File, offset: u64, length: u64) -> io::Result<CacheState> {
     let range = [offset, length];
     // struct cachestat: resident, dirty, under writeback, evicted, recently evicted (pages).
     let mut answer = [0u64; 5];
@@ -41,7 +103,11 @@ fn by_cachestat(file: &File, offset: u64, length: u64) -> io::Result<u64> {
     let result = unsafe {
         libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), range.as_ptr(), answer.as_mut_ptr(), 0 as libc::c_uint)
     };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(answer[0] * sys::page_bytes() as u64) }
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let page = sys::page_bytes() as u64;
+    Ok(CacheState { resident: answer[0] * page, unwritten: Some((answer[1] + answer[2]) * page) })
 }
 
 fn by_mincore(file: &File, offset: u64, end: u64) -> io::Result<u64> {

@@ -22,7 +22,7 @@ pub mod queue;
 
 pub use align::{AlignSource, DioAlign};
 pub use buffers::Buffers;
-pub use cached::cached_bytes;
+pub use cached::{CacheState, cache_state, cached_bytes, drop_cached};
 pub use error::{Error, Result};
 pub use fiemap::{Extent, FileMap, fiemap};
 pub use files::Files;

@@ -16,6 +16,7 @@ pub struct Pool {
     /// Dropped (and so joined) first: the threads use the buffers until then.
     workers: Vec<Worker>,
     buffers: Buffers,
+    write_flags: i32,
     pushed: Vec<(u32, Work)>,
     ready: Vec<Completion>,
     done: Receiver<Completion>,
@@ -35,7 +36,13 @@ impl Pool {
             .collect::<io::Result<_>>()?;
         let room = slots as usize;
         let (pushed, ready) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Ok(Self { buffers, pushed, ready, workers, done, in_workers: 0 })
+        Ok(Self { buffers, write_flags: 0, pushed, ready, workers, done, in_workers: 0 })
+    }
+
+    /// The same queue, each write of which carries these `RWF_…` flags.
+    #[must_use]
+    pub fn with_write_flags(self, write_flags: i32) -> Self {
+        Self { write_flags, ..self }
     }
 
     /// How it was set up, for the record of a run.
@@ -75,7 +82,7 @@ impl Queue for Pool {
             "an I/O of {} bytes in a smaller slot",
             io.len()
         );
-        let work = Work { io, address: self.buffers.address(slot) as usize };
+        let work = Work { io, address: self.buffers.address(slot) as usize, write_flags: self.write_flags };
         self.pushed.push((slot, work));
     }
 

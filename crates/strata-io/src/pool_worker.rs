@@ -15,6 +15,8 @@ pub struct Work {
     pub io: Io,
     /// Address of the slot's buffer.
     pub address: usize,
+    /// `RWF_…` of a write.
+    pub write_flags: i32,
 }
 
 /// A worker thread; ends and is joined when dropped.
@@ -66,12 +68,14 @@ impl Drop for Worker {
 pub unsafe fn transfer(fd: RawFd, work: &Work) -> i32 {
     let (address, op) = (work.address as *mut libc::c_void, work.io.op());
     let (len, offset) = (work.io.len() as usize, work.io.offset() as libc::off_t);
+    let area = libc::iovec { iov_base: address, iov_len: len };
     loop {
         // SAFETY: the caller's promise.
         let moved = unsafe {
             match op {
                 Op::Read => libc::pread(fd, address, len, offset),
-                Op::Write => libc::pwrite(fd, address, len, offset),
+                Op::Write if work.write_flags == 0 => libc::pwrite(fd, address, len, offset),
+                Op::Write => libc::pwritev2(fd, &raw const area, 1, offset, work.write_flags),
                 Op::Fsync => libc::fsync(fd) as isize,
                 Op::Fdatasync => libc::fdatasync(fd) as isize,
             }

@@ -14,6 +14,7 @@ use crate::queue::{Completion, Io, Queue};
 pub struct Psync {
     buffers: Buffers,
     files: Arc<Files>,
+    write_flags: i32,
     pushed: Option<Work>,
     done: Option<i32>,
 }
@@ -27,7 +28,13 @@ impl Psync {
         if buffers.slots() != 1 {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        Ok(Self { buffers, files, pushed: None, done: None })
+        Ok(Self { buffers, files, write_flags: 0, pushed: None, done: None })
+    }
+
+    /// The same queue, each write of which carries these `RWF_…` flags.
+    #[must_use]
+    pub fn with_write_flags(self, write_flags: i32) -> Self {
+        Self { write_flags, ..self }
     }
 }
 
@@ -43,7 +50,8 @@ impl Queue for Psync {
             "an I/O of {} bytes in a smaller slot",
             io.len()
         );
-        self.pushed = Some(Work { io, address: self.buffers.address(slot) as usize });
+        self.pushed =
+            Some(Work { io, address: self.buffers.address(slot) as usize, write_flags: self.write_flags });
     }
 
     #[inline]

@@ -174,8 +174,7 @@ impl Ring {
             tv_nsec: timeout.subsec_nanos().into(),
         });
         let ts = limit.as_ref().map_or(std::ptr::null_mut(), |limit| std::ptr::from_ref(limit).cast_mut());
-        let mut arg = io_uring_getevents_arg::default();
-        arg.ts = io_uring_ptr::new(ts.cast());
+        let arg = io_uring_getevents_arg { ts: io_uring_ptr::new(ts.cast()), ..Default::default() };
         let flags = if wait > 0 { self.flags | IoringEnterFlags::GETEVENTS } else { self.flags };
         // SAFETY: the descriptor, or the number that stands for it, belongs to this ring. The argument and the time
         // behind it live through the call; everything queued points to memory that outlives its I/O, as promised

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::io::ReadWriteFlags;
 use rustix::io_uring::{
     IoringFsyncFlags, IoringOp, IoringSetupFlags, IoringSqeFlags, addr_or_splice_off_in_union, io_uring_ptr,
     io_uring_user_data, len_union, off_or_addr2_union, op_flags_union,
@@ -23,6 +24,8 @@ pub struct Uring {
     _files: Arc<Files>,
     /// What reads and writes are called: with registered buffers they have other names.
     calls: [IoringOp; 2],
+    /// `RWF_…` of each read and each write.
+    flags: [ReadWriteFlags; 2],
     setup: Vec<String>,
 }
 
@@ -96,7 +99,15 @@ impl Uring {
             flush.flags = IoringSqeFlags::FIXED_FILE;
             flush.user_data = io_uring_user_data::from_u64(slot.into());
         }
-        Ok(Self { ring, buffers, _files: files, calls, setup })
+        Ok(Self { ring, buffers, _files: files, calls, flags: [ReadWriteFlags::empty(); 2], setup })
+    }
+
+    /// The same ring, each write of which carries these `RWF_…` flags. A kernel that does not know one of them refuses
+    /// the write with `EOPNOTSUPP`.
+    #[must_use]
+    pub fn with_write_flags(self, write_flags: i32) -> Self {
+        let flags = ReadWriteFlags::from_bits_retain(write_flags as u32);
+        Self { flags: [ReadWriteFlags::empty(), flags], ..self }
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -135,6 +146,7 @@ impl Queue for Uring {
         entry.fd = io.target().into();
         entry.off_or_addr2 = off_or_addr2_union { off: io.offset() };
         entry.len = len_union { len: io.len() };
+        entry.op_flags = op_flags_union { rw_flags: self.flags[io.op() as usize] };
         // What is queued here points to the slot's own buffer, which outlives the I/O: a queue with I/Os in flight is
         // abandoned, not dropped. The caller leaves the slot alone until its completion.
         self.ring.push(slot);

@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]
-    use super::paths::{cached_bytes, fiemap, io_limits};
+    use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]
     use super::run::{Run, fill, start};
 }

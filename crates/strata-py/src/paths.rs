@@ -38,3 +38,17 @@ pub fn io_limits(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 pub fn cached_bytes(py: Python<'_>, path: PathBuf, offset: u64, length: u64) -> PyResult<u64> {
     errors::detached(py, || strata_io::cached_bytes(&path, offset, length))?.map_err(|e| errors::system(&e))
 }
+
+/// Page-cache bytes of a range of a file or block device, as JSON: resident, and unwritten (null where not told).
+#[pyfunction]
+pub fn cache_state(py: Python<'_>, path: PathBuf, offset: u64, length: u64) -> PyResult<String> {
+    let state = errors::detached(py, || strata_io::cache_state(&path, offset, length))?;
+    let state = state.map_err(|e| errors::system(&e))?;
+    errors::json(&json!({"resident": state.resident, "unwritten": state.unwritten}))
+}
+
+/// Write out and drop the cached pages of a range of a file; the resident bytes that are left.
+#[pyfunction]
+pub fn drop_cached(py: Python<'_>, path: PathBuf, offset: u64, length: u64) -> PyResult<u64> {
+    errors::detached(py, || strata_io::drop_cached(&path, offset, length))?.map_err(|e| errors::system(&e))
+}

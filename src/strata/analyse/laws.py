@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from strata.analyse import laws_cell, laws_stack
+from strata.analyse import laws_caching, laws_cell, laws_stack, laws_threads
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor
 from strata.model.plan import Plan
@@ -34,6 +34,8 @@ def check_all(
         found += [laws_cell.unsteady(of, noise), laws_cell.generator_headroom(cell, generator)]
         found += [laws_cell.overload(cell, of)]
     found += [laws_cell.errors(of) for of in rounds.values()]
+    for of in rounds.values():
+        found += [laws_caching.caching(of), laws_threads.threads(of)]
     found += [laws_stack.faster_than_below(plan, c, noise) for c in comparisons]
     found += laws_stack.caches(plan, cells)
     found += laws_stack.identity(plan, data)

@@ -12,7 +12,7 @@ from strata.analyse.stats import estimate
 from strata.model import histogram
 from strata.model.analysis import CellSummary, NoiseFloor
 from strata.model.estimate import Estimate
-from strata.model.result import CellResult
+from strata.model.result import CellResult, CpuPerIo, cpu_per_io
 from strata.model.workload import Workload
 
 _GRID = (*(float(p) for p in range(1, 100)), 99.5, 99.8, 99.9, 99.95, 99.98, 99.99, 99.995, 99.999, 99.9999)
@@ -48,6 +48,7 @@ def summarise(
     cpu = [p for p in map(counters.processors, per_round) if p is not None]
     device = counters.device(mean, chain)
     wire = counters.wire_bytes(mean)
+    spent = _engine_cpu(cell)
     app = float(np.mean([v.bytes_per_second for v in cell.values]))
     return CellSummary(
         layer=cell.layer,
@@ -63,12 +64,15 @@ def summarise(
         cpu_busy=_mean([p.busy for p in cpu]),
         cpu_busiest=_mean([p.busiest for p in cpu]),
         cpu_steal=_mean([p.steal for p in cpu]),
-        engine_cpu_ns_per_io=_engine_cpu(cell),
+        engine_cpu_ns_per_io=spent.total_ns if spent else None,
+        engine_user_ns_per_io=spent.user_ns if spent else None,
+        engine_system_ns_per_io=spent.system_ns if spent else None,
         device_read_bytes_per_byte=_device_reads(mean, device, app) if cell.workload.rw.reads else None,
         device_in_flight=device.in_flight if device else None,
         device_busy_ns_per_io=device.ns_per_io if device else None,
         wire_bytes_per_byte=wire / app if wire is not None and app > 0 else None,
         errors=cell.errors,
+        caching=tuple(r.result.caching for r in cell.results if r.result is not None and r.result.caching is not None),
         counters=mean
         | ({} if device is None else {f"device_bytes_per_byte{{device={device.name}}}": _share(device, app)}),
         timeline=_timeline(cell, origin_ns),
@@ -120,17 +124,16 @@ def _device_reads(mean: dict[str, float], device: counters.DeviceLoad | None, ap
     return mean.get(f"blockdev_read_bytes{{device={device.name}}}", 0.0) / app
 
 
-def _engine_cpu(cell: CellRounds) -> float | None:
-    spent = ios = 0
+def _engine_cpu(cell: CellRounds) -> CpuPerIo | None:
+    user = system = ios = 0
     for one in cell.results:
         if one.result is None:
             continue
-        user, system = one.result.cpu.get("user_ns"), one.result.cpu.get("system_ns")
-        if user is None or system is None:
+        spent = one.result.cpu.get("user_ns"), one.result.cpu.get("system_ns")
+        if spent[0] is None or spent[1] is None:
             return None
-        spent += user + system
-        ios += one.result.ops
-    return spent / ios if ios else None
+        user, system, ios = user + spent[0], system + spent[1], ios + one.result.ops
+    return cpu_per_io(user, system, ios)
 
 
 def _mean(values: list[float]) -> float | None:

@@ -114,7 +114,9 @@ def plan_only(where: Path, options: Options) -> Plan:
     size, _ = data_size(source, options)
     workloads = chosen_workloads(source.workloads, options)
     # Where the data will lie is not known before it is written: what only that decides shows when it is run.
-    refused = refused_cells(engine_of(options.engine), workloads, {x.name: (x.target, ()) for x in source.stack.layers})
+    refused = refused_cells(
+        engine_of(options.engine, options.placement), workloads, {x.name: (x.target, ()) for x in source.stack.layers}
+    )
     return plan_of(source.stack, workloads, options, run_id, size, refused)
 
 

@@ -12,8 +12,19 @@ from pydantic import Field
 
 from strata import units
 from strata.analyse import analyse
+from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.stopping import stop_on_signals
-from strata.engine import DEFAULT_ENGINE, Request, Timing, engine_of, fill, measure_generator, read_remote
+from strata.engine import (
+    DEFAULT_ENGINE,
+    Request,
+    Timing,
+    engine_of,
+    fill,
+    measure_generator,
+    prepare_cell,
+    read_remote,
+    run_cell,
+)
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import RunFailed, SafetyRefusal, UsageError
@@ -22,8 +33,11 @@ from strata.host.mark import parse_header
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
 from strata.model.base import Value
+from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Segment, Step
+from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
@@ -32,7 +46,7 @@ from strata.plan.words import workload_from_words
 from strata.probes import Sampler
 from strata.run.judge import fault
 
-OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD})
+OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
 """Checks that mean something where nothing is driven: the other laws speak of a target."""
 
 __all__ = ["OneResult", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
@@ -48,6 +62,8 @@ class OneResult(Value):
     checks: tuple[Check, ...]
     result: EngineResult
     generator: Generator
+    precondition: Preconditioned | None = None
+    """What was written before, until the rate was steady."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     stopped_by: int | None = None
@@ -84,6 +100,9 @@ def measure_endpoint(
     size: int | None,
     keep: bool,
     destructive: str | None,
+    placement: Placement | None = None,
+    precondition_s: float | None = None,
+    precondition_bytes: int | None = None,
     on_interval: Callable[[Interval], None],
     engine: str = DEFAULT_ENGINE,
 ) -> OneResult:
@@ -93,24 +112,44 @@ def measure_endpoint(
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
-    endpoint, generator = Endpoint.parse(uri), engine_of(engine)
+    endpoint, generator = Endpoint.parse(uri), engine_of(engine, placement)
     if refused := generator.refusals(endpoint, workload):
         raise UsageError(f"the {engine} engine cannot measure", uri, "; ".join(refused), "--engine native")
+    if why := refusal(endpoint, workload):
+        # Before anything is made or filled.
+        raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
+    preconditions = precondition_s is not None or precondition_bytes is not None
+    if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.writes):
+        why = "only a workload that writes to a file of Strata's own is preconditioned"
+        raise UsageError(
+            "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
+        )
     with _opened(endpoint, workload, size, keep, destructive) as target:
-        ceiling = measure_generator(generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
+        ceiling = measure_generator(
+            generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement
+        )
         driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-        request = Request(
-            endpoint=driven,
-            workload=workload,
-            segments=target.segments,
-            timing=timing,
-            allow_write=target.allow_write,
+        done = None
+        size_here = sum(s.length for s in target.segments)
+        budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, size_here)
+        if budget is not None:
+            cell = Cell(layer=endpoint.kind.value, workload=workload)
+            done = write_until_steady(cell, budget, driven, target.segments, placement=placement)
+        prepared = prepare_cell(
+            Request(
+                endpoint=driven,
+                workload=workload,
+                segments=target.segments,
+                timing=timing,
+                allow_write=target.allow_write,
+                placement=placement,
+            )
         )
         sampler = Sampler(())
         sampler.start()
         try:
             with stop_on_signals() as stop:
-                result = generator.run(request, on_interval, stop)
+                result = run_cell(generator, prepared, on_interval, stop)
         finally:
             counters = sampler.stop()
     trouble = fault(result)
@@ -127,6 +166,7 @@ def measure_endpoint(
         checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
         result=result,
         generator=ceiling,
+        precondition=done,
         trouble=trouble,
         stopped_by=stop.signal,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from strata.engine import Engine, Request, Timing
+from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
 from strata.model.endpoint import Endpoint
+from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.run import NoiseProbe
 from strata.model.workload import Workload
@@ -24,6 +25,7 @@ def probe_noise(
     segments: tuple[Segment, ...],
     seconds: float,
     stop_requested: Callable[[], bool],
+    placement: Placement | None = None,
 ) -> NoiseProbe | None:
     """Repeat one measurement of ``seconds``; None when it was stopped or nothing was read."""
     timing = Timing(ramp_s=BIN_S, runtime_s=seconds, interval_s=BIN_S)
@@ -32,8 +34,15 @@ def probe_noise(
     for repeat in range(REPEATS):
         if stop_requested():
             return None
-        request = Request(endpoint=endpoint, workload=workload, segments=segments, timing=timing, round_index=repeat)
-        result = engine.run(request, None, stop_requested)
+        request = Request(
+            endpoint=endpoint,
+            workload=workload,
+            segments=segments,
+            timing=timing,
+            round_index=repeat,
+            placement=placement,
+        )
+        result = run_cell(engine, prepare_cell(request), None, stop_requested)
         bins = [float(i.read.ops + i.write.ops) for i in result.intervals if i.end_ns - i.start_ns > BIN_S * 0.5e9]
         if not result.ops or len(bins) < 3:
             return None

@@ -9,13 +9,15 @@ from pydantic import Field
 from strata import units
 from strata.engine import DEFAULT_ENGINE
 from strata.model.base import Value
+from strata.model.placement import Placement
 from strata.model.workload import Workload
 
 
 class Options(Value):
     """Rounds give the intervals, so more short rounds beat few long ones.
 
-    ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
+    ``precondition_s`` or ``precondition_bytes`` asks for writing before measuring until the rate is steady, and bounds
+    it. ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
     the same file over loopback. ``only`` replaces the default set by one workload. ``confirm`` runs the experiment
     of the verdict. ``engine`` names the load generator.
     """
@@ -32,6 +34,10 @@ class Options(Value):
     share: bool = False
     keep: bool = False
     confirm: bool = True
+    placement: Placement | None = None
+    precondition_s: float | None = Field(default=None, gt=0)
+    precondition_bytes: int | None = Field(default=None, gt=0)
+    cooldown_s: float = Field(default=0.0, ge=0)
     seed: int = 1
     store: str | None = None
     engine: str = DEFAULT_ENGINE

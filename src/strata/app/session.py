@@ -14,17 +14,31 @@ from strata.analyse import analyse, cell_summary
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
+from strata.app.preconditioning import budget_of, said_of, write_until_steady
 from strata.app.revision import source_revision
 from strata.app.stacks import drop_layers
 from strata.diagnose import conclude, diagnose
 from strata.diagnose.experiment import outcome
-from strata.engine import DEFAULT_ENGINE, Engine, Request, Shape, Timing, build_info, engine_of, measure_generator
+from strata.engine import (
+    DEFAULT_ENGINE,
+    Engine,
+    Request,
+    Shape,
+    Timing,
+    build_info,
+    engine_of,
+    measure_generator,
+    prepare_cell,
+    run_cell,
+)
 from strata.errors import RunFailed, Stopped
 from strata.model import histogram
 from strata.model.analysis import Analysis, NoiseFloor
+from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint
 from strata.model.finding import Diagnosis, Finding
 from strata.model.plan import Cell, Plan, Segment, Step, StepKind
+from strata.model.precondition import Preconditioned
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import Environment, NoiseProbe, Run, RunStatus
@@ -69,7 +83,8 @@ class Session:
         self.place = Place(stack, data_path, shapes or {}, direct=direct)
         self.place.dropped.update(left_out or {})
         self.run = run
-        self.engine = engine_of(run.environment.engine["name"] if run else options.engine)
+        placement = run.plan.placement if run else options.placement
+        self.engine = engine_of(run.environment.engine["name"] if run else options.engine, placement)
         # Asked before anything is written: an engine that is not installed shows here.
         self._identity = self.engine.identity()
         self.stop_requested: Callable[[], bool] = lambda: False
@@ -115,7 +130,7 @@ class Session:
             environment=environment(self._identity, resumed),
             survey=self.survey,
             data=self.place.data,
-            generator=measure_generator(self.engine, plan.workloads, GENERATOR_TIMING),
+            generator=measure_generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement),
             remotes=self.place.remotes,
             noise=self._noise(plan),
             message="; ".join(self._remarks(size)) or None,
@@ -140,7 +155,11 @@ class Session:
             emit=self.emit,
             stop_requested=self.stop_requested,
             finished=lambda end: ends.append(end.message),
+            precondition=self._precondition,
         )
+        run = self._running()
+        labels = {w.key: w.label for w in run.plan.workloads}
+        ends += [f"preconditioning {labels[p.workload_key]}: {said_of(p)}" for p in run.preconditions if not p.reached]
         update: dict[str, object] = {"status": status}
         if status is not RunStatus.STOPPED:
             # A layer that was given up is said in the report, not only while it happens.
@@ -188,7 +207,7 @@ class Session:
             for r in range(rounds)
             for i in range(2)
         )
-        plan = run.plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds})
+        plan = run.plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds, "precondition": None})
         self.emit(Progress(phase=Phase.CONFIRM, message=f"confirming: {experiment.changes}"))
         results: list[CellResult] = []
 
@@ -215,17 +234,29 @@ class Session:
             return diagnosis
         return conclude(diagnosis, outcome(experiment, found[0], found[1]))
 
+    def _precondition(self, cell: Cell) -> Preconditioned:
+        run = self._running()
+        assert run.plan.precondition is not None
+        self.place.check_still_ours(cell.layer)
+        done = write_until_steady(
+            cell,
+            run.plan.precondition,
+            self.place.endpoint(cell.layer),
+            self.place.segments(cell.layer),
+            placement=run.plan.placement,
+            emit=self.emit,
+            stop_requested=self.stop_requested,
+        )
+        # A resumed run preconditions again: the last time counts.
+        kept = tuple(p for p in run.preconditions if p.workload_key != done.workload_key)
+        self.run = run.model_copy(update={"preconditions": (*kept, done)})
+        self.store.update_run(self.run)
+        return done
+
     def _measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
         plan = self._running().plan
         timing = Timing(ramp_s=plan.ramp_s, runtime_s=plan.runtime_s, interval_s=plan.interval_s)
         endpoint = self.place.endpoint(cell.layer)
-        request = Request(
-            endpoint=endpoint,
-            workload=cell.workload,
-            segments=self.place.segments(cell.layer),
-            timing=timing,
-            round_index=step.round,
-        )
 
         def on_interval(interval: Interval) -> None:
             seconds = (interval.end_ns - interval.start_ns) / 1e9
@@ -247,10 +278,21 @@ class Session:
 
         if cell.workload.rw.writes:
             self.place.check_still_ours(cell.layer)
+        segments = self.place.segments(cell.layer)
+        prepared = prepare_cell(
+            Request(
+                endpoint=endpoint,
+                workload=cell.workload,
+                segments=segments,
+                timing=timing,
+                round_index=step.round,
+                placement=plan.placement,
+            )
+        )
         sampler = Sampler(self._devices)
         sampler.start()
         try:
-            result = self.engine.run(request, on_interval, self.stop_requested)
+            result = run_cell(self.engine, prepared, on_interval, self.stop_requested)
         finally:
             counters = sampler.stop()
         return CellResult(
@@ -294,7 +336,9 @@ class Session:
         endpoint, segments = self.place.endpoint(layer), self.place.segments(layer)
         if self.engine.refusals(endpoint, workload, segments):
             return None
-        return probe_noise(self.engine, layer, endpoint, workload, segments, seconds, self.stop_requested)
+        return probe_noise(
+            self.engine, layer, endpoint, workload, segments, seconds, self.stop_requested, plan.placement
+        )
 
     def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
         """What the engine cannot carry out at a layer stays in the plan, skipped with the reason."""
@@ -351,8 +395,17 @@ def plan_of(
         interval_s=options.interval,
         file_size=size,
         seed=options.seed,
-        skips=skips,
+        skips={
+            Cell(layer=layer.name, workload=w).key: why
+            for layer in stack.layers
+            for w in workloads
+            if (why := refusal(layer.target, w)) is not None
+        }
+        | dict(skips or {}),
         read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
+        placement=options.placement,
+        cooldown_s=options.cooldown_s,
+        precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
         plan_id=run_id,
     )
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from strata import units
 from strata.app.options import Options
 from strata.errors import UsageError
+from strata.model.placement import parse_placement
 from strata.model.progress import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
@@ -40,6 +41,18 @@ ReadOnly = Annotated[bool, typer.Option("--read-only", help="No writing workload
 Keep = Annotated[bool, typer.Option("--keep", help="Leave the test file in place.")]
 Share = Annotated[bool, typer.Option("--share", help="Add a share of the same file over loopback (NBD).")]
 Engine = Annotated[str, typer.Option(help="What generates the load: native, or fio (an installed fio).")]
+Cpus = Annotated[str | None, typer.Option("--cpus", help="Pin the threads to these processors, in turn, e.g. 0,2-3.")]
+NumaNode = Annotated[
+    str | None, typer.Option("--numa-node", help="Keep the threads on these NUMA nodes, in turn, with their memory.")
+]
+Precondition = Annotated[
+    str | None,
+    typer.Option("--precondition", help="Write before measuring until the rate is steady, at most so long, e.g. 60s."),
+]
+PreconditionBytes = Annotated[
+    str | None, typer.Option("--precondition-bytes", help="And at most so much, e.g. 20g; default: 8 times the file.")
+]
+Cooldown = Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
 
 
@@ -59,6 +72,11 @@ def options(
     engine: str,
     confirm: bool = True,
     interval: str | None = None,
+    cpus: str | None = None,
+    numa_node: str | None = None,
+    precondition: str | None = None,
+    precondition_bytes: str | None = None,
+    cooldown: str | None = None,
 ) -> Options:
     """The words of the command line as a value. Raises `UsageError` for words that are no size or time, or too much."""
     try:
@@ -77,6 +95,10 @@ def options(
             store=store,
             confirm=confirm,
             engine=engine,
+            precondition_s=seconds(precondition),
+            precondition_bytes=None if precondition_bytes is None else units.parse_size(precondition_bytes),
+            cooldown_s=seconds(cooldown) or 0.0,
+            placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
         )
     except ValidationError as e:
         problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())
@@ -89,7 +111,15 @@ def options(
         ) from e
 
 
+def seconds(text: str | None) -> float | None:
+    """A time as the user writes it. Raises `UsageError`."""
+    return None if text is None else units.parse_duration_ns(text) / units.NS_PER_S
+
+
 _OPTION_OF = {
+    "precondition_s": "--precondition",
+    "precondition_bytes": "--precondition-bytes",
+    "cooldown_s": "--cooldown",
     "runtime_s": "--runtime",
     "ramp_s": "--ramp-time",
     "interval_s": "--interval",

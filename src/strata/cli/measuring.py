@@ -12,6 +12,7 @@ from strata.cli import common
 from strata.cli.common import out
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
+from strata.model.placement import parse_placement
 from strata.model.progress import Phase, Progress
 from strata.model.result import Interval
 
@@ -37,7 +38,19 @@ def measure(
     ] = None,
     size: common.SizeText = None,
     buffered: Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")] = False,
-    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable.")] = False,
+    cache: Annotated[
+        str | None,
+        typer.Option(help="Buffered, with the file's pages dropped (cold) or read (warm) before, and read back."),
+    ] = None,
+    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable (O_DSYNC).")] = False,
+    sync: Annotated[
+        str | None, typer.Option(help="How: none, dsync (as --dsync) or rwf_dsync (a flag of each write).")
+    ] = None,
+    cpus: common.Cpus = None,
+    numa_node: common.NumaNode = None,
+    precondition: common.Precondition = None,
+    precondition_bytes: common.PreconditionBytes = None,
+    cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
     engine: common.Engine = "native",
     keep: common.Keep = False,
@@ -55,6 +68,7 @@ def measure(
     ] = False,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Each thread of one endpoint's measurement.")] = False,
     json: common.JsonFlag = False,
     progress: common.ProgressMode = "auto",
     store: common.StoreUrl = None,
@@ -80,7 +94,8 @@ def measure(
         process=rate_process,
         rwmixread=rwmixread,
         direct=not buffered,
-        sync="dsync" if dsync else "none",
+        sync=_sync(dsync, sync),
+        cache=cache,
         seed=seed,
     )
     if not is_endpoint(where):
@@ -99,8 +114,14 @@ def measure(
             store=store,
             confirm=False,
             interval=interval,
+            cpus=cpus,
+            numa_node=numa_node,
+            precondition=precondition,
+            precondition_bytes=precondition_bytes,
+            cooldown=cooldown,
         ).model_copy(update={"only": workload if rw else None})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
+    from strata.app.preconditioning import said_of
     from strata.report.measure_text import measure_text
 
     timing = timing_of(ramp or "500ms", runtime or "5s", interval or "1s")
@@ -126,13 +147,19 @@ def measure(
             size=None if size is None else units.parse_size(size),
             keep=keep,
             destructive=destructive,
+            placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
+            precondition_s=common.seconds(precondition),
+            precondition_bytes=None if precondition_bytes is None else units.parse_size(precondition_bytes),
             on_interval=on_interval,
             engine=engine,
         )
     if json:
         out(result.model_dump_json(indent=2))
     else:
-        out(measure_text(result.summary, result.endpoint, common.width(), common.color(), result.checks, result.result))
+        shape = common.width(), common.color()
+        out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose))
+    if result.precondition is not None:
+        common.note(f"preconditioning: {said_of(result.precondition)}")
     if result.stopped_by is not None:
         common.note(f"{result.trouble or 'stopped'}; what was measured until then is above")
         return 128 + result.stopped_by
@@ -141,6 +168,12 @@ def measure(
         common.note("hint: what was measured until then is above")
         return 1
     return 0
+
+
+def _sync(dsync: bool, sync: str | None) -> str:
+    if dsync and sync not in (None, "dsync"):
+        raise UsageError("cannot use both --dsync and", f"--sync {sync}", "", "give one of them")
+    return sync or ("dsync" if dsync else "none")
 
 
 def _resume(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strata.engine.cell import Prepared, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
 from strata.engine.job import Timing, build_job
 from strata.engine.layout import Layout, device_segments, file_segments
@@ -16,6 +17,7 @@ __all__ = [
     "Backing",
     "Engine",
     "Layout",
+    "Prepared",
     "Request",
     "Shape",
     "TargetConfig",
@@ -28,8 +30,10 @@ __all__ = [
     "file_segments",
     "fill",
     "measure_generator",
+    "prepare_cell",
     "probe_remote",
     "read_remote",
+    "run_cell",
     "run_job",
     "serve",
     "serve_config",

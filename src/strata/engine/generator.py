@@ -8,14 +8,17 @@ from strata.engine.job import Timing
 from strata.engine.port import Engine, Request
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint
+from strata.model.placement import Placement
 from strata.model.plan import Segment
-from strata.model.workload import ClosedLoop, OpenLoop, Sync, Workload
+from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
 SPAN = 1 << 30
 """Logical range of the null endpoint; it holds no data, only offsets are drawn from it."""
 
 
-def measure_generator(engine: Engine, workloads: Iterable[Workload], timing: Timing) -> Generator:
+def measure_generator(
+    engine: Engine, workloads: Iterable[Workload], timing: Timing, placement: Placement | None = None
+) -> Generator:
     """IOPS and ns per I/O of the engine alone, by workload key; shapes that the engine cannot carry have none.
 
     An open loop is measured as a closed one of its depth: the ceiling is what counts. Workloads that differ
@@ -27,13 +30,16 @@ def measure_generator(engine: Engine, workloads: Iterable[Workload], timing: Tim
     for workload in workloads:
         arrival = workload.arrival
         closed = ClosedLoop(iodepth=arrival.iodepth) if isinstance(arrival, OpenLoop) else arrival
-        plain = workload.model_copy(update={"arrival": closed, "direct": True, "sync": Sync.NONE})
+        plain = workload.model_copy(
+            update={"arrival": closed, "direct": True, "sync": Sync.NONE, "cache": Cache.AS_FOUND}
+        )
         segments = (Segment(start=0, length=SPAN, target=0),)
         endpoint = Endpoint.parse("null:")
         if engine.refusals(endpoint, plain, segments):
             continue
         if plain.key not in measured:
-            result = engine.run(Request(endpoint=endpoint, workload=plain, segments=segments, timing=timing))
+            request = Request(endpoint=endpoint, workload=plain, segments=segments, timing=timing, placement=placement)
+            result = engine.run(request)
             measured[plain.key] = (result.iops, 1e9 * workload.threads / result.iops if result.iops else 0.0)
         iops[workload.key], cost[workload.key] = measured[plain.key]
     return Generator(iops=iops, ns_per_io=cost)

@@ -10,6 +10,7 @@ from strata import units
 from strata.errors import UsageError
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.workload import OpenLoop, Workload
 
@@ -30,6 +31,7 @@ def build_job(
     *,
     allow_write: bool = False,
     round_index: int = 0,
+    placement: Placement | None = None,
 ) -> dict[str, Any]:
     """The engine's job JSON (schema 1) as a dictionary.
 
@@ -59,7 +61,7 @@ def build_job(
         "runtime_ns": round(timing.runtime_s * units.NS_PER_S),
         "interval_ns": round(timing.interval_s * units.NS_PER_S),
         "engine": "auto",
-    }
+    } | (placement.job if placement is not None else {})
 
 
 def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[str, Any]:

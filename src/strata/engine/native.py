@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -50,6 +51,7 @@ class NativeEngine:
             request.timing,
             allow_write=request.allow_write,
             round_index=request.round_index,
+            placement=request.placement,
         )
         result = run_job(job, on_interval, stop_requested)
         return result.model_copy(update={"engine": {"name": self.name, **result.engine}})
@@ -151,6 +153,9 @@ def said(error: OSError | ValueError) -> str:
 
 
 def hint(error: OSError) -> str:
+    """The next step for an errno; empty where there is none to name."""
+    if "cannot pin" in str(error.strerror):
+        return f"this process may use processors {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
     hints = {
         1: "this needs more rights; without them the layer can be left out",
         2: "the path is gone; check it and start again",

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from strata.engine.job import Timing
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
+from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
 from strata.model.workload import Workload
@@ -32,6 +33,8 @@ class Request(Value):
     timing: Timing
     allow_write: bool = False
     round_index: int = 0
+    placement: Placement | None = None
+    """Where the threads run; None: where the scheduler puts them."""
 
 
 def _never() -> bool:

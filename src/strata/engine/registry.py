@@ -8,6 +8,7 @@ from strata.engine.fio import FioEngine
 from strata.engine.native import NativeEngine
 from strata.engine.port import Engine
 from strata.errors import UsageError
+from strata.model.placement import Placement
 
 ENGINES: dict[str, Callable[[], Engine]] = {
     "native": NativeEngine,
@@ -17,8 +18,15 @@ ENGINES: dict[str, Callable[[], Engine]] = {
 DEFAULT = "native"
 
 
-def engine_of(name: str) -> Engine:
-    """The engine of that name. Raises `UsageError` when there is none; whether it is installed shows on use."""
+def engine_of(name: str, placement: Placement | None = None) -> Engine:
+    """The engine of that name. Raises `UsageError` when there is none, or when it cannot place its threads as asked.
+
+    Whether it is installed shows on use.
+    """
+    if placement is not None and name in ENGINES and name != DEFAULT:
+        raise UsageError(
+            "cannot pin the threads of the", f"{name} engine", "only Strata's own is pinned", "--engine native"
+        )
     try:
         return ENGINES[name]()
     except KeyError:

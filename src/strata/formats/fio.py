@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
-from strata.model.workload import OpenLoop, Sync, Workload
+from strata.model.workload import Cache, OpenLoop, Sync, Workload
 
 
 def fio_command(
@@ -34,15 +34,21 @@ def fio_command(
         f"--size={sum(s.length for s in segments)}",
         "--time_based",
         # fio reads a bare number as seconds and takes no fraction; milliseconds are exact.
-        f"--ramp_time={round(ramp_s * 1000)}ms",
+        f"--ramp_time={0 if workload.cache is Cache.COLD else round(ramp_s * 1000)}ms",
         f"--runtime={round(runtime_s * 1000)}ms",
     ]
     if endpoint.kind is EndpointKind.NBD:
         words += ["--ioengine=nbd", f"--uri={endpoint.uri}"]
     else:
         words += ["--ioengine=io_uring", f"--filename={endpoint.path}", f"--direct={int(workload.direct)}"]
-        if workload.sync is Sync.DSYNC:
+        # fio has no RWF_DSYNC; O_DSYNC is the same promise for every write.
+        if workload.sync is not Sync.NONE:
             words.append("--sync=dsync")
+        if not workload.direct:
+            # fio drops a file's pages before a job unless it is told not to.
+            words.append(f"--invalidate={int(workload.cache is Cache.COLD)}")
+        if workload.cache is Cache.WARM:
+            words.append("--pre_read=1")
         if endpoint.kind is EndpointKind.BLOCK:
             words.append("--readonly")
     if workload.rwmixread is not None:

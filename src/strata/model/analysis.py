@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from strata.model.base import Value
+from strata.model.caching import Caching
 from strata.model.estimate import Estimate
 from strata.model.workload import Workload
 
@@ -55,11 +56,15 @@ class CellSummary(Value):
     cpu_busiest: float | None = None
     cpu_steal: float | None = None
     engine_cpu_ns_per_io: float | None = None
+    engine_user_ns_per_io: float | None = None
+    engine_system_ns_per_io: float | None = None
     device_read_bytes_per_byte: float | None = None
     device_in_flight: float | None = None
     device_busy_ns_per_io: float | None = None
     wire_bytes_per_byte: float | None = None
     errors: int = 0
+    caching: tuple[Caching, ...] = ()
+    """Asked and in force in each round."""
     counters: dict[str, float] = {}
     timeline: tuple[tuple[int, float, float], ...] = ()
     """(round, seconds from the start of the run, IOPS of that interval)."""
@@ -95,6 +100,8 @@ class CheckKind(StrEnum):
     GENERATOR = "generator"
     OVERLOAD = "overload"
     CACHE = "cache"
+    CACHING = "caching"
+    THREADS = "threads"
     BUILD = "build"
     COUNTERS = "counters"
     IDENTITY = "identity"

@@ -7,6 +7,8 @@ from enum import StrEnum
 from pydantic import Field
 
 from strata.model.base import Value
+from strata.model.placement import Placement
+from strata.model.precondition import PreconditionBudget
 from strata.model.stack import Stack
 from strata.model.workload import Workload
 
@@ -52,7 +54,8 @@ class Plan(Value):
     """Cells, and the shuffled, interleaved order in which their rounds run.
 
     Times in seconds, sizes in bytes. ``bytes_written`` is an upper estimate from ``assumed_write_bps``,
-    the file's own fill included.
+    the file's own fill and preconditioning included. ``cooldown_s`` is idle time between two steps; ``seconds`` holds
+    it, and neither the fill nor preconditioning, whose ends nobody knows.
     """
 
     schema_version: int = Field(default=1, alias="schema")
@@ -69,6 +72,9 @@ class Plan(Value):
     seconds: float
     bytes_written: int
     assumed_write_bps: float
+    placement: Placement | None = None
+    cooldown_s: float = 0.0
+    precondition: PreconditionBudget | None = None
 
     def cell(self, key: str) -> Cell:
         """The cell of that key. Raises `KeyError`."""

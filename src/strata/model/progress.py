@@ -13,6 +13,7 @@ class Phase(StrEnum):
     SURVEY = "survey"
     PREPARE = "prepare"
     GENERATOR = "generator"
+    PRECONDITION = "precondition"
     MEASURE = "measure"
     CONFIRM = "confirm"
     REPORT = "report"

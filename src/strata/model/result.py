@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from strata.model.base import Value
+from strata.model.caching import Caching
 from strata.model.series import Series
 
 
@@ -62,6 +63,66 @@ class Interval(Value):
     sync: IntervalDirection | None = None
 
 
+class CpuPerIo(Value):
+    """Processor time of one I/O in ns."""
+
+    user_ns: float
+    system_ns: float
+
+    @property
+    def total_ns(self) -> float:
+        """User and system together."""
+        return self.user_ns + self.system_ns
+
+
+def cpu_per_io(user_ns: int | None, system_ns: int | None, ops: int) -> CpuPerIo | None:
+    """The one place where processor time is divided among I/Os; None where there is nothing to divide."""
+    if user_ns is None or system_ns is None or not ops:
+        return None
+    return CpuPerIo(user_ns=user_ns / ops, system_ns=system_ns / ops)
+
+
+class ThreadTimes(Value):
+    """Service times of one thread, both directions, in ns."""
+
+    mean_ns: float
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+
+
+class ThreadResult(Value):
+    """One thread over the measured span.
+
+    ``run_delay_ns``: runnable and not running. ``pinned``: the processors it was told to run on, ``cpus`` those it may
+    run on, read back (``0-3,8``); ``memory`` its memory policy, read back. What the kernel does not say is None.
+    """
+
+    read_ops: int
+    write_ops: int
+    read_bytes: int = 0
+    write_bytes: int = 0
+    service: ThreadTimes | None = None
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    run_delay_ns: int | None = None
+    pinned: str | None = None
+    cpus: str = ""
+    memory: str | None = None
+
+    @property
+    def ops(self) -> int:
+        """I/Os, both directions."""
+        return self.read_ops + self.write_ops
+
+    @property
+    def cpu(self) -> CpuPerIo | None:
+        """Of this thread alone: what helpers do for it (a pool, the kernel's workers) is in the process's."""
+        return cpu_per_io(self.user_ns, self.system_ns, self.ops)
+
+
 class EngineResult(Value):
     """One job as it was carried out. Times in ns."""
 
@@ -85,9 +146,11 @@ class EngineResult(Value):
     sync: Direction | None = None
     """Flushes; None when the workload has none. They move no bytes and are no part of `ops`."""
     intervals: tuple[Interval, ...]
-    threads: tuple[dict[str, Any], ...] = ()
+    threads: tuple[ThreadResult, ...] = ()
     cpu: dict[str, int | None] = {}
     lag: str | None = None
+    caching: Caching | None = None
+    """Asked and in force, with the page cache before and after; None in results of older versions."""
 
     @property
     def seconds(self) -> float:

@@ -11,6 +11,7 @@ from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import Value
 from strata.model.finding import Diagnosis
 from strata.model.plan import Plan, Segment
+from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult
 from strata.model.survey import Survey
 
@@ -84,6 +85,7 @@ class Run(Value):
     remotes: tuple[Remote, ...] = ()
     noise: NoiseProbe | None = None
     message: str | None = None
+    preconditions: tuple[Preconditioned, ...] = ()
 
 
 class Report(Value):

@@ -45,10 +45,22 @@ class Rw(StrEnum):
 
 
 class Sync(StrEnum):
-    """How a write is made durable: not at all by the workload, or write-through on each I/O."""
+    """How a write is made durable: not at all by the workload, or write-through on each I/O.
+
+    ``dsync`` opens the target with O_DSYNC, ``rwf_dsync`` asks it of each write (RWF_DSYNC); over NBD both are FUA.
+    """
 
     NONE = "none"
     DSYNC = "dsync"
+    RWF_DSYNC = "rwf_dsync"
+
+
+class Cache(StrEnum):
+    """The state the page cache is brought into before each measurement: not touched, emptied, or filled."""
+
+    AS_FOUND = "as-found"
+    COLD = "cold"
+    WARM = "warm"
 
 
 class ClosedLoop(Value):
@@ -80,6 +92,7 @@ class Workload(Value):
     rwmixread: int | None = Field(default=None, ge=0, le=100)
     direct: bool = True
     sync: Sync = Sync.NONE
+    cache: Cache = Cache.AS_FOUND
     seed: int = 1
 
     @model_validator(mode="after")
@@ -88,6 +101,8 @@ class Workload(Value):
             raise ValueError("rwmixread goes with rw=rw and rw=randrw, and only with those")
         if self.bs % 512:
             raise ValueError(f"bs={self.bs} is not a multiple of 512 bytes")
+        if self.direct and self.cache is not Cache.AS_FOUND:
+            raise ValueError(f"a {self.cache} cache is for buffered I/O: O_DIRECT goes past it")
         return self
 
     @property
@@ -115,8 +130,10 @@ class Workload(Value):
             parts.append(f"{self.threads} threads")
         if not self.direct:
             parts.append("buffered")
-        if self.sync is Sync.DSYNC:
-            parts.append("write-through")
+        if self.cache is not Cache.AS_FOUND:
+            parts.append(self.cache.value)
+        if self.sync is not Sync.NONE:
+            parts.append("write-through" if self.sync is Sync.DSYNC else "write-through by RWF_DSYNC")
         return " · ".join(parts)
 
     @property
@@ -137,6 +154,8 @@ class Workload(Value):
             bits.append(f"t{self.threads}")
         if not self.direct:
             bits.append("buffered")
-        if self.sync is Sync.DSYNC:
-            bits.append("dsync")
+        if self.cache is not Cache.AS_FOUND:
+            bits.append(self.cache.value)
+        if self.sync is not Sync.NONE:
+            bits.append(self.sync.value)
         return "-".join(bits)

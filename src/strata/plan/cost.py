@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
+from strata.model.precondition import PreconditionBudget
 from strata.model.workload import OpenLoop, Workload
 from strata.units import GIB
 
@@ -20,6 +22,16 @@ STEP_OVERHEAD_S = 0.25
 def bytes_written(workload: Workload, seconds: float, assumed_bps: float) -> int:
     """Upper estimate of bytes written in ``seconds``. An asked rate bounds it below ``assumed_bps``."""
     return _moved(workload, seconds, assumed_bps, _write_share(workload))
+
+
+def precondition_bytes(workloads: Iterable[Workload], budget: PreconditionBudget | None, assumed_bps: float) -> int:
+    """Upper estimate of what preconditioning these writes, each once; those that only read need none."""
+    if budget is None:
+        return 0
+    # The last round may end half a round after the time.
+    seconds = budget.seconds_max + budget.round_s / 2
+    each = {w.key: min(budget.bytes_max, bytes_written(w, seconds, assumed_bps)) for w in workloads}
+    return sum(each.values())
 
 
 def bytes_read(workload: Workload, seconds: float, assumed_bps: float) -> int:

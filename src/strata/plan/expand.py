@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from strata import units
 from strata.errors import UsageError
+from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
+from strata.model.precondition import PreconditionBudget
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
 from strata.plan import cost
@@ -31,6 +33,9 @@ def expand(
     read_only_layers: Collection[str] = (),
     step_overhead_s: float = cost.STEP_OVERHEAD_S,
     assumed_write_bps: float = cost.ASSUMED_WRITE_BPS,
+    placement: Placement | None = None,
+    cooldown_s: float = 0.0,
+    precondition: PreconditionBudget | None = None,
     plan_id: str | None = None,
 ) -> Plan:
     """Every workload at every layer, and the order of `strata.plan.order`.
@@ -49,6 +54,7 @@ def expand(
     )
     problems = [
         *_timing_problems(rounds, ramp_s, runtime_s, interval_s, step_overhead_s),
+        *([f"cooldown={cooldown_s:g} s is negative"] if cooldown_s < 0 else []),
         *_workload_problems(workloads, file_size),
         *(f"no layer is named {name!r}" for name in sorted(set(read_only_layers) - {x.name for x in stack.layers})),
         *(f"no cell is named {key!r}" for key in sorted(set(given) - {c.key for c in cells})),
@@ -70,9 +76,13 @@ def expand(
         runtime_s=runtime_s,
         interval_s=interval_s,
         file_size=file_size,
-        seconds=len(steps) * (span + step_overhead_s),
-        bytes_written=_bytes_written(cells, steps, span, assumed_write_bps, file_size),
+        seconds=len(steps) * (span + step_overhead_s) + max(0, len(steps) - 1) * cooldown_s,
+        bytes_written=_bytes_written(cells, steps, span, assumed_write_bps, file_size)
+        + cost.precondition_bytes((c.workload for c in cells if c.skip is None), precondition, assumed_write_bps),
         assumed_write_bps=assumed_write_bps,
+        placement=placement,
+        cooldown_s=cooldown_s,
+        precondition=precondition,
     )
 
 

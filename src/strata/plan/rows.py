@@ -11,7 +11,8 @@ class PlanRow(Value):
     """One layer of a plan. ``steps`` is over all rounds; ``skipped`` is (workload label, reason).
 
     ``seconds`` and the bytes are upper estimates. The rows hold the steps alone: the fill of Strata's own file
-    (``plan.file_size`` bytes, written once) is of no layer, and is what ``plan.bytes_written`` has beyond their sum.
+    (``plan.file_size`` bytes, written once) and preconditioning are of no layer: they are what
+    ``plan.bytes_written`` has beyond their sum.
     """
 
     layer: str

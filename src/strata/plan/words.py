@@ -7,10 +7,10 @@ from typing import Literal
 
 from strata import units
 from strata.errors import UsageError
-from strata.model.workload import ClosedLoop, OpenLoop, Rw, Sync, Workload
+from strata.model.workload import Cache, ClosedLoop, OpenLoop, Rw, Sync, Workload
 
 _ALIASES = {"readwrite": "rw"}
-_SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC}
+_SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
 _CLOSED_DEPTH, _OPEN_DEPTH = 1, 256
 _BS_MAX = 64 * units.MIB
 
@@ -25,13 +25,15 @@ def workload_from_words(
     rwmixread: int | None = None,
     direct: bool = True,
     sync: str = "none",
+    cache: str | None = None,
     seed: int = 1,
     process: str = "constant",
 ) -> Workload:
     """The workload these words ask for; ``bs`` in bytes or as ``8k``, ``rate_iops`` in total over all threads.
 
     ``iodepth`` defaults to 1 (fio's default); with a rate it is the bound on I/Os in flight of each thread and
-    defaults to 256. ``rwmixread`` defaults to 50 where reads and writes are mixed.
+    defaults to 256. ``rwmixread`` defaults to 50 where reads and writes are mixed. ``cache`` (cold or warm) means
+    buffered I/O, whatever ``direct`` says.
 
     Raises `UsageError` that lists every word that cannot be used.
     """
@@ -39,6 +41,7 @@ def workload_from_words(
     pattern = _pattern(rw, problems)
     size = _block_size(bs, problems)
     durability = _sync(sync, pattern, problems)
+    state = _cache(cache, problems)
     mix = _mix(rwmixread, pattern, problems)
     depth = iodepth if iodepth is not None else _CLOSED_DEPTH if rate_iops is None else _OPEN_DEPTH
     if not 1 <= depth <= 4096:
@@ -59,7 +62,15 @@ def workload_from_words(
         ClosedLoop(iodepth=depth) if rate_iops is None else OpenLoop(iops=rate_iops, process=arriving, iodepth=depth)
     )
     return Workload(
-        rw=pattern, bs=size, arrival=arrival, threads=threads, rwmixread=mix, direct=direct, sync=durability, seed=seed
+        rw=pattern,
+        bs=size,
+        arrival=arrival,
+        threads=threads,
+        rwmixread=mix,
+        direct=direct and state is Cache.AS_FOUND,
+        sync=durability,
+        cache=state,
+        seed=seed,
     )
 
 
@@ -102,11 +113,19 @@ def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
     word = sync.strip().lower()
     if word not in _SYNC:
         why = "is not offered: dsync makes each write durable without the time stamps" if word in ("sync", "1") else ""
-        problems.append(f"sync={sync} {why or 'is none of none, dsync'}")
+        problems.append(f"sync={sync} {why or 'is none of none, dsync, rwf_dsync'}")
         return None
-    if _SYNC[word] is Sync.DSYNC and pattern is not None and not pattern.writes:
+    if _SYNC[word] is not Sync.NONE and pattern is not None and not pattern.writes:
         problems.append(f"sync={sync} is about writes, and rw={pattern.value} has none")
     return _SYNC[word]
+
+
+def _cache(cache: str | None, problems: list[str]) -> Cache:
+    try:
+        return Cache.AS_FOUND if cache is None else Cache(cache.strip().lower())
+    except ValueError:
+        problems.append(f"cache={cache} is none of cold, warm")
+        return Cache.AS_FOUND
 
 
 def _mix(rwmixread: int | None, pattern: Rw | None, problems: list[str]) -> int | None:

@@ -17,6 +17,7 @@ from strata.model.analysis import CellSummary, Check, Comparison, Generator, Noi
 from strata.model.base import Value
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.plan import Plan
+from strata.model.precondition import Preconditioned
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, Run, RunStatus
 from strata.model.survey import Survey
 
@@ -37,6 +38,7 @@ class RunPart(Value):
     generator: Generator | None
     remotes: tuple[Remote, ...]
     noise: NoiseProbe | None
+    preconditions: tuple[Preconditioned, ...]
     debug_build: bool
 
 
@@ -98,6 +100,7 @@ def document(report: Report) -> Document:
             generator=run.generator,
             remotes=run.remotes,
             noise=run.noise,
+            preconditions=run.preconditions,
             debug_build=debug,
         ),
         repeat=tuple(Command(what=what, command=command) for what, command in report.repeat),

@@ -23,6 +23,7 @@ PHASE = {
     Phase.SURVEY: "surveying",
     Phase.PREPARE: "preparing",
     Phase.GENERATOR: "measuring the load generator",
+    Phase.PRECONDITION: "preconditioning",
     Phase.MEASURE: "measuring",
     Phase.CONFIRM: "confirming",
     Phase.REPORT: "reporting",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from strata import units
 from strata.model import histogram
-from strata.model.analysis import CellSummary, Check
-from strata.model.result import EngineResult, ErrorCount
-from strata.model.workload import ClosedLoop
+from strata.model.analysis import CellSummary, Check, CheckKind
+from strata.model.caching import Caching
+from strata.model.result import EngineResult, ErrorCount, ThreadResult
+from strata.model.workload import Cache, ClosedLoop
 from strata.report import figures, words
 from strata.report.textual import Paint, field, wrap
 
@@ -20,10 +21,12 @@ def measure_text(
     color: bool = False,
     checks: tuple[Check, ...] = (),
     result: EngineResult | None = None,
+    verbose: bool = False,
 ) -> str:
     """The summary in at most ``width`` columns. Percentiles that the samples do not support are absent.
 
-    With ``result`` also what the summary does not hold: times from the intended start, errors by name, the engine.
+    With ``result`` also what the summary does not hold: times from the intended start, errors by name, the engine;
+    each thread of it when ``verbose`` or when a check says that they differ.
     """
     paint = Paint(color)
 
@@ -50,11 +53,20 @@ def measure_text(
         busiest = f", the busiest {figures.percent(s.cpu_busiest)}" if s.cpu_busiest is not None else ""
         out += line("processors", f"{figures.percent(s.cpu_busy)} busy{busiest}")
     if s.engine_cpu_ns_per_io is not None:
-        out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of processor time per I/O")
+        parts = ""
+        if s.engine_user_ns_per_io is not None and s.engine_system_ns_per_io is not None:
+            user, system = units.duration(s.engine_user_ns_per_io), units.duration(s.engine_system_ns_per_io)
+            parts = f" ({user} user, {system} system)"
+        out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of processor time per I/O{parts}")
     if s.device_in_flight is not None:
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
+    if result is not None and result.caching is not None and (state := _caching(result.caching)):
+        out += line("caching", state)
     if result is not None and (carrier := _carrier(result)):
         out += line("carried by", carrier)
+    if result is not None and (verbose or any(c.kind is CheckKind.THREADS for c in checks)):
+        for number, thread in enumerate(result.threads):
+            out += line(f"thread {number}", _thread(thread, result.seconds))
     named = [] if result is None else [e for d in (result.read, result.write) for e in d.errors]
     said = [f"{units.count(e.count)} {e.name}{_place(e)}" for e in named]
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
@@ -82,6 +94,39 @@ def _carrier(result: EngineResult) -> str | None:
         return None
     kind = result.engine["kind"] if version is None else f"{version}, its {result.engine['kind']} engine"
     return f"{kind} ({'; '.join(reasons)})" if reasons else kind
+
+
+def _thread(t: ThreadResult, seconds: float) -> str:
+    """Its rate, times, processor time, switches, and where it ran."""
+    parts = [f"{units.count(t.ops / seconds)} IOPS" if seconds else "0 IOPS"]
+    parts.append(units.rate((t.read_bytes + t.write_bytes) / seconds if seconds else 0.0))
+    if t.service is not None:
+        times = [units.duration(x) for x in (t.service.mean_ns, t.service.p99_ns, t.service.max_ns)]
+        parts.append("mean {}, p99 {}, max {}".format(*times))
+    if t.cpu is not None:
+        parts.append(f"{units.duration(t.cpu.user_ns)} user + {units.duration(t.cpu.system_ns)} system per I/O")
+    parts.append(f"{units.count(t.voluntary_switches)} voluntary, {units.count(t.involuntary_switches)} other switches")
+    if t.run_delay_ns is not None:
+        parts.append(f"waited {units.duration(t.run_delay_ns)} for a processor")
+    if t.cpus:
+        parts.append(f"{'pinned to' if t.pinned else 'free on'} processors {t.cpus}")
+    if t.memory not in (None, "default"):
+        parts.append(f"{t.memory} memory")
+    return " · ".join(parts)
+
+
+def _caching(caching: Caching) -> str | None:
+    """``buffered, cold asked; 0 % of 65 536 pages in memory before, 41 % after``; nothing of direct I/O."""
+    before, after = caching.before, caching.after
+    if caching.asked.direct or before is None:
+        return None
+    asked = "" if caching.asked.cache == Cache.AS_FOUND else f", {caching.asked.cache} asked"
+    text = f"buffered{asked}; {before.words} in memory before"
+    if after is not None:
+        text += f", {units.percent(after.fraction, 2)} after"
+        if after.unwritten:
+            text += f" (up to {units.size(after.unwritten * after.page_bytes)} not on the medium yet)"
+    return text
 
 
 def _lesser(result: EngineResult) -> list[str]:

@@ -29,6 +29,10 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
         ]
         out.append(f"     {clean(layer.endpoint)}")
     out += ["", *_cells(plan, width, paint), ""]
+    if plan.precondition is not None:
+        b = plan.precondition
+        limits = f"at most {units.duration(b.seconds_max * units.NS_PER_S)} and {units.size(b.bytes_max)}"
+        out += wrap(f"each writing workload is first written until its rate is steady: {limits} for each", width)
     written = f"writes at most {units.size(plan.bytes_written)} ({units.count(plan.bytes_written)} bytes)"
     assumed = f"its own file of {units.size(plan.file_size)}, and writes at up to {units.rate(plan.assumed_write_bps)}"
     out += wrap(f"{written}: {assumed}" if plan.bytes_written else "writes nothing", width)

@@ -40,6 +40,8 @@ CHECK = {
     CheckKind.GENERATOR: "load generator",
     CheckKind.OVERLOAD: "overload",
     CheckKind.CACHE: "cache",
+    CheckKind.CACHING: "caching asked and in force",
+    CheckKind.THREADS: "threads",
     CheckKind.BUILD: "build",
     CheckKind.COUNTERS: "counters",
     CheckKind.IDENTITY: "same data",

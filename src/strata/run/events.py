@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strata.model.plan import Cell, Step
+from strata.model.precondition import Preconditioned
 from strata.model.progress import Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
@@ -13,6 +14,13 @@ from strata.model.run import RunStatus
 @dataclass(frozen=True, slots=True)
 class Started:
     """The shell is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreconditionDone:
+    """What was asked to be written before anything is measured has been, or could not be; the run goes on."""
+
+    result: Preconditioned
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,21 @@ class Interrupted:
     """Somebody wants the run to stop here; it can be resumed."""
 
 
-Event = Started | StepDone | StepFailed | Committed | Interrupted
+Event = Started | PreconditionDone | StepDone | StepFailed | Committed | Interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """Write with this cell's workload until the rate is steady; answer with `PreconditionDone`."""
+
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Issue no I/O for that long (cooldown), or until somebody wants the run to stop. Needs no answer."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +100,4 @@ class Finish:
     message: str = ""
 
 
-Instruction = Measure | Commit | Emit | Finish
+Instruction = Precondition | Rest | Measure | Commit | Emit | Finish

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from strata.errors import SafetyRefusal, StoreError, StrataError
 from strata.model.plan import Cell, Plan, Step
+from strata.model.precondition import Preconditioned
 from strata.model.progress import Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
@@ -20,11 +21,16 @@ from strata.run.events import (
     Instruction,
     Interrupted,
     Measure,
+    Precondition,
+    PreconditionDone,
+    Rest,
     Started,
     StepDone,
     StepFailed,
 )
 from strata.run.machine import RunMachine
+
+REST_PIECE_S = 0.1
 
 
 def execute(
@@ -37,6 +43,8 @@ def execute(
     stop_requested: Callable[[], bool],
     p99_ns: Callable[[CellResult], float | None] | None = None,
     finished: Callable[[Finish], None] | None = None,
+    precondition: Callable[[Cell], Preconditioned] | None = None,
+    rest: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> RunStatus:
     """Every step of ``plan`` whose order is not in ``done``, each committed before the next begins.
@@ -51,6 +59,9 @@ def execute(
     is why ``commit`` must replace what it finds. Python dies of SIGTERM without a word: whoever calls this
     installs a handler that raises `KeyboardInterrupt` or makes ``stop_requested`` true.
 
+    ``precondition`` does the writing before the first step where the plan asks for it (`strata.run.preconditioner`);
+    ``rest`` is given the seconds of a cooldown in short pieces, with ``stop_requested`` asked between them.
+
     ``finished`` is told the last instruction with its message; ``clock`` in seconds gives the time left.
     """
     machine = RunMachine(plan, done)
@@ -61,6 +72,12 @@ def execute(
             match instruction:
                 case Emit():
                     emit(instruction.progress)
+                case Rest():
+                    _rested(instruction.seconds, rest, stop_requested)
+                case Precondition():
+                    if precondition is None:
+                        raise ValueError("the plan asks for preconditioning, and nobody is there to do it")
+                    todo.extend(machine.handle(PreconditionDone(precondition(instruction.cell))))
                 case Commit():
                     commit(instruction.result)
                     todo.extend(machine.handle(Committed(instruction.result.order)))
@@ -76,6 +93,12 @@ def execute(
         except KeyboardInterrupt:
             todo = deque(machine.handle(Interrupted()))
     raise AssertionError("the machine ended without Finish")
+
+
+def _rested(seconds: float, rest: Callable[[float], None], stop_requested: Callable[[], bool]) -> None:
+    while seconds > 0 and not stop_requested():
+        rest(min(seconds, REST_PIECE_S))
+        seconds -= REST_PIECE_S
 
 
 def _measured(

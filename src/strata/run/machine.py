@@ -1,5 +1,9 @@
 """The run as a state machine: events in, instructions out. No I/O, no clock.
 
+Its phases: precondition (where the plan asks for it: each writing workload once, at the lowest layer that takes it,
+before anything is measured), then for each step ramp and measure, with the cooldown between them. Preparing the data
+comes before the machine, because the plan needs it. A resumed run preconditions again: the device has rested.
+
 A step goes Measure → StepDone or StepFailed → Commit → Committed, and only then comes the next Measure. So at every
 instant at most one step is measured and not yet safe. A failing step is kept as a result with ``error`` and the run
 goes on; a layer that fails `FAILURES_IN_A_ROW` times in a row is given up, because a dead server costs a time-out
@@ -22,6 +26,9 @@ from strata.run.events import (
     Instruction,
     Interrupted,
     Measure,
+    Precondition,
+    PreconditionDone,
+    Rest,
     Started,
     StepDone,
     StepFailed,
@@ -46,6 +53,9 @@ class RunMachine:
         steps = sorted((s for s in plan.steps if self._cells[s.cell].skip is None), key=lambda s: s.order)
         self._queue = deque(step for step in steps if step.order not in done)
         self._layers = {self._cells[step.cell].layer for step in steps}
+        self._ahead = deque(self._to_precondition(plan))
+        self._cooldown_s = plan.cooldown_s
+        self._rested = True
         self._measured_any = len(self._queue) < len(steps)
         self._watch = Watch(plan)
         self._in_hand: Step | None = None
@@ -63,7 +73,9 @@ class RunMachine:
             case Started():
                 if self._in_hand is not None:
                     raise ValueError("a run starts once")
-                return self._next()
+                return self._begin()
+            case PreconditionDone():
+                return self._preconditioned(event)
             case StepDone():
                 return self._commit(self._judged(event.result), event)
             case StepFailed():
@@ -72,6 +84,29 @@ class RunMachine:
                 return self._safe(event)
             case Interrupted():
                 return self._interrupted()
+
+    def _to_precondition(self, plan: Plan) -> list[Cell]:
+        if plan.precondition is None:
+            return []
+        asked = {self._cells[step.cell].workload.key for step in self._queue}
+        first: dict[str, Cell] = {}
+        for cell in plan.cells:
+            if cell.skip is None and cell.workload.rw.writes and cell.workload.key in asked:
+                first.setdefault(cell.workload.key, cell)
+        return list(first.values())
+
+    def _begin(self) -> tuple[Instruction, ...]:
+        if not self._ahead:
+            return self._next()
+        return (Emit(self._watch.preconditions(self._ahead[0])), Precondition(self._ahead[0]))
+
+    def _preconditioned(self, event: PreconditionDone) -> tuple[Instruction, ...]:
+        if not self._ahead or self._ahead[0].workload.key != event.result.workload_key:
+            raise ValueError(f"{event.result.workload_key} is preconditioned, and nobody asked for it")
+        self._ahead.popleft()
+        if event.result.ended == "stopped":
+            return self._interrupted()
+        return self._begin()
 
     def _next(self) -> tuple[Instruction, ...]:
         if self._layers and self._given_up.keys() >= self._layers:
@@ -82,7 +117,10 @@ class RunMachine:
             why = self._last_error or "every cell of the plan is skipped"
             return self._finish(RunStatus.FAILED, f"nothing was measured: {why}")
         self._in_hand = step = self._queue.popleft()
+        rest = () if self._rested or not self._cooldown_s else (Rest(self._cooldown_s),)
+        self._rested = False
         return (
+            *rest,
             Emit(self._watch.begins(step, left=len(self._queue) + 1)),
             Measure(step, self._cells[step.cell]),
         )

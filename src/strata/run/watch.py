@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.model.plan import Plan, Step, StepKind
+from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 
@@ -25,9 +25,13 @@ class Watch:
     def seconds_left(self, steps: int) -> float:
         """For that many steps: the mean of those measured so far, before the first the plan's own estimate."""
         if self._steps:
-            return steps * self._seconds / self._steps
+            return steps * (self._seconds / self._steps + self._plan.cooldown_s)
         planned = self._plan.seconds / len(self._plan.steps) if self._plan.steps else 0.0
         return steps * (planned or self._plan.ramp_s + self._plan.runtime_s)
+
+    def preconditions(self, cell: Cell) -> Progress:
+        """This cell's workload is written until the rate is steady."""
+        return Progress(phase=Phase.PRECONDITION, layer=cell.layer, label=cell.workload.label)
 
     def begins(self, step: Step, left: int) -> Progress:
         """The step is about to be measured; ``left`` steps remain, this one included."""

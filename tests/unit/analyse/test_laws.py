@@ -9,7 +9,8 @@ import pytest
 from strata.analyse import analyse
 from strata.analyse.laws_cell import ceiling
 from strata.model.analysis import Analysis, Check, CheckKind, Generator
-from strata.model.result import CellResult
+from strata.model.caching import Caching, CachingState
+from strata.model.result import CellResult, ThreadResult
 from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
@@ -154,3 +155,37 @@ def test_a_rate_that_was_not_reached_is_said(iops: float, mean_ns: float, who: s
     assert len(found) == (0 if who is None else 1)
     assert all(who in c.message and not c.impossible for c in found if who)
     assert of(look(rounds("file", iops, mean_ns=8e6)), CheckKind.OVERLOAD) == [], "a closed loop has no rate"
+
+
+def thread(ops: int, pinned: str | None = None, cpus: str = "0-1") -> ThreadResult:
+    return ThreadResult(
+        read_ops=ops, write_ops=0, user_ns=1, system_ns=1, voluntary_switches=0, involuntary_switches=0,
+        pinned=pinned, cpus=cpus,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (thread(10_000), thread(9_000), None),
+        (thread(10_000), thread(4_000), "thread 1 did 40 % of the I/Os of thread 0"),
+        # Half of next to nothing is chance.
+        (thread(10), thread(4), None),
+        (thread(100, "1", "1"), thread(100, "0-1", "1"), "thread 1 was to run on processors 0-1 and may run on 1"),
+        (thread(100, "1", "1"), thread(100, "0", "0"), None),
+    ],
+)
+def test_threads_that_are_not_alike_or_not_where_they_should(
+    first: ThreadResult, second: ThreadResult, said: str | None
+) -> None:
+    found = of(look(rounds("file", threads=(first, second))), CheckKind.THREADS)
+    assert [said in c.message for c in found if said] == ([True] if said else [])
+    assert bool(found) == bool(said)
+
+
+def test_a_state_that_was_not_in_force_colours_the_cell() -> None:
+    state = CachingState(direct=False, sync="none", cache="cold")
+    caching = Caching(asked=state, in_force=state, departures=("40 % were in memory",))
+    found = of(look(rounds("file", caching=caching)), CheckKind.CACHING)
+    assert [(c.impossible, "40 % were in memory" in c.message) for c in found] == [(False, True)]
+    assert of(look(rounds("file", caching=caching.model_copy(update={"departures": ()}))), CheckKind.CACHING) == []

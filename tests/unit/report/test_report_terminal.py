@@ -12,8 +12,10 @@ from rich.cells import cell_len
 from sample_report import build, estimate
 
 from strata.model.analysis import Check, CheckKind, Comparison, Equivalence, NoiseFloor
+from strata.model.caching import Caching, CachingState, Residency
 from strata.model.estimate import Estimate
 from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
+from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTimes
 from strata.model.run import Report, RunStatus
 from strata.report import answer, html, ladder, markdown, terminal
 from strata.report.ladder import Mark
@@ -324,3 +326,30 @@ def test_the_medium_is_named_once(layer: str, line: str) -> None:
     assert line in terminal.render(told, 200, False)
     body = html.render(told)
     assert body[body.index("<main>") :].count("the medium is the limit, as expected") == 1
+
+
+def test_a_measurement_says_what_the_cache_held_and_what_each_thread_did() -> None:
+    summary = build().analysis.cells[3]
+    pages = Residency(pages=100, resident=0, unwritten=0, page_bytes=4096)
+    state = CachingState(direct=False, sync="none", cache="cold")
+    after = pages.model_copy(update={"resident": 40, "unwritten": 10})
+    thread = ThreadResult(
+        read_ops=50, write_ops=0, read_bytes=204_800, user_ns=5000, system_ns=45_000, voluntary_switches=7,
+        involuntary_switches=2, run_delay_ns=3000, pinned="1", cpus="1", memory="local",
+        service=ThreadTimes(mean_ns=1e5, p50_ns=90_000, p99_ns=200_000, max_ns=400_000),
+    )  # fmt: skip
+    nothing = Direction(ops=0, bytes=0)
+    result = EngineResult(
+        engine={"kind": "io_uring"}, effective={}, started_unix_ns=1, ramp_ns=0, measured_ns=500_000_000,
+        stop_reason="runtime", issued=50, completed=50, errored=0, stuck=0, read=nothing, write=nothing, intervals=(),
+        threads=(thread,), caching=Caching(asked=state, in_force=state, before=pages, after=after),
+    )  # fmt: skip
+    plain = terminal.measure_text(summary, "file:/x", 400, result=result)
+    said = plain.replace("\u202f", " ")
+    assert "buffered, cold asked; 0 % of 100 pages in memory before, 40 % after (up to 40 KiB not on the medium" in said
+    assert "thread 0" not in said
+    told = terminal.measure_text(summary, "file:/x", 400, result=result, verbose=True)
+    assert "100 IOPS · 400 KiB/s · mean 100 µs, p99 200 µs, max 400 µs · 100 ns user + 900 ns system per I/O" in told
+    assert "7 voluntary, 2 other switches · waited 3.00 µs for a processor · pinned to processors 1" in told
+    unlike = Check(kind=CheckKind.THREADS, layer="x", workload_key="w", impossible=False, message="thread 1 did 9 %")
+    assert "thread 0" in terminal.measure_text(summary, "file:/x", 400, checks=(unlike,), result=result)

@@ -101,7 +101,7 @@ fn merge_is_exact() -> bool {
 
 fn constant_error(iops: f64, n: usize) -> f64 {
     let schedule = Schedule::constant(iops, 0, 1);
-    let span_ns = schedule.start_ns(n as u64, 0.0, 0) - schedule.start_ns(0, 0.0, 0);
+    let span_ns = schedule.start_ns(n as u64, 0.0, || 0) - schedule.start_ns(0, 0.0, || 0);
     n as f64 * 1e9 / span_ns / iops - 1.0
 }
 
@@ -110,7 +110,7 @@ fn poisson_error(iops: f64, n: usize) -> f64 {
     let step = u64::MAX / n as u64;
     let (mut total_ns, mut at_ns) = (0.0, 0.0);
     for i in 0..n as u64 {
-        let next_ns = schedule.start_ns(i + 1, at_ns, step * i + step / 2);
+        let next_ns = schedule.start_ns(i + 1, at_ns, || step * i + step / 2);
         total_ns += next_ns - at_ns;
         at_ns = next_ns;
     }

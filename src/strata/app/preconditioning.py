@@ -1,0 +1,82 @@
+"""Writing Strata's own file until the write rate is steady: the hands of `strata.run.preconditioner`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from strata import units
+from strata.engine import Timing, build_job, run_job
+from strata.errors import RunFailed
+from strata.model.endpoint import Endpoint
+from strata.model.placement import Placement
+from strata.model.plan import Cell, Segment
+from strata.model.precondition import PreconditionBudget, Preconditioned, WriteRound
+from strata.model.progress import Phase, Progress
+from strata.run.judge import cut_short, fault
+from strata.run.preconditioner import Write, Wrote, precondition
+from strata.run.steady import WINDOW
+
+SECONDS_MAX = 60.0
+FILES_MAX = 8
+"""Without a word about bytes: so many times the size of the file."""
+
+FIRST_ROUND = 1 << 20
+"""Rounds are numbered from here, so that they draw other offsets than those that are measured."""
+
+
+def budget_of(seconds: float | None, bytes_max: int | None, runtime_s: float, size: int) -> PreconditionBudget | None:
+    """None where neither is asked. Rounds last as long as a cell is measured, or as the window needs to fit."""
+    if seconds is None and bytes_max is None:
+        return None
+    limit = seconds if seconds is not None else SECONDS_MAX
+    return PreconditionBudget(
+        seconds_max=limit,
+        bytes_max=bytes_max if bytes_max is not None else max(1, FILES_MAX * size),
+        round_s=min(runtime_s, limit / WINDOW),
+    )
+
+
+def write_until_steady(
+    cell: Cell,
+    budget: PreconditionBudget,
+    endpoint: Endpoint,
+    segments: Sequence[Segment],
+    *,
+    placement: Placement | None = None,
+    emit: Callable[[Progress], None] = lambda _: None,
+    stop_requested: Callable[[], bool] = lambda: False,
+) -> Preconditioned:
+    """Rounds of the cell's own workload at ``endpoint``, which the caller has shown to be Strata's own data."""
+
+    def write(asked: Write) -> Wrote:
+        timing = Timing(ramp_s=0.0, runtime_s=asked.seconds, interval_s=asked.seconds)
+        number = FIRST_ROUND + asked.number
+        job = build_job(endpoint, cell.workload, segments, timing, round_index=number, placement=placement)
+        result = run_job(job | {"stop_after": {"bytes": asked.bytes_max}}, None, stop_requested)
+        done = WriteRound(bytes=result.write.bytes, seconds=result.seconds)
+        if cut_short(result):
+            return Wrote(done, cut=True)
+        if trouble := fault(result):
+            raise RunFailed("cannot precondition", endpoint.uri, trouble)
+        rate = done.bytes_per_second
+        emit(Progress(phase=Phase.PRECONDITION, layer=cell.layer, label=cell.workload.label, bytes_per_second=rate))
+        return Wrote(done)
+
+    return precondition(cell, budget, write)
+
+
+def said_of(done: Preconditioned) -> str:
+    """``steady after 7 rounds (3.5 s, 812 MiB written)``, or what is missing."""
+    cost = f"{len(done.rounds)} rounds ({units.duration(done.seconds * units.NS_PER_S)}, "
+    cost += f"{units.size(done.bytes_written)} written)"
+    if done.reached:
+        return f"steady after {cost}"
+    if done.ended == "failed":
+        return f"failed after {cost}: {done.error}"
+    last = done.last
+    why = (
+        "too few rounds for a window"
+        if last is None
+        else (f"max − min {units.percent(last.spread, 2)} of the mean, slope {units.percent(last.slope, 2)}")
+    )
+    return f"not steady after {cost}: {why}; no {done.ended} left to go on"

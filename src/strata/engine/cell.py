@@ -1,0 +1,141 @@
+"""One measurement from its preparation to its result: the page cache as asked, the job, and what was in force.
+
+Preparing and carrying out are two calls, so that whoever samples counters samples the measurement alone.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import mmap
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from strata import _core, units
+from strata.engine.native import said
+from strata.engine.port import Engine, OnInterval, Request
+from strata.errors import RunFailed, UsageError
+from strata.model.caching import Residency, compare, refusal, sync_in_force
+from strata.model.endpoint import EndpointKind
+from strata.model.plan import Segment
+from strata.model.result import EngineResult
+from strata.model.workload import Cache
+
+CACHED_HERE = frozenset({EndpointKind.FILE, EndpointKind.BLOCK})
+"""Endpoints whose pages are in this machine's page cache."""
+
+SPANS_MAX = 1024
+"""Each costs a few system calls before and after every measurement."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A job that can start now. ``before`` are the pages in memory, ``unknown`` why they are not known."""
+
+    request: Request
+    spans: tuple[tuple[int, int], ...]
+    before: Residency | None
+    unknown: str | None
+    held: io.FileIO | None = None
+    """A block device forgets its pages when its last opener closes it: open from here to the end."""
+
+
+def prepare_cell(request: Request) -> Prepared:
+    """Bring the page cache into the state that is asked, and read it back.
+
+    A cold measurement has no ramp: what the ramp read would be warm. Cold: the file is written out and its pages
+    are dropped (`posix_fadvise`); never the whole machine's caches. Warm: its blocks are read through once.
+    Raises `UsageError` where the state cannot be had, `RunFailed` when the file cannot be opened.
+    """
+    endpoint, workload = request.endpoint, request.workload
+    if why := refusal(endpoint, workload):
+        raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
+    if workload.cache is Cache.COLD:
+        cold = request.timing.model_copy(update={"ramp_s": 0.0})
+        request = request.model_copy(update={"timing": cold})
+    spans = _spans(request.segments) if endpoint.kind in CACHED_HERE else ()
+    path = endpoint.path or ""
+    held = None
+    try:
+        if endpoint.kind is EndpointKind.BLOCK and not workload.direct:
+            held = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        if workload.cache is Cache.COLD:
+            # All of it: a folio is dropped only as a whole, and may begin before the first block.
+            _core.drop_cached(path, 0, 1 << 62)
+        elif workload.cache is Cache.WARM:
+            _read_through(path, spans)
+    except OSError as e:
+        raise RunFailed("cannot prepare the page cache for", path, said(e)) from e
+    before, unknown = residency(path, spans) if spans else (None, None)
+    return Prepared(request, spans, before, unknown, held)
+
+
+def run_cell(
+    engine: Engine,
+    prepared: Prepared,
+    on_interval: OnInterval | None = None,
+    stop_requested: Callable[[], bool] = lambda: False,
+) -> EngineResult:
+    """Carry it out, with what was asked of caches and what was in force in the result. Raises as `Engine.run`."""
+    endpoint = prepared.request.endpoint
+    try:
+        result = engine.run(prepared.request, on_interval, stop_requested)
+        after, unknown = residency(endpoint.path or "", prepared.spans) if prepared.spans else (None, None)
+    finally:
+        if prepared.held is not None:
+            prepared.held.close()
+    refused = any(e.name in ("EOPNOTSUPP", "ENOTSUP") for e in result.write.errors)
+    caching = compare(
+        prepared.request.workload,
+        direct=bool(result.effective.get("direct")),
+        sync=sync_in_force(str(result.effective.get("sync")), refused),
+        before=prepared.before,
+        after=after,
+        unknown=prepared.unknown or unknown,
+        read_bytes=result.read.bytes,
+        local=endpoint.kind in CACHED_HERE,
+    )
+    return result.model_copy(update={"caching": caching})
+
+
+def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | None, str | None]:
+    """Pages of these (first byte, end) in memory, or why that is not known."""
+    if len(spans) > SPANS_MAX:
+        return None, f"the blocks lie in {units.count(len(spans))} pieces, too many to ask about one by one"
+    page = mmap.PAGESIZE
+    pages = resident = unwritten = 0
+    told = True
+    try:
+        for start, end in spans:
+            state = json.loads(_core.cache_state(path, start, end - start))
+            pages += -(-end // page) - start // page
+            resident += state["resident"] // page
+            told = told and state["unwritten"] is not None
+            unwritten += (state["unwritten"] or 0) // page
+    except OSError as e:
+        return None, said(e)
+    return Residency(pages=pages, resident=resident, unwritten=unwritten if told else None, page_bytes=page), None
+
+
+def _spans(segments: Sequence[Segment]) -> tuple[tuple[int, int], ...]:
+    """Where the blocks are at the target, neighbours as one."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted((s.target, s.target + s.length) for s in segments):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return tuple(spans)
+
+
+def _read_through(path: str, spans: Sequence[tuple[int, int]]) -> None:
+    buffer = bytearray(units.MIB)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for start, end in spans:
+            at = start
+            while at < end and (got := os.preadv(fd, [memoryview(buffer)[: end - at]], at)):
+                at += got
+    finally:
+        os.close(fd)
