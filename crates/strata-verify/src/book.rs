@@ -1,7 +1,7 @@
 //! What was written, block by block: the running state, and the same state rebuilt from a journal.
 //!
 //! The generation of a write is its number among the writes of its block, from 1; at most one write of a block is in
-//! flight. So three events are all there is to know, and none of them needs to carry a generation.
+//! flight. So no event needs to carry a generation.
 
 use crate::classify::Expect;
 
@@ -16,6 +16,8 @@ pub enum Event {
     FlushBegun(u64),
     /// Flush `id` was acknowledged: what was acknowledged before it began is durable.
     Flushed(u64),
+    /// A power loss was survived and looked at: what was neither flushed nor seen since is not promised any more.
+    PowerLost,
 }
 
 /// What the target may have gone through since it was written.
@@ -81,7 +83,7 @@ impl Book {
         match event {
             Event::Issued(block) => self.get(block).is_some_and(|b| b.issued < u32::MAX),
             Event::Acked(block) => self.get(block).is_some_and(|b| b.acked < b.issued),
-            Event::FlushBegun(_) | Event::Flushed(_) => true,
+            Event::FlushBegun(_) | Event::Flushed(_) | Event::PowerLost => true,
         }
     }
 
@@ -104,12 +106,18 @@ impl Book {
                     entry.flushed = generation;
                 } else {
                     self.dirty.push_back((block, generation));
+                    self.thin_out();
                 }
             }
             Event::FlushBegun(id) => {
                 let end = self.gone + self.dirty.len() as u64;
                 self.flushing.retain(|&(running, _)| running != id);
                 self.flushing.push((id, end));
+            }
+            Event::PowerLost => {
+                self.blocks.iter_mut().for_each(|b| b.acked = b.flushed.max(b.seen));
+                self.dirty.clear();
+                self.flushing.clear();
             }
             Event::Flushed(id) => {
                 let Some(at) = self.flushing.iter().position(|&(running, _)| running == id) else { return };
@@ -122,6 +130,15 @@ impl Book {
                     entry.flushed = entry.flushed.max(generation);
                 }
             }
+        }
+    }
+
+    /// A target that is never flushed must not fill the memory: of each block its last write is enough, as long as no
+    /// flush is running that covers an earlier one.
+    fn thin_out(&mut self) {
+        if self.dirty.len() > 2 * self.blocks.len() + 1024 && self.flushing.is_empty() {
+            let (first, blocks) = (self.first, &self.blocks);
+            self.dirty.retain(|&(block, generation)| blocks[(block - first) as usize].acked == generation);
         }
     }
 
@@ -199,9 +216,33 @@ mod tests {
     }
 
     #[test]
+    fn after_a_power_loss_only_what_was_flushed_is_promised() {
+        use Event::*;
+        let mut book =
+            noted(&[Issued(0), Acked(0), FlushBegun(0), Flushed(0), Issued(0), Acked(0), PowerLost]);
+        assert_eq!(bounds(&book, 0, Loss::Process), (1, 2));
+        book.note(Issued(0));
+        book.note(Acked(0));
+        assert_eq!(bounds(&book, 0, Loss::Process), (3, 3));
+    }
+
+    #[test]
     fn what_cannot_be_is_left_out() {
         let book = noted(&[Event::Acked(0), Event::Issued(9), Event::Flushed(3)]);
         assert_eq!(book.count(), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_book_that_is_never_flushed_stays_small() {
+        let mut book = Book::new(0, 4, false);
+        for n in 0..100_000u64 {
+            book.note(Event::Issued(n % 4));
+            book.note(Event::Acked(n % 4));
+        }
+        assert!(book.dirty.len() < 2000);
+        book.note(Event::FlushBegun(0));
+        book.note(Event::Flushed(0));
+        assert!((0..4).all(|b| bounds(&book, b, Loss::Power) == (25_000, 25_000)));
     }
 
     fn event() -> impl Strategy<Value = Event> {

@@ -1,7 +1,7 @@
 //! The journal as bytes: what was written, kept where a killed run can be held to it.
 //!
 //! A head (magic, length, checksum, JSON), then frames: number of records (u32), checksum (u32), records of 8 bytes.
-//! A record is a number (block or flush id) shifted left by two, and the kind of event below. All little endian. A
+//! A record is a number (block or flush id) shifted left by three, and the kind of event below. All little endian. A
 //! frame that is cut short or whose checksum fails ends the journal: it was being written when everything stopped,
 //! and the writes it announces were not begun.
 
@@ -76,8 +76,9 @@ pub fn frame(events: &[Event]) -> Vec<u8> {
             Event::Acked(block) => (block, 1),
             Event::FlushBegun(id) => (id, 2),
             Event::Flushed(id) => (id, 3),
+            Event::PowerLost => (0, 4),
         };
-        records.extend((number << 2 | kind).to_le_bytes());
+        records.extend((number << 3 | kind).to_le_bytes());
     }
     let mut out = Vec::with_capacity(8 + records.len());
     out.extend((events.len() as u32).to_le_bytes());
@@ -86,13 +87,16 @@ pub fn frame(events: &[Event]) -> Vec<u8> {
     out
 }
 
-fn event(record: u64) -> Event {
-    let number = record >> 2;
-    match record & 3 {
-        0 => Event::Issued(number),
-        1 => Event::Acked(number),
-        2 => Event::FlushBegun(number),
-        _ => Event::Flushed(number),
+/// None: a record of a later version.
+fn event(record: u64) -> Option<Event> {
+    let number = record >> 3;
+    match record & 7 {
+        0 => Some(Event::Issued(number)),
+        1 => Some(Event::Acked(number)),
+        2 => Some(Event::FlushBegun(number)),
+        3 => Some(Event::Flushed(number)),
+        4 => Some(Event::PowerLost),
+        _ => None,
     }
 }
 
@@ -150,7 +154,10 @@ pub fn replay(mut from: impl Read) -> io::Result<Replayed> {
             break true;
         }
         for record in records.chunks_exact(RECORD).filter_map(|bytes| bytes.first_chunk()) {
-            book.note(event(u64::from_le_bytes(*record)));
+            let Some(event) = event(u64::from_le_bytes(*record)) else {
+                return Err(bad("it was written by a newer version of strata"));
+            };
+            book.note(event);
         }
         good_bytes += (prefix.len() + records.len()) as u64;
     };
@@ -189,7 +196,7 @@ mod tests {
     }
 
     fn event() -> impl Strategy<Value = Event> {
-        (0u64..16).prop_map(super::event)
+        (0u64..32).prop_filter_map("known", super::event)
     }
 
     fn state(book: &Book) -> Vec<(u64, u64)> {
