@@ -74,9 +74,11 @@ impl JournalFile {
 /// Read a journal without changing it.
 ///
 /// # Errors
-/// It cannot be read, or is no journal.
+/// It cannot be read, is no journal, or a run is writing to it.
 pub fn look(path: &Path) -> Result<Replayed> {
     let file = File::open(path).map_err(|e| Error::at("cannot open the journal", path, e))?;
+    // What a run that goes on is writing would be taken for faults.
+    locked(&file, path, libc::LOCK_SH)?;
     read(&file, path)
 }
 
@@ -89,8 +91,12 @@ fn read(file: &File, path: &Path) -> Result<Replayed> {
 
 /// Two processes must not append to one journal.
 fn alone(file: &File, path: &Path) -> Result<()> {
+    locked(file, path, libc::LOCK_EX)
+}
+
+fn locked(file: &File, path: &Path, how: libc::c_int) -> Result<()> {
     // SAFETY: a call on an open descriptor without memory.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+    if unsafe { libc::flock(file.as_raw_fd(), how | libc::LOCK_NB) } != 0 {
         let e = io::Error::last_os_error();
         return Err(Error::at("another process is using the journal", path, e));
     }
@@ -129,6 +135,8 @@ mod tests {
         let (again, replayed) = JournalFile::resume(&path, false).expect("a journal");
         assert!(replayed.cut_short);
         again.append(&[Event::Issued(1), Event::Acked(1)]).expect("room");
+        assert!(look(&path).is_err(), "a run is writing to it");
+        drop(again);
         let now = look(&path).expect("a journal");
         assert!(!now.cut_short);
         assert_eq!(now.head, head());

@@ -80,7 +80,8 @@ impl Ledger {
         self.beyond += other.beyond;
     }
 
-    /// Count all and list the first `most`. A lost write that was found at another place is told there only.
+    /// Count all and list the first `most`. A missing write that was found at another place is
+    /// told there only.
     #[must_use]
     pub fn settle(&self, layout: &Layout, most: usize) -> Settled {
         let went: HashSet<(u64, u64)> = self
@@ -91,14 +92,12 @@ impl Ledger {
                 _ => None,
             })
             .collect();
+        let missing = |fault: &Fault| matches!(fault, Fault::Lost { .. } | Fault::Foreign { .. });
         let mut listed: Vec<(u64, Found)> = self
             .found
             .iter()
             .map(|(&(block, generation), &fault)| (generation, Found { offset: layout.offset(block), fault }))
-            .filter(|(_, f)| match f.fault {
-                Fault::Lost { expected, .. } => !went.contains(&(f.offset, expected)),
-                _ => true,
-            })
+            .filter(|(generation, f)| !(missing(&f.fault) && went.contains(&(f.offset, *generation))))
             .collect();
         listed.sort_unstable_by_key(|(generation, found)| (found.offset, *generation));
         let mut counts: BTreeMap<_, _> = NAMES.map(|name| (name, 0)).into();
@@ -126,13 +125,15 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.found(5, 2, lost(2));
         ledger.found(6, 2, lost(2));
+        ledger.found(8, 1, Fault::Foreign { what: crate::classify::Foreign::Zeroes, sectors: 8 });
+        ledger.found(9, 1, Fault::Misdirected { from: 8 * 4096, generation: 1, sectors: 8 });
         ledger.found(4, 2, Fault::Misdirected { from: 5 * 4096, generation: 2, sectors: 8 });
         let settled = ledger.settle(&LAYOUT, 10);
         let told: Vec<_> = settled.listed.iter().map(|f| (f.offset, f.fault.name())).collect();
-        assert_eq!(told, [(4 * 4096, "misdirected"), (6 * 4096, "lost")]);
+        assert_eq!(told, [(4 * 4096, "misdirected"), (6 * 4096, "lost"), (9 * 4096, "misdirected")]);
         assert_eq!(
-            (settled.counts["lost"], settled.counts["misdirected"], settled.counts["torn"]),
-            (1, 1, 0)
+            (settled.counts["lost"], settled.counts["misdirected"], settled.counts["foreign"]),
+            (1, 2, 0)
         );
     }
 

@@ -143,12 +143,13 @@ impl Launch for Starter {
             }
             (_, None) => None,
         };
-        let blocks = job.blocks;
+        let (blocks, before) = (job.blocks, book.count());
+        drop(book);
         let board = Arc::new(Board::default());
         let (notice, watched) = (Arc::clone(&board), Arc::clone(&shared));
         let body = move || {
             let tally = gather(&reports, &watched, &job);
-            let outcome = tally.map(|tally| told(&job, &engine, &watched, &book, cut_short, &tally));
+            let outcome = tally.map(|tally| told(&job, &engine, &watched, before, cut_short, &tally));
             *notice.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.map_err(Arc::new));
             notice.settled.notify_all();
         };
@@ -202,7 +203,7 @@ fn told(
     job: &Job,
     engine: &Engine,
     shared: &Shared,
-    before: &Book,
+    (acked, in_flight, unflushed): (u64, u64, u64),
     cut_short: bool,
     tally: &Tally,
 ) -> String {
@@ -210,7 +211,6 @@ fn told(
     let mut torn = tally.torn_offsets.clone();
     torn.sort_unstable();
     torn.truncate(job.list as usize);
-    let (acked, in_flight, unflushed) = before.count();
     let write_failures: Vec<_> = tally
         .write_failures
         .iter()

@@ -9,11 +9,11 @@ use strata_verify::{Job, Run, start};
 const MIB: u64 = 1 << 20;
 const BS: u64 = 4096;
 /// Blocks lie behind the first MiB, as in a marked file.
-const BLOCKS: u64 = 7 * MIB / BS;
+const BLOCKS: u64 = 3 * MIB / BS;
 
 fn serve(extra: Value) -> Server {
     let mut config =
-        json!({"listen": {"tcp": "127.0.0.1:0"}, "backing": {"kind": "memory", "size_bytes": 8 * MIB}});
+        json!({"listen": {"tcp": "127.0.0.1:0"}, "backing": {"kind": "memory", "size_bytes": 4 * MIB}});
     merge(&mut config, extra);
     Server::start(&serde_json::from_value::<Config>(config).expect("a configuration")).expect("a server")
 }
