@@ -87,12 +87,15 @@ def test_words_that_do_not_go_together(where: str | None, options: dict[str, obj
         ({"write_percent": 101}, "write_percent"),
         ({"passes": None}, "never end"),
         ({"bs": 8 * MIB}, "blocks"),
+        ({"stuck_after_ns": 0}, "stuck_after"),
     ],
 )
 def test_values_that_cannot_be(tmp_path: Path, options: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as refused:
         verify(f"file:{tmp_path / 'own'}", **options)
     assert said in refused.value.render()
+    with pytest.raises(UsageError):
+        verify(f"file:{tmp_path / 'own'}", journal=str(tmp_path / "journal"), **options)
     assert list(tmp_path.iterdir()) == []
 
 

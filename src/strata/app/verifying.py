@@ -12,7 +12,7 @@ from strata import units
 from strata.app.measuring import Target, opened
 from strata.app.stopping import stop_on_signals
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
-from strata.errors import RunFailed, SafetyRefusal, UsageError
+from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -81,14 +81,22 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     rw = "randread" if o.mode == "check" else "randwrite"
     workload = workload_from_words(rw, o.bs, direct=o.direct, seed=o.seed)
     keep = o.keep or o.journal is not None
+    new = endpoint.path is not None and not os.path.lexists(endpoint.path)
     with opened(endpoint, workload, o.size, keep, o.destructive, fill_new=False) as target:
-        if keep and endpoint.kind is EndpointKind.FILE and (mark := testfile.read_mark(endpoint.path or "")):
-            testfile.keep(mark)
+        mark = testfile.read_mark(endpoint.path) if endpoint.path is not None else None
         job = _job(endpoint, o, target, known)
-        with stop_on_signals() as stop:
-            told = _Teller(endpoint.uri, on_progress)
-            result = run_verification(job, endpoint.uri, told, stop)
-            told.over()
+        if keep and mark is not None:
+            testfile.keep(mark)
+        try:
+            with stop_on_signals() as stop:
+                told = _Teller(endpoint.uri, on_progress)
+                result = run_verification(job, endpoint.uri, told, stop)
+                told.over()
+        except StrataError:
+            # Nothing was begun: what was made for it is of no use to anybody.
+            if keep and new and mark is not None:
+                testfile.remove(str(endpoint.path), mark)
+            raise
     verdict, why = judge(result)
     return VerifyResult(endpoint=endpoint.uri, verdict=verdict, why=why, result=result, stopped_by=stop.signal)
 
@@ -160,7 +168,7 @@ class _Teller:
         last, began = self._last, self._pass_began
         if last is not None and began is not None and now.pass_ != last.pass_:
             self._tell(self._event(last, began, finished=True))
-            self._pass_began = now
+            self._pass_began = last
         if began is None:
             self._pass_began = now
         self._tell(self._event(now, last, finished=False))
@@ -176,7 +184,7 @@ class _Teller:
         if since is not None and (seconds := (now.elapsed_ns - since.elapsed_ns) / units.NS_PER_S) > 0:
             iops = (now.reads + now.writes - since.reads - since.writes) / seconds
             rate = (now.bytes - since.bytes) / seconds
-        if now.planned and now.done:
+        if now.planned and 0 < now.done < now.planned:
             left = (now.planned - now.done) * now.elapsed_ns / now.done / units.NS_PER_S
         label = "writing" if now.writing else "reading back"
         return Progress(
