@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from commands import STRATA, strata, target
 
 from strata.host import testfile
@@ -153,3 +154,23 @@ def test_ctrl_c_ends_it_with_what_was_verified_until_then(tmp_path: Path) -> Non
     document = json.loads(said)
     assert document["verdict"] == "stopped"
     assert document["result"]["writes"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["client", "server"])
+def test_killed_again_and_again_no_block_is_ever_blamed(tmp_path: Path, killed: str) -> None:
+    path, journal = tmp_path / "own.dat", tmp_path / "journal"
+    testfile.create(path, 9 * MIB)
+    served = ("--file", path, "--writable", "--listen", "127.0.0.1:0")
+    words = ("--journal", journal, "--runtime", "60s", "--threads", 2, "--flush-every", 50, "--write-share", 60)
+    for turn in range(8):
+        grown = (journal.stat().st_size if turn else 0) + 7_000 * (turn + 1)
+        with target(*served) as (uri, server):
+            run = started(uri, *words, *(("--resume",) if turn else ()))
+            until_it_writes(journal, run, size=grown)
+            (run if killed == "client" else server).kill()
+            run.communicate(timeout=60)
+            assert run.returncode == (-signal.SIGKILL if killed == "client" else 1)
+        with target(*served) as (uri, _):
+            for loss in ((), ("--power-loss",)):
+                assert found(verified(uri, "--check", "--journal", journal, *loss, status=0)) == {}

@@ -39,6 +39,9 @@ struct Block {
     seen: u32,
 }
 
+/// The most blocks that are kept track of: 4 GiB of state.
+pub const MOST_BLOCKS: u64 = 1 << 28;
+
 /// The state of `blocks` blocks, 16 bytes each.
 #[derive(Clone, Debug)]
 pub struct Book {

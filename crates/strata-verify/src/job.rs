@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::book::Loss;
+use crate::book::{Loss, MOST_BLOCKS};
 use crate::error::{Error, Result};
 use crate::journal::Head;
 use crate::stamp::{Layout, MIN_SECTOR};
-
-/// The state of a block costs 16 bytes: at most 4 GiB of it.
-const MOST_BLOCKS: u64 = 1 << 28;
 
 /// One verification.
 #[derive(Clone, Debug, Deserialize)]

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::book::{Book, Event};
+use crate::book::{Book, Event, MOST_BLOCKS};
 use crate::stamp::Layout;
 
 const MAGIC: [u8; 8] = *b"STRAVJ\x00\x01";
@@ -136,6 +136,9 @@ pub fn replay(mut from: impl Read) -> io::Result<Replayed> {
         return Err(bad("its head is damaged"));
     }
     let head: Head = serde_json::from_slice(&json)?;
+    if head.blocks > MOST_BLOCKS {
+        return Err(bad("it speaks of more blocks than can be kept track of"));
+    }
     let mut book = Book::new(0, head.blocks, head.durable);
     let mut good_bytes = (start.len() + json.len()) as u64;
     let cut_short = loop {
@@ -238,8 +241,24 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn noise_is_left_out_or_refused(noise in prop::collection::vec(any::<u8>(), 0..200), headed: bool) {
+            let mut bytes = if headed { head().encode().expect("plain") } else { Vec::new() };
+            let good = bytes.len() as u64;
+            bytes.extend(&noise);
+            match replay(&bytes[..]) {
+                // Eight zeroes are a frame of nothing, should chance make them.
+                Ok(read) => prop_assert!(headed && read.good_bytes >= good),
+                Err(e) => prop_assert!(e.kind() == io::ErrorKind::InvalidData || headed),
+            }
+        }
+    }
+
     #[test]
     fn what_is_no_journal_is_refused() {
+        let endless = Head { blocks: 1 << 60, ..head() }.encode().expect("plain");
+        assert!(replay(&endless[..]).is_err());
         for bytes in [&b""[..], b"STRAVJ", b"#!/bin/sh something else altogether"] {
             assert_eq!(replay(bytes).expect_err("no journal").kind(), io::ErrorKind::InvalidData);
         }
