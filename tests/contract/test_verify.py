@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import resource
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from commands import STRATA, strata, target
+from loops import image, loop, need_root
 
 from strata.host import testfile
 
@@ -65,6 +67,22 @@ def test_a_healthy_target_has_no_faults_and_its_name_is_typed_again_first() -> N
         document = verified(uri, "--destructive", uri, "--threads", 2, status=0)
     assert (document["verdict"], found(document)) == ("sound", {})
     assert document["result"]["verified_blocks"] == 2048
+
+
+def test_a_journal_that_cannot_be_written_ends_the_run_and_still_tells_the_truth(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_001, 50_001))
+
+    with target("--memory", "8m", "--listen", "127.0.0.1:0") as (uri, _):
+        done = strata("verify", uri, "--destructive", uri, "--journal", journal, "--json", before=little_room)
+        assert done.returncode == 1, done.stderr
+        assert "the journal cannot be written" in done.stderr
+        document = verified("--check", "--journal", journal, status=0)
+    assert found(document) == {}
+    assert document["result"]["journal"]["cut_short"]
+    assert document["result"]["journal"]["acknowledged"] == 2048
 
 
 def started(*words: object) -> subprocess.Popen[str]:
@@ -174,3 +192,17 @@ def test_killed_again_and_again_no_block_is_ever_blamed(tmp_path: Path, killed: 
         with target(*served) as (uri, _):
             for loss in ((), ("--power-loss",)):
                 assert found(verified(uri, "--check", "--journal", journal, *loss, status=0)) == {}
+
+
+def test_a_device_whose_name_was_typed_again_is_verified_and_checked(tmp_path: Path) -> None:
+    need_root()
+    journal = tmp_path / "journal"
+    with loop(image(tmp_path / "disk.img", 8 * MIB)) as device:
+        words = ("--bs", "64k", "--passes", 1, "--journal", journal)
+        assert strata("verify", f"block:{device}", *words).returncode == 5
+        assert not journal.exists()
+        document = verified(f"block:{device}", *words, "--destructive", device, status=0)
+        assert document["result"]["blocks"] == 128
+        assert document["result"]["engine"]["direct"]
+        assert strata("verify", "--resume", "--journal", journal).returncode == 5
+        assert found(verified("--check", "--journal", journal, status=0)) == {}
