@@ -103,9 +103,11 @@ def test_every_command_and_option_is_in_the_guide() -> None:
 def test_every_word_of_the_model_is_in_the_glossary() -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text().lower()
     from strata.model.finding import Cause, VerdictKind
+    from strata.model.verify import FaultKind
 
     words = [c.value for c in Cause if c is not Cause.NONE] + [v.value for v in VerdictKind]
     words += ["stack", "layer", "node", "endpoint", "workload", "cell", "round", "run", "baseline", "finding"]
+    words += [f.value for f in FaultKind] + ["torn in flight", "generation", "stamp", "stuck"]
     words += ["service_time", "response_time", "submit_latency", "noise floor", "segment", "mark"]
     assert [w for w in words if f"**{w}**" not in glossary] == []
 

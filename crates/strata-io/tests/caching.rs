@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Op, Pool, Queue, Uring, cache_state, cached_bytes, drop_cached};
+use strata_io::{Buffers, Files, Io, Pool, Queue, Uring, cache_state, cached_bytes, drop_cached};
 
 const BLOCK: u32 = 64 << 10;
 
@@ -47,7 +47,7 @@ fn pages_that_another_maps_stay_and_are_counted() {
 /// Bytes that are only in memory after a write with these flags; `None` where the kernel does not say.
 fn unwritten(path: &Path, mut queue: impl Queue) -> Option<u64> {
     queue.buffer(0).fill(9);
-    queue.push(0, Op::Write, 0, BLOCK);
+    queue.push(0, Io::write(0, BLOCK));
     queue.submit(1, None).unwrap();
     queue.reap(|done| assert_eq!(done.result, BLOCK as i32));
     cache_state(path, 0, u64::from(BLOCK)).unwrap().unwritten
@@ -57,9 +57,9 @@ fn unwritten(path: &Path, mut queue: impl Queue) -> Option<u64> {
 fn a_write_with_rwf_dsync_leaves_nothing_in_memory_alone() {
     let (_dir, path) = written("durable");
     drop_cached(&path, 0, u64::MAX).unwrap();
-    let file = || Arc::new(OpenOptions::new().read(true).write(true).open(&path).unwrap());
+    let file = || Arc::new(Files::from(OpenOptions::new().read(true).write(true).open(&path).unwrap()));
     let buffers = || Buffers::new(1, BLOCK as usize, 4096).unwrap();
-    let pool = || Pool::new(file(), buffers()).unwrap();
+    let pool = || Pool::new(&file(), buffers()).unwrap();
     match unwritten(&path, pool()) {
         Some(left) => assert_eq!(left, u64::from(BLOCK)),
         None => println!("SKIPPED: this kernel has no cachestat"),

@@ -8,6 +8,7 @@ mod hist;
 mod nbd;
 mod paths;
 mod run;
+mod verify;
 
 use pyo3::prelude::*;
 
@@ -24,4 +25,6 @@ mod _core {
     use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]
     use super::run::{Run, fill, start};
+    #[pymodule_export]
+    use super::verify::{Verification, verify, verify_journal};
 }

@@ -25,6 +25,35 @@ fn settled(result: Settled) -> PyResult<Option<String>> {
     result.transpose().map_err(|e| errors::engine(&e))
 }
 
+/// Wait for `wait` to give something, with the GIL released and an eye on signals: one whose handler raises (Ctrl-C)
+/// calls `stop`, the end is waited for, and then it is raised.
+pub fn patient<T: Send>(
+    py: Python<'_>,
+    timeout_s: f64,
+    wait: impl Fn(Duration) -> Option<T> + Sync,
+    stop: impl Fn(),
+) -> PyResult<Option<T>> {
+    if timeout_s.is_nan() || timeout_s < 0.0 {
+        return Err(PyValueError::new_err(format!("timeout_s: {timeout_s} is not a time")));
+    }
+    // Beyond what a Duration holds, an hour at a time is as good as for ever.
+    let timeout = Duration::try_from_secs_f64(timeout_s).unwrap_or(Duration::from_secs(3600));
+    let begun = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(begun.elapsed());
+        let result = errors::detached(py, || wait(left.min(LOOK)))?;
+        if let Err(raised) = py.check_signals() {
+            stop();
+            // Bounded by the drain, except for a thread inside a blocking call that never returns.
+            while errors::detached(py, || wait(Duration::from_secs(1)))?.is_none() {}
+            return Err(raised);
+        }
+        if result.is_some() || begun.elapsed() >= timeout {
+            return Ok(result);
+        }
+    }
+}
+
 #[pymethods]
 impl Run {
     /// Intervals finished since the last call, as a JSON list.
@@ -46,25 +75,7 @@ impl Run {
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
     /// raises (Ctrl-C) stops the run, waits for its threads, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        if timeout_s.is_nan() || timeout_s < 0.0 {
-            return Err(PyValueError::new_err(format!("timeout_s: {timeout_s} is not a time")));
-        }
-        // Beyond what a Duration holds, an hour at a time is as good as for ever.
-        let timeout = Duration::try_from_secs_f64(timeout_s).unwrap_or(Duration::from_secs(3600));
-        let begun = Instant::now();
-        loop {
-            let left = timeout.saturating_sub(begun.elapsed());
-            let result = errors::detached(py, || self.inner.wait(left.min(LOOK)))?;
-            if let Err(raised) = py.check_signals() {
-                self.inner.stop();
-                // Bounded by the drain's 30 s, except for a thread inside a blocking call that never returns.
-                while errors::detached(py, || self.inner.wait(Duration::from_secs(1)))?.is_none() {}
-                return Err(raised);
-            }
-            if result.is_some() || begun.elapsed() >= timeout {
-                return settled(result);
-            }
-        }
+        settled(patient(py, timeout_s, |timeout| self.inner.wait(timeout), || self.inner.stop())?)
     }
 
     /// The result as JSON when the run is over, else None.

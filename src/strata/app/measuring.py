@@ -124,7 +124,7 @@ def measure_endpoint(
         raise UsageError(
             "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
         )
-    with _opened(endpoint, workload, size, keep, destructive) as target:
+    with opened(endpoint, workload, size, keep, destructive) as target:
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement
         )
@@ -214,22 +214,32 @@ def _analysed(
 
 
 @contextmanager
-def _opened(
-    endpoint: Endpoint, workload: Workload, size: int | None, keep: bool, destructive: str | None
+def opened(
+    endpoint: Endpoint,
+    workload: Workload,
+    size: int | None,
+    keep: bool,
+    destructive: str | None,
+    *,
+    fill_new: bool = True,
 ) -> Iterator[Target]:
+    """The safety gate of everything that drives one endpoint: what may be driven, for as long as the block lasts.
+
+    A file that does not exist is made, filled unless ``fill_new`` is false, and removed again unless kept.
+    """
     with ExitStack() as made:
         match endpoint.kind:
             case EndpointKind.NULL:
                 yield Target(segments=(_whole(size or units.GIB),))
             case EndpointKind.FILE:
-                yield _file(Path(endpoint.path or ""), workload, size, keep, made)
+                yield _file(Path(endpoint.path or ""), workload, size, keep, made, fill_new)
             case EndpointKind.BLOCK:
                 yield _block(endpoint.path or "", workload, destructive, made)
             case EndpointKind.NBD:
                 yield _nbd(endpoint, workload, destructive)
 
 
-def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack) -> Target:
+def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
     if path.exists() or path.is_symlink():
         if workload.rw.writes:
             safety.check_own_file(path)
@@ -241,7 +251,8 @@ def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: Ex
     mark = testfile.create(path, wanted - wanted % units.MIB)
     if not keep:
         made.callback(testfile.remove, path, mark)
-    fill(str(path), mark.size, workload.seed, testfile.header_bytes(mark), direct=workload.direct)
+    if fill_new:
+        fill(str(path), mark.size, workload.seed, testfile.header_bytes(mark), direct=workload.direct)
     return Target(segments=file_segments(mark.size))
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import get_args
 
-from strata.engine import Backing, Shape, TargetConfig, serve, serve_config
+from pydantic import ValidationError
+
+from strata import units
+from strata.engine import Backing, PlantedFault, Shape, TargetConfig, serve, serve_config
+from strata.errors import UsageError
 from strata.host import safety
 
 __all__ = ["serve_and_say", "serve_config", "target_config"]
@@ -29,6 +34,7 @@ def target_config(
     iops: float | None,
     service_threads: int,
     service_time_ns: int,
+    faults: Sequence[str] = (),
 ) -> TargetConfig:
     """Raises `SafetyRefusal` when a file that Strata did not create should be writable."""
     if file is not None:
@@ -47,7 +53,32 @@ def target_config(
         service_time_ns=service_time_ns,
     )
     tcp = None if socket else listen
-    return TargetConfig(tcp=tcp, unix=str(socket) if socket else None, export=export, backing=backing, shape=shape)
+    return TargetConfig(
+        tcp=tcp,
+        unix=str(socket) if socket else None,
+        export=export,
+        backing=backing,
+        shape=shape,
+        faults=tuple(planted(fault) for fault in faults),
+    )
+
+
+def planted(text: str) -> PlantedFault:
+    """``lost``, ``torn:every=100`` or ``corrupted:offset=2m:seed=3``. Raises `UsageError`."""
+    kind, *words = text.split(":")
+    values: dict[str, object] = {"kind": kind}
+    try:
+        for word in words:
+            key, _, value = word.partition("=")
+            values[key] = units.parse_size(value)
+        return PlantedFault.model_validate(values)
+    except (ValidationError, UsageError) as e:
+        raise UsageError(
+            "cannot plant the fault",
+            text,
+            "it is not of the form KIND[:every=N][:offset=BYTE][:seed=N]",
+            f"the kinds are {', '.join(get_args(PlantedFault.model_fields['kind'].annotation))}",
+        ) from e
 
 
 def serve_and_say(config: TargetConfig, say: Callable[[str], None]) -> None:

@@ -27,6 +27,13 @@ def target(
     iops: Annotated[float | None, typer.Option(help="Cap on requests a second.")] = None,
     service_threads: Annotated[int, typer.Option(help="Requests served at once.")] = 8,
     service_time: Annotated[str, typer.Option(help="Modelled medium: time each request is held.")] = "0",
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Do wrong on purpose: lost, torn, stale, misdirected, corrupted or short-error, with :every=N or "
+            ":offset=BYTE, and :seed=N."
+        ),
+    ] = None,
     config: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve a known-good remote end over NBD until interrupted, to measure a wire against."""
@@ -51,6 +58,7 @@ def target(
         iops=iops,
         service_threads=service_threads,
         service_time_ns=units.parse_duration_ns(service_time),
+        faults=fault or (),
     )
     note(f"pid {os.getpid()}; stop with Ctrl-C")
     serving.serve_and_say(chosen, note)

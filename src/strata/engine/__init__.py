@@ -10,13 +10,14 @@ from strata.engine.native import build_info, fill, probe_remote, read_remote, ru
 from strata.engine.port import Engine, Request
 from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
 from strata.engine.registry import engine_of
-from strata.engine.target import Backing, Shape, TargetConfig, TargetProcess, serve, serve_config
+from strata.engine.target import Backing, PlantedFault, Shape, TargetConfig, TargetProcess, serve, serve_config
 
 __all__ = [
     "DEFAULT_ENGINE",
     "Backing",
     "Engine",
     "Layout",
+    "PlantedFault",
     "Prepared",
     "Request",
     "Shape",

@@ -39,6 +39,19 @@ class Shape(Value):
     service_time_ns: int = 0
 
 
+class PlantedFault(Value):
+    """Something the target does wrong on purpose, at the second write of a block.
+
+    It strikes the block that holds byte ``offset``, or one block in ``every`` (block numbers that leave ``seed`` as
+    the rest), or every block.
+    """
+
+    kind: Literal["lost", "torn", "stale", "misdirected", "corrupted", "short-error"]
+    every: int | None = None
+    offset: int | None = None
+    seed: int = 0
+
+
 class TargetConfig(Value):
     """One server: where it listens (TCP ``host:port`` or a unix socket path), what it serves and how well."""
 
@@ -49,6 +62,7 @@ class TargetConfig(Value):
     shape: Shape = Shape()
     multi_conn: bool = True
     max_connections: int = 64
+    faults: tuple[PlantedFault, ...] = ()
 
     def to_core(self, ready_fd: int | None = None) -> str:
         """The compiled server's configuration JSON."""
@@ -62,6 +76,7 @@ class TargetConfig(Value):
                 "shape": self.shape.model_dump(),
                 "multi_conn": self.multi_conn,
                 "max_connections": self.max_connections,
+                "faults": [fault.model_dump() for fault in self.faults],
             }
         )
 

@@ -17,6 +17,7 @@ class Phase(StrEnum):
     MEASURE = "measure"
     CONFIRM = "confirm"
     REPORT = "report"
+    VERIFY = "verify"
 
 
 class Progress(Value):

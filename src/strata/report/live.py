@@ -27,6 +27,7 @@ PHASE = {
     Phase.MEASURE: "measuring",
     Phase.CONFIRM: "confirming",
     Phase.REPORT: "reporting",
+    Phase.VERIFY: "verifying",
 }
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT = 4

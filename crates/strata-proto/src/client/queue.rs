@@ -111,6 +111,19 @@ impl NbdQueue {
         self.structured
     }
 
+    /// Put a flush into the next submission: what was answered before, on any connection, is durable once it
+    /// completes (with 0) in `slot`, which must not be in flight. False when the server has no flush.
+    pub fn push_flush(&mut self, slot: u32) -> bool {
+        if !self.export.has(consts::TX_SEND_FLUSH) {
+            return false;
+        }
+        // Any link will do: several are used only where the server promises one coherent disk (CAN_MULTI_CONN).
+        let cookie = self.slots.begin(slot, Op::Write, 0, 0, 0);
+        let flush = Request { flags: 0, command: Command::Flush, cookie, offset: 0, length: 0 };
+        self.links[0].push(slot, &flush);
+        true
+    }
+
     /// Wait until something happens on a connection; `false` when the time is over or a signal came.
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         self.polls.clear();

@@ -63,7 +63,7 @@ impl Server {
         let shared = Arc::new(Shared {
             clock,
             shape: Shape::new(&config.shape),
-            backing,
+            backing: backing.with_faults(&config.faults),
             export: export(config, facts),
             service_threads: config.shape.service_threads,
             service_time_ns: config.shape.service_time_ns,

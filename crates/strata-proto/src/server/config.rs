@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use super::faults::FaultConfig;
 use crate::codec::MAX_NAME;
 
 /// A target's configuration; the JSON of `strata target` has exactly these keys.
@@ -29,6 +30,9 @@ pub struct Config {
     /// Clients beyond this many are hung up on.
     #[serde(default = "default_connections")]
     pub max_connections: usize,
+    /// What it does wrong on purpose.
+    #[serde(default)]
+    pub faults: Vec<FaultConfig>,
 }
 
 /// Where to listen.
@@ -139,6 +143,16 @@ impl Config {
         if let BackingConfig::Null { size_bytes } | BackingConfig::Memory { size_bytes } = self.backing {
             expect(size_bytes <= i64::MAX as u64, "backing.size_bytes: more than 2^63-1");
         }
+        let keeps = match self.backing {
+            BackingConfig::Null { .. } => false,
+            BackingConfig::Memory { .. } => true,
+            BackingConfig::File { read_only, .. } => !read_only,
+        };
+        expect(
+            keeps || self.faults.is_empty(),
+            "faults: they strike writes; serve memory or a writable file",
+        );
+        problems.extend(self.faults.iter().filter_map(FaultConfig::problem));
         if problems.is_empty() { Ok(()) } else { Err(format!("target: {}", problems.join("; "))) }
     }
 }

@@ -13,6 +13,7 @@ mod clock;
 mod config;
 mod conn;
 mod delay_queue;
+mod faults;
 mod handshake;
 mod reader;
 mod service;
@@ -22,4 +23,5 @@ pub mod timeline;
 
 pub use accept::{Endpoint, Server};
 pub use config::{BackingConfig, Config, Listen, ShapeConfig};
+pub use faults::{FaultConfig, FaultKind};
 pub use signals::StopOnSignals;

@@ -8,6 +8,7 @@ use std::io;
 use self::file::FileBacking;
 use self::memory::Memory;
 use super::config::BackingConfig;
+use super::faults::{FaultConfig, Faulty};
 use crate::codec::{BlockSizes, MAX_PAYLOAD, consts};
 
 /// A disk to serve from; every range was checked against its size before.
@@ -19,6 +20,8 @@ pub(super) enum Backing {
     Memory(Memory),
     /// A file or block device.
     File(FileBacking),
+    /// Any of them, with faults planted.
+    Faulty(Box<Faulty>),
 }
 
 /// What a backing can do, for the handshake.
@@ -53,9 +56,18 @@ impl Backing {
         }
     }
 
+    /// The same with `faults` planted in it; untouched where there are none.
+    pub(super) fn with_faults(self, faults: &[FaultConfig]) -> Self {
+        if faults.is_empty() { self } else { Self::Faulty(Box::new(Faulty::new(self, faults.to_vec()))) }
+    }
+
     /// Whether an I/O is a copy in memory, so that the reading thread may do it itself.
     pub(super) fn is_instant(&self) -> bool {
-        !matches!(self, Self::File(_))
+        match self {
+            Self::Null | Self::Memory(_) => true,
+            Self::File(_) => false,
+            Self::Faulty(faulty) => faulty.inner().is_instant(),
+        }
     }
 
     /// Fill `into` from `offset`.
@@ -67,6 +79,7 @@ impl Backing {
             }
             Self::Memory(memory) => memory.read(into, offset),
             Self::File(file) => file.read(into, offset),
+            Self::Faulty(faulty) => faulty.read(into, offset),
         }
     }
 
@@ -76,6 +89,7 @@ impl Backing {
             Self::Null => Ok(()),
             Self::Memory(memory) => memory.write(from, offset),
             Self::File(file) => file.write(from, offset, fua),
+            Self::Faulty(faulty) => faulty.write(from, offset, fua),
         }
     }
 
@@ -91,6 +105,7 @@ impl Backing {
             Self::Null => Ok(()),
             Self::Memory(memory) => memory.punch(offset, length),
             Self::File(file) => file.write_zeroes(offset, length, fua, keep_going),
+            Self::Faulty(faulty) => faulty.inner().write_zeroes(offset, length, fua, keep_going),
         }
     }
 
@@ -99,6 +114,7 @@ impl Backing {
         match self {
             Self::Null | Self::File(_) => Ok(()),
             Self::Memory(memory) => memory.punch(offset, length),
+            Self::Faulty(faulty) => faulty.inner().trim(offset, length),
         }
     }
 
@@ -107,6 +123,7 @@ impl Backing {
         match self {
             Self::Null | Self::Memory(_) => Ok(()),
             Self::File(file) => file.flush(),
+            Self::Faulty(faulty) => faulty.inner().flush(),
         }
     }
 }

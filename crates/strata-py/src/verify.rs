@@ -1,0 +1,77 @@
+//! Verification of data for Python.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::json;
+use strata_verify::{Error, Job};
+
+use crate::errors;
+use crate::run::patient;
+
+/// A verification in progress or done. Dropping it asks it to stop.
+#[pyclass(frozen)]
+pub struct Verification {
+    inner: strata_verify::Run,
+}
+
+fn raised(error: &Error) -> PyErr {
+    match error {
+        Error::Job(problems) => PyValueError::new_err(problems.join("\n")),
+        Error::Io(e) => errors::system(e),
+        bug @ Error::Bug(_) => PyRuntimeError::new_err(bug.to_string()),
+    }
+}
+
+fn settled(result: Option<Result<String, Arc<Error>>>) -> PyResult<Option<String>> {
+    result.transpose().map_err(|e| raised(&e))
+}
+
+#[pymethods]
+impl Verification {
+    /// How far it is, as JSON.
+    fn poll(&self, py: Python<'_>) -> PyResult<String> {
+        errors::detached(py, || self.inner.poll())
+    }
+
+    /// Ask for a clean end; what was verified so far is the result.
+    fn stop(&self) {
+        self.inner.stop();
+    }
+
+    /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
+    /// raises (Ctrl-C) stops the verification, waits for its threads, and is then raised; the result stays available.
+    fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
+        settled(patient(py, timeout_s, |timeout| self.inner.wait(timeout), || self.inner.stop())?)
+    }
+
+    /// The result as JSON when it is over, else None.
+    fn result(&self) -> PyResult<Option<String>> {
+        settled(self.inner.result())
+    }
+}
+
+/// Start a verification (JSON, schema 1). `ValueError` when it is refused, `OSError` when its target or journal is.
+#[pyfunction]
+pub fn verify(py: Python<'_>, job_json: &str) -> PyResult<Verification> {
+    let begin = || Job::parse(job_json).and_then(strata_verify::start);
+    let inner = errors::detached(py, begin)?.map_err(|e| raised(&e))?;
+    Ok(Verification { inner })
+}
+
+/// What a journal is about, as JSON: its head, and how many blocks are acknowledged, in flight and not flushed.
+/// `OSError` when it cannot be read or is none.
+#[pyfunction]
+pub fn verify_journal(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let seen = errors::detached(py, || strata_verify::look(&path))?.map_err(|e| raised(&e))?;
+    let (acknowledged, in_flight, unflushed) = seen.book.count();
+    errors::json(&json!({
+        "head": seen.head,
+        "acknowledged": acknowledged,
+        "in_flight": in_flight,
+        "unflushed": unflushed,
+        "cut_short": seen.cut_short,
+    }))
+}

@@ -1,0 +1,239 @@
+//! What is to be verified and how, as one JSON value, schema 1.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::book::{Loss, MOST_BLOCKS};
+use crate::error::{Error, Result};
+use crate::journal::Head;
+use crate::stamp::{Layout, MIN_SECTOR};
+
+/// One verification.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Always 1.
+    pub schema: u32,
+    /// What is written and read.
+    pub target: Target,
+    /// The endpoint as the user named it, for the journal.
+    pub endpoint: String,
+    /// Byte offset of the first block at the target.
+    pub first_byte: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Bytes of a block.
+    pub bs: u32,
+    /// Bytes of a sector.
+    pub sector: u32,
+    /// I/Os in flight for each thread.
+    pub iodepth: u32,
+    /// Threads; each has a part of the blocks.
+    pub threads: u32,
+    /// Order of the blocks in a pass.
+    pub order: Order,
+    /// Seed of the orders.
+    pub seed: u64,
+    /// Told apart from other runs by this.
+    pub run: u64,
+    /// What to do.
+    pub mode: Mode,
+    /// Pairs of a writing and a reading pass; without end when null.
+    pub passes: Option<u32>,
+    /// Share of the blocks that a writing pass after the first writes; the others it reads.
+    pub write_percent: u8,
+    /// No writing pass goes on beyond this, in ns.
+    pub runtime_ns: Option<u64>,
+    /// Writes of a thread between two flushes; 0: at the end of each writing pass only.
+    pub flush_every: u64,
+    /// Where to keep what was written.
+    pub journal: Option<JournalSpec>,
+    /// What the target may have gone through before a check.
+    pub loss: Loss,
+    /// A write in flight has to be there wholly or not at all.
+    pub atomic: bool,
+    /// A request that takes longer is stuck, in ns.
+    pub stuck_after_ns: u64,
+    /// Faults to list.
+    pub list: u32,
+    /// What carries the I/Os of a file or block device.
+    pub engine: EngineChoice,
+}
+
+/// What is written and read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Target {
+    /// A regular file.
+    File {
+        /// Where.
+        path: PathBuf,
+        /// Past the page cache.
+        direct: bool,
+        /// Write-through.
+        dsync: bool,
+    },
+    /// A block device.
+    Block {
+        /// Where.
+        path: PathBuf,
+        /// Past the page cache.
+        direct: bool,
+        /// Write-through.
+        dsync: bool,
+        /// Without it only a check is carried out.
+        allow_write: bool,
+    },
+    /// An export of an NBD server.
+    Nbd {
+        /// Its address.
+        uri: String,
+        /// Connections, dealt out to the threads.
+        connections: u32,
+        /// Write-through (FUA).
+        dsync: bool,
+    },
+}
+
+impl Target {
+    pub(crate) fn dsync(&self) -> bool {
+        let (Self::File { dsync, .. } | Self::Block { dsync, .. } | Self::Nbd { dsync, .. }) = self;
+        *dsync
+    }
+}
+
+/// Order of the blocks in a pass.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// A random permutation, another in each pass.
+    Random,
+    /// Rising offsets.
+    Sequential,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, Deserialize, serde::Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Write and read.
+    Run,
+    /// Hold what is there against the journal; write nothing.
+    Check,
+    /// Check, then write and read on.
+    Resume,
+}
+
+/// Where to keep what was written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalSpec {
+    /// The file.
+    pub path: PathBuf,
+    /// Make each batch durable before its writes begin: for a power loss of this machine.
+    pub sync: bool,
+}
+
+/// What carries the I/Os of a file or block device.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineChoice {
+    /// io_uring, else the pool.
+    Auto,
+    /// io_uring or an error.
+    IoUring,
+    /// Blocking calls on threads.
+    Pool,
+}
+
+impl Job {
+    /// Read and check a job.
+    ///
+    /// # Errors
+    /// Every problem of its values at once.
+    pub fn parse(json: &str) -> Result<Self> {
+        let job: Self = serde_json::from_str(json).map_err(|e| Error::Job(vec![format!("job: {e}")]))?;
+        let problems = job.problems();
+        if problems.is_empty() { Ok(job) } else { Err(Error::Job(problems)) }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut expect = |ok: bool, text: String| {
+            if !ok {
+                problems.push(text);
+            }
+        };
+        let (bs, sector) = (self.bs, self.sector);
+        expect(self.schema == 1, format!("schema: {} is not 1", self.schema));
+        expect(
+            sector >= MIN_SECTOR && sector.is_multiple_of(8),
+            format!("sector: {sector} bytes; it has to be a multiple of 8 and at least {MIN_SECTOR}"),
+        );
+        expect(
+            sector > 0 && bs > 0 && bs.is_multiple_of(sector) && bs <= 32 << 20,
+            format!("bs: {bs} bytes; it has to be a multiple of the sector ({sector}), at most 32 MiB"),
+        );
+        expect(
+            (1..=MOST_BLOCKS).contains(&self.blocks),
+            format!(
+                "size: {} blocks; 1 to {MOST_BLOCKS} can be kept track of; use larger blocks or less space",
+                self.blocks
+            ),
+        );
+        expect(
+            self.blocks.checked_mul(bs.into()).and_then(|n| n.checked_add(self.first_byte)).is_some(),
+            "size: the last block lies beyond 2^64".to_owned(),
+        );
+        expect((1..=1024).contains(&self.iodepth), format!("iodepth: {} is not 1 to 1024", self.iodepth));
+        expect((1..=256).contains(&self.threads), format!("threads: {} is not 1 to 256", self.threads));
+        expect(
+            u64::from(self.threads) <= self.blocks,
+            "threads: more than there are blocks; use fewer".to_owned(),
+        );
+        expect(self.write_percent <= 100, format!("write_percent: {} is not 0 to 100", self.write_percent));
+        expect(self.passes != Some(0), "passes: at least 1".to_owned());
+        expect(
+            self.passes.is_some() || self.runtime_ns.is_some(),
+            "passes: with neither passes nor runtime it would never end".to_owned(),
+        );
+        expect(self.stuck_after_ns > 0, "stuck_after_ns: 0 would call every request stuck".to_owned());
+        expect(
+            self.mode == Mode::Run || self.journal.is_some(),
+            "journal: a check needs the journal of the run".to_owned(),
+        );
+        expect(
+            self.mode == Mode::Check || !matches!(self.target, Target::Block { allow_write: false, .. }),
+            "target.allow_write: writing to a device has to be allowed".to_owned(),
+        );
+        problems
+    }
+
+    /// Where the blocks lie.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        Layout { run: self.run, first_byte: self.first_byte, block_bytes: self.bs, sector_bytes: self.sector }
+    }
+
+    /// What its journal begins with.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        Head {
+            run: self.run,
+            endpoint: self.endpoint.clone(),
+            first_byte: self.first_byte,
+            blocks: self.blocks,
+            block_bytes: self.bs,
+            sector_bytes: self.sector,
+            durable: self.target.dsync(),
+        }
+    }
+
+    /// First block and end of the part of a thread.
+    #[must_use]
+    pub fn part(&self, thread: u32) -> (u64, u64) {
+        let cut = |n: u32| (u128::from(self.blocks) * u128::from(n) / u128::from(self.threads)) as u64;
+        (cut(thread), cut(thread + 1))
+    }
+}

@@ -1,0 +1,25 @@
+//! Data integrity: stamped blocks are written and read back, and what is wrong with a target is named.
+//!
+//! [`stamp`], [`classify`], [`book`], [`ledger`], [`permutation`] and [`journal`] are pure: bytes and values in, values
+//! out. The rest drives a [`strata_io::Queue`] with them. The only clock here bounds waits; nothing is measured.
+
+pub mod book;
+pub mod classify;
+mod error;
+mod flush;
+pub mod job;
+pub mod journal;
+mod journal_file;
+pub mod ledger;
+pub mod permutation;
+mod run;
+mod shared;
+pub mod stamp;
+mod tally;
+mod targets;
+mod worker;
+
+pub use error::{Error, Result};
+pub use job::Job;
+pub use journal_file::look;
+pub use run::{Run, start};
