@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos
+.PHONY: run test check setup lock clean bench-demos soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -18,6 +18,12 @@ setup: ## environment and native engine only
 
 bench-demos: setup ## how often each demo is named correctly (TIMES=10)
 	@.venv/bin/python benches/demos/run.py --times $(or $(TIMES),10)
+
+soak: ## MINUTES of load (30): nothing is lost, nothing grows
+	@$(HOUSE) soak $(or $(MINUTES),30)
+
+fuzz: ## both sides of the NBD parser, SECONDS for each (300), guided by coverage
+	@$(HOUSE) fuzz $(or $(SECONDS),300)
 
 lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock

@@ -13,21 +13,12 @@ from pathlib import Path
 import pytest
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signal.Signals, code: int) -> None:
     store = own_state / "strata" / "strata.db"
-    argv = [
-        sys.executable,
-        "-m",
-        "strata",
-        "diagnose",
-        "--demo",
-        "capped-target",
-        "--rounds",
-        "3",
-        "--progress",
-        "none",
-    ]
+    cells = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "200ms", "--ramp-time", "50ms")
+    argv = [sys.executable, "-m", "strata", "diagnose", "--demo", "capped-target", *cells, "--progress", "none"]
     process = subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
         _wait_for(store, process, "SELECT count(*) FROM cells WHERE kind = 'confirm'")
