@@ -19,7 +19,7 @@ SHORT_S = 10
 LONG_S = 60 * float(os.environ.get("STRATA_SOAK_MINUTES", "30"))
 SOAK = Path(__file__).with_name("soak.py")
 ROOM = 4 * units.MIB
-"""Between the medians of the second and the last quarter, whatever the length: what an allocator moves about."""
+"""Between the first and the last third after the warm-up, whatever the length: what an allocator moves about."""
 
 
 def soaked(seconds: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from strata.lab import scenario, scenario_names
 pytestmark = pytest.mark.alone
 
 ATTEMPTS = 3
-SHORT = ("--rounds", "3", "--runtime", "200ms", "--ramp-time", "50ms")
+SHORT = ("--rounds", "3", "--runtime", "300ms", "--ramp-time", "50ms")
 
 
 def diagnose(*words: str) -> tuple[int, dict[str, Any]]:
