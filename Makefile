@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine
+.PHONY: run test check setup lock clean bench-demos bench-engine soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -21,6 +21,12 @@ bench-demos: setup ## how often each demo is named correctly (TIMES=10)
 
 bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARGS=--smoke)
 	@.venv/bin/python benches/engine/run.py $(ARGS)
+
+soak: ## MINUTES of load (30): nothing is lost, nothing grows
+	@$(HOUSE) soak $(or $(MINUTES),30)
+
+fuzz: ## both sides of the NBD parser, SECONDS for each (300), guided by coverage
+	@$(HOUSE) fuzz $(or $(SECONDS),300)
 
 lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock

@@ -65,13 +65,19 @@ def ours(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
     assert status == 0
 
 
+def listening(socket: Path) -> bool:
+    """Whether somebody accepts connections there: the file is made a moment before."""
+    lines = (line.split() for line in Path("/proc/net/unix").read_text().splitlines())
+    return any(fields[3] == "00010000" and fields[-1] == str(socket) for fields in lines)
+
+
 @contextmanager
 def theirs(command: list[str | Path], socket: Path) -> Iterator[str]:
     """Somebody else's server that listens on `socket`; gives its address."""
     process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE)
     try:
         until = time.monotonic() + 20
-        while not socket.exists():
+        while not listening(socket):
             if process.poll() is not None or time.monotonic() > until:
                 pytest.fail(f"{command[0]} did not start")
             time.sleep(0.01)

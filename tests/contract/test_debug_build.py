@@ -21,11 +21,10 @@ def debug_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     place = tmp_path_factory.mktemp("debug")
-    # A target folder of its own: other features than the workspace's tests, and they need not wait for each other.
-    output = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug-extension"
+    # The folder of the workspace's tests: what is below the binding crate is built there already.
+    output = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     words = ["cargo", "build", "--locked", "--quiet", "-p", "strata-py", "--features", "extension-module"]
-    environment = os.environ | {"CARGO_TARGET_DIR": str(output), "PYO3_PYTHON": sys.executable}
-    environment |= {"CARGO_PROFILE_DEV_DEBUG": "false"}
+    environment = os.environ | {"PYO3_PYTHON": sys.executable}
     subprocess.run(words, cwd=ROOT, env=environment, check=True, timeout=280)
     skip = shutil.ignore_patterns("_core*", "__pycache__")
     shutil.copytree(ROOT / "src" / "strata", place / "strata", ignore=skip)

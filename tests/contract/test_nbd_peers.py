@@ -241,6 +241,7 @@ def test_a_backing_that_is_missing_is_an_oserror_with_its_path(tmp_path: Path) -
 # --- shaping, as its users see it ----------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_a_far_wire_shows_in_the_probe_and_a_cap_in_the_rate(tmp_path: Path) -> None:
     shape = {"latency_ns": 4_000_000, "iops": 500.0}
     config = {"listen": {"tcp": "127.0.0.1:0"}, "backing": MEMORY, "shape": shape}

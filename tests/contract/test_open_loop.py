@@ -12,6 +12,8 @@ from commands import QUICK, measured, strata, target
 
 from strata.model import histogram
 
+pytestmark = pytest.mark.alone
+
 SECONDS = 1.0
 RATE = 2000
 QUANTILES = [0.1, 0.5, 0.9, 0.99, 1.0]

@@ -9,6 +9,8 @@ import struct
 import pytest
 from commands import QUICK, measured, strata, working_disk
 
+pytestmark = pytest.mark.alone
+
 IO_URING_SETUP = 425
 EPERM = 1
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, PR_CAPBSET_DROP = 38, 22, 2, 24

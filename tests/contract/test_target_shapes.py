@@ -14,6 +14,8 @@ from strata import units
 from strata.host import testfile
 from strata.model import histogram
 
+pytestmark = pytest.mark.alone
+
 LIMITS = {
     "cap": (("--iops", 800), ("--iodepth", 16)),
     "bandwidth": (("--bandwidth", "40m"), ("--bs", "64k", "--iodepth", 8)),

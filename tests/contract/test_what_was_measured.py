@@ -21,6 +21,8 @@ from strata.model.endpoint import Endpoint
 from strata.model.result import EngineResult, IntervalDirection
 from strata.plan.words import workload_from_words
 
+pytestmark = pytest.mark.alone
+
 COMPRESSED_V2 = 0x1C849304
 
 

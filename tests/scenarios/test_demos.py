@@ -11,7 +11,10 @@ import pytest
 
 from strata.lab import scenario, scenario_names
 
+pytestmark = pytest.mark.alone
+
 ATTEMPTS = 3
+SHORT = ("--rounds", "3", "--runtime", "300ms", "--ramp-time", "50ms")
 
 
 def diagnose(*words: str) -> tuple[int, dict[str, Any]]:
@@ -27,7 +30,7 @@ def test_demo_names_its_truth(name: str) -> None:
     """Inconclusive is an honest answer on a machine that is busy, and is asked again; a wrong one never is."""
     truth = scenario(name).truth
     for _ in range(ATTEMPTS):
-        code, report = diagnose("--demo", name, "--rounds", "3")
+        code, report = diagnose("--demo", name, *SHORT)
         verdict = report["verdict"]
         blamed = {f["cause"] for f in report["findings"] if f["confidence"] > 0.5}
         assert blamed.isdisjoint({c.value for c in truth.never}), report["findings"]
@@ -43,5 +46,5 @@ def test_demo_names_its_truth(name: str) -> None:
 
 def test_the_canary_fails() -> None:
     """A scenario that is told the wrong truth must be noticed: the check above is able to fail."""
-    _, report = diagnose("--demo", "capped-target", "--rounds", "3", "--workloads", "randread-8KiB-*")
+    _, report = diagnose("--demo", "capped-target", *SHORT, "--workloads", "randread-8KiB-*")
     assert report["verdict"]["kind"] not in [k.value for k in scenario("healthy").truth.kinds]

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from nbd_peers import listening
 
 STACK = """
 [stack]
@@ -30,7 +31,7 @@ def serve(image: Path, socket: Path) -> subprocess.Popen[bytes]:
     words = ["qemu-nbd", "-k", str(socket), "-x", "volume", "-f", "raw", "-t", "-e", "4", "--cache=none", str(image)]
     server = subprocess.Popen(words)
     deadline = time.monotonic() + 20
-    while not socket.exists():
+    while not listening(socket):
         assert server.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
     return server

@@ -279,6 +279,8 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
         match flight.op {
             Op::Write => self.wrote(flight.block, result),
             Op::Read => self.read(slot, flight.block, result),
+            // Flushes have a slot of their own, and no block.
+            Op::Fsync | Op::Fdatasync => {}
         }
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import fnmatch
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.options import Options, choose_size, default_path
@@ -30,7 +31,9 @@ from strata.model.survey import Survey
 from strata.model.workload import Sync, Workload
 from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
-from strata.store import Store, open_store
+
+if TYPE_CHECKING:
+    from strata.store import Store
 
 DEMO_SIZE = 64 * units.MIB
 DEMO_PREFIX = "demo-"
@@ -135,7 +138,7 @@ def diagnose_demo(name: str, options: Options, emit: Emit) -> Report:
 
 def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
     """Go on with the steps that an interrupted run is missing. Without an id: the newest unfinished run."""
-    with open_store(options.store) as store:
+    with _opened(options.store) as store:
         run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
         if run is None:
             raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists what is in the store")
@@ -157,7 +160,7 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
 
 def load_report(run_id: str | None, store_url: str | None) -> Report:
     """A run from the store with its analysis; the newest when no id is given. Raises when there is no outcome."""
-    with open_store(store_url) as store:
+    with _opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest(None)
         if run is None:
             raise UsageError("there is no run in the store", "", "", "measure one: strata diagnose PATH")
@@ -171,7 +174,7 @@ def load_report(run_id: str | None, store_url: str | None) -> Report:
 
 def list_runs(limit: int, store_url: str | None) -> tuple[tuple[Run, ...], dict[str, Verdict]]:
     """The newest runs first, and the verdicts of those that have one, by run id."""
-    with open_store(store_url) as store:
+    with _opened(store_url) as store:
         runs = store.list_runs(limit)
         return runs, store.verdicts(run.id for run in runs)
 
@@ -218,7 +221,7 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         options = options.model_copy(update={"keep": options.keep or is_kept})
     with (
         held(run_id),
-        open_store(options.store) as store,
+        _opened(options.store) as store,
         Session(
             source.stack,
             source.survey,
@@ -244,6 +247,13 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         diagnosis = session.conclude(analysis)
         assert session.run is not None
         return _report(store, session.run, analysis, diagnosis)
+
+
+def _opened(url: str | None) -> AbstractContextManager[Store]:
+    """The SQL library takes longer to load than the rest of Strata: only commands that keep or read runs load it."""
+    from strata.store import open_store
+
+    return open_store(url)
 
 
 def _first_error(store: Store, run_id: str) -> str:

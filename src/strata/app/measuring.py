@@ -11,7 +11,6 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
-from strata.analyse import analyse
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.stopping import stop_on_signals
 from strata.engine import (
@@ -182,6 +181,8 @@ def _analysed(
     ceiling: Generator,
 ) -> Analysis:
     """A run of one cell in one round, so that one measurement is held against the same laws as a whole run."""
+    from strata.analyse import analyse
+
     layer = Layer(name=endpoint.kind.value, endpoint=endpoint.uri)
     cell = Cell(layer=layer.name, workload=workload)
     step = Step(order=0, round=0, cell=cell.key)

@@ -7,18 +7,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strata import __version__, units
-from strata.analyse import analyse, cell_summary
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.preconditioning import budget_of, said_of, write_until_steady
 from strata.app.revision import source_revision
 from strata.app.stacks import drop_layers
-from strata.diagnose import conclude, diagnose
-from strata.diagnose.experiment import outcome
 from strata.engine import (
     DEFAULT_ENGINE,
     Engine,
@@ -49,7 +46,9 @@ from strata.plan.expand import expand
 from strata.probes import Sampler
 from strata.run.execute import execute
 from strata.run.resume import done_orders
-from strata.store import Store
+
+if TYPE_CHECKING:
+    from strata.store import Store
 
 Emit = Callable[[Progress], None]
 
@@ -170,6 +169,9 @@ class Session:
 
     def analyse(self) -> Analysis:
         """Every measured cell compared with the layer below."""
+        # Numerical libraries take longer to load than a cell: after the measuring.
+        from strata.analyse import analyse
+
         run = self._running()
         results = tuple(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
         return analyse(
@@ -184,6 +186,8 @@ class Session:
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
         """Name what limits, run the one experiment that would refute it, and keep the outcome."""
+        from strata.diagnose import diagnose
+
         run = self._running()
         diagnosis = diagnose(run.plan.stack, analysis)
         finding = diagnosis.findings[0] if diagnosis.findings else None
@@ -195,6 +199,9 @@ class Session:
         return diagnosis
 
     def _confirm(self, diagnosis: Diagnosis, finding: Finding, noise: NoiseFloor) -> Diagnosis:
+        from strata.analyse import cell_summary
+        from strata.diagnose import conclude, outcome
+
         run = self._running()
         experiment = finding.experiment
         assert experiment is not None

@@ -8,16 +8,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
-from pydantic import ValidationError
 
 from strata import units
-from strata.app.options import Options
 from strata.errors import UsageError
-from strata.model.placement import parse_placement
-from strata.model.progress import Progress
+
+if TYPE_CHECKING:
+    from strata.app.options import Options
+    from strata.model.progress import Progress
+    from strata.report.live import LiveView
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
 StoreUrl = Annotated[
@@ -79,6 +80,11 @@ def options(
     cooldown: str | None = None,
 ) -> Options:
     """The words of the command line as a value. Raises `UsageError` for words that are no size or time, or too much."""
+    from pydantic import ValidationError
+
+    from strata.app.options import Options
+    from strata.model.placement import parse_placement
+
     try:
         return Options(
             rounds=rounds,
@@ -162,7 +168,7 @@ class Watcher(Protocol):
 def display(mode: str) -> Iterator[Watcher]:
     """What watches the run on stderr: the live view on a terminal, plain lines elsewhere, nothing for ``none``."""
     from strata.app.build import debug_warning
-    from strata.report.live import LiveView, PlainView
+    from strata.report.plain import PlainView
 
     if mode not in ("auto", "plain", "none"):
         raise UsageError("cannot use --progress", mode, "", "choose auto, plain or none")
@@ -173,8 +179,15 @@ def display(mode: str) -> Iterator[Watcher]:
         yield _Blind()
         return
     live = mode == "auto" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with LiveView() if live else PlainView() as view:
+    with _live_view() if live else PlainView() as view:
         yield view
+
+
+def _live_view() -> LiveView:
+    # Drawing takes a library that is slow to load; who watches no terminal does not wait for it.
+    from strata.report.live import LiveView
+
+    return LiveView()
 
 
 class _Blind:

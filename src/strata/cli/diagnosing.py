@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strata.app.options import Options
 from strata.cli import common
 from strata.cli.common import note, out
 from strata.errors import UsageError
-from strata.model.finding import VerdictKind
-from strata.model.run import Report
+
+if TYPE_CHECKING:
+    from strata.app.options import Options
+    from strata.model.run import Report
 
 Where = Annotated[Path | None, typer.Argument(help="A directory on the storage in question, or a stack file (.toml).")]
 
@@ -101,6 +102,7 @@ def diagnose_where(
 def publish(report: Report, *, html: Path | None, markdown: Path | None, json: bool) -> int:
     """Print the report and write the asked files; 4 when the verdict is that there is none."""
     from strata.app.outputs import write_output
+    from strata.model.finding import VerdictKind
     from strata.report import html as html_report
     from strata.report import json_, terminal
     from strata.report import markdown as markdown_report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,9 @@ from strata.cli import common
 from strata.cli.common import out
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
-from strata.model.placement import parse_placement
-from strata.model.progress import Phase, Progress
-from strata.model.result import Interval
+
+if TYPE_CHECKING:
+    from strata.model.result import Interval
 
 
 def measure(
@@ -122,6 +122,8 @@ def measure(
         ).model_copy(update={"only": workload if rw else None})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.app.preconditioning import said_of
+    from strata.model.placement import parse_placement
+    from strata.model.progress import Phase, Progress
     from strata.report.measure_text import measure_text
 
     timing = timing_of(ramp or "500ms", runtime or "5s", interval or "1s")

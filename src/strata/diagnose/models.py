@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,18 +59,24 @@ def with_delay(view: View, point: Point, delay: Array) -> Interval:
     return x, x
 
 
-def solve_profile(profile: list[tuple[int, float]], n: float, delay: Array) -> Array:
+def solve_profile(profile: tuple[tuple[int, float], ...], n: float, delay: Array) -> Array:
     """X with inside + X(inside)·delay = n, where X(·) is the measured profile (held flat beyond its last depth)."""
-    depths = np.array([d for d, _ in profile], dtype=float)
-    rates = np.maximum.accumulate([x for _, x in profile])
-    inside = np.geomspace(min(depths[0], n) / 1000, n, 400)
-    x = np.exp(np.interp(np.log(inside), np.log(depths), np.log(rates)))
-    x = np.where(inside < depths[0], inside / depths[0] * rates[0], x)
+    inside, x = _tabled(profile, n)
     reached = inside[:, None] + x[:, None] * delay[None, :]
     upper = np.clip(np.sum(reached < n, axis=0), 1, inside.size - 1)
     lower, at = upper - 1, np.arange(delay.size)
     part = (n - reached[lower, at]) / np.maximum(reached[upper, at] - reached[lower, at], 1e-300)
     return np.asarray(x[lower] + np.clip(part, 0, 1) * (x[upper] - x[lower]))
+
+
+@lru_cache(maxsize=256)
+def _tabled(profile: tuple[tuple[int, float], ...], n: float) -> tuple[Array, Array]:
+    """The profile at 400 depths up to n. A fit asks for the same few profiles thousands of times."""
+    depths = np.array([d for d, _ in profile], dtype=float)
+    rates = np.maximum.accumulate([x for _, x in profile])
+    inside = np.geomspace(min(depths[0], n) / 1000, n, 400)
+    x = np.exp(np.interp(np.log(inside), np.log(depths), np.log(rates)))
+    return inside, np.where(inside < depths[0], inside / depths[0] * rates[0], x)
 
 
 def with_station(view: View, point: Point, service: Array, base: Array) -> Interval:

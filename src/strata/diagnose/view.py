@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,14 +120,25 @@ class View:
         """The noise floor's share of every comparison."""
         return self.analysis.noise.tolerance
 
-    def profile(self, point: Point) -> list[tuple[int, float]]:
+    def profile(self, point: Point) -> tuple[tuple[int, float], ...]:
         """(outstanding, IOPS below) of this pattern at every depth it was measured with, ascending."""
-        return sorted({(p.n, p.x_below) for p in self.everything if p.pattern == point.pattern})
+        return self._profiles.get(point.pattern, ())
+
+    @cached_property
+    def _profiles(self) -> dict[tuple[object, ...], tuple[tuple[int, float], ...]]:
+        found: dict[tuple[object, ...], set[tuple[int, float]]] = {}
+        for p in self.everything:
+            found.setdefault(p.pattern, set()).add((p.n, p.x_below))
+        return {pattern: tuple(sorted(pairs)) for pattern, pairs in found.items()}
 
     def quickest(self, point: Point) -> float:
         """Seconds: the shortest cycle below that could be this pattern's without queueing. At most its own."""
-        same = [p.cycle_below for p in self.everything if p.n <= point.n and p.bs <= point.bs]
+        same = [cycle for n, bs, cycle in self._cycles if n <= point.n and bs <= point.bs]
         return min(same, default=point.cycle_below)
+
+    @cached_property
+    def _cycles(self) -> tuple[tuple[int, int, float], ...]:
+        return tuple((p.n, p.bs, p.cycle_below) for p in self.everything)
 
     def without(self, keys: set[str]) -> View:
         """The same view with these cells left out; profiles still know them."""

@@ -15,4 +15,6 @@ class Value(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
+        # Built on first use: a command pays for the values it makes, not for all there are.
+        defer_build=True,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from strata.model.base import Value
 from strata.model.caching import Caching
@@ -55,6 +55,9 @@ class IntervalDirection(Value):
 
 class Interval(Value):
     """``start_ns..end_ns`` from the end of the ramp. The intervals of a result add up exactly to its totals."""
+
+    # Not on first use: the first one arrives while something is being measured.
+    model_config = ConfigDict(defer_build=False)
 
     start_ns: int
     end_ns: int

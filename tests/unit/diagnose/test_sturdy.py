@@ -91,7 +91,7 @@ def test_a_limit_on_a_local_layer_is_not_called_a_wire() -> None:
 def test_the_delay_model_agrees_with_the_simulation() -> None:
     """The flow-equivalent profile against events it was not derived from."""
     medium = Path()
-    profile = [(n, run(medium, n, 8192, False, False)[0]) for n in (1, 8, 32)]
+    profile = tuple((n, run(medium, n, 8192, False, False)[0]) for n in (1, 8, 32))
     for delay in (1e-3, 5e-3, 20e-3):
         for n in (1, 8, 32):
             predicted = float(solve_profile(profile, n, np.array([delay]))[0])

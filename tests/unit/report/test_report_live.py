@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strata.model.progress import Phase, Progress
-from strata.report.live import LiveView, PlainView, QuietConsole, Screen, sparkline, time_left
+from strata.report.live import LiveView, QuietConsole, Screen, sparkline
+from strata.report.plain import PlainView, time_left
 
 STEP = Progress(
     phase=Phase.MEASURE,
