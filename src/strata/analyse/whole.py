@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strata.analyse.compare import compare
-from strata.analyse.laws import check_all
+from strata.analyse.laws import RunView, check_run
 from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import collect_all
 from strata.analyse.summary import summarise
@@ -37,11 +37,12 @@ def analyse(
     )
     comparisons = compare(plan, rounds, noise)
     devices = survey is None or bool(survey.devices)
+    run = RunView(plan, rounds, cells, comparisons, noise, data=data, generator=generator, devices=devices)
     return Analysis(
         noise=noise,
         cells=cells,
         comparisons=comparisons,
-        checks=check_all(plan, rounds, cells, comparisons, noise, data=data, generator=generator, devices=devices),
+        checks=check_run(run),
         generator=generator,
         remotes=tuple(remotes),
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from strata.analyse import analyse
-from strata.analyse.laws_cell import ceiling
+from strata.analyse.laws.generator import ceiling
 from strata.model.analysis import Analysis, Check, CheckKind, Generator
 from strata.model.result import CellResult
 from strata.model.run import DataSet
