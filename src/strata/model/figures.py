@@ -70,6 +70,24 @@ KINDS: dict[str, tuple[Dimension, str]] = {
 }
 """Every kind of figure that a table may hold."""
 
+SETTINGS = frozenset(
+    {
+        "size",
+        "depth",
+        "threads",
+        "outstanding",
+        "percentile",
+        "cap",
+        "unit",
+        "align",
+        "count",
+        "cores",
+        "seed",
+        "rounds",
+    }
+)
+"""Kinds that are chosen and not read off: nothing was cut from them."""
+
 _SIZES: dict[str, tuple[tuple[str, float], ...]] = {
     "B": (("B", 1),),
     "": (("B", 1),),
@@ -108,6 +126,9 @@ def readings(dimension: Dimension, unit: str) -> tuple[tuple[str, float], ...]:
     word = word.replace("Bytes", "B").replace("bytes", "B")
     if dimension is Dimension.BYTES:
         return _SIZES.get(word[:1].upper() + word[1:], ())
+    if not word:
+        # Nothing was said: whatever the rows agree with.
+        return tuple((f"{name}/s", scale) for unit in ("B", "KB", "MB", "GB") for name, scale in _SIZES[unit])
     for tail in ("/sec", "ps", "/s"):
         if word.endswith(tail):
             word = word.removesuffix(tail)

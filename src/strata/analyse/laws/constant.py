@@ -35,15 +35,16 @@ def check(table: Table) -> Iterator[Flag]:
             of = (row.like(), row.figures["size"].base if "size" in row.figures else None)
             series.setdefault(of, []).append(row.figures[key])
         grown = []
-        for some in series.values():
+        several = [some for some in series.values() if len(some) > 1]
+        for some in several:
             least, most = min(some, key=lambda f: f.base), max(some, key=lambda f: f.base)
-            if len(some) > 1 and least.bounds()[1] > 0 and most.bounds()[0] / least.bounds()[1] > WITHIN:
+            if least.bounds()[1] > 0 and most.bounds()[0] / least.bounds()[1] > WITHIN:
                 grown.append((most.base / least.base, least, most))
         if not grown:
             continue
         times, least, most = max(grown, key=lambda g: g[0])
         text = f"{key} is called constant and grows {units.significant(times, 2)} times, from {_told(least)} to "
-        text += f"{_told(most)}; it grows in {len(grown)} of {len(series)} series"
+        text += f"{_told(most)}; it grows in {len(grown)} of {len(several)} series"
         yield flag(
             NAME,
             said,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strata.analyse.laws.base import bounds, flag, measured, overlap, value
+from strata.analyse.laws.base import bounds, flag, measured, overlap, rate_readings, value
 from strata.model.figures import Flag, Table
 
 NAME, TITLE = "cost", "cycles per byte"
@@ -27,17 +27,17 @@ def check(table: Table) -> Iterator[Flag]:
     """Rows whose cost is not that of their figures."""
     for row in measured(table, "cost", "busy"):
         clock, cores, size = (value(table, row, k) for k in ("clock", "cores", "size"))
-        rate = bounds(table, row, "rate")
+        rates = rate_readings(row.figures.get("rate"))
         iops = bounds(table, row, "iops")
-        if rate is None and iops is not None and size:
-            rate = iops[0] * size, iops[1] * size
-        busy = row.figures["busy"].bounds()
-        if not clock or not cores or rate is None or rate[0] <= 0:
+        if not rates and iops is not None and size:
+            rates = ((iops[0] * size, iops[1] * size),)
+        busy, said = row.figures["busy"].bounds(), row.figures["cost"]
+        if not clock or not cores or not rates or min(r[0] for r in rates) <= 0:
             continue
-        found = busy[0] * clock * cores / rate[1], busy[1] * clock * cores / rate[0]
-        said = row.figures["cost"]
-        if overlap(found, said.bounds(), TOLERANCE):
+        costs = [(busy[0] * clock * cores / high, busy[1] * clock * cores / low) for low, high in rates]
+        if any(overlap(span, said.bounds(), TOLERANCE) for span in costs):
             continue
+        found = costs[0]
         text = f"busy share × clock × cores ÷ rate is {sum(found) / 2:.3g} cycles per byte, {said.value:g} is reported"
         step = "Work it out again from the figures of this row."
         yield flag(NAME, row, text, step, broken=True, column="cost", numbers={"found": sum(found) / 2})

@@ -90,7 +90,6 @@ def _options(rate: Figure, size: Figure) -> Iterator[Reading]:
 
 
 def _size(table: Table, row: Row) -> Figure:
-    # A block size is a setting and not a reading: nothing was cut from it.
     size = table.figure(row, "size")
     assert size is not None
-    return size.model_copy(update={"step": 0.0})
+    return size

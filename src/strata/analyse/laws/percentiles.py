@@ -34,12 +34,11 @@ def check(table: Table) -> Iterator[Flag]:
         for suffix in ("", ".read", ".write"):
             points = [(p, k, row) for p, k in _of(row, suffix)]
             yield from _order(points)
-            for p, key, _ in points:
-                yield from _support(table, row, p, key, suffix)
+            yield from _support(table, row, points, suffix)
     single = [(row.figures["percentile"].base, "time", row) for row in _rows(table)]
     yield from _order(sorted(single, key=lambda x: x[0]))
-    for p, key, row in single:
-        yield from _support(table, row, p, key, "")
+    for point in single:
+        yield from _support(table, point[2], [point], "")
 
 
 def _rows(table: Table) -> list[Row]:
@@ -57,25 +56,27 @@ def _order(points: Sequence[tuple[float, str, Row]]) -> Iterator[Flag]:
     for (p, key, row), (q, higher, above) in pairwise(points):
         low, high = row.figures[key].bounds()[0], above.figures[higher].bounds()[1]
         if q > p and high < low:
-            text = f"p{q:g} is {units.duration(above.figures[higher].base)}, below p{p:g} with "
+            text = f"p{q:.10g} is {units.duration(above.figures[higher].base)}, below p{p:.10g} with "
             text += units.duration(row.figures[key].base)
             yield flag(NAME, above, text, "Check the columns of these figures.", broken=True, column=higher)
 
 
-def _support(table: Table, row: Row, p: float, key: str, suffix: str) -> Iterator[Flag]:
+def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], suffix: str) -> Iterator[Flag]:
+    """One flag for the row, at the lowest percentile that is not supported."""
     ios = value(table, row, f"ios{suffix}")
-    if ios is None or not 0 < p < 100 or supported([f"{p}"], round(ios)):
+    if ios is None:
         return
+    bare = [(p, key) for p, key, _ in points if 0 < p < 100 and not supported([f"{p}"], round(ios))]
+    if not bare:
+        return
+    p, key = bare[0]
     beyond = ios * (1 - p / 100)
-    yield flag(
-        NAME,
-        row,
-        f"p{p:g} of {units.count(ios)} I/Os has {units.significant(beyond, 2)} beyond it; it takes {BEYOND}",
-        "Leave it out, or measure longer.",
-        broken=False,
-        column=key,
-        numbers={"percentile": p, "ios": ios, "beyond": beyond},
+    text = (
+        f"p{p:.10g} of {units.count(round(ios))} I/Os has {units.significant(beyond, 2)} beyond it; it takes {BEYOND}"
     )
+    text += f" (and {len(bare) - 1} higher)" if len(bare) > 1 else ""
+    numbers = {"percentile": p, "ios": ios, "beyond": beyond}
+    yield flag(NAME, row, text, "Leave it out, or measure longer.", broken=False, column=key, numbers=numbers)
 
 
 def of_run(run: RunView) -> Iterator[Check]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.laws.base import flag, measured, outstanding, throughput, value
-from strata.model.figures import Flag, Role, Table
+from strata.model.figures import Flag, Role, Rounding, Table
 
 NAME, TITLE = "quantised", "quantised column"
 APART = 0.10
@@ -40,12 +40,16 @@ def _zeros(table: Table) -> Iterator[Flag]:
         for key, figure in row.figures.items():
             if key.partition(".")[0] != "time" or figure.value != 0 or not figure.step or not figure.readings:
                 continue
-            steps = [r.figures[key].step * r.figures[key].readings[0][1] for r in rows if key in r.figures]
+            steps = [
+                r.figures[key].step * r.figures[key].readings[0][1]
+                for r in rows
+                if key in r.figures and r.figures[key].rounding is not Rounding.ABOUT
+            ]
             step = min((s for s in steps if s > 0), default=0.0)
-            n = outstanding(table, row)
-            text = f"{key} is printed as 0 at {units.count(rate[0])} IOPS"
-            text += f"; {n:g} outstanding make it {units.duration(n / rate[0] * 1e9)}" if n else ""
-            text += f", less than the step of {units.duration(step)}" if step else ""
+            n, iops = outstanding(table, row), sum(rate) / 2
+            text = f"{key} is printed as 0 at {units.count(iops)} IOPS"
+            text += f"; {n:g} outstanding make it {units.duration(n / iops * 1e9)}" if n else ""
+            text += f", less than the step of {units.duration(step)}" if n and n / iops * 1e9 < step else ""
             yield flag(
                 NAME,
                 row,

@@ -56,12 +56,12 @@ def _other_unit(said: Row, rows: list[Row], keys: list[str]) -> Flag | None:
                 others = [k for k in keys if k != key]
                 if overlap(_span(figure, scale), _span(row.figures[key])) and _agrees(said.figures, row, others):
                     literal, meant = figure.readings[0], figure.value * scale
-                    text = f"{figure.value:g} {literal[0]} are {figure.base:,.0f} bytes; what was measured has "
-                    text += f"{meant:,.0f}, which is {figure.value:g} {unit}"
+                    text = f"{figure.value:g} {literal[0]} are {units.count(figure.base)} bytes; what was measured has "
+                    text += f"{units.count(meant)}, which is {figure.value:g} {unit}"
                     return flag(
                         NAME,
                         said,
-                        text.replace(",", "\u202f"),
+                        text,
                         f"Write {figure.value:g} {unit}.",
                         broken=True,
                         column=key,

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from strata import units
-from strata.analyse.laws.base import flag, percentile_of, percentiles, value
+from strata.analyse.laws.base import flag, percentiles, value
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE = "tail", "share of time in the tail"
-SHARE, TAIL = 0.3, 1.0
+SHARE, TAIL, NEARLY = 0.3, 1.0, 0.95
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -37,21 +37,17 @@ def check(table: Table) -> Iterator[Flag]:
     points = sorted(
         (p, r.figures["time"].bounds())
         for r in table.of(Role.MEASURED)
-        if "time" in r.figures and (p := _percentile(table, r)) is not None
+        if "time" in r.figures and (p := value(table, r, "percentile")) is not None
     )
     if whole is not None and points:
         yield from _heavy(None, whole.bounds(), points)
-
-
-def _percentile(table: Table, row: Row) -> float | None:
-    return percentile_of(row.words.get("percentile", "")) or value(table, row, "percentile")
 
 
 def _heavy(
     row: Row | None, mean: tuple[float, float], points: Sequence[tuple[float, tuple[float, float]]]
 ) -> Iterator[Flag]:
     """The percentile beyond which the most time is shown to pass."""
-    body, before, best = 0.0, 0.0, (0.0, 0.0)
+    body, before, shares = 0.0, 0.0, [(0.0, 0.0)]
     for p, (low, high) in points:
         body += max(p - before, 0) / 100 * high
         before = p
@@ -59,8 +55,10 @@ def _heavy(
             continue
         beyond = max(low, 0) * (1 - p / 100) / mean[1]
         rest = 1 - body / mean[0] if mean[0] > 0 else 0.0
-        best = max(best, (min(max(beyond, rest), 1.0), p))
-    share, p = best
+        shares.append((min(max(beyond, rest), 1.0), p))
+    best = max(shares)[0]
+    # The smallest tail that holds nearly as much as any.
+    share, p = max((s for s in shares if s[0] >= NEARLY * best), key=lambda s: s[1])
     if share < SHARE:
         return
     yield flag(

@@ -27,7 +27,7 @@ def check(table: Table) -> Iterator[Flag]:
     """Columns that are binary under a decimal label."""
     for column in inference.columns(table):
         literal = column.rows[0].figures["rate"].readings[0][0]
-        if column.best.unit == literal:
+        if not column.unit or column.best.unit == literal:
             continue
         by_letter = inference.decimal(table, column)
         proof = [
