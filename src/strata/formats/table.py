@@ -27,6 +27,8 @@ _NUMBER = re.compile(
     r"(?P<unit>[A-Za-zµ%/]*)$"
 )
 _FACT = re.compile(r"^#\s*(?P<key>[^=]+?)\s*=\s*(?P<value>.*?)\s*$")
+LABEL = 40
+"""A label that is longer is a remark, and no part of a row's name."""
 _ABSENT = frozenset({"", "-", "–", "n/a", "na", "null", "none"})
 
 HEADINGS: dict[str, str] = {
@@ -65,7 +67,12 @@ HEADINGS: dict[str, str] = {
     "threads": "threads",
     "numjobs": "threads",
     "outstanding": "outstanding",
+    "p90_r_us": "time.p90.read [us]",
+    "p90_w_us": "time.p90.write [us]",
     "usage": "busy [%]",
+    "cpu_pct": "busy [%]",
+    "client_cpu_pct": "busy [%]",
+    "server_cpu_pct": "busy.server [%]",
     "idle": "idle [%]",
     "cycles_per_byte": "cost",
     "rate_iops": "cap",
@@ -144,6 +151,7 @@ def _column(heading: str, chosen: Mapping[str, str], problems: list[str]) -> _Co
         return _parse(chosen[low], problems, asked=True) if chosen[low] else None
     if low in ("name", "role"):
         return None
+    low = low.removesuffix("_as_printed")
     return _parse(HEADINGS.get(low, heading), problems)
 
 
@@ -184,13 +192,24 @@ def _row(number: int, head: list[str], columns: list[_Column | None], cells: lis
     if role not in {r.value for r in Role}:
         problems.append(f"line {number}: {role!r} is no role (measured, planned, said)")
         role = Role.MEASURED.value
-    name = words.pop("name", "") or " · ".join(words.values()) or f"line {number}"
-    return Row(name=name, role=Role(role), words=words, figures=figures)
+    if pattern := _pattern(words):
+        words["pattern"] = pattern
+    return Row(name=words.pop("name", f"line {number}"), role=Role(role), words=words, figures=figures)
+
+
+def _pattern(words: Mapping[str, str]) -> str:
+    """One spelling: ``sequential read`` for ``seq read``, for ``seq`` beside a column ``op``, and for fio's ``rw``."""
+    text = f"{words.get('pattern', words.get('rw', ''))} {words.get('op', '')}".lower().strip()
+    if text in ("read", "write") and "pattern" not in words:
+        # fio's word for one after the other.
+        return f"sequential {text}"
+    spelled = re.sub(r"\bseq(?:uential)?(?=\b|read|write)\s*", "sequential ", text)
+    return re.sub(r"\brand(?:om)?(?=\b|read|write|rw)\s*", "random ", spelled).strip()
 
 
 def _figure(column: _Column, text: str) -> Figure | None:
     """The number with its unit, its step and its rounding; None where the cell holds no number."""
-    found = _NUMBER.match(text)
+    found = _NUMBER.match(_percentile(text) if column.key == "percentile" else text)
     if found is None:
         return None
     number = re.sub(r"[ \u202f_,]", "", found["number"])
@@ -205,6 +224,16 @@ def _figure(column: _Column, text: str) -> Figure | None:
     )
 
 
+def _percentile(text: str) -> str:
+    """``99`` for ``99th``, ``99.99`` for ``4-nines``, 0 and 100 for min and max."""
+    word = text.lower()
+    if nines := re.fullmatch(r"(\d)-nines", word):
+        return "99." + "9" * (int(nines[1]) - 2)
+    if word in ("min", "max"):
+        return "0" if word == "min" else "100"
+    return re.sub(r"^p?([\d.]+)(?:st|nd|rd|th|%)?$", r"\1", word)
+
+
 def _step(number: str, *, about: bool) -> float:
     """The worth of the last printed place; of an "about" number that of its last digit that is not 0."""
     mantissa, _, exponent = number.lower().partition("e")
@@ -217,10 +246,18 @@ def _step(number: str, *, about: bool) -> float:
 
 
 def _unique(rows: list[Row]) -> list[Row]:
-    """Names tell rows apart: those that come twice get their number."""
+    """Names tell rows apart: without one a row is called by the labels in which rows differ; twins get a number."""
+    values: dict[str, set[str]] = {}
+    for row in rows:
+        for key, word in row.words.items():
+            values.setdefault(key, set()).add(word)
     seen: dict[str, int] = {}
     made = []
-    for row in rows:
+    for given in rows:
+        row = given
+        if re.fullmatch(r"line \d+", row.name):
+            own = [w for k, w in row.words.items() if len(values[k]) > 1 and len(w) <= LABEL]
+            row = row.model_copy(update={"name": " · ".join(own) or row.name})
         seen[row.name] = seen.get(row.name, 0) + 1
         made.append(row if seen[row.name] == 1 else row.model_copy(update={"name": f"{row.name} ({seen[row.name]})"}))
     return made
