@@ -194,6 +194,7 @@ def _row(number: int, head: list[str], columns: list[_Column | None], cells: lis
         role = Role.MEASURED.value
     if pattern := _pattern(words):
         words["pattern"] = pattern
+        words.pop("op", None)
     return Row(name=words.pop("name", f"line {number}"), role=Role(role), words=words, figures=figures)
 
 

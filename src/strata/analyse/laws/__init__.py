@@ -49,7 +49,7 @@ from strata.analyse.laws.view import RunView
 from strata.model.analysis import Check, CheckKind
 from strata.model.figures import Flag, Table
 
-__all__ = ["LAWS", "Law", "RunView", "check_run", "check_table"]
+__all__ = ["LAWS", "Law", "RunView", "check_run", "check_table", "flags_of_run"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Law:
     page: str
     table: Callable[[Table], Iterator[Flag]] | None
     run: Callable[[RunView], Iterator[Check]] | None
+    next_step: str = ""
 
 
 _MODULES: tuple[ModuleType, ...] = (
@@ -101,7 +102,12 @@ _MODULES: tuple[ModuleType, ...] = (
 
 def _law(module: ModuleType) -> Law:
     return Law(
-        module.NAME, module.TITLE, module.__doc__ or "", getattr(module, "check", None), getattr(module, "of_run", None)
+        name=module.NAME,
+        title=module.TITLE,
+        page=module.__doc__ or "",
+        table=getattr(module, "check", None),
+        run=getattr(module, "of_run", None),
+        next_step=getattr(module, "NEXT", ""),
     )
 
 
@@ -115,22 +121,42 @@ def check_table(table: Table) -> tuple[Flag, ...]:
     return tuple(sorted(found, key=lambda f: not f.broken))
 
 
-def check_run(run: RunView) -> tuple[Check, ...]:
-    """Everything that did not hold in one of our own runs, the impossible first."""
+def flags_of_run(run: RunView) -> tuple[Flag, ...]:
+    """Everything that did not hold in one of our own runs, contradictions first."""
     table = table_of(run)
-    found: list[Check] = []
+    found: list[Flag] = []
     for law in LAWS:
-        found += [_as_check(f) for f in law.table(table)] if law.table is not None else []
-        found += law.run(run) if law.run is not None else []
-    return tuple(sorted(found, key=lambda c: not c.impossible))
+        found += law.table(table) if law.table is not None else []
+        found += [_as_flag(law, c) for c in law.run(run)] if law.run is not None else []
+    return tuple(sorted(found, key=lambda f: not f.broken))
 
 
-def _as_check(flag: Flag) -> Check:
-    """A broken law makes our figure impossible; what was run otherwise than planned was still run."""
-    return Check(
-        kind=CheckKind(flag.law),
-        layer=flag.words.get("layer", ""),
-        workload_key=flag.words.get("workload"),
-        impossible=flag.broken and flag.law != execution.NAME,
-        message=flag.reason,
+def check_run(run: RunView) -> tuple[Check, ...]:
+    """The same as checks of the analysis, the impossible first.
+
+    A broken law makes our figure impossible, but for one: what was run otherwise than planned was still run.
+    """
+    checks = [
+        Check(
+            kind=CheckKind(flag.law),
+            layer=flag.words.get("layer", ""),
+            workload_key=flag.words.get("workload"),
+            impossible=flag.broken and flag.law != execution.NAME,
+            message=flag.reason,
+        )
+        for flag in flags_of_run(run)
+    ]
+    return tuple(sorted(checks, key=lambda c: not c.impossible))
+
+
+def _as_flag(law: Law, check: Check) -> Flag:
+    words = {"layer": check.layer} if check.layer else {}
+    words |= {"workload": check.workload_key} if check.workload_key else {}
+    return Flag(
+        law=check.kind.value,
+        row="/".join(words.values()),
+        broken=check.impossible,
+        reason=check.message,
+        next_step=law.next_step,
+        words=words,
     )

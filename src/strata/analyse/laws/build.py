@@ -20,6 +20,7 @@ from strata.analyse.laws.view import RunView, colour
 from strata.model.analysis import Check, CheckKind
 
 NAME, TITLE = "build", "build"
+NEXT = "Build with --release and measure again."
 
 
 def of_run(run: RunView) -> Iterator[Check]:

@@ -20,6 +20,7 @@ from strata.analyse.laws.view import RunView, colour
 from strata.model.analysis import Check, CheckKind
 
 NAME, TITLE = "counters", "counters"
+NEXT = "Make them readable (rights, /proc and /sys), then measure again."
 
 
 def of_run(run: RunView) -> Iterator[Check]:

@@ -21,6 +21,7 @@ from strata.analyse.laws.view import RunView, colour
 from strata.model.analysis import Check, CheckKind
 
 NAME, TITLE = "errors", "I/O errors"
+NEXT = "Mend what the message names, then measure again."
 
 
 def of_run(run: RunView) -> Iterator[Check]:

@@ -21,6 +21,7 @@ from strata.analyse.laws.view import RunView, colour
 from strata.model.analysis import Check, CheckKind, Generator
 
 NAME, TITLE = "generator", "load generator"
+NEXT = "Use more threads, larger blocks or a lower depth; else compare only below half of the ceiling."
 HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
 
 

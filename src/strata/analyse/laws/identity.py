@@ -21,6 +21,7 @@ from strata.model.analysis import Check, CheckKind
 from strata.model.endpoint import EndpointKind
 
 NAME, TITLE = "identity", "same data"
+NEXT = "Aim every layer at the same file or device."
 
 
 def of_run(run: RunView) -> Iterator[Check]:

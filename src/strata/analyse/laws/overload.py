@@ -24,6 +24,7 @@ from strata.model.analysis import Check, CheckKind
 from strata.model.workload import OpenLoop
 
 NAME, TITLE = "overload", "overload"
+NEXT = "Ask for a lower rate, or read the IOPS and leave the times out."
 RATE_SHORT = 0.02
 SLOTS_FULL = 0.5
 

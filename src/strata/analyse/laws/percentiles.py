@@ -26,6 +26,7 @@ from strata.model.analysis import Check, CheckKind
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE = "samples", "order and support of percentiles"
+NEXT = "Leave it out, or measure longer."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -76,7 +77,7 @@ def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], s
     )
     text += f" (and {len(bare) - 1} higher)" if len(bare) > 1 else ""
     numbers = {"percentile": p, "ios": ios, "beyond": beyond}
-    yield flag(NAME, row, text, "Leave it out, or measure longer.", broken=False, column=key, numbers=numbers)
+    yield flag(NAME, row, text, NEXT, broken=False, column=key, numbers=numbers)
 
 
 def of_run(run: RunView) -> Iterator[Check]:

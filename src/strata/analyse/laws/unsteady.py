@@ -27,6 +27,7 @@ from strata.analyse.rounds import CellRounds
 from strata.model.analysis import Check, CheckKind, NoiseFloor
 
 NAME, TITLE = "unsteady", "unsteady"
+NEXT = "Measure longer, with nothing else running, and look at the rate over time."
 BURST = 100.0
 """From a hundredfold rise on the first third held nothing, or a stall, and a factor would say nothing."""
 
