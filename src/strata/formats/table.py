@@ -200,6 +200,8 @@ def _row(number: int, head: list[str], columns: list[_Column | None], cells: lis
 
 def _pattern(words: Mapping[str, str]) -> str:
     """One spelling: ``sequential read`` for ``seq read``, for ``seq`` beside a column ``op``, and for fio's ``rw``."""
+    if "pattern" not in words and "rw" not in words:
+        return ""
     text = f"{words.get('pattern', words.get('rw', ''))} {words.get('op', '')}".lower().strip()
     if text in ("read", "write") and "pattern" not in words:
         # fio's word for one after the other.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import pytest
@@ -154,3 +155,51 @@ def test_a_rate_that_was_not_reached_is_said(iops: float, mean_ns: float, who: s
     assert len(found) == (0 if who is None else 1)
     assert all(who in c.message and not c.impossible for c in found if who)
     assert of(look(rounds("file", iops, mean_ns=8e6)), CheckKind.OVERLOAD) == [], "a closed loop has no rate"
+
+
+def test_a_mixed_workload_adds_up_and_a_lost_direction_does_not() -> None:
+    w = workload("randrw", rwmixread=50)
+    result = engine_result(w, 40_000)
+    half = result.write.model_copy(update={"ops": result.write.ops // 2, "bytes": result.write.bytes // 2})
+    sound = result.model_copy(update={"read": half, "write": half})
+    assert not {CheckKind.PARTS, CheckKind.RATE} & {c.kind for c in look([cell_result("file", w, 0, sound)], w).checks}
+
+
+def test_the_share_of_time_in_the_tail_of_our_own_cells_is_told() -> None:
+    from strata.analyse.laws import check_run
+    from strata.analyse.whole import view_of
+    from strata.model.estimate import Estimate
+
+    view = view_of(plan_of(STACK, [W]), rounds("file"))
+    cell = view.cells[0]
+    tail = Estimate(value=cell.mean_ns.value / 4, low=None, high=None, n=1, unit="ns")
+    slow = cell.model_copy(update={"latency_ns": {"99": tail}})
+    kinds = {c.kind: c for c in check_run(dataclasses.replace(view, cells=[slow]))}
+    assert CheckKind.TAIL in kinds
+    assert not kinds[CheckKind.TAIL].impossible
+    assert "75 %" in kinds[CheckKind.TAIL].message
+
+
+def test_a_rate_that_was_asked_for_and_reached_is_no_capacity() -> None:
+    w = Workload(rw=W.rw, bs=4096, arrival=OpenLoop(iops=2000))
+    found = of(look(rounds("file", 2000, w, mean_ns=1e6), w), CheckKind.CAP)
+    assert [(c.layer, c.impossible) for c in found] == [("file", False)]
+
+
+def test_unbuffered_that_was_opened_buffered_is_said_and_not_impossible() -> None:
+    opened = {"direct": False, "sync": "none"}
+    found = of(look(rounds("file", effective=opened)), CheckKind.EXECUTION)
+    assert [(c.layer, c.impossible) for c in found] == [("file", False)]
+    assert "caching off was planned, on was run" in found[0].message
+    remote = of(look(rounds("share", effective=opened)), CheckKind.EXECUTION)
+    assert remote == [], "a remote end has caches of its own"
+    assert of(look(rounds("file", effective={"direct": True, "sync": "none"})), CheckKind.EXECUTION) == []
+
+
+def test_two_threads_that_give_three_times_as_much_are_beyond_linear() -> None:
+    one, two = workload(depth=8), workload(depth=8, threads=2)
+    results = [*rounds("file", 10_000, one), *rounds("file", 30_000, two)]
+    found = of(analyse(plan_of(STACK, [one, two]), results), CheckKind.SCALING)
+    assert [(c.workload_key, c.impossible) for c in found] == [(two.key, False)]
+    results = [*rounds("file", 10_000, one), *rounds("file", 19_000, two)]
+    assert of(analyse(plan_of(STACK, [one, two]), results), CheckKind.SCALING) == []
