@@ -157,12 +157,19 @@ def test_a_rate_that_was_not_reached_is_said(iops: float, mean_ns: float, who: s
     assert of(look(rounds("file", iops, mean_ns=8e6)), CheckKind.OVERLOAD) == [], "a closed loop has no rate"
 
 
-def test_a_mixed_workload_adds_up_and_a_lost_direction_does_not() -> None:
+def test_a_mixed_workload_obeys_little_in_total_and_by_direction() -> None:
     w = workload("randrw", rwmixread=50)
     result = engine_result(w, 40_000)
-    half = result.write.model_copy(update={"ops": result.write.ops // 2, "bytes": result.write.bytes // 2})
+    all_ = result.write
+    parts = {"ops": all_.ops // 2, "bytes": all_.bytes // 2, "service_sum_ns": all_.service_sum_ns // 2}
+    half = all_.model_copy(update=parts)
     sound = result.model_copy(update={"read": half, "write": half})
-    assert not {CheckKind.PARTS, CheckKind.RATE} & {c.kind for c in look([cell_result("file", w, 0, sound)], w).checks}
+    laws = {CheckKind.PARTS, CheckKind.RATE, CheckKind.LITTLE}
+    assert not laws & {c.kind for c in look([cell_result("file", w, 0, sound)], w).checks}
+    slow = half.model_copy(update={"service_sum_ns": half.service_sum_ns * 10})
+    found = look([cell_result("file", w, 0, result.model_copy(update={"read": half, "write": slow}))], w)
+    assert [c.impossible for c in of(found, CheckKind.LITTLE)] == [True, True], "in total, and of the writes alone"
+    assert of(found, CheckKind.PARTS) == []
 
 
 def test_the_share_of_time_in_the_tail_of_our_own_cells_is_told() -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag, throughput, value
+from strata.analyse.laws.base import flag, value
 from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE = "cap", "not a capacity"
@@ -28,8 +28,10 @@ def check(table: Table) -> Iterator[Flag]:
     """One flag for all rows that stand at their cap."""
     held = []
     for row in table.of(Role.MEASURED):
-        asked, rate = value(table, row, "cap"), throughput(table, row)
-        if asked and rate and sum(rate) / 2 >= asked * REACHED:
+        asked, iops = value(table, row, "cap"), value(table, row, "iops")
+        rate, size = value(table, row, "rate"), value(table, row, "size")
+        done = rate / size if iops is None and rate is not None and size else iops
+        if asked and done is not None and done >= asked * REACHED:
             held.append((row, asked))
     if not held:
         return

@@ -52,6 +52,9 @@ def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
     found = [(key, "mean time", span, True) for key, span in ([("in_flight", counted)] if counted else [])]
     if counted is None:
         found += _products(table, row)
+    for d in DIRECTIONS:
+        if (part := bounds(table, row, f"in_flight.{d}")) is not None:
+            found.append((f"in_flight.{d}", f"mean time of {d}s", part, False))
     for key, what, span, whole in found:
         over, under = span[0] > n * (1 + slack), whole and span[1] < n * (1 - slack)
         if not over and not under:

@@ -58,6 +58,8 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
     figures |= {
         f"time.p{p}": exact(e.value, Dimension.TIME) for p, e in cell.latency_ns.items() if percentile_of(f"p{p}")
     }
+    if w.rwmixread is not None:
+        figures |= _directions(run.of(cell))
     if isinstance(w.arrival, OpenLoop):
         figures["cap"] = exact(w.arrival.iops)
     if cell.cpu_busy is not None:
@@ -67,6 +69,14 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
         figures["reached"] = exact(cell.device_read_bytes_per_byte)
         words["witness"] = "yes" if _witnessed(run, cell) else "no"
     return Row(name=_name(cell.layer, w.key), words=words, figures=figures)
+
+
+def _directions(rounds: CellRounds) -> dict[str, Figure]:
+    """The I/Os in flight of reads and of writes, which make the whole."""
+    results = [r.result for r in rounds.results if r.result is not None]
+    span_ns = sum(r.measured_ns for r in results)
+    busy = {"read": sum(r.read.service_sum_ns for r in results), "write": sum(r.write.service_sum_ns for r in results)}
+    return {f"in_flight.{word}": exact(ns / span_ns) for word, ns in busy.items()} if span_ns else {}
 
 
 def _witnessed(run: RunView, cell: CellSummary) -> bool:
