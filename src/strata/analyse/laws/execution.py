@@ -33,10 +33,12 @@ def check(table: Table) -> Iterator[Flag]:
     """Rows that were run otherwise than planned, then settings that no plan has."""
     planned, measured = table.of(Role.PLANNED), table.of(Role.MEASURED)
     paired = {r.words["test"] for r in planned if "test" in r.words}
+    run: dict[str, list[Row]] = {}
+    for row in measured:
+        run.setdefault(row.words.get("test", ""), []).append(row)
     for plan in planned:
-        for row in measured:
-            if "test" in plan.words and plan.words["test"] == row.words.get("test"):
-                yield from _against(plan, row)
+        for row in run.get(plan.words["test"], []) if "test" in plan.words else []:
+            yield from _against(plan, row)
     grid = [r for r in planned if "test" not in r.words]
     loose = [r for r in measured if r.words.get("test") not in paired]
     if grid and loose:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from strata.analyse.laws.base import percentile_of
 from strata.analyse.laws.cache import SHARE
@@ -22,7 +22,8 @@ def table_of(run: RunView) -> Table:
     rows: list[Row] = []
     for cell in run.cells:
         rows += [_cell(run, cell), *_rounds(run.of(cell)), *_asked(run, cell)]
-    rows += [r for c in run.comparisons if (r := _comparison(run, c)) is not None]
+    direct = {w.key: w.direct for w in run.plan.workloads}
+    rows += [r for c in run.comparisons if (r := _comparison(c, direct)) is not None]
     noise = exact(run.noise.tolerance, Dimension.SHARE)
     return Table(name=run.plan.stack.name, rows=tuple(rows), figures={"noise": noise})
 
@@ -135,11 +136,10 @@ def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:
     yield Row(name=name, words=done)
 
 
-def _comparison(run: RunView, one: Comparison) -> Row | None:
+def _comparison(one: Comparison, direct: Mapping[str, bool]) -> Row | None:
     if one.iops.low is None or one.iops.high is None:
         return None
-    direct = all(w.direct for w in run.plan.workloads if w.key == one.workload_key)
     ratio = Figure(value=one.iops.value, low=one.iops.low, high=one.iops.high)
     words = {"layer": one.layer, "workload": one.workload_key, "below": one.below}
-    words["caching"] = "off" if direct else "on"
+    words["caching"] = "off" if direct.get(one.workload_key, True) else "on"
     return Row(name=_name(one.layer, one.workload_key), words=words, figures={"ratio.below": ratio})
