@@ -66,6 +66,13 @@ def test_a_table_that_holds_says_so(tmp_path: Path) -> None:
     assert "1 row held against" in text and "all hold" in text
 
 
+def test_what_was_not_taken_for_a_figure_is_said(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Test,IOPS,Speed (MB/s)\na,100,100\n")
+    _, text = strata(str(tmp_path / "t.csv"))
+    assert "figures: iops\n" in text
+    assert "labels, not calculated with: Test, Speed (MB/s)" in text
+
+
 def test_json_has_a_schema_and_the_same_flags() -> None:
     code, text = strata(str(DATA / "trace.csv"), "--json")
     document = json.loads(text)

@@ -9,7 +9,7 @@ from strata.analyse import view_of
 from strata.analyse.laws import LAWS, check_table, flags_of_run
 from strata.errors import RunFailed, UsageError
 from strata.formats import read_fio, read_table
-from strata.model.figures import Checked, Flag, Role, Table
+from strata.model.figures import Checked, Role, Table
 from strata.store import open_store
 
 LARGEST = 64 << 20
@@ -28,7 +28,14 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
         table = table.model_copy(update={"rows": table.rows + rows})
     rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)
     laws = tuple(law.name for law in LAWS if law.table is not None)
-    return _checked(str(path), len(rows), laws, check_table(table))
+    return Checked(
+        source=str(path),
+        rows=len(rows),
+        figures=tuple(dict.fromkeys([*(k for r in rows for k in r.figures), *table.figures])),
+        labels=tuple(dict.fromkeys([*(k for r in rows for k in r.words), *table.words])),
+        laws=laws,
+        flags=check_table(table),
+    )
 
 
 def check_run(run_id: str | None, store_url: str | None) -> Checked:
@@ -39,11 +46,8 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
             raise UsageError("there is no run in the store", "", "", "name a file, or measure: strata diagnose PATH")
         results = store.cells(run.id)
     seen = view_of(run.plan, results, data=run.data, generator=run.generator, survey=run.survey, first_noise=run.noise)
-    return _checked(run.id, len(seen.cells), tuple(law.name for law in LAWS), flags_of_run(seen))
-
-
-def _checked(source: str, rows: int, laws: tuple[str, ...], flags: tuple[Flag, ...]) -> Checked:
-    return Checked(source=source, rows=rows, laws=laws, flags=flags)
+    laws = tuple(law.name for law in LAWS)
+    return Checked(source=run.id, rows=len(seen.cells), laws=laws, flags=flags_of_run(seen))
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> Table:

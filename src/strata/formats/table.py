@@ -49,14 +49,6 @@ HEADINGS: dict[str, str] = {
     "ios": "ios",
     "avglat": "time.mean [ms]",
     "avglat_ms": "time.mean [ms]",
-    "mean_us": "time.mean [us]",
-    "mean_ms": "time.mean [ms]",
-    "mean_ns": "time.mean [ns]",
-    "p50_us": "time.p50 [us]",
-    "p90_us": "time.p90 [us]",
-    "p95_us": "time.p95 [us]",
-    "p99_us": "time.p99 [us]",
-    "p99.9_us": "time.p99.9 [us]",
     "block": "size [B]",
     "block_bytes": "size [B]",
     "block size": "size [B]",
@@ -78,6 +70,27 @@ HEADINGS: dict[str, str] = {
     "rate_iops": "cap",
 }
 """What headings of common tools mean, in lower case. ``MB`` stays as it is printed: what it means is inferred."""
+
+STEMS: dict[str, str] = {
+    "bw": "rate",
+    "bandwidth": "rate",
+    "throughput": "rate",
+    "mean": "time.mean",
+    "avg": "time.mean",
+    "latency": "time.mean",
+    "lat": "time.mean",
+    "lat avg": "time.mean",
+    "avg lat": "time.mean",
+    "mean lat": "time.mean",
+    "avg latency": "time.mean",
+    "mean latency": "time.mean",
+    "average latency": "time.mean",
+    "cpu": "busy",
+    "block size": "size",
+}
+"""Headings that bring their unit in brackets or behind a low line: ``BW (MB/s)``, ``Lat avg [us]``, ``p99_ms``."""
+_WITH_UNIT = re.compile(r"^(?P<stem>.+?)(?:\s*[(\[]\s*(?P<in>[A-Za-zµ%/]+)\s*[)\]]|_(?P<after>ns|us|ms|s))$")
+_PERCENTILE = re.compile(r"^(?:lat(?:ency)? )?p?(?P<p>\d+(?:\.\d+)?)(?:th)?$")
 
 
 @dataclass(frozen=True)
@@ -152,7 +165,21 @@ def _column(heading: str, chosen: Mapping[str, str], problems: list[str]) -> _Co
     if low in ("name", "role"):
         return None
     low = low.removesuffix("_as_printed")
-    return _parse(HEADINGS.get(low, heading), problems)
+    return _parse(HEADINGS.get(low) or _spelled(low, heading) or heading, problems)
+
+
+def _spelled(low: str, heading: str) -> str | None:
+    """The key of a heading that is no key and brings its unit; None where either is not known."""
+    found = _WITH_UNIT.match(heading)
+    if found is None or ((own := _HEADING.match(low)) is not None and own["key"].partition(".")[0] in KINDS):
+        return None
+    stem, unit = found["stem"].lower().replace("_", " "), found["in"] or found["after"]
+    number = _PERCENTILE.match(stem)
+    is_percentile = number is not None and (stem.startswith(("p", "lat")) or stem.endswith("th"))
+    key = STEMS.get(stem) or (f"time.p{number['p']}" if number is not None and is_percentile else None)
+    if key is None or not readings(KINDS[key.partition(".")[0]][0], unit):
+        return None
+    return f"{key} [{unit}]"
 
 
 def _parse(text: str, problems: list[str], *, asked: bool = False) -> _Column | None:

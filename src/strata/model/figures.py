@@ -255,11 +255,17 @@ class Flag(Value):
 
 
 class Checked(Value):
-    """What `strata check` says: which laws were asked of how many rows, and what did not hold."""
+    """What `strata check` says: which laws were asked of how many rows, and what did not hold.
+
+    ``figures`` are the keys that were understood and ``labels`` the columns that were not taken for figures: a law that
+    lacks a figure is silent.
+    """
 
     schema_version: str = Field(default="strata.check/1", alias="schema")
     source: str
     rows: int
+    figures: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     laws: tuple[str, ...]
     flags: tuple[Flag, ...]
 

@@ -20,7 +20,12 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
         parts = [figures.plural(checked.broken, "contradiction")] if checked.broken else []
         parts += [f"{mild} to know of"] if mild else []
         said = ", ".join(parts)
-    return "\n".join([*lines, *wrap(f"{checked.source}: {asked}: {said}", width)])
+    lines += wrap(f"{checked.source}: {asked}: {said}", width)
+    if checked.figures:
+        lines += wrap(f"figures: {', '.join(checked.figures)}", width, "  ", "    ")
+    if checked.labels:
+        lines += wrap(f"labels, not calculated with: {', '.join(checked.labels)}", width, "  ", "    ")
+    return "\n".join(lines)
 
 
 def _flag(flag: Flag, width: int, paint: Paint) -> list[str]:
