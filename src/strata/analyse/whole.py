@@ -58,4 +58,5 @@ def view_of(
     )
     devices = survey is None or bool(survey.devices)
     comparisons = compare(plan, rounds, noise)
-    return RunView(plan, rounds, cells, comparisons, noise, data=data, generator=generator, devices=devices)
+    memory = survey.memory.total if survey else None
+    return RunView(plan, rounds, cells, comparisons, noise, data, generator, devices=devices, memory=memory)

@@ -210,3 +210,14 @@ def test_two_threads_that_give_three_times_as_much_are_beyond_linear() -> None:
     assert [(c.workload_key, c.impossible) for c in found] == [(two.key, False)]
     results = [*rounds("file", 10_000, one), *rounds("file", 19_000, two)]
     assert of(analyse(plan_of(STACK, [one, two]), results), CheckKind.SCALING) == []
+
+
+def test_a_buffered_file_that_fits_the_memory_is_said() -> None:
+    from strata.analyse.laws import check_run
+    from strata.analyse.whole import view_of
+
+    w = workload(direct=False)
+    view = view_of(plan_of(STACK, [w]), [*rounds("file", w=w), *rounds("share", 39_000, w)])
+    small, large = (dataclasses.replace(view, memory=view.plan.file_size * n // 2) for n in (1, 4))
+    assert [(c.layer, c.impossible) for c in check_run(large) if c.kind is CheckKind.CACHE] == [("file", False)]
+    assert [c for c in check_run(small) if c.kind is CheckKind.CACHE] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
+from strata.model.figures import Figure, Flag, Role, Row, Table
 
 Interval = tuple[float, float]
 NOISE = 0.05
@@ -117,8 +117,3 @@ def percentile_of(word: str) -> float | None:
         return 0.0 if word == "min" else 100.0
     number = word.removeprefix("p")
     return float(number) if word.startswith("p") and number.replace(".", "", 1).isdigit() else None
-
-
-def is_time(figure: Figure) -> bool:
-    """Whether it is a time in a known unit."""
-    return figure.dimension is Dimension.TIME and bool(figure.readings)

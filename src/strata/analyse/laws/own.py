@@ -63,6 +63,10 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
         figures |= _directions(run.of(cell))
     if isinstance(w.arrival, OpenLoop):
         figures["cap"] = exact(w.arrival.iops)
+    buffered = not w.direct and run.plan.stack.layer(cell.layer).target.kind in LOCAL
+    if buffered and run.memory and run.plan.file_size:
+        figures["file"] = exact(run.plan.file_size, Dimension.BYTES)
+        figures["cache"] = exact(run.memory, Dimension.BYTES)
     if cell.cpu_busy is not None:
         figures["busy"] = exact(cell.cpu_busy, Dimension.SHARE)
     words = _words(cell.layer, w)

@@ -13,7 +13,10 @@ from strata.model.run import DataSet
 
 @dataclass(frozen=True)
 class RunView:
-    """``rounds`` by (layer, workload key). ``devices``: whether any block device holds the data."""
+    """``rounds`` by (layer, workload key). ``devices``: whether any block device holds the data.
+
+    ``memory`` is what the page cache may grow to, in bytes; None where it is not known.
+    """
 
     plan: Plan
     rounds: Mapping[tuple[str, str], CellRounds]
@@ -23,6 +26,7 @@ class RunView:
     data: DataSet | None = None
     generator: Generator | None = None
     devices: bool = True
+    memory: int | None = None
 
     def of(self, cell: CellSummary) -> CellRounds:
         """The rounds of a cell."""
