@@ -112,6 +112,38 @@ def test_every_word_of_the_model_is_in_the_glossary() -> None:
     assert [w for w in words if f"**{w}**" not in glossary] == []
 
 
+def test_the_page_of_the_laws_is_made_from_their_docstrings() -> None:
+    from strata.analyse.laws.page import laws_page
+
+    written = (ROOT / "docs" / "guide" / "laws.md").read_text()
+    assert written == laws_page(), "python -m strata.analyse.laws.page > docs/guide/laws.md"
+
+
+def test_every_law_is_one_file_with_a_whole_page_a_check_and_a_word_in_the_glossary() -> None:
+    from strata.analyse.laws import LAWS
+    from strata.model.analysis import CheckKind
+    from strata.report.words import CHECK
+
+    helpers = {"__init__", "base", "inference", "own", "page", "view"}
+    files = {p.stem for p in (ROOT / "src" / "strata" / "analyse" / "laws").glob("*.py")} - helpers
+    assert len(files) == len(LAWS)
+    assert [k.value for k in CheckKind] == [law.name for law in LAWS]
+    assert set(CHECK) == set(CheckKind)
+    headings = ["What it claims", "Why it matters", "Evidence", "What rules it out", "Source"]
+    for law in LAWS:
+        assert [line for line in law.page.splitlines() if line in headings] == headings, law.name
+        assert law.table is not None or law.run is not None
+    glossary = (ROOT / "docs" / "glossary.md").read_text()
+    assert [law.name for law in LAWS if f"| **{law.name}** |" not in glossary] == []
+
+
+def test_every_kind_of_figure_is_looked_at_by_a_law_or_a_format() -> None:
+    from strata.model.figures import KINDS
+
+    text = "".join(_code(p) for p in SOURCES if "analyse/laws" in room(p))
+    assert [k for k in KINDS if not re.search(rf'"{k}[".]', text)] == []
+
+
 def test_nothing_refers_to_places_outside_the_repository() -> None:
     # Split, so that this file does not hold the words itself.
     words = ["/" + "work/", "../sh" + "ared", "REQUIRE" + "MENTS.md", "PEER" + "S.md", "METH" + "ODS.md"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strata.analyse.compare import compare
-from strata.analyse.laws import check_all
+from strata.analyse.laws import RunView, check_run
 from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import collect_all
 from strata.analyse.summary import summarise
@@ -27,6 +27,27 @@ def analyse(
     first_noise: NoiseProbe | None = None,
 ) -> Analysis:
     """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones."""
+    run = view_of(plan, results, data=data, generator=generator, survey=survey, first_noise=first_noise)
+    return Analysis(
+        noise=run.noise,
+        cells=tuple(run.cells),
+        comparisons=tuple(run.comparisons),
+        checks=check_run(run),
+        generator=generator,
+        remotes=tuple(remotes),
+    )
+
+
+def view_of(
+    plan: Plan,
+    results: Sequence[CellResult],
+    *,
+    data: DataSet | None = None,
+    generator: Generator | None = None,
+    survey: Survey | None = None,
+    first_noise: NoiseProbe | None = None,
+) -> RunView:
+    """The run as the laws see it: rounds, noise floor, summaries and comparisons."""
     rounds = collect_all(plan, results)
     noise = noise_floor(rounds.values(), first_noise)
     chain = tuple(d.name.removeprefix("/dev/") for d in survey.devices) if survey else ()
@@ -35,13 +56,7 @@ def analyse(
     cells = tuple(
         s for c in rounds.values() if (s := summarise(c, chain=chain, noise=noise, origin_ns=origin)) is not None
     )
-    comparisons = compare(plan, rounds, noise)
     devices = survey is None or bool(survey.devices)
-    return Analysis(
-        noise=noise,
-        cells=cells,
-        comparisons=comparisons,
-        checks=check_all(plan, rounds, cells, comparisons, noise, data=data, generator=generator, devices=devices),
-        generator=generator,
-        remotes=tuple(remotes),
-    )
+    comparisons = compare(plan, rounds, noise)
+    memory = survey.memory.total if survey else None
+    return RunView(plan, rounds, cells, comparisons, noise, data, generator, devices=devices, memory=memory)

@@ -44,7 +44,7 @@ def told(check: Check) -> str:
 
 def _text(kind: CheckKind, checks: Sequence[Check], cells: int) -> str:
     first, n = checks[0], len(checks)
-    if kind is CheckKind.SAMPLES:
+    if kind is CheckKind.SAMPLES and not first.impossible:
         return (
             f"too few samples for p99 in {n} of {figures.plural(cells, 'cell')} "
             "(percentiles are shown up to what they carry); measure longer: --runtime"

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
+from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.plan import Plan
 from strata.model.precondition import Preconditioned
@@ -149,6 +150,11 @@ def render_runs(runs: tuple[Run, ...]) -> str:
 def render_clean(removed: Sequence[Path]) -> str:
     """``{"schema": "strata.clean/1", "removed": [paths]}``."""
     return _wrapped("strata.clean/1", {"removed": [str(path) for path in removed]})
+
+
+def render_checked(checked: Checked) -> str:
+    """``{"schema": "strata.check/1", "source", "rows", "laws": [names], "flags": […]}``; figures in base units."""
+    return checked.model_dump_json(indent=2)
 
 
 def _wrapped(name: str, body: dict[str, Any]) -> str:

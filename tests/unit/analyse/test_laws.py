@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import pytest
 
 from strata.analyse import analyse
-from strata.analyse.laws_cell import ceiling
+from strata.analyse.laws.generator import ceiling
 from strata.model.analysis import Analysis, Check, CheckKind, Generator
 from strata.model.caching import Caching, CachingState
 from strata.model.result import CellResult, ThreadResult
@@ -189,3 +190,69 @@ def test_a_state_that_was_not_in_force_colours_the_cell() -> None:
     found = of(look(rounds("file", caching=caching)), CheckKind.CACHING)
     assert [(c.impossible, "40 % were in memory" in c.message) for c in found] == [(False, True)]
     assert of(look(rounds("file", caching=caching.model_copy(update={"departures": ()}))), CheckKind.CACHING) == []
+
+
+def test_a_mixed_workload_obeys_little_in_total_and_by_direction() -> None:
+    w = workload("randrw", rwmixread=50)
+    result = engine_result(w, 40_000)
+    all_ = result.write
+    parts = {"ops": all_.ops // 2, "bytes": all_.bytes // 2, "service_sum_ns": all_.service_sum_ns // 2}
+    half = all_.model_copy(update=parts)
+    sound = result.model_copy(update={"read": half, "write": half})
+    laws = {CheckKind.PARTS, CheckKind.RATE, CheckKind.LITTLE}
+    assert not laws & {c.kind for c in look([cell_result("file", w, 0, sound)], w).checks}
+    slow = half.model_copy(update={"service_sum_ns": half.service_sum_ns * 10})
+    found = look([cell_result("file", w, 0, result.model_copy(update={"read": half, "write": slow}))], w)
+    assert [c.impossible for c in of(found, CheckKind.LITTLE)] == [True, True], "in total, and of the writes alone"
+    assert of(found, CheckKind.PARTS) == []
+
+
+def test_the_share_of_time_in_the_tail_of_our_own_cells_is_told() -> None:
+    from strata.analyse.laws import check_run
+    from strata.analyse.whole import view_of
+    from strata.model.estimate import Estimate
+
+    view = view_of(plan_of(STACK, [W]), rounds("file"))
+    cell = view.cells[0]
+    tail = Estimate(value=cell.mean_ns.value / 4, low=None, high=None, n=1, unit="ns")
+    slow = cell.model_copy(update={"latency_ns": {"99": tail}})
+    kinds = {c.kind: c for c in check_run(dataclasses.replace(view, cells=[slow]))}
+    assert CheckKind.TAIL in kinds
+    assert not kinds[CheckKind.TAIL].impossible
+    assert "75 %" in kinds[CheckKind.TAIL].message
+
+
+def test_a_rate_that_was_asked_for_and_reached_is_no_capacity() -> None:
+    w = Workload(rw=W.rw, bs=4096, arrival=OpenLoop(iops=2000))
+    found = of(look(rounds("file", 2000, w, mean_ns=1e6), w), CheckKind.CAP)
+    assert [(c.layer, c.impossible) for c in found] == [("file", False)]
+
+
+def test_unbuffered_that_was_opened_buffered_is_said_and_not_impossible() -> None:
+    opened = {"direct": False, "sync": "none"}
+    found = of(look(rounds("file", effective=opened)), CheckKind.EXECUTION)
+    assert [(c.layer, c.impossible) for c in found] == [("file", False)]
+    assert "caching off was planned, on was run" in found[0].message
+    remote = of(look(rounds("share", effective=opened)), CheckKind.EXECUTION)
+    assert remote == [], "a remote end has caches of its own"
+    assert of(look(rounds("file", effective={"direct": True, "sync": "none"})), CheckKind.EXECUTION) == []
+
+
+def test_two_threads_that_give_three_times_as_much_are_beyond_linear() -> None:
+    one, two = workload(depth=8), workload(depth=8, threads=2)
+    results = [*rounds("file", 10_000, one), *rounds("file", 30_000, two)]
+    found = of(analyse(plan_of(STACK, [one, two]), results), CheckKind.SCALING)
+    assert [(c.workload_key, c.impossible) for c in found] == [(two.key, False)]
+    results = [*rounds("file", 10_000, one), *rounds("file", 19_000, two)]
+    assert of(analyse(plan_of(STACK, [one, two]), results), CheckKind.SCALING) == []
+
+
+def test_a_buffered_file_that_fits_the_memory_is_said() -> None:
+    from strata.analyse.laws import check_run
+    from strata.analyse.whole import view_of
+
+    w = workload(direct=False)
+    view = view_of(plan_of(STACK, [w]), [*rounds("file", w=w), *rounds("share", 39_000, w)])
+    small, large = (dataclasses.replace(view, memory=view.plan.file_size * n // 2) for n in (1, 4))
+    assert [(c.layer, c.impossible) for c in check_run(large) if c.kind is CheckKind.CACHE] == [("file", False)]
+    assert [c for c in check_run(small) if c.kind is CheckKind.CACHE] == []

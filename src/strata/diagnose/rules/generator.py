@@ -26,7 +26,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from strata import units
-from strata.analyse.laws_cell import HEADROOM_LIMIT, ceiling
+from strata.analyse.laws.generator import HEADROOM_LIMIT, ceiling
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
 

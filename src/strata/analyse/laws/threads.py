@@ -1,32 +1,42 @@
-"""The threads of one measurement against each other, and where they ran against where they should."""
+"""Threads that ask alike are served alike, where they were told to run.
+
+What it claims
+    No thread of a measurement did less than half of the I/Os of another, and each ran where it was pinned.
+Why it matters
+    A thread that is served worse had another processor, path or queue: the total hides two different systems.
+Evidence
+    The I/Os of each thread over all rounds, and the processors the kernel says it may run on.
+What rules it out
+    Counts so small that they differ by chance.
+Source
+    Our own; the square root of a count is its own standard deviation (Poisson).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from strata import units
+from strata.analyse.laws.view import RunView, colour
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import Check, CheckKind
 
+NAME, TITLE = "threads", "threads"
+NEXT = "Pin the threads alike (--cpus), or look at what the slower one shares with others."
+
 UNEQUAL = 0.5
-"""Threads ask for the same; one that gets less than half of another's I/Os had another processor, path or queue."""
+"""Below this share of another's I/Os a thread is told apart."""
 
 SIGMAS = 6.0
-"""Few I/Os differ by chance: the square root of a count is its own standard deviation."""
+"""Few I/Os differ by chance; this many standard deviations do not."""
 
 
-def threads(cell: CellRounds) -> Check | None:
+def of_run(run: RunView) -> Iterator[Check]:
     """Over all rounds, so that what differs by chance from round to round cancels."""
-    said = [*_unequal(cell), *_elsewhere(cell)]
-    if not said:
-        return None
-    return Check(
-        kind=CheckKind.THREADS,
-        layer=cell.layer,
-        workload_key=cell.workload.key,
-        impossible=False,
-        message="; ".join(said),
-    )
+    for cell in run.rounds.values():
+        if said := [*_unequal(cell), *_elsewhere(cell)]:
+            yield colour(CheckKind.THREADS, "; ".join(said), cell.layer, cell.workload.key)
 
 
 def _unequal(cell: CellRounds) -> list[str]:

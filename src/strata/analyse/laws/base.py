@@ -1,0 +1,119 @@
+"""What a law is, and what several of them need: intervals of printed figures, rows that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from strata.model.figures import Figure, Flag, Role, Row, Table
+
+Interval = tuple[float, float]
+NOISE = 0.05
+"""Relative difference of equal measurements where a table does not state its own."""
+
+
+def flag(
+    law: str,
+    row: Row | None,
+    reason: str,
+    next_step: str,
+    *,
+    broken: bool,
+    column: str = "",
+    numbers: dict[str, float] | None = None,
+) -> Flag:
+    """A violation of ``law`` at a row, or of the whole table."""
+    return Flag(
+        law=law,
+        row=row.name if row else "",
+        broken=broken,
+        reason=reason,
+        next_step=next_step,
+        column=column,
+        numbers=numbers or {},
+        words=row.words if row else {},
+    )
+
+
+def value(table: Table, row: Row, key: str) -> float | None:
+    """The figure in its base unit, None where there is none or its unit is unknown."""
+    found = table.figure(row, key)
+    return found.base if found is not None and found.readings else None
+
+
+def bounds(table: Table, row: Row, key: str) -> Interval | None:
+    """Between what the true value lies, the unit taken literally."""
+    found = table.figure(row, key)
+    return found.bounds() if found is not None and found.readings else None
+
+
+def outstanding(table: Table, row: Row) -> float | None:
+    """The N of Little's law that was asked for: in all, or depth × threads."""
+    total = value(table, row, "outstanding")
+    if total is not None:
+        return total
+    depth = value(table, row, "depth")
+    return None if depth is None else depth * (value(table, row, "threads") or 1)
+
+
+def rate_readings(figure: Figure | None) -> tuple[Interval, ...]:
+    """What a rate may be under each meaning of its unit."""
+    return () if figure is None else tuple(figure.bounds(scale) for _, scale in figure.readings)
+
+
+def throughput(table: Table, row: Row) -> Interval | None:
+    """I/Os a second: printed, else rate ÷ size over every meaning of their units."""
+    direct = bounds(table, row, "iops")
+    if direct is not None:
+        return direct
+    rate, size = table.figure(row, "rate"), value(table, row, "size")
+    spans = rate_readings(rate)
+    return (min(s[0] for s in spans) / size, max(s[1] for s in spans) / size) if spans and size else None
+
+
+def noise(table: Table) -> float:
+    """What equal measurements differ by, as the table states it or as is usual."""
+    stated = table.figures.get("noise")
+    return NOISE if stated is None else stated.base
+
+
+def measured(table: Table, *keys: str) -> Iterator[Row]:
+    """Measured rows that have all these figures themselves."""
+    for row in table.of(Role.MEASURED):
+        if all(k in row.figures and row.figures[k].readings for k in keys):
+            yield row
+
+
+def groups(rows: Iterable[Row], *leave_out: str) -> dict[tuple[tuple[str, str], ...], list[Row]]:
+    """Rows whose labels differ only in those left out."""
+    found: dict[tuple[tuple[str, str], ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.like(*leave_out), []).append(row)
+    return found
+
+
+def overlap(a: Interval, b: Interval, slack: float = 1e-9) -> bool:
+    """Whether two intervals share a value, each widened by the relative ``slack``."""
+    return a[0] <= b[1] + slack * abs(b[1]) and b[0] <= a[1] + slack * abs(a[1])
+
+
+def times(a: Interval, b: Interval) -> Interval:
+    """The product of two intervals of positive numbers."""
+    return max(a[0], 0) * max(b[0], 0), a[1] * b[1]
+
+
+def percentiles(row: Row) -> list[tuple[float, str]]:
+    """(percentile, key) of the times of a row in rising order; min and max are 0 and 100."""
+    found = []
+    for key in row.figures:
+        kind, _, of = key.partition(".")
+        if kind == "time" and (number := percentile_of(of)) is not None:
+            found.append((number, key))
+    return sorted(found)
+
+
+def percentile_of(word: str) -> float | None:
+    """50 from ``p50``; 0 and 100 from min and max."""
+    if word in ("min", "max"):
+        return 0.0 if word == "min" else 100.0
+    number = word.removeprefix("p")
+    return float(number) if word.startswith("p") and number.replace(".", "", 1).isdigit() else None

@@ -1,0 +1,30 @@
+"""A release build.
+
+What it claims
+    The engine was compiled with optimisation.
+Why it matters
+    A debug build measures itself.
+Evidence
+    The build profile that the engine states in every result.
+What rules it out
+    A release build.
+Source
+    Our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.analyse.laws.view import RunView, colour
+from strata.model.analysis import Check, CheckKind
+
+NAME, TITLE = "build", "build"
+NEXT = "Build with --release and measure again."
+
+
+def of_run(run: RunView) -> Iterator[Check]:
+    """One for the run."""
+    if any(r.result is not None and r.result.debug_build for c in run.rounds.values() for r in c.results):
+        text = "the engine is a debug build: every time contains its own slowness; build with --release"
+        yield colour(CheckKind.BUILD, text)

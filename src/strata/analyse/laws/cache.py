@@ -1,0 +1,57 @@
+"""The data fits a cache, or a cache answered.
+
+What it claims
+    A test of the storage uses more data than every cache that may answer for it, and its unbuffered reads reach the
+    device.
+Why it matters
+    Smaller than the cache it is a test of the cache: fine on purpose, misleading by accident.
+Evidence
+    The size of the file and of a cache that is in use; or the bytes the device read for each byte asked for (below one
+    half, a cache or a hole in the file answered).
+What rules it out
+    Caching turned off, for caches of the host. The device's reads are asked of a layer that has the device, or that
+    stands on one whose same reads did reach it.
+Source
+    SNIA Solid State Storage Performance Test Specification (active range against cache).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, measured, value
+from strata.model.figures import Flag, Role, Table
+
+NAME, TITLE = "cache", "cache"
+SHARE = 0.5
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Files that fit, and reads that never reached the device."""
+    for row in table.of(Role.MEASURED):
+        file, cache = value(table, row, "file"), value(table, row, "cache")
+        if file and cache and file < cache and table.word(row, "caching") == "on":
+            yield flag(
+                NAME,
+                row,
+                f"the file of {units.size(file)} fits the cache of {units.size(cache)}, and caching is on",
+                "Use a larger file, or turn caching off.",
+                broken=False,
+                column="file",
+                numbers={"file": file, "cache": cache},
+            )
+    for row in measured(table, "reached"):
+        share = row.figures["reached"].base
+        if share >= SHARE or table.word(row, "caching") == "on" or table.word(row, "witness") == "no":
+            continue
+        yield flag(
+            NAME,
+            row,
+            f"the device read {units.significant(share)} bytes per byte asked for, unbuffered: the reads were answered "
+            "by a cache, or from parts of the file that were never written",
+            "Use a larger file, drop the cache, and make sure that the file was written before it is read.",
+            broken=True,
+            column="reached",
+            numbers={"reached": share},
+        )

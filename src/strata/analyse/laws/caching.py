@@ -1,0 +1,36 @@
+"""Caching and durability are what was asked for.
+
+What it claims
+    The page cache was as cold or warm, and every write as durable, as the workload asked.
+Why it matters
+    A cold cache that was not cold measures memory, and a write that was not written through measures a promise.
+Evidence
+    The pages in memory before and after each measurement, and the flags read back from the open file.
+What rules it out
+    Nothing: the figures are kept and coloured, as they hold for another state than the one in their name.
+Source
+    Our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.analyse.laws.view import RunView, colour
+from strata.model.analysis import Check, CheckKind
+
+NAME, TITLE = "caching", "caching asked and in force"
+NEXT = "Free the file from what keeps it in memory, or ask for the state that was in force."
+
+
+def of_run(run: RunView) -> Iterator[Check]:
+    """A cold cache that was not cold, a warm one that was not warm, a flag that was not in force."""
+    for cell in run.rounds.values():
+        states = [r.result.caching for r in cell.results if r.result is not None and r.result.caching is not None]
+        departing = [s for s in states if s.departures]
+        if not departing:
+            continue
+        text = "; ".join(departing[0].departures)
+        if len(states) > 1:
+            text = f"in {len(departing)} of {len(states)} rounds, such as: {text}"
+        yield colour(CheckKind.CACHING, text, cell.layer, cell.workload.key)

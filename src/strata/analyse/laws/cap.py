@@ -1,0 +1,48 @@
+"""A cap that was reached is not a capacity.
+
+What it claims
+    Where a rate was asked for and reached, the figure is what was asked for.
+Why it matters
+    "It does 1 GiB/s" is then a setting of the test. The storage may be able to do ten times that, or just that.
+Evidence
+    The rate that was asked for (`cap`) and the rate of the row, at 98 % of it or more.
+What rules it out
+    A row below its cap: there the storage or the generator was the limit.
+Source
+    Schroeder, Wierman and Harchol-Balter, Open versus closed: a cautionary tale, NSDI 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, value
+from strata.model.figures import Flag, Role, Table
+
+NAME, TITLE = "cap", "not a capacity"
+REACHED = 0.98
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """One flag for all rows that stand at their cap."""
+    held = []
+    for row in table.of(Role.MEASURED):
+        asked, iops = value(table, row, "cap"), value(table, row, "iops")
+        rate, size = value(table, row, "rate"), value(table, row, "size")
+        done = rate / size if iops is None and rate is not None and size else iops
+        if asked and done is not None and done >= asked * REACHED:
+            held.append((row, asked))
+    if not held:
+        return
+    row, asked = held[0]
+    rows = f"{len(held)} rows stand" if len(held) > 1 else "the row stands"
+    yield flag(
+        NAME,
+        row if len(held) == 1 else None,
+        f"{rows} at the {units.count(asked)} IOPS that were asked for: that is the setting, not a capacity",
+        "Run without the rate to find what the storage can do.",
+        broken=False,
+        column="cap",
+        numbers={"asked": asked, "rows": float(len(held))},
+    )

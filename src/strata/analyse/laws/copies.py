@@ -1,0 +1,50 @@
+"""A mirrored write is written more than once.
+
+What it claims
+    Where the wire shows r remote copies of every byte, the *physical* disks take at least 1 + r bytes for each byte
+    the application writes.
+Why it matters
+    A counter named "disk" that shows the application's own rate sits above the mirror: it is the virtual disk, and
+    says nothing about the load of the medium.
+Evidence
+    The application's write rate, the bytes on the wire at a node, whether the node owns the volume, the device's rate.
+What rules it out
+    A counter that is known to be a virtual disk's; reads; no copies on the wire.
+Source
+    The forced flow law, V = X_k ÷ X (Denning and Buzen, ACM Computing Surveys 10, 1978).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, measured, value
+from strata.model.figures import Flag, Table
+
+NAME, TITLE = "copies", "copies written"
+SHORT = 0.25
+"""The device may miss this share of what it must take: figures read off a chart."""
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Write rows whose physical disks take less than the copies that the wire shows."""
+    for row in measured(table, "rate", "wire.total", "device"):
+        words = (table.word(row, "pattern") or "", table.word(row, "disk"), table.word(row, "owner"))
+        if not words[0].endswith("write") or words[1] != "physical" or words[2] not in ("yes", "no"):
+            continue
+        app, wire, device = (value(table, row, k) or 0.0 for k in ("rate", "wire.total", "device"))
+        remote = round(wire / app - (words[2] == "no")) if app > 0 else 0
+        least = (1 + remote) * app
+        if remote < 1 or device >= least * (1 - SHORT):
+            continue
+        yield flag(
+            NAME,
+            row,
+            f"the wire carries {remote} copies of every byte, so the disks take at least {units.rate(least)}; the one "
+            f"called physical takes {units.rate(device)}: it is the virtual disk, above the mirror",
+            "Read the counters of the physical disks of every node.",
+            broken=True,
+            column="device",
+            numbers={"remote_copies": float(remote), "device": device, "least": least},
+        )

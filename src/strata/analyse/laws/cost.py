@@ -1,0 +1,43 @@
+"""Cycles per byte against their own numbers.
+
+What it claims
+    Busy share × clock × cores ÷ bytes a second is the reported cost per byte.
+Why it matters
+    The cost is what capacity is planned with; one taken from another row plans for another load.
+Evidence
+    Busy share, clock, cores, rate (or IOPS × size) and the cost as reported.
+What rules it out
+    Rounding and 2 % (the share is an average over another span than the rate).
+Source
+    The definition of cycles per byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.analyse.laws.base import bounds, flag, measured, overlap, rate_readings, value
+from strata.model.figures import Flag, Table
+
+NAME, TITLE = "cost", "cycles per byte"
+TOLERANCE = 0.02
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Rows whose cost is not that of their figures."""
+    for row in measured(table, "cost", "busy"):
+        clock, cores, size = (value(table, row, k) for k in ("clock", "cores", "size"))
+        rates = rate_readings(row.figures.get("rate"))
+        iops = bounds(table, row, "iops")
+        if not rates and iops is not None and size:
+            rates = ((iops[0] * size, iops[1] * size),)
+        busy, said = row.figures["busy"].bounds(), row.figures["cost"]
+        if not clock or not cores or not rates or min(r[0] for r in rates) <= 0:
+            continue
+        costs = [(busy[0] * clock * cores / high, busy[1] * clock * cores / low) for low, high in rates]
+        if any(overlap(span, said.bounds(), TOLERANCE) for span in costs):
+            continue
+        found = costs[0]
+        text = f"busy share × clock × cores ÷ rate is {sum(found) / 2:.3g} cycles per byte, {said.value:g} is reported"
+        step = "Work it out again from the figures of this row."
+        yield flag(NAME, row, text, step, broken=True, column="cost", numbers={"found": sum(found) / 2})

@@ -1,0 +1,37 @@
+"""Counters are there.
+
+What it claims
+    Processor time and the block device were sampled through the run.
+Why it matters
+    What was not sampled can speak neither for a cause nor against it.
+Evidence
+    The counters of all cells.
+What rules it out
+    Data on no block device (a file system in memory): none can be missed there.
+Source
+    Our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.analyse.laws.view import RunView, colour
+from strata.model.analysis import Check, CheckKind
+
+NAME, TITLE = "counters", "counters"
+NEXT = "Make them readable (rights, /proc and /sys), then measure again."
+
+
+def of_run(run: RunView) -> Iterator[Check]:
+    """One for the run, naming what is absent."""
+    if not run.cells:
+        return
+    absent = []
+    if all(c.cpu_busy is None for c in run.cells):
+        absent.append("processor time")
+    if run.devices and all(c.device_in_flight is None for c in run.cells):
+        absent.append("the block device")
+    if absent:
+        text = f"no counters of {' and '.join(absent)}: causes there can be neither named nor ruled out"
+        yield colour(CheckKind.COUNTERS, text)

@@ -1,0 +1,55 @@
+"""A check that broken cases pass.
+
+What it claims
+    A check that is used to call a layer sound fails where a layer is not.
+Why it matters
+    "Sequential read ≥ sequential write ≥ random read ≥ random write, as expected" holds as well in a layer that
+    has lost 95 % of its sequential writes. Passing it is necessary and says nothing more.
+Evidence
+    A said row with the label `order` (patterns, the highest first), the rows of each layer, and the first layer as the
+    reference: layers that pass although some pattern fell by a fifth or more.
+What rules it out
+    No layer that passes has lost anything: then the check was not put to the test.
+Source
+    Our own: sensitivity of a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from strata import units
+from strata.analyse.laws.base import flag, measured, noise
+from strata.model.figures import Flag, Role, Table
+
+NAME, TITLE = "criterion", "check without a verdict"
+LOST = 0.2
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Said checks that hold in layers which lost a fifth or more."""
+    for said in table.of(Role.SAID):
+        order = [p.strip() for p in said.words.get("order", "").split(">=") if p.strip()]
+        layers: dict[str, dict[str, float]] = {}
+        for row in measured(table, "iops"):
+            if "layer" in row.words and row.words.get("pattern") in order:
+                layers.setdefault(row.words["layer"], {})[row.words["pattern"]] = row.figures["iops"].base
+        whole = {name: rates for name, rates in layers.items() if len(rates) == len(order)}
+        if len(order) < 2 or len(whole) < 2:
+            continue
+        reference = next(iter(whole.values()))
+        passing = [n for n, r in whole.items() if _falls(r, order, noise(table))]
+        kept = {n: min(whole[n][p] / reference[p] for p in order if reference[p] > 0) for n in passing}
+        bad = {n: share for n, share in kept.items() if share < 1 - LOST}
+        if not bad:
+            continue
+        name, share = min(bad.items(), key=lambda x: x[1])
+        text = f"the order holds in {len(passing)} of {len(whole)} layers, {len(bad)} of them broken ({name} keeps "
+        text += f"{units.percent(share, 2)} of a pattern): it does not tell a sound layer from a broken one"
+        step = "Compare each pattern with the layer below instead."
+        yield flag(NAME, said, text, step, broken=False, numbers={"layers": len(passing), "broken": len(bad)})
+
+
+def _falls(rates: dict[str, float], order: list[str], slack: float) -> bool:
+    return all(rates[a] >= rates[b] * (1 - slack) for a, b in pairwise(order))

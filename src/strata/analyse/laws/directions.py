@@ -1,0 +1,55 @@
+"""Both directions are no utilisation.
+
+What it claims
+    A counter that adds bytes sent and received is not held against what a link carries in one direction.
+Why it matters
+    A full-duplex link at 3 GiB/s in total may carry 2 one way and 1 the other: 17.2 Gb/s of it are used, not 25.8.
+Evidence
+    The total of both directions at a node, the application's rate, and whether the node owns the volume: what is not
+    the application's own stream is copies that go the other way.
+What rules it out
+    Counters per direction; traffic that goes one way only (an owner that sends copies, a reader that receives).
+Source
+    Conservation of bytes at a node (the forced flow law: Denning and Buzen, ACM Computing Surveys 10, 1978).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, measured, value
+from strata.model.figures import Flag, Row, Table
+
+NAME, TITLE = "directions", "per direction"
+TOLERANCE = 0.05
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Rows whose total of both directions is well above the busier one."""
+    for row in measured(table, "wire.total"):
+        total = value(table, row, "wire.total") or 0.0
+        one_way = _busier(table, row, total) if total > 0 else None
+        if one_way is None or total <= one_way * (1 + TOLERANCE):
+            continue
+        bits = [units.significant(x * 8 / 1e9) for x in (one_way, total)]
+        yield flag(
+            NAME,
+            row,
+            f"{units.rate(total)} are both directions together: {units.rate(one_way)} one way and "
+            f"{units.rate(total - one_way)} the other, so the link is used for {bits[0]} Gb/s, not {bits[1]}",
+            "Read the counters of bytes sent and bytes received apart.",
+            broken=False,
+            column="wire.total",
+            numbers={"total": total, "busier": one_way},
+        )
+
+
+def _busier(table: Table, row: Row, total: float) -> float | None:
+    known = [v for k in ("wire.sent", "wire.received") if (v := value(table, row, k)) is not None]
+    if known:
+        return max(known)
+    app = value(table, row, "rate")
+    if app is None or table.word(row, "owner") != "no" or not (table.word(row, "pattern") or "").endswith("write"):
+        return None
+    return max(app, total - app)

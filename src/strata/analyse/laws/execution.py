@@ -1,0 +1,94 @@
+"""What was run is what was planned.
+
+What it claims
+    A measured row has the size, threads, depth and caching that were planned for it, and every setting that was
+    measured is one of the plan's.
+Why it matters
+    A test planned with caching off and run with it on measures memory. A depth that the plan does not have cannot be
+    looked up in its table.
+Evidence
+    Rows of a plan and measured rows: paired by the label `test`, or the planned values of each setting against the
+    measured ones. Of our own runs: what the engine read back from the open file.
+What rules it out
+    Settings that either side does not state. Units that agree under one of their meanings.
+Source
+    Our own: the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, overlap
+from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
+
+NAME, TITLE = "execution", "plan against execution"
+SETTINGS = ("size", "threads", "depth", "outstanding", "seconds")
+LABELS = ("caching", "sync", "pattern")
+NEXT = "Run it as planned, or write down what was run."
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Rows that were run otherwise than planned, then settings that no plan has."""
+    planned, measured = table.of(Role.PLANNED), table.of(Role.MEASURED)
+    paired = {r.words["test"] for r in planned if "test" in r.words}
+    run: dict[str, list[Row]] = {}
+    for row in measured:
+        run.setdefault(row.words.get("test", ""), []).append(row)
+    for plan in planned:
+        for row in run.get(plan.words["test"], []) if "test" in plan.words else []:
+            yield from _against(plan, row)
+    grid = [r for r in planned if "test" not in r.words]
+    loose = [r for r in measured if r.words.get("test") not in paired]
+    if grid and loose:
+        yield from _coverage(grid, loose)
+
+
+def _against(plan: Row, row: Row) -> Iterator[Flag]:
+    for key in SETTINGS:
+        asked, done = plan.figures.get(key), row.figures.get(key)
+        if asked is not None and done is not None and not _same(asked, done):
+            text = f"{key} {_told(asked)} was planned, {_told(done)} was run"
+            yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={"asked": asked.base, "run": done.base})
+    for key in LABELS:
+        asked_word, done_word = plan.words.get(key), row.words.get(key)
+        if asked_word and done_word and asked_word != done_word:
+            text = f"{key} {asked_word} was planned, {done_word} was run"
+            text += ": a cache answers" if key == "caching" and done_word == "on" else ""
+            yield flag(NAME, row, text, NEXT, broken=True, column=key)
+
+
+def _coverage(grid: list[Row], rows: list[Row]) -> Iterator[Flag]:
+    for key in SETTINGS:
+        asked = [r.figures[key] for r in grid if key in r.figures]
+        missing: dict[float, int] = {}
+        for row in rows:
+            done = row.figures.get(key)
+            if asked and done is not None and not any(_same(a, done) for a in asked):
+                missing[done.base] = missing.get(done.base, 0) + 1
+        for found, times in missing.items():
+            values = ", ".join(_told(f) for f in {a.base: a for a in asked}.values())
+            text = f"{key} {found:g} of {times} measured rows is not in the plan, which has {values}"
+            yield flag(
+                NAME,
+                None,
+                text,
+                "Add it to the plan, or measure what the plan says.",
+                broken=False,
+                column=key,
+                numbers={key: found, "rows": float(times)},
+            )
+
+
+def _same(a: Figure, b: Figure) -> bool:
+    """Under some meaning of both units; settings have no rounding."""
+    if not a.readings or not b.readings:
+        return True
+    return any(
+        overlap((a.value * s, a.value * s), (b.value * t, b.value * t)) for _, s in a.readings for _, t in b.readings
+    )
+
+
+def _told(figure: Figure) -> str:
+    return units.size(figure.base) if figure.dimension is Dimension.BYTES else f"{figure.value:g} {figure.unit}".strip()

@@ -1,0 +1,48 @@
+"""Headroom of the load generator.
+
+What it claims
+    The engine could issue at least twice the IOPS that were measured.
+Why it matters
+    From half of its ceiling on its own cost is in the figure; from four fifths on it *is* the figure.
+Evidence
+    The engine against a null endpoint at the same depth and size, measured before everything else.
+What rules it out
+    Less than half of the ceiling; no ceiling known.
+Source
+    Our own; fio and diskspd are bound by one core in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.view import RunView, colour
+from strata.model.analysis import Check, CheckKind, Generator
+
+NAME, TITLE = "generator", "load generator"
+NEXT = "Use more threads, larger blocks or a lower depth; else compare only below half of the ceiling."
+HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
+
+
+def ceiling(generator: Generator | None, key: str) -> float | None:
+    """What the engine reaches against nothing at this depth and size; the pattern does not matter to it."""
+    if generator is None:
+        return None
+    if key in generator.iops:
+        return generator.iops[key]
+    shape = key.partition("-")[2]
+    return next((v for k, v in generator.iops.items() if k.partition("-")[2] == shape), None)
+
+
+def of_run(run: RunView) -> Iterator[Check]:
+    """Cells from half of the ceiling on."""
+    for cell in run.cells:
+        top = ceiling(run.generator, cell.workload.key)
+        if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:
+            continue
+        text = f"{units.count(cell.iops.value)} IOPS are {units.percent(share, 2)} of what the generator reaches"
+        text += " against nothing"
+        limit = share >= HEADROOM_LIMIT
+        text += ": the generator is the limit" if limit else ": its own cost is part of the figure"
+        yield colour(CheckKind.GENERATOR, text, cell.layer, cell.workload.key)

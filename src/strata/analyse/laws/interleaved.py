@@ -1,0 +1,35 @@
+"""Sequential by several threads is not sequential.
+
+What it claims
+    Sequential writes issued by more than one thread over one shared position reach the device out of order.
+Why it matters
+    On a rotating disk their rate falls to that of random writes; what was measured is the dispatch, not the medium.
+    Reads survive it through read-ahead.
+Evidence
+    A sequential write pattern with more than one thread.
+What rules it out
+    Threads with a range of their own each (the label `ranges` is `own`).
+Source
+    Microsoft's guide to finding bottlenecks of cluster shared volumes: two threads on the bare disk reproduced the loss
+    seen through a share, sequential reads were unaffected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.analyse.laws.base import flag, measured
+from strata.model.figures import Flag, Table
+
+NAME, TITLE = "interleaved", "interleaved sequential writes"
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Rows of sequential writes by several threads."""
+    for row in measured(table, "threads"):
+        pattern, threads = table.word(row, "pattern") or "", row.figures["threads"].base
+        if threads <= 1 or pattern != "sequential write" or table.word(row, "ranges") == "own":
+            continue
+        text = f"{threads:g} threads write one sequence: they arrive interleaved, near to random on a rotating disk"
+        step = "Call it interlocked multi-thread sequential, and run it with one thread as well."
+        yield flag(NAME, row, text, step, broken=False, column="threads", numbers={"threads": threads})

@@ -1,0 +1,111 @@
+"""Little's law.
+
+What it claims
+    IOPS × mean time is the number of I/Os in flight, in total and for reads and writes alike, and in a closed loop no
+    more are in flight than are kept outstanding. It follows that a mean time grown by a factor lowers the IOPS by
+    that factor, no more and no less.
+Why it matters
+    It ties three figures that are often copied from different runs or clocks. A row that breaks it joins figures that
+    do not belong together.
+Evidence
+    IOPS, mean time and what is kept outstanding (depth × threads); or the number in flight as counted.
+What rules it out
+    An open loop, which keeps no number. A time that is only part of an I/O's time is held to the upper bound alone.
+    Five per cent, the edges of the measured span (twice the outstanding I/Os of each repetition) and the rounding of
+    every figure are allowed.
+Source
+    J. D. C. Little, A proof for the queuing formula L = λW, Operations Research 9 (1961); Denning and Buzen, The
+    operational analysis of queueing network models, ACM Computing Surveys 10 (1978).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import Interval, bounds, flag, outstanding, throughput, times, value
+from strata.model.figures import Flag, Role, Row, Table
+
+NAME, TITLE = "little", "Little's law"
+TOLERANCE = 0.05
+DIRECTIONS = ("read", "write")
+RATIO_TOLERANCE = 0.03
+FEW = 100
+"""With fewer I/Os the edges of the span are most of it."""
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Rows in which more is in flight than is kept outstanding, or clearly less."""
+    for row in table.rows:
+        if row.role is not Role.PLANNED:
+            yield from _in_flight(table, row)
+            yield from _ratio(table, row)
+
+
+def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
+    n = outstanding(table, row)
+    ios = value(table, row, "ios")
+    if n is None or table.word(row, "loop") == "open" or (ios is not None and ios < FEW):
+        return
+    slack = TOLERANCE + (2 * n * (value(table, row, "rounds") or 1) / ios if ios else 0.0)
+    counted = bounds(table, row, "in_flight")
+    found = [(key, "mean time", span, True) for key, span in ([("in_flight", counted)] if counted else [])]
+    if counted is None:
+        found += _products(table, row)
+    for d in DIRECTIONS:
+        if (part := bounds(table, row, f"in_flight.{d}")) is not None:
+            found.append((f"in_flight.{d}", f"mean time of {d}s", part, False))
+    for key, what, span, whole in found:
+        over, under = span[0] > n * (1 + slack), whole and span[1] < n * (1 - slack)
+        if not over and not under:
+            continue
+        middle = (span[0] + span[1]) / 2
+        text = f"IOPS × {what} gives {units.significant(middle)} I/Os outstanding, the workload keeps {n:g}"
+        text += ": these figures cannot belong together" if over else ": the generator left part of the depth unused"
+        step = (
+            "Look for the run and the clock each figure was taken from; measure again with Strata's own."
+            if over
+            else "Ask with an engine that keeps the depth (asynchronous, unbuffered)."
+        )
+        yield flag(NAME, row, text, step, broken=over, column=key, numbers={"in_flight": middle, "outstanding": n})
+
+
+def _products(table: Table, row: Row) -> list[tuple[str, str, Interval, bool]]:
+    """(key, its words, X·R, whether it is the whole of what is outstanding)."""
+    rate = throughput(table, row)
+    found = []
+    if rate is not None:
+        for key, what, whole in (("time.mean", "mean time", True), ("time.service", "service time", False)):
+            time = bounds(table, row, key)
+            if time is not None:
+                found.append((key, what, _product(rate, time), whole))
+    parts = [
+        _product(x, r)
+        for d in DIRECTIONS
+        if (x := bounds(table, row, f"iops.{d}")) and (r := bounds(table, row, f"time.mean.{d}"))
+    ]
+    if parts:
+        total = (sum(p[0] for p in parts), sum(p[1] for p in parts))
+        found.append(("time.mean.read", "mean time over both directions", total, len(parts) == len(DIRECTIONS)))
+    return found
+
+
+def _product(rate: Interval, time_ns: Interval) -> Interval:
+    low, high = times(rate, time_ns)
+    return low / units.NS_PER_S, high / units.NS_PER_S
+
+
+def _ratio(table: Table, row: Row) -> Iterator[Flag]:
+    slower, rate = value(table, row, "ratio.time"), value(table, row, "ratio.iops")
+    if slower is None or rate is None or abs(slower * rate - 1) <= RATIO_TOLERANCE:
+        return
+    yield flag(
+        NAME,
+        row,
+        f"a time {units.significant(slower)} times as long leaves a closed loop {units.percent(1 / slower)} of its "
+        f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is said",
+        "Divide: IOPS = outstanding ÷ mean time.",
+        broken=True,
+        column="ratio.iops",
+        numbers={"said": rate, "expected": 1 / slower},
+    )

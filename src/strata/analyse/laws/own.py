@@ -1,0 +1,152 @@
+"""One of our own runs as a table, so that it is held against the same laws as everybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from strata.analyse.laws.base import percentile_of
+from strata.analyse.laws.cache import SHARE
+from strata.analyse.laws.view import RunView
+from strata.analyse.rounds import CellRounds
+from strata.model.analysis import CellSummary, Comparison
+from strata.model.endpoint import EndpointKind
+from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
+from strata.model.stack import Stack
+from strata.model.workload import OpenLoop, Sync, Workload
+
+LOCAL = (EndpointKind.FILE, EndpointKind.BLOCK)
+
+
+def table_of(run: RunView) -> Table:
+    """Cells, their rounds, their comparisons, and what was asked of the engine beside what it did."""
+    rows: list[Row] = []
+    for cell in run.cells:
+        rows += [_cell(run, cell), *_rounds(run.of(cell)), *_asked(run, cell)]
+    direct = {w.key: w.direct for w in run.plan.workloads}
+    rows += [r for c in run.comparisons if (r := _comparison(c, direct)) is not None]
+    noise = exact(run.noise.tolerance, Dimension.SHARE)
+    return Table(name=run.plan.stack.name, rows=tuple(rows), figures={"noise": noise})
+
+
+def _name(layer: str, key: str) -> str:
+    return f"{layer}/{key}"
+
+
+def _words(layer: str, w: Workload) -> dict[str, str]:
+    # The engine splits a sequential range: no two threads share a position.
+    return {
+        "layer": layer,
+        "workload": w.key,
+        "pattern": w.pattern,
+        "caching": "off" if w.direct else "on",
+        "loop": "open" if isinstance(w.arrival, OpenLoop) else "closed",
+        "ranges": "own",
+    }
+
+
+def _cell(run: RunView, cell: CellSummary) -> Row:
+    w = cell.workload
+    figures = {
+        "size": exact(w.bs, Dimension.BYTES),
+        "depth": exact(w.arrival.iodepth),
+        "threads": exact(w.threads),
+        "iops": exact(cell.iops.value, low=cell.iops.low, high=cell.iops.high),
+        "in_flight": exact(cell.outstanding),
+        "ios": exact(cell.ios),
+        "rounds": exact(cell.rounds),
+        "time.mean": exact(cell.mean_ns.value, Dimension.TIME),
+    }
+    figures |= {
+        f"time.p{p}": exact(e.value, Dimension.TIME) for p, e in cell.latency_ns.items() if percentile_of(f"p{p}")
+    }
+    if w.rwmixread is not None:
+        figures |= _directions(run.of(cell))
+    if isinstance(w.arrival, OpenLoop):
+        figures["cap"] = exact(w.arrival.iops)
+    buffered = not w.direct and run.plan.stack.layer(cell.layer).target.kind in LOCAL
+    if buffered and run.memory and run.plan.file_size:
+        figures["file"] = exact(run.plan.file_size, Dimension.BYTES)
+        figures["cache"] = exact(run.memory, Dimension.BYTES)
+    if cell.cpu_busy is not None:
+        figures["busy"] = exact(cell.cpu_busy, Dimension.SHARE)
+    words = _words(cell.layer, w)
+    if cell.device_read_bytes_per_byte is not None and not w.rw.writes:
+        figures["reached"] = exact(cell.device_read_bytes_per_byte)
+        words["witness"] = "yes" if _witnessed(run, cell) else "no"
+    return Row(name=_name(cell.layer, w.key), words=words, figures=figures)
+
+
+def _directions(rounds: CellRounds) -> dict[str, Figure]:
+    """The I/Os in flight of reads and of writes, which make the whole."""
+    results = [r.result for r in rounds.results if r.result is not None]
+    span_ns = sum(r.measured_ns for r in results)
+    busy = {"read": sum(r.read.service_sum_ns for r in results), "write": sum(r.write.service_sum_ns for r in results)}
+    return {f"in_flight.{word}": exact(ns / span_ns) for word, ns in busy.items()} if span_ns else {}
+
+
+def _witnessed(run: RunView, cell: CellSummary) -> bool:
+    """Whether the sampled device holds this layer's data: a local layer, or one on a local layer that did reach it."""
+    stack = run.plan.stack
+    by = {(c.layer, c.workload.key): c.device_read_bytes_per_byte or 0.0 for c in run.cells}
+    local = [n for n in [cell.layer, *below(stack, cell.layer)] if stack.layer(n).target.kind in LOCAL]
+    reached = any(by.get((n, cell.workload.key), 0.0) >= SHARE for n in local if n != cell.layer)
+    return reached or cell.layer in local
+
+
+def below(stack: Stack, name: str) -> tuple[str, ...]:
+    """Every layer under this one, nearest first."""
+    found: list[str] = []
+    queue = list(stack.layer(name).above)
+    while queue:
+        one = queue.pop(0)
+        if one not in found:
+            found.append(one)
+            queue += stack.layer(one).above
+    return tuple(found)
+
+
+def _rounds(rounds: CellRounds) -> Iterator[Row]:
+    w = rounds.workload
+    for value, result in zip(rounds.values, rounds.results, strict=True):
+        figures = {
+            "iops": exact(value.iops),
+            "rate": exact(value.bytes_per_second, Dimension.RATE),
+            "size": exact(w.bs, Dimension.BYTES),
+        }
+        if result.result is not None and result.result.seconds > 0:
+            for word, side in (("read", result.result.read), ("write", result.result.write)):
+                figures[f"iops.{word}"] = exact(side.ops / result.result.seconds)
+                figures[f"rate.{word}"] = exact(side.bytes / result.result.seconds, Dimension.RATE)
+        words = _words(rounds.layer, w) | {"round": str(value.round)}
+        yield Row(name=f"{_name(rounds.layer, w.key)} round {value.round}", words=words, figures=figures)
+
+
+def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:
+    """What the open file was read back as, where the engine opened one."""
+    if run.plan.stack.layer(cell.layer).target.kind not in LOCAL:
+        return
+    results = [r.result for r in run.of(cell).results if r.result is not None]
+    if any(r.caching is not None for r in results):
+        return  # What was in force was compared when it was measured: the law on caching tells it.
+    effective = next((r.effective for r in results), {})
+    if "direct" not in effective or "sync" not in effective:
+        return
+    w, name = cell.workload, _name(cell.layer, cell.workload.key)
+    sync = w.sync.value if w.rw.writes else Sync.NONE.value
+    where = {"layer": cell.layer, "workload": w.key, "test": name}
+    asked = where | {"caching": "off" if w.direct else "on", "sync": sync}
+    done = where | {
+        "caching": "off" if effective["direct"] else "on",
+        "sync": str(effective["sync"]) if w.rw.writes else Sync.NONE.value,
+    }
+    yield Row(name=name, role=Role.PLANNED, words=asked)
+    yield Row(name=name, words=done)
+
+
+def _comparison(one: Comparison, direct: Mapping[str, bool]) -> Row | None:
+    if one.iops.low is None or one.iops.high is None:
+        return None
+    ratio = Figure(value=one.iops.value, low=one.iops.low, high=one.iops.high)
+    words = {"layer": one.layer, "workload": one.workload_key, "below": one.below}
+    words["caching"] = "off" if direct.get(one.workload_key, True) else "on"
+    return Row(name=_name(one.layer, one.workload_key), words=words, figures={"ratio.below": ratio})

@@ -1,0 +1,93 @@
+"""The guide's page of all laws, made from their own pages.
+
+``python -m strata.analyse.laws.page > docs/guide/laws.md`` writes it; a test compares.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+from strata.analyse.laws import LAWS, Law
+from strata.model.figures import KINDS, Dimension
+
+_HEAD = """\
+# The consistency laws
+
+`strata check FILE` holds figures against them, whoever measured them; every run of Strata's own is held against the
+same laws before anything is concluded from it, and `strata check RUN` asks them again. A law that is *broken* (✗)
+means that figures or words contradict each other; the others (!) may all be true and do not say what they seem to.
+Exit code 3 when a law is broken, with `--strict` also for the others.
+
+## What can be checked
+
+* a table as CSV or TSV, one row for each measurement;
+* the result of fio (`--output-format=json`);
+* a run in the store.
+
+A heading of a table names a kind, its unit and its rounding: `iops`, `rate [MB/s]`, `time.p99 [us]`, `rate [GiB/s,
+exact]` (roundings: exact, nearest, down, about, unknown). Headings of common tools are known; any other is named with
+`--column 'Throughput=rate [MB/s]'`, and what is not named is a label. `MB` may be 10^6 or 2^20, rounded or cut off:
+what it is, is inferred from all rows together before one is flagged. `~` before a number means about; `8K` and `1
+MiB` bring their own unit. Lines such as `# clock [GHz] = 2.7` hold for all rows. The column `role` says whether a row
+was `measured`, `planned` or `said` (a sentence about the others); `--plan FILE` brings the planned rows in a table of
+their own.
+
+"""
+
+
+def laws_page() -> str:
+    """The page as Markdown, with a final newline."""
+    kinds = "\n".join(f"| `{name}` | {_unit(dimension)} | {what} |" for name, (dimension, what) in KINDS.items())
+    labels = "\n".join(f"| {label} | {what} |" for label, what in _LABELS)
+    parts = [
+        _HEAD,
+        "### Kinds of figures\n\nA kind may be told apart by what it is of: `time.mean`, `time.p99`, `iops.read`, "
+        f"`busy.kernel`, `wire.total`, `ref.network`.\n\n| kind | base unit | what it is |\n|---|---|---|\n{kinds}\n\n",
+        f"### Labels that laws look at\n\n| label | meaning |\n|---|---|\n{labels}\n\n",
+        "## The laws\n\n" + "\n\n".join(_section(law) for law in LAWS) + "\n",
+    ]
+    return "".join(parts)
+
+
+_LABELS = (
+    ("`layer`, `below`", "the layer of a row, and the layer(s) it stands on, joined by ` + `"),
+    ("`pattern`", "`sequential write`, `random read`, …"),
+    ("`caching`", "`on` or `off`"),
+    ("`loop`", "`open` where a rate was asked for"),
+    ("`owner`, `disk`", "whether the node owns the volume (`yes`, `no`); whether the disk is called `physical`"),
+    ("`test`", "pairs a planned row with the measured one"),
+    ("`ranges`", "`own` where each thread writes a range of its own"),
+    ("`pinned`", "processors that the generator was pinned to (of the whole table)"),
+    ("`constant`, `order`", "of a said row: the column called constant; the patterns in the order that is claimed"),
+)
+
+
+def _unit(dimension: Dimension) -> str:
+    return "" if dimension is Dimension.PLAIN else dimension.value
+
+
+def _section(law: Law) -> str:
+    title, _, rest = law.page.strip().partition("\n\n")
+    lines, out = rest.splitlines(), []
+    paragraph: list[str] = []
+    heading = ""
+
+    def close() -> None:
+        if heading:
+            out.append(f"**{heading}.** {' '.join(paragraph)}")
+
+    for line in lines:
+        if line and not line.startswith(" "):
+            close()
+            heading, paragraph = line.strip(), []
+        elif line.strip():
+            paragraph.append(line.strip())
+    close()
+    asked = " and ".join(w for w, f in (("tables", law.table), ("runs", law.run or law.table)) if f is not None)
+    body = "\n\n".join("\n".join(textwrap.wrap(p, 118, break_long_words=False, break_on_hyphens=False)) for p in out)
+    return f"### `{law.name}`\n\n{title} *Asked of {asked}.*\n\n{body}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(laws_page())

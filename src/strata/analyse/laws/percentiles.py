@@ -1,0 +1,90 @@
+"""Percentiles rise, and stand on samples.
+
+What it claims
+    A higher percentile is not below a lower one, and at least 100 I/Os lie beyond every percentile that is printed.
+Why it matters
+    The fifth nine of a million I/Os is ten events: the next run will show another. What looks like the tail of the
+    device is the luck of one afternoon.
+Evidence
+    The times by percentile and the number of I/Os they were taken from: n·(1 − p).
+What rules it out
+    Minimum and maximum, which are what they are: single events.
+Source
+    David and Nagaraja, Order Statistics, 2003: the relative standard error of a count of 100 is 10 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from strata import units
+from strata.analyse.laws.base import flag, percentiles, value
+from strata.analyse.laws.view import RunView, colour
+from strata.analyse.rounds import BEYOND, PERCENTILES, supported
+from strata.model.analysis import Check, CheckKind
+from strata.model.figures import Flag, Role, Row, Table
+
+NAME, TITLE = "samples", "order and support of percentiles"
+NEXT = "Leave it out, or measure longer."
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Percentiles out of order, and those with too few I/Os beyond."""
+    for row in table.of(Role.MEASURED):
+        for suffix in ("", ".read", ".write"):
+            points = [(p, k, row) for p, k in _of(row, suffix)]
+            yield from _order(points)
+            yield from _support(table, row, points, suffix)
+    single = [(row.figures["percentile"].base, "time", row) for row in _rows(table)]
+    yield from _order(sorted(single, key=lambda x: x[0]))
+    for point in single:
+        yield from _support(table, point[2], [point], "")
+
+
+def _rows(table: Table) -> list[Row]:
+    return [r for r in table.of(Role.MEASURED) if {"percentile", "time"} <= set(r.figures)]
+
+
+def _of(row: Row, suffix: str) -> list[tuple[float, str]]:
+    if not suffix:
+        return percentiles(row)
+    kept = {k.removesuffix(suffix): f for k, f in row.figures.items() if k.endswith(suffix)}
+    return [(p, k + suffix) for p, k in percentiles(row.model_copy(update={"figures": kept}))]
+
+
+def _order(points: Sequence[tuple[float, str, Row]]) -> Iterator[Flag]:
+    for (p, key, row), (q, higher, above) in pairwise(points):
+        low, high = row.figures[key].bounds()[0], above.figures[higher].bounds()[1]
+        if q > p and high < low:
+            text = f"p{q:.10g} is {units.duration(above.figures[higher].base)}, below p{p:.10g} with "
+            text += units.duration(row.figures[key].base)
+            yield flag(NAME, above, text, "Check the columns of these figures.", broken=True, column=higher)
+
+
+def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], suffix: str) -> Iterator[Flag]:
+    """One flag for the row, at the lowest percentile that is not supported."""
+    ios = value(table, row, f"ios{suffix}")
+    if ios is None:
+        return
+    bare = [(p, key) for p, key, _ in points if 0 < p < 100 and not supported([f"{p}"], round(ios))]
+    if not bare:
+        return
+    p, key = bare[0]
+    beyond = ios * (1 - p / 100)
+    text = (
+        f"p{p:.10g} of {units.count(round(ios))} I/Os has {units.significant(beyond, 2)} beyond it; it takes {BEYOND}"
+    )
+    text += f" (and {len(bare) - 1} higher)" if len(bare) > 1 else ""
+    numbers = {"percentile": p, "ios": ios, "beyond": beyond}
+    yield flag(NAME, row, text, NEXT, broken=False, column=key, numbers=numbers)
+
+
+def of_run(run: RunView) -> Iterator[Check]:
+    """Our own cells that do not carry p99: what is not supported is not printed, and that is said."""
+    for cell in run.cells:
+        known = supported(PERCENTILES, cell.ios)
+        if "99" not in known:
+            best = f"up to p{known[-1]}" if known else "not even the median"
+            text = f"{units.count(cell.ios)} I/Os carry {best}; p99 needs 10 000"
+            yield colour(CheckKind.SAMPLES, text, cell.layer, cell.workload.key)

@@ -1,0 +1,48 @@
+"""The busiest processor is not a pinned one.
+
+What it claims
+    Where a generator is pinned to processors, one of them is the busiest.
+Why it matters
+    If another one is, something else works there (interrupts of the device, a neighbour, threads of the file
+    system), and the processor time of the pinned ones is not the cost of the I/O.
+Evidence
+    Busy shares by processor and the list of pinned ones.
+What rules it out
+    Differences within rounding; no pinning.
+Source
+    Our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, measured
+from strata.model.figures import Flag, Table
+
+NAME, TITLE = "pinned", "busiest processor"
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """The processor that is busier than every pinned one."""
+    pinned = set(table.words.get("pinned", "").split())
+    rows = [r for r in measured(table, "busy") if r.words.get("cpu", "").isdigit()]
+    inside = [r for r in rows if r.words["cpu"] in pinned]
+    outside = [r for r in rows if r.words["cpu"] not in pinned]
+    if not inside or not outside:
+        return
+    ours, other = (max(some, key=lambda r: r.figures["busy"].base) for some in (inside, outside))
+    if other.figures["busy"].bounds()[0] <= ours.figures["busy"].bounds()[1]:
+        return
+    shares = {"other": other.figures["busy"].base, "pinned": ours.figures["busy"].base}
+    yield flag(
+        NAME,
+        other,
+        f"processor {other.words['cpu']} is busiest with {units.percent(shares['other'])}; the busiest of the pinned "
+        f"ones ({', '.join(sorted(pinned))}) has {units.percent(shares['pinned'])}",
+        "See which interrupts and threads run there, and count their time to the cost of an I/O.",
+        broken=False,
+        column="busy",
+        numbers=shares,
+    )

@@ -1,0 +1,85 @@
+"""A step too coarse to compare.
+
+What it claims
+    What is printed is not finer, and not emptier, than the step of its column lets it be.
+Why it matters
+    A time of 0 beside 17 000 I/Os a second is a rounding, not a time; 2 and 2 in steps of one may be a third apart.
+Evidence
+    A printed zero where the other figures of the row say that it is not; rows that look equal in a coarse column while
+    IOPS × size, in finer ones, says that they differ by more than a tenth.
+What rules it out
+    Columns that are fine enough for the values they hold.
+Source
+    Our own; the sheet of a performance monitor shows seconds with few decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, measured, outstanding, throughput, value
+from strata.model.figures import Flag, Role, Rounding, Table
+
+NAME, TITLE = "quantised", "quantised column"
+APART = 0.10
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Zeros that are none, then rates that look equal and are not."""
+    yield from _zeros(table)
+    yield from _alike(table)
+
+
+def _zeros(table: Table) -> Iterator[Flag]:
+    rows = table.of(Role.MEASURED)
+    for row in rows:
+        rate = throughput(table, row)
+        if rate is None or rate[0] <= 0:
+            continue
+        for key, figure in row.figures.items():
+            if key.partition(".")[0] != "time" or figure.value != 0 or not figure.step or not figure.readings:
+                continue
+            steps = [
+                r.figures[key].step * r.figures[key].readings[0][1]
+                for r in rows
+                if key in r.figures and r.figures[key].rounding is not Rounding.ABOUT
+            ]
+            step = min((s for s in steps if s > 0), default=0.0)
+            n, iops = outstanding(table, row), sum(rate) / 2
+            text = f"{key} is printed as 0 at {units.count(iops)} IOPS"
+            text += f"; {n:g} outstanding make it {units.duration(n / iops * 1e9)}" if n else ""
+            text += f", less than the step of {units.duration(step)}" if n and n / iops * 1e9 < step else ""
+            yield flag(
+                NAME,
+                row,
+                text,
+                "Read the raw counter (busy time and count).",
+                broken=False,
+                column=key,
+                numbers={"step_ns": step},
+            )
+
+
+def _alike(table: Table) -> Iterator[Flag]:
+    rows = [r for r in measured(table, "rate", "iops") if value(table, r, "size") and r.figures["rate"].step > 0]
+    by: dict[tuple[str, float], list[float]] = {}
+    for row in rows:
+        bytes_ = row.figures["iops"].base * (value(table, row, "size") or 0)
+        by.setdefault((row.figures["rate"].unit, row.figures["rate"].value), []).append(bytes_)
+    apart = {k: max(v) / min(v) - 1 for k, v in by.items() if min(v) > 0 and max(v) / min(v) > 1 + APART}
+    if not apart:
+        return
+    (unit, shown), share = max(apart.items(), key=lambda x: x[1])
+    count = sum(len(by[k]) for k in apart)
+    step = min(r.figures["rate"].step for r in rows)
+    yield flag(
+        NAME,
+        None,
+        f"{count} rows look equal in steps of {step:g} {unit} and are up to {units.percent(share, 2)} apart by IOPS × "
+        f"size ({shown:g} {unit}): that column cannot be compared there",
+        "Compare IOPS, or print the rate with three significant digits.",
+        broken=False,
+        column="rate",
+        numbers={"apart": share, "rows": float(count)},
+    )

@@ -1,0 +1,39 @@
+"""A repeated seed.
+
+What it claims
+    Repetitions of a random workload draw other offsets each time.
+Why it matters
+    With the same seed the second run reads the blocks that the first one left in a cache, and the repetitions say
+    nothing about the spread.
+Evidence
+    Measured rows with a random pattern that differ in nothing but their repetition and have the same seed.
+What rules it out
+    Sequential patterns; one row alone.
+Source
+    The manual of fio on `randrepeat`, which repeats its offsets unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.analyse.laws.base import flag, groups, measured
+from strata.model.figures import Flag, Table
+
+NAME, TITLE = "seed", "repeated seed"
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """One flag for each set of repetitions that share a seed."""
+    random = [r for r in measured(table, "seed") if "rand" in (table.word(r, "pattern") or "")]
+    for rows in groups(random, "round", "run").values():
+        by: dict[tuple[object, ...], int] = {}
+        for row in rows:
+            settings = [row.figures[k].base for k in ("size", "depth", "threads") if k in row.figures]
+            key = (row.figures["seed"].base, *settings)
+            by[key] = by.get(key, 0) + 1
+        for (seed, *_), times in by.items():
+            if times > 1:
+                text = f"{times} repetitions draw the same random offsets (seed {seed}): later ones find them cached"
+                step = "Give each repetition its own seed."
+                yield flag(NAME, rows[0], text, step, broken=False, column="seed", numbers={"repetitions": times})

@@ -1,0 +1,51 @@
+"""A unit that is not what it says.
+
+What it claims
+    A column labelled with a decimal unit (MB = 10^6 bytes) holds decimal figures.
+Why it matters
+    MB and MiB differ by 4.9 %, GB and GiB by 7.4 %: more than most differences that are looked for.
+Evidence
+    Rows whose IOPS × size gives the printed rate as MiB, and by no rounding as MB.
+What rules it out
+    Rows that hold either way: the step of the column is too coarse to tell.
+Source
+    IEC 80000-13 and IEC 60027-2 (prefixes for binary multiples).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.analyse.laws import inference
+from strata.analyse.laws.base import flag
+from strata.model.figures import Flag, Table
+
+NAME, TITLE = "unit-label", "unit label"
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Columns that are binary under a decimal label."""
+    for column in inference.columns(table):
+        literal = column.rows[0].figures["rate"].readings[0][0]
+        if not column.unit or column.best.unit == literal:
+            continue
+        by_letter = inference.decimal(table, column)
+        proof = [
+            r
+            for r in column.rows
+            if inference.holds(table, r, column.best, inference.STRICT) and not inference.any_of(table, r, by_letter)
+        ]
+        if not proof:
+            continue
+        first = proof[0].figures
+        yield flag(
+            NAME,
+            None,
+            f"the column is labelled {column.unit} and holds {column.best.words}: {len(proof)} of {len(column.rows)} "
+            f"rows fit no other way, such as {first['rate'].value:g} beside {first['iops'].value:g} IOPS "
+            f"({proof[0].name})",
+            f"Read and label it as {column.best.unit}.",
+            broken=False,
+            column="rate",
+            numbers={"scale": column.best.scale},
+        )

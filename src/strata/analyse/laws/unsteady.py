@@ -1,0 +1,62 @@
+"""Unsteady intervals.
+
+What it claims
+    The intervals of one measurement differ no more than intervals do elsewhere on this machine, and do not drift.
+Why it matters
+    A cache that fills, a tier that changes or a neighbour gives an average that never was a state of the storage.
+Evidence
+    The last third of the intervals against the first, over the rounds; a halving is always said. Else the coefficient
+    of variation, over three times the typical one (and 30 %).
+What rules it out
+    Fewer than four intervals.
+Source
+    SNIA Solid State Storage Performance Test Specification (steady state by range and slope).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from strata import units
+from strata.analyse.laws.view import RunView, colour
+from strata.analyse.noise import interval_rates
+from strata.analyse.rounds import CellRounds
+from strata.model.analysis import Check, CheckKind, NoiseFloor
+
+NAME, TITLE = "unsteady", "unsteady"
+NEXT = "Measure longer, with nothing else running, and look at the rate over time."
+BURST = 100.0
+"""From a hundredfold rise on the first third held nothing, or a stall, and a factor would say nothing."""
+
+
+def of_run(run: RunView) -> Iterator[Check]:
+    """Cells that drift, fall off a cliff or spread."""
+    for cell in run.cells:
+        message = _unsteady(run.of(cell), run.noise)
+        if message is not None:
+            yield colour(CheckKind.UNSTEADY, message, cell.layer, cell.workload.key)
+
+
+def _unsteady(cell: CellRounds, noise: NoiseFloor) -> str | None:
+    series = [interval_rates(r.result.intervals) for r in cell.results if r.result is not None]
+    series = [s for s in series if len(s) >= 4 and min(s) >= 0 and sum(s) > 0]
+    if not series:
+        return None
+    thirds = [(float(np.mean(s[: len(s) // 3 or 1])), float(np.mean(s[-(len(s) // 3 or 1) :]))) for s in series]
+    logs = [math.log(max(b, 1e-9) / max(a, 1e-9)) for a, b in thirds]
+    typical = max(noise.within_bins, 0.02)
+    shift = float(np.median(logs))
+    if abs(shift) > min(max(0.2, 3 * typical), math.log(2)):
+        word = "fell" if shift < 0 else "rose"
+        cliff = shift < math.log(0.5)
+        share = math.exp(shift)
+        change = f"{word} to {units.percent(share, 2)}" if share < BURST else "rose from next to nothing"
+        message = f"IOPS {change} from the first to the last third of a measurement"
+        return message + (": a cliff, as when a cache is full; measure longer" if cliff else "; measure longer")
+    spread = float(np.median([np.std(s, ddof=1) / np.mean(s) for s in series]))
+    if spread <= max(0.3, 3 * typical):
+        return None
+    return f"intervals differ by {units.percent(spread, 2)} (standard deviation), elsewhere {units.percent(typical, 2)}"

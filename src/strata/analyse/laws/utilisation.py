@@ -1,0 +1,53 @@
+"""Utilisation is at most one.
+
+What it claims
+    No resource is busy for more than all of the time: a share of at most 100 %, IOPS × service time at most the number
+    of servers, bytes a second in one direction at most what the connection carries.
+Why it matters
+    More than 100 % means another denominator (cores, directions, a clock that changed) or a time that is not service.
+Evidence
+    A busy or idle share; or IOPS, service time and the number of servers (`count.servers`); or bytes sent or received
+    and the link's rate.
+What rules it out
+    Rounding; one per cent is allowed.
+Source
+    Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978):
+    the utilisation law U = X·S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import bounds, flag, throughput, times, value
+from strata.model.figures import Flag, Role, Table
+
+NAME, TITLE = "utilisation", "utilisation"
+TOLERANCE = 0.01
+NEXT = "Find what the share is of: cores, directions, servers."
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Rows in which something is busier than possible."""
+    for row in table.rows:
+        if row.role is Role.PLANNED:
+            continue
+        for key in row.figures:
+            span = bounds(table, row, key) if key.partition(".")[0] in ("busy", "idle") else None
+            if span is not None and (span[0] > 1 + TOLERANCE or span[1] < 0):
+                text = f"{key} is {units.percent(row.figures[key].base)} of the time"
+                yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={key: row.figures[key].base})
+        servers, service = value(table, row, "count.servers"), bounds(table, row, "time.service")
+        rate = throughput(table, row)
+        if servers and service and rate:
+            low = times(rate, service)[0] / units.NS_PER_S
+            if low > servers * (1 + TOLERANCE):
+                text = f"IOPS × service time keeps {units.significant(low)} servers busy of {servers:g}"
+                yield flag(NAME, row, text, NEXT, broken=True, column="time.service", numbers={"busy": low})
+        link = value(table, row, "link")
+        for key in ("wire.sent", "wire.received"):
+            wire = bounds(table, row, key)
+            if link and wire and wire[0] > link * (1 + TOLERANCE):
+                text = f"{units.rate(wire[0])} in one direction on a link of {units.rate(link)}"
+                yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={key: wire[0], "link": link})

@@ -1,0 +1,68 @@
+"""The consistency laws over a file of figures or a run in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from strata.analyse import view_of
+from strata.analyse.laws import LAWS, check_table, flags_of_run
+from strata.errors import RunFailed, UsageError
+from strata.formats import read_fio, read_table
+from strata.model.figures import Checked, Role, Table
+from strata.store import open_store
+
+LARGEST = 64 << 20
+"""Bytes of a file that is read: a table of figures is far smaller."""
+
+
+def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path | None = None) -> Checked:
+    """The laws over a CSV or TSV table, or a fio result. Rows of ``plan`` are what was planned.
+
+    Raises `UsageError` where the file cannot be understood and `RunFailed` where it cannot be read.
+    """
+    table = _read(path, columns or {})
+    if plan is not None:
+        asked = _read(plan, {})
+        rows = tuple(r.model_copy(update={"role": Role.PLANNED}) for r in asked.rows)
+        table = table.model_copy(update={"rows": table.rows + rows})
+    rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)
+    laws = tuple(law.name for law in LAWS if law.table is not None)
+    return Checked(
+        source=str(path),
+        rows=len(rows),
+        figures=tuple(dict.fromkeys([*(k for r in rows for k in r.figures), *table.figures])),
+        labels=tuple(dict.fromkeys([*(k for r in rows for k in r.words), *table.words])),
+        laws=laws,
+        flags=check_table(table),
+    )
+
+
+def check_run(run_id: str | None, store_url: str | None) -> Checked:
+    """Every law over a run in the store, also one without a verdict; the newest when no id is given."""
+    with open_store(store_url) as store:
+        run = store.load_run(run_id) if run_id else store.latest(None)
+        if run is None:
+            raise UsageError("there is no run in the store", "", "", "name a file, or measure: strata diagnose PATH")
+        results = store.cells(run.id)
+    seen = view_of(run.plan, results, data=run.data, generator=run.generator, survey=run.survey, first_noise=run.noise)
+    laws = tuple(law.name for law in LAWS)
+    return Checked(source=run.id, rows=len(seen.cells), laws=laws, flags=flags_of_run(seen))
+
+
+def _read(path: Path, columns: Mapping[str, str]) -> Table:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UsageError(
+                "will not read", str(path), "it is larger than 64 MiB", "cut it down to the rows in question"
+            )
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as e:
+        raise UsageError("cannot read", str(path), "it is no text in UTF-8", "export it as CSV in UTF-8") from e
+    except OSError as e:
+        raise RunFailed("cannot read", str(path), (e.strerror or str(e)).lower(), "") from e
+    if '"schema": "strata.' in text[:200]:
+        raise UsageError("cannot read", str(path), "it is Strata's own document", "name the run: strata check RUN")
+    if path.suffix == ".json" or text.lstrip().startswith("{"):
+        return read_fio(text, path.name)
+    return read_table(text, path.name, columns)

@@ -1,0 +1,57 @@
+"""``strata check``: the consistency laws over a file of figures or a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strata.cli import common
+from strata.cli.common import out
+from strata.errors import GateFailed, UsageError
+
+
+def check(
+    what: Annotated[
+        str | None,
+        typer.Argument(help="A table (CSV, TSV), a fio result (JSON), or a run id; default: the newest run."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="HEADING=KIND [UNIT], e.g. 'Throughput=rate [MB/s]'; repeatable; nothing after =: a label."),
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A table of what was planned, to hold the measured rows against.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 3 for what only misleads as well.")] = False,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> int:
+    """Hold figures against the consistency laws: which rows cannot be true, which mislead, and why.
+
+    Exit code 3 when a law is broken.
+    """
+    from strata.app import checking
+    from strata.report.check_text import check_text
+    from strata.report.json_ import render_checked
+
+    path = Path(what) if what is not None else None
+    if path is not None and (path.exists() or path.suffix or "/" in str(path)):
+        found = checking.check_file(path, _columns(column or []), plan)
+    elif column or plan:
+        raise UsageError("--column and --plan go with a file", what or "", "", "name the file")
+    else:
+        found = checking.check_run(what, store)
+    out(render_checked(found) if json else check_text(found, common.width(), common.color()))
+    return GateFailed.exit_code if found.broken or (strict and found.flags) else 0
+
+
+def _columns(given: list[str]) -> dict[str, str]:
+    made = {}
+    for word in given:
+        heading, equals, key = word.partition("=")
+        if not equals or not heading.strip():
+            raise UsageError("cannot use --column", word, "", "write HEADING=KIND [UNIT], such as 'BW=rate [MiB/s]'")
+        made[heading] = key.strip()
+    return made

@@ -1,0 +1,38 @@
+"""What the consistency laws found, for the terminal."""
+
+from __future__ import annotations
+
+from strata.model.analysis import CheckKind
+from strata.model.figures import Checked, Flag
+from strata.report import figures, words
+from strata.report.textual import Paint, wrap
+
+
+def check_text(checked: Checked, width: int, color: bool = False) -> str:
+    """Contradictions first, each with its row, the numbers and the next step; then how many rows were asked."""
+    paint = Paint(color)
+    lines = [line for flag in checked.flags for line in _flag(flag, width, paint)]
+    asked = f"{figures.plural(checked.rows, 'row')} held against {figures.plural(len(checked.laws), 'law')}"
+    mild = len(checked.flags) - checked.broken
+    if not checked.flags:
+        said = "all hold"
+    else:
+        parts = [figures.plural(checked.broken, "contradiction")] if checked.broken else []
+        parts += [f"{mild} to know of"] if mild else []
+        said = ", ".join(parts)
+    lines += wrap(f"{checked.source}: {asked}: {said}", width)
+    if checked.figures:
+        lines += wrap(f"figures: {', '.join(checked.figures)}", width, "  ", "    ")
+    if checked.labels:
+        lines += wrap(f"labels, not calculated with: {', '.join(checked.labels)}", width, "  ", "    ")
+    return "\n".join(lines)
+
+
+def _flag(flag: Flag, width: int, paint: Paint) -> list[str]:
+    title = words.CHECK[CheckKind(flag.law)]
+    where = flag.row or (f"column {flag.column}" if flag.column else "the table")
+    sign, style = ("✗", "red") if flag.broken else ("!", "yellow")
+    head = wrap(f"{sign} {title} · {where}", width, "", "  ")
+    body = wrap(flag.reason, width, "    ")
+    step = wrap(f"Next: {flag.next_step}", width, "    ", "      ") if flag.next_step else []
+    return [*(paint(x, "bold", style) for x in head), *body, *step, ""]

@@ -1,0 +1,147 @@
+"""Each law of a table catches its violation and is silent where it holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.analyse.laws import LAWS, check_table
+from strata.formats.table import read_table
+from strata.model.figures import Flag
+
+BROKEN: dict[str, str] = {
+    "little": "iops,outstanding,time.mean [ms]\n40000,8,1\n",
+    "rate": "iops,size,rate [MiB/s]\n1000,1M,1000\n2000,1M,2000\n3000,1M,300\n4000,1M,4000\n",
+    "unit-label": "iops,size,rate [MB/s]\n1000,1M,1000\n2000,1M,2000\n3000,1M,3000\n",
+    "parts": "name,thread,iops\na,0,1000\nb,1,2000\nc,total,4000\n",
+    "utilisation": "busy [%]\n104\n",
+    "samples": "time.p50 [us],time.p99 [us]\n300,200\n",
+    "tail": "time.mean [us],time.p50 [us],time.p99 [us]\n50,6,23\n",
+    "cap": "iops,cap\n1000,1000\n",
+    "execution": "role,test,depth\nplanned,a,8\nmeasured,a,16\n",
+    "interleaved": "pattern,threads\nseq write,2\n",
+    "seed": "pattern,seed,round,iops\nrand read,1,0,10\nrand read,1,1,12\n",
+    "faster-than-below": "layer,below,iops,caching\ndisk,,1000,off\nshare,disk,1200,off\n",
+    "cache": "file,cache,caching\n1G,4G,on\n",
+    "scaling": "threads,iops\n1,1000\n2,2500\n",
+    "pinned": "# pinned = 0\ncpu,busy [%]\n0,20\n1,40\n",
+    "cost": "# clock [GHz] = 2\n# cores = 16\nbusy [%],rate [MB/s],cost\n50,1000,8\n",
+    "change": "before,after,change [%]\n200,250,20\n",
+    "quotes": "role,iops,time.p90 [us]\nmeasured,1000,50\nmeasured,2000,90\nsaid,2000,50\n",
+    "constant": "role,threads,time.p90 [us],constant\nmeasured,1,100,\nmeasured,2,130,\nsaid,,,time.p90\n",
+    "quantised": "iops,outstanding,time.mean [s]\n17000,8,0\n800,8,0.01\n",
+    "pieces": "size,unit,pieces\n32K,64K,1\n",
+    "directions": "wire.total [GiB/s],wire.sent [GiB/s],wire.received [GiB/s]\n3,2,1\n",
+    "copies": "owner,pattern,disk,rate [GiB/s],wire.total [GiB/s],device [GiB/s]\nyes,seq write,physical,1,2,1\n",
+    "nearness": "iops,ref.a,ref.b\n100,100,102\n",
+    "criterion": "role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,100,\n,b,w,10,\nsaid,,,,r >= w\n",
+}
+HOLDS: dict[str, tuple[str, ...]] = {
+    "little": (
+        "iops,outstanding,time.mean [ms]\n8000,8,1\n",
+        "iops,depth,threads,time.mean [ms]\n8000,4,2,1\n",
+        "iops,outstanding,time.service [ms]\n100,8,1\n",
+        "iops,outstanding,time.mean [ms],loop\n40000,8,1,open\n",
+        "iops,outstanding,time.mean [ms],ios\n40000,8,1,50\n",
+        "role,ratio.time,ratio.iops\nsaid,2,0.5\n",
+    ),
+    "rate": ("iops,size,rate [MB/s]\n359,8K,2\n19906,8K,155\n273,8K,2\n", "ios,bytes,size\n10,40960,4K\n"),
+    "unit-label": ("iops,size,rate [MiB/s]\n1000,1M,1000\n", "iops,size,rate [MB/s]\n1000,1M,1048\n"),
+    "parts": (
+        "name,thread,iops\na,0,1000\nb,1,2000\nc,total,3000\n",
+        "busy [%],busy.user [%],busy.kernel [%],idle [%]\n17.39,2.29,15.10,82.57\n",
+        "time.p90 [us],time.p90.server [us],time.p90.wire [us]\n204,176,29\n",
+        "cpu,busy [%]\n0,10\n1,20\navg,15\n",
+    ),
+    "utilisation": ("busy [%],idle [%]\n100.0,0\n", "link [Gb/s],wire.sent [GiB/s]\n54,2\n"),
+    "samples": ("time.p50 [us],time.p99 [us],ios\n100,200,10000\n",),
+    "tail": ("time.mean [us],time.p50 [us],time.p99 [us]\n50,45,200\n",),
+    "cap": ("iops,cap\n800,1000\n",),
+    "execution": (
+        "role,test,depth,size\nplanned,a,8,64KB\nmeasured,a,8,64K\n",
+        "role,depth\nplanned,1\nplanned,8\nmeasured,8\n",
+    ),
+    "interleaved": (
+        "pattern,threads\nseq write,1\n",
+        "pattern,threads\nseq read,4\n",
+        "pattern,threads\nrandwrite,4\n",
+    ),
+    "seed": ("pattern,seed,round,iops\nrand read,1,0,10\nrand read,2,1,12\n", "pattern,seed\nseq read,1\nseq read,1\n"),
+    "faster-than-below": ("layer,below,iops,caching\ndisk,,1000,off\nshare,disk,1040,off\n",),
+    "cache": ("file,cache,caching\n1G,4G,off\n", "file,cache,caching\n8G,4G,on\n", "reached\n0.98\n"),
+    "scaling": ("threads,iops\n1,1000\n2,1990\n", "threads,size,iops\n1,4K,1000\n2,8K,3000\n"),
+    "pinned": ("# pinned = 1\ncpu,busy [%]\n0,20\n1,40\n", "cpu,busy [%]\n0,20\n1,40\n"),
+    "cost": ("# clock [GHz] = 2\n# cores = 16\nbusy [%],rate [MB/s],cost\n50,1000,16\n",),
+    "change": (
+        "before,after,change [%]\n200,250,25\n",
+        "before,after,change [%]\n~330000,~460000,36\n",
+        "before,after,difference\n144,129,-15\n",
+    ),
+    "quotes": ("role,iops,time.p90 [us]\nmeasured,1000,50\nmeasured,2000,90\nsaid,~2000,90\n",),
+    "constant": ("role,threads,time.p90 [us],constant\nmeasured,1,100,\nmeasured,2,110,\nsaid,,,time.p90\n",),
+    "quantised": ("iops,outstanding,time.mean [s]\n800,8,0.01\n", "iops,size,rate [MB/s]\n359,8K,2.8\n273,8K,2.1\n"),
+    "pieces": ("size,unit,pieces\n32K,4K,8\n", "size,unit,align,pieces\n128K,64K,64K,2\n128K,64K,4K,3\n"),
+    "directions": ("wire.total [GiB/s],wire.sent [GiB/s],wire.received [GiB/s]\n2,2,0\n",),
+    "copies": ("owner,pattern,disk,rate [GiB/s],wire.total [GiB/s],device [GiB/s]\nyes,seq write,virtual,1,2,1\n",),
+    "nearness": ("# link [Gb/s] = 10\nsize,iops,ref.network,ref.storage\n128K,8000,8000,20000\n",),
+    "criterion": ("role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,98,\n,b,w,88,\nsaid,,,,r >= w\n",),
+}
+TABLE_LAWS = [law.name for law in LAWS if law.table is not None]
+
+
+def found(text: str) -> list[Flag]:
+    return list(check_table(read_table(text, "t")))
+
+
+def test_every_law_of_tables_is_shown_here() -> None:
+    assert set(BROKEN) == set(HOLDS) == set(TABLE_LAWS)
+
+
+@pytest.mark.parametrize("law", TABLE_LAWS)
+def test_a_violation_is_found_with_a_reason_and_a_next_step(law: str) -> None:
+    flags = [f for f in found(BROKEN[law]) if f.law == law]
+    assert len(flags) == 1
+    assert flags[0].reason and flags[0].next_step.endswith(".")
+
+
+@pytest.mark.parametrize("law", TABLE_LAWS)
+def test_figures_that_hold_are_left_alone(law: str) -> None:
+    for text in HOLDS[law]:
+        assert [f for f in found(text) if f.law == law] == [], text
+
+
+def test_only_one_of_many_rows_is_the_odd_one() -> None:
+    flags = found(BROKEN["rate"])
+    assert [(f.law, f.row) for f in flags] == [("rate", "line 4")]
+    assert "3 of 4 rows" in flags[0].reason
+
+
+def test_a_column_that_follows_no_reading_is_flagged_once() -> None:
+    flags = [f for f in found("iops,size,rate [MiB/s]\n1000,1M,7\n2000,1M,9\n3000,1M,11\n") if f.law == "rate"]
+    assert [(f.row, f.column) for f in flags] == [("", "rate")]
+
+
+def test_an_unlabelled_rate_is_read_as_what_its_rows_agree_with() -> None:
+    assert found("iops,size,rate\n1000,1M,1000\n2000,1M,2000\n3000,1M,3000\n") == []
+    assert [f.row for f in found("iops,size,rate\n1000,1M,1000\n2000,1M,2000\n3000,1M,300\n")] == ["line 4"]
+
+
+def test_directions_are_held_to_the_depth_together() -> None:
+    head = "iops.read,time.mean.read [us],iops.write,time.mean.write [us],outstanding\n"
+    assert found(head + "26377.6,73.2,11267.7,182.3,4\n") == []
+    flags = found(head + "26377.6,73.2,11267.7,382.3,4\n")
+    assert [(f.law, f.broken) for f in flags] == [("little", True)]
+
+
+def test_an_idle_resource_is_not_the_limit_because_a_figure_is_near_its_own() -> None:
+    flags = found("# link [Gb/s] = 54\nsize,iops,ref.network,ref.storage\n8K,835,810,17311\n")
+    assert [f.law for f in flags] == ["nearness"]
+    assert "used for 0.10 %" in flags[0].reason
+
+
+def test_a_planned_file_and_reads_that_never_reached_the_device() -> None:
+    assert [(f.law, f.broken) for f in found("reached,caching\n0.01,off\n")] == [("cache", True)]
+
+
+def test_settings_that_no_plan_has_are_told_once() -> None:
+    flags = found("role,depth\nplanned,1\nplanned,4\nmeasured,8\nmeasured,8\n")
+    assert [(f.law, f.row, f.column) for f in flags] == [("execution", "", "depth")]

@@ -1,0 +1,147 @@
+"""`strata check`: files and runs in, what does not hold out, and an exit code for scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from strata.app.checking import check_run
+from strata.cli.main import app
+from strata.errors import GateFailed, StrataError, UsageError
+from strata.model.plan import Plan
+from strata.model.result import CellResult
+from strata.model.run import Environment, Run, RunStatus
+from strata.model.stack import Layer, Stack
+from strata.store import open_store
+
+from .analyse.material import cell_result, engine_result, plan_of, workload
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "laws"
+W = workload(depth=8)
+STACK = Stack(name="s", layers=(Layer(name="disk", endpoint="file:/x"),))
+
+
+def strata(*words: str) -> tuple[int, str]:
+    """The command in this process: (what it ends with, stdout)."""
+    done = CliRunner().invoke(app, ["check", *words], standalone_mode=False)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return int(done.return_value or 0), done.stdout
+
+
+def stored(path: Path, results: list[CellResult], plan: Plan) -> str:
+    environment = Environment(strata_version="0", build={}, python="3.11", hostname="h", kernel="k")
+    run = Run(id="r1", created_unix_ns=1, status=RunStatus.STOPPED, plan=plan, environment=environment)
+    url = f"sqlite:///{path}"
+    with open_store(url) as store:
+        store.create_run(run)
+        for result in results:
+            store.save_cell(run.id, result)
+    return url
+
+
+def rounds(mean_ns: float | None = None) -> list[CellResult]:
+    return [cell_result("disk", W, r, engine_result(W, 40_000, mean_ns=mean_ns)) for r in range(3)]
+
+
+def test_a_table_with_a_contradiction_ends_with_the_code_of_a_failed_gate() -> None:
+    code, text = strata(str(DATA / "ladder.csv"))
+    assert code == GateFailed.exit_code == 3
+    assert "direct, other node: sequential write" in text
+    assert "Next: Check the units and the columns" in text.replace("\n    ", " ")
+
+
+def test_a_table_that_only_misleads_is_fine_unless_it_is_to_be_strict() -> None:
+    assert strata(str(DATA / "cpu.csv"))[0] == 0
+    assert strata(str(DATA / "cpu.csv"), "--strict")[0] == 3
+
+
+def test_a_table_that_holds_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("iops,size,rate [MiB/s]\n100,1M,100\n")
+    code, text = strata(str(tmp_path / "t.csv"), "--strict")
+    assert code == 0
+    assert "1 row held against" in text and "all hold" in text
+
+
+def test_what_was_not_taken_for_a_figure_is_said(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Test,IOPS,Speed (MB/s)\na,100,100\n")
+    _, text = strata(str(tmp_path / "t.csv"))
+    assert "figures: iops\n" in text
+    assert "labels, not calculated with: Test, Speed (MB/s)" in text
+
+
+def test_json_has_a_schema_and_the_same_flags() -> None:
+    code, text = strata(str(DATA / "trace.csv"), "--json")
+    document = json.loads(text)
+    assert (code, document["schema"], document["rows"]) == (3, "strata.check/1", 6)
+    first = document["flags"][0]
+    assert (first["law"], first["row"], first["broken"]) == ("little", "baseline 1: I/O time (trace)", True)
+    assert first["numbers"]["outstanding"] == 8
+    assert first["next_step"]
+
+
+def test_a_plan_in_a_file_of_its_own() -> None:
+    _, text = strata(str(DATA / "ladder.csv"), "--plan", str(DATA / "matrix.csv"), "--json")
+    assert "execution" in {f["law"] for f in json.loads(text)["flags"]}
+    _, text = strata(str(DATA / "ladder.csv"), "--json")
+    assert "execution" not in {f["law"] for f in json.loads(text)["flags"]}
+
+
+def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Durchsatz,IOPS,bs\n100,100,1M\n200,200,1M\n30,300,1M\n")
+    assert strata(str(path))[0] == 0
+    assert strata(str(path), "--column", "Durchsatz=rate [MiB/s]")[0] == 3
+
+
+def test_a_fio_result() -> None:
+    code, text = strata(str(DATA / "fio.json"), "--json")
+    assert code == 0
+    assert ("little", "one-at-a-time") in {(f["law"], f["row"]) for f in json.loads(text)["flags"]}
+
+
+def test_a_run_is_held_against_every_law(tmp_path: Path) -> None:
+    url = stored(tmp_path / "runs.db", rounds(), plan_of(STACK, [W]))
+    found = check_run("r1", url)
+    assert (found.source, found.rows, found.broken) == ("r1", 1, 0)
+    assert {f.law for f in found.flags} == {"counters"}
+    assert all(f.next_step for f in found.flags)
+
+
+def test_an_impossible_run_ends_with_three(tmp_path: Path) -> None:
+    url = stored(tmp_path / "runs.db", rounds(mean_ns=1e6), plan_of(STACK, [W]))
+    code, text = strata("r1", "--store", url, "--json")
+    assert code == 3
+    flag = json.loads(text)["flags"][0]
+    assert (flag["law"], flag["row"], flag["words"]["layer"]) == ("little", f"disk/{W.key}", "disk")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("nosuch.csv",), "no such file"),
+        (("--column", "a=b"), "go with a file"),
+        ((str(DATA / "cpu.csv"), "--column", "busy"), "HEADING=KIND"),
+        ((str(DATA),), "directory"),
+    ],
+)
+def test_words_that_do_not_add_up_are_refused(words: tuple[str, ...], why: str) -> None:
+    with pytest.raises(StrataError) as e:
+        strata(*words)
+    assert why in e.value.render()
+
+
+def test_bytes_that_are_no_text_and_our_own_documents_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "r.json").write_text('{\n  "schema": "strata.report/1"}')
+    for name in ("t.csv", "r.json"):
+        with pytest.raises(UsageError):
+            strata(str(tmp_path / name))
+
+
+def test_an_empty_store(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no run in the store"):
+        check_run(None, f"sqlite:///{tmp_path / 'new.db'}")
