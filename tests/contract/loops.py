@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,7 +72,15 @@ def mounted(device: str, at: Path, *options: str, kind: str = "ext4") -> Iterato
     try:
         yield at
     finally:
-        run("umount", str(at))
+        unmount(at)
+
+
+def unmount(at: Path) -> None:
+    """Undo a mount. The kernel takes a ring of io_uring apart after its process has ended; until then it holds files."""
+    deadline = time.monotonic() + 30
+    while (done := subprocess.run(["umount", str(at)], capture_output=True, text=True)).returncode:
+        assert "busy" in done.stderr and time.monotonic() < deadline, done.stderr
+        time.sleep(0.05)
 
 
 @contextmanager

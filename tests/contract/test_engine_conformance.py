@@ -96,7 +96,7 @@ def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
     # No fixed time: a shared machine may take longer, never less.
     assert result.measured_ns >= 0.99 * RUNTIME_S * 1e9
     assert len(result.threads) == asked.workload.threads
-    assert sum(t["read_ops"] + t["write_ops"] for t in result.threads) == result.ops
+    assert sum(t.ops for t in result.threads) == result.ops
     assert result.cpu["user_ns"] is not None
     # Little's law: each slot is taken at most for the span and for what the I/O in it had begun before.
     longest = histogram.quantiles(histogram.merge([result.read.service_time, result.write.service_time]) or "", [1.0])

@@ -42,7 +42,7 @@ def test_intervals_of_several_threads_add_up(
     assert len(result.threads) == threads
     for name in ("read", "write"):
         whole, parts = getattr(result, name), [getattr(i, name) for i in result.intervals]
-        assert sum(p.ops for p in parts) == whole.ops == sum(t[f"{name}_ops"] for t in result.threads)
+        assert sum(p.ops for p in parts) == whole.ops == sum(getattr(t, f"{name}_ops") for t in result.threads)
         assert sum(p.bytes for p in parts) == whole.bytes == 4096 * whole.ops
         assert sum(p.service_sum_ns for p in parts) == whole.service_sum_ns
         merged = histogram.merge(p.service_time for p in parts)

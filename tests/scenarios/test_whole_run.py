@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from loops import unmount
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ("--rounds", "3", "--runtime", "100ms", "--ramp-time", "20ms", "--size", "64m")
@@ -136,7 +137,7 @@ def test_a_full_disk_ends_the_run_with_a_message(strata, tmp_path: Path) -> None
         assert "hint:" in done.stderr
         assert list(small.iterdir()) == []
     finally:
-        subprocess.run(["umount", str(small)], check=True)
+        unmount(small)
 
 
 def _rows(store: Path) -> list[tuple[object, ...]]:

@@ -112,7 +112,7 @@ def test_intervals_are_the_differences_of_cumulative_documents() -> None:
         (20_000_000, 7, 1300),
     ]
     assert (made.ops, made.bytes, made.measured_ns, made.read.service_sum_ns) == (12, 12 * 4096, 20_000_000, 1800)
-    assert [(t["read_ops"], t["user_ns"]) for t in made.threads] == [(8, 10_000_000), (4, 10_000_000)]
+    assert [(t.read_ops, t.user_ns) for t in made.threads] == [(8, 10_000_000), (4, 10_000_000)]
     assert made.cpu["system_ns"] == 10_000_000
     merged = histogram.merge(i.read.service_time for i in made.intervals)
     assert histogram.decode(merged) == histogram.decode(made.read.service_time)

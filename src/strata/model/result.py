@@ -108,8 +108,10 @@ class ThreadResult(Value):
     service: ThreadTimes | None = None
     user_ns: int
     system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    switches: int | None = None
+    """Both kinds, from an engine that does not tell them apart."""
     run_delay_ns: int | None = None
     pinned: str | None = None
     cpus: str = ""

@@ -105,7 +105,11 @@ def _thread(t: ThreadResult, seconds: float) -> str:
         parts.append("mean {}, p99 {}, max {}".format(*times))
     if t.cpu is not None:
         parts.append(f"{units.duration(t.cpu.user_ns)} user + {units.duration(t.cpu.system_ns)} system per I/O")
-    parts.append(f"{units.count(t.voluntary_switches)} voluntary, {units.count(t.involuntary_switches)} other switches")
+    if t.voluntary_switches is not None and t.involuntary_switches is not None:
+        voluntary, other = units.count(t.voluntary_switches), units.count(t.involuntary_switches)
+        parts.append(f"{voluntary} voluntary, {other} other switches")
+    elif t.switches is not None:
+        parts.append(f"{units.count(t.switches)} switches")
     if t.run_delay_ns is not None:
         parts.append(f"waited {units.duration(t.run_delay_ns)} for a processor")
     if t.cpus:

@@ -14,7 +14,7 @@ from typing import Any
 from strata.engine.fio.stream import Failures
 from strata.engine.port import Request
 from strata.model import histogram
-from strata.model.result import Direction, EngineResult, ErrorCount, Interval, IntervalDirection
+from strata.model.result import Direction, EngineResult, ErrorCount, Interval, IntervalDirection, ThreadResult
 
 DIRECTIONS = ("read", "write")
 NS_PER_MS = 1_000_000
@@ -127,7 +127,7 @@ def result(reading: Reading, failed_in_ramp: Failures, told: Told) -> EngineResu
         read=_direction(now.read, errors["read"], request.workload.bs),
         write=_direction(now.write, errors["write"], request.workload.bs),
         intervals=tuple(reading.intervals),
-        threads=tuple(_thread(job) for job in jobs) if now.ops else (),
+        threads=tuple(_thread(job, request.workload.bs) for job in jobs) if now.ops else (),
         cpu=_cpu(jobs) if now.ops else {},
     )
 
@@ -235,10 +235,19 @@ def _short(lane: Lane, request: Request) -> int:
     return missing if missing > request.workload.outstanding + request.workload.threads else 0
 
 
-def _thread(job: Mapping[str, Any]) -> dict[str, Any]:
+def _thread(job: Mapping[str, Any], bs: int) -> ThreadResult:
+    """fio tells switches of both kinds as one count, and nothing of where the thread ran."""
     user, system = _job_cpu(job)
-    ops = {f"{d}_ops": _bins(job[d]["lat_ns"]).total() for d in DIRECTIONS}
-    return {**ops, "user_ns": user, "system_ns": system, "switches": int(job["ctx"])}
+    read, write = (_bins(job[d]["lat_ns"]).total() for d in DIRECTIONS)
+    return ThreadResult(
+        read_ops=read,
+        write_ops=write,
+        read_bytes=read * bs,
+        write_bytes=write * bs,
+        user_ns=user,
+        system_ns=system,
+        switches=int(job["ctx"]),
+    )
 
 
 def _cpu(jobs: list[dict[str, Any]]) -> dict[str, int | None]:
