@@ -20,7 +20,7 @@ pub struct Stuck {
 
 /// One slot. All zero while nothing is in flight there.
 #[derive(Debug, Default)]
-struct Slot {
+pub struct Slot {
     issue_ns: AtomicU64,
     intended_ns: AtomicU64,
     /// The I/O's two words; the second is 0 only while the slot is free.
@@ -28,6 +28,26 @@ struct Slot {
 }
 
 impl Slot {
+    /// See [`Ledger::take`].
+    #[inline]
+    pub fn take(&self, io: Io) {
+        for (place, word) in self.io.iter().zip(io.to_words()) {
+            place.store(word, Relaxed);
+        }
+    }
+
+    /// What is here is handed over at `issue_ns`.
+    #[inline]
+    pub fn issue(&self, issue_ns: u64) {
+        self.issue_ns.store(issue_ns, Relaxed);
+    }
+
+    /// Nothing is here any more.
+    #[inline]
+    pub fn clear(&self) {
+        self.io[1].store(0, Relaxed);
+    }
+
     #[inline]
     fn io(&self) -> Io {
         Io::from_words([self.io[0].load(Relaxed), self.io[1].load(Relaxed)])
@@ -35,7 +55,7 @@ impl Slot {
 }
 
 /// All of an I/O but where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape(u64);
 
 impl Shape {
@@ -80,13 +100,16 @@ impl Ledger {
         }
     }
 
+    /// One slot.
+    #[must_use]
+    pub fn slot(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
+    }
+
     /// `io` goes into `slot`; it is handed over when [`Self::issue`] says so.
     #[inline]
     pub fn take(&self, slot: u32, io: Io) {
-        let entry = &self.slots[slot as usize];
-        for (place, word) in entry.io.iter().zip(io.to_words()) {
-            place.store(word, Relaxed);
-        }
+        self.slots[slot as usize].take(io);
     }
 
     /// When the I/O in `slot` was meant to start, in ns (open loop).
@@ -106,7 +129,7 @@ impl Ledger {
     #[inline]
     pub fn issue(&self, slot: u32, issue_ns: u64) -> Io {
         let entry = &self.slots[slot as usize];
-        entry.issue_ns.store(issue_ns, Relaxed);
+        entry.issue(issue_ns);
         entry.io()
     }
 
@@ -122,7 +145,7 @@ impl Ledger {
     pub fn clear(&self, slot: u32) -> (Shape, u64) {
         let entry = &self.slots[slot as usize];
         let shape = Shape(entry.io[1].load(Relaxed));
-        entry.io[1].store(0, Relaxed);
+        entry.clear();
         (shape, entry.issue_ns.load(Relaxed))
     }
 

@@ -11,6 +11,7 @@ mod cpu;
 mod errno;
 mod error;
 mod fill;
+mod in_place;
 pub mod job;
 pub mod ledger;
 pub mod load;

@@ -38,9 +38,9 @@ use crate::pace::Pace;
 use crate::record::{Recorder, Sink};
 
 /// Longest wait without a look at the end of the run, in ns.
-const TICK_NS: u64 = 100_000_000;
+pub(crate) const TICK_NS: u64 = 100_000_000;
 /// One submission in this many is split to time the submit call alone.
-const SAMPLE_EVERY: u64 = 64;
+pub(crate) const SAMPLE_EVERY: u64 = 64;
 
 /// What a thread does, decided before it begins.
 #[derive(Clone, Copy, Debug)]
@@ -132,52 +132,48 @@ impl Free {
 }
 
 /// I/Os of one kind that were handed over at one instant.
-#[derive(Default)]
 struct Alike {
-    first: Option<(Shape, u64)>,
+    shape: Shape,
+    issue_ns: u64,
+    /// How many; 0 before the first.
     n: u64,
 }
 
 impl Alike {
-    /// Whether this one is like the others.
-    #[inline]
-    fn also(&mut self, shape: Shape, issue_ns: u64) -> bool {
-        let same = self.first == Some((shape, issue_ns));
-        self.n += u64::from(same);
-        same
-    }
-
     #[inline]
     fn count<S: Sink>(&self, recorder: &mut Recorder<S>, now_ns: u64) {
-        if let Some((shape, issue_ns)) = self.first {
-            recorder.done(shape.op(), shape.bytes(), now_ns - issue_ns, self.n);
+        if self.n > 0 {
+            recorder.done(self.shape.op(), self.shape.bytes(), now_ns - self.issue_ns, self.n);
         }
     }
 }
 
 /// An I/O that came back otherwise than asked.
-struct Failure {
-    op: Op,
-    offset: u64,
-    result: i32,
+pub(crate) struct Failure {
+    pub op: Op,
+    pub offset: u64,
+    pub result: i32,
 }
 
 impl Failure {
     #[cold]
-    fn count<S: Sink>(
+    #[expect(clippy::too_many_arguments, reason = "every one of them is a different thing, used once")]
+    pub fn count<S: Sink>(
         self,
         recorder: &mut Recorder<S>,
         ledger: &Ledger,
         control: &Control,
         last: &mut Last,
         stop_on_error: bool,
+        measuring: bool,
         now_ns: u64,
     ) {
         let Self { op, offset, result } = self;
         ledger.errored(1);
         let errno = if result < 0 { -result } else { 0 };
-        if recorder.measuring() {
+        if measuring {
             recorder.failed(op, errno, offset);
+            recorder.counted(now_ns);
         }
         if stop_on_error || errno == libc::ENOSPC || errno == libc::EDQUOT {
             last.fatal.get_or_insert((errno, offset));
@@ -188,9 +184,9 @@ impl Failure {
 
 /// What the cycles of a thread leave for its end.
 #[derive(Default)]
-struct Last {
-    end_ns: u64,
-    fatal: Option<(i32, u64)>,
+pub(crate) struct Last {
+    pub end_ns: u64,
+    pub fatal: Option<(i32, u64)>,
 }
 
 impl<Q, C, P, S, W, M> Load<'_, Q, C, P, S, W, M>
@@ -206,7 +202,7 @@ where
     #[must_use]
     pub fn run(mut self) -> Ended {
         let mut last = Last::default();
-        let outcome = self.cycle(&mut last);
+        let outcome = if Q::IN_PLACE { self.cycle_in_place(&mut last) } else { self.cycle(&mut last) };
         let lost_at_ns = self.clock.now_ns();
         if let Err(e) = &outcome {
             self.control.stop(Reason::Error, lost_at_ns);
@@ -361,22 +357,23 @@ where
         let (recorder, ledger, control) = (&mut *self.recorder, self.ledger, self.control);
         let stop_on_error = self.plan.stop_on_error;
         // I/Os of one batch that came back together took equally long: they are counted in one go.
-        let mut alike = Alike::default();
+        let mut alike = Alike { shape: Shape::default(), issue_ns: 0, n: 0 };
         let mut well = 0;
         let seen = self.queue.reap(|Completion { slot, result }| {
             let (shape, issue_ns) = ledger.clear(slot);
             free.back(slot);
             if result != shape.bytes() as i32 {
                 let failure = Failure { op: shape.op(), offset: ledger.offset(slot), result };
-                return failure.count(recorder, ledger, control, last, stop_on_error, now_ns);
+                return failure.count(recorder, ledger, control, last, stop_on_error, measuring, now_ns);
             }
             well += 1;
-            if !alike.also(shape, issue_ns) {
+            if alike.issue_ns != issue_ns || alike.shape != shape {
                 if measuring {
                     alike.count(recorder, now_ns);
                 }
-                alike = Alike { first: Some((shape, issue_ns)), n: 1 };
+                alike = Alike { shape, issue_ns, n: 0 };
             }
+            alike.n += 1;
             if P::OPEN && measuring {
                 recorder.lane(shape.op()).response.record(now_ns - ledger.intended_ns(slot));
             }

@@ -7,6 +7,8 @@ use strata_pattern::Rng;
 pub trait Pace {
     /// Whether I/Os have an intended start of their own.
     const OPEN: bool;
+    /// Whether every I/O is due as soon as it can be.
+    const ALWAYS: bool = false;
 
     /// Whether the next I/O is due `elapsed_ns` after the start of the run, while `aloft` are in flight.
     fn due(&mut self, elapsed_ns: u64, aloft: u32) -> Due;
@@ -21,6 +23,7 @@ pub struct Closed;
 
 impl Pace for Closed {
     const OPEN: bool = false;
+    const ALWAYS: bool = true;
 
     #[inline]
     fn due(&mut self, elapsed_ns: u64, _aloft: u32) -> Due {

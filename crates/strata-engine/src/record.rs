@@ -104,6 +104,13 @@ impl Lane {
         part
     }
 
+    /// Count an I/O of `bytes` that completed well after `service_ns`.
+    #[inline]
+    pub fn done(&mut self, bytes: u32, service_ns: u64) {
+        self.bytes += u64::from(bytes);
+        self.service.record(service_ns);
+    }
+
     fn holds(&self) -> bool {
         self.service.count() + self.errors > 0
     }

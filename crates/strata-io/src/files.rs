@@ -21,11 +21,11 @@ impl Files {
         self.0.iter().map(AsRawFd::as_raw_fd).collect()
     }
 
-    /// The descriptor of one.
+    /// One of them.
     #[inline]
     #[must_use]
-    pub fn descriptor(&self, target: u16) -> RawFd {
-        self.0[usize::from(target)].as_raw_fd()
+    pub fn get(&self, target: u16) -> &File {
+        &self.0[usize::from(target)]
     }
 }
 

@@ -2,6 +2,7 @@
 //! No clock lives here: the engine stamps.
 
 mod align;
+mod blocking;
 mod buffers;
 mod cached;
 mod error;

@@ -1,13 +1,13 @@
 //! One thread that carries one slot's I/Os with blocking calls.
 
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
+use crate::blocking::transfer;
 use crate::files::Files;
-use crate::queue::{Completion, Io, Op};
+use crate::queue::{Completion, Io};
 
 /// One I/O for a worker.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,9 @@ impl Worker {
             for work in inbox {
                 // SAFETY: the queue that sent the address keeps the buffers until this thread has been joined
                 // (or leaks both), and touches the slot again only after the completion.
-                let result = unsafe { transfer(files.descriptor(work.io.target()), &work) };
+                let result = unsafe {
+                    transfer(files.get(work.io.target()), work.address as *mut u8, work.io, work.write_flags)
+                };
                 if report.send(Completion { slot, result }).is_err() {
                     return;
                 }
@@ -56,36 +58,6 @@ impl Drop for Worker {
         if let Some(thread) = self.thread.take() {
             // It cannot panic; a join error would have nobody to be told to.
             let _ = thread.join();
-        }
-    }
-}
-
-/// One blocking call, restarted after signals; bytes moved or a negated errno.
-///
-/// # Safety
-/// `work.address` points to `work.io.len()` bytes that nothing else uses until this returns.
-#[inline]
-pub unsafe fn transfer(fd: RawFd, work: &Work) -> i32 {
-    let (address, op) = (work.address as *mut libc::c_void, work.io.op());
-    let (len, offset) = (work.io.len() as usize, work.io.offset() as libc::off_t);
-    let area = libc::iovec { iov_base: address, iov_len: len };
-    loop {
-        // SAFETY: the caller's promise.
-        let moved = unsafe {
-            match op {
-                Op::Read => libc::pread(fd, address, len, offset),
-                Op::Write if work.write_flags == 0 => libc::pwrite(fd, address, len, offset),
-                Op::Write => libc::pwritev2(fd, &raw const area, 1, offset, work.write_flags),
-                Op::Fsync => libc::fsync(fd) as isize,
-                Op::Fdatasync => libc::fdatasync(fd) as isize,
-            }
-        };
-        if moved >= 0 {
-            return moved as i32;
-        }
-        let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-        if errno != libc::EINTR {
-            return -errno;
         }
     }
 }

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::blocking::transfer;
 use crate::buffers::Buffers;
 use crate::files::Files;
-use crate::pool_worker::{Work, transfer};
 use crate::queue::{Completion, Io, Queue};
 
 /// A queue of one slot. `submit` does the I/O and returns when it is done, however long that takes.
@@ -14,8 +14,10 @@ use crate::queue::{Completion, Io, Queue};
 pub struct Psync {
     buffers: Buffers,
     files: Arc<Files>,
+    /// Of the one buffer.
+    address: *mut u8,
     write_flags: i32,
-    pushed: Option<Work>,
+    pushed: Option<Io>,
     done: Option<i32>,
 }
 
@@ -28,7 +30,8 @@ impl Psync {
         if buffers.slots() != 1 {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        Ok(Self { buffers, files, write_flags: 0, pushed: None, done: None })
+        let address = buffers.address(0);
+        Ok(Self { buffers, files, address, write_flags: 0, pushed: None, done: None })
     }
 
     /// The same queue, each write of which carries these `RWF_…` flags.
@@ -43,25 +46,14 @@ impl Queue for Psync {
         self.buffers.slot(slot)
     }
 
-    #[inline]
     fn push(&mut self, slot: u32, io: Io) {
-        assert!(
-            io.len() as usize <= self.buffers.slot_bytes(),
-            "an I/O of {} bytes in a smaller slot",
-            io.len()
-        );
-        self.pushed =
-            Some(Work { io, address: self.buffers.address(slot) as usize, write_flags: self.write_flags });
+        assert!(slot == 0 && self.pushed.is_none(), "a queue of one slot has an I/O already");
+        self.pushed = Some(io);
     }
 
-    #[inline]
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         match (self.pushed.take(), timeout) {
-            (Some(work), _) => {
-                let descriptor = self.files.descriptor(work.io.target());
-                // SAFETY: the address is the slot of our own buffers, at least `len` long, not borrowed now.
-                self.done = Some(unsafe { transfer(descriptor, &work) });
-            }
+            (Some(io), _) => self.done = Some(self.transfer(io)),
             // Nothing is in flight that could end the wait.
             (None, Some(timeout)) if wait > 0 && self.done.is_none() => std::thread::sleep(timeout),
             _ => {}
@@ -69,7 +61,6 @@ impl Queue for Psync {
         Ok(())
     }
 
-    #[inline]
     fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
         match self.done.take() {
             Some(result) => {
@@ -78,5 +69,18 @@ impl Queue for Psync {
             }
             None => 0,
         }
+    }
+
+    const IN_PLACE: bool = true;
+
+    #[inline(always)]
+    fn transfer(&mut self, io: Io) -> i32 {
+        assert!(
+            io.len() as usize <= self.buffers.slot_bytes(),
+            "an I/O of {} bytes in a smaller buffer",
+            io.len()
+        );
+        // SAFETY: the address is the only slot of our own buffers, at least `len` long, and not borrowed now.
+        unsafe { transfer(self.files.get(io.target()), self.address, io, self.write_flags) }
     }
 }

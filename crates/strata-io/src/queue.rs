@@ -38,6 +38,15 @@ pub trait Queue {
     /// on a ring.
     fn reap(&mut self, f: impl FnMut(Completion)) -> usize;
 
+    /// Whether the queue has one slot and its submit call does the I/O: then the loop may call [`Self::transfer`].
+    const IN_PLACE: bool = false;
+
+    /// Do one I/O in slot 0 and wait for it, however long that takes: bytes moved (≥ 0) or a negated errno (< 0).
+    /// Only where [`Self::IN_PLACE`] says so.
+    fn transfer(&mut self, io: Io) -> i32 {
+        unreachable!("{io:?} on a queue that works ahead");
+    }
+
     /// Give the queue up while I/Os may be in flight. Their buffers must outlive them, so by default all of it is
     /// leaked; a queue whose buffers nobody but its owner touches frees what it has.
     fn abandon(self)

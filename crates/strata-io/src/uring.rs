@@ -26,6 +26,8 @@ pub struct Uring {
     calls: [IoringOp; 2],
     /// `RWF_…` of each read and each write.
     flags: [ReadWriteFlags; 2],
+    /// Whether there are any: entries have none when they are made.
+    flagged: bool,
     setup: Vec<String>,
 }
 
@@ -99,7 +101,15 @@ impl Uring {
             flush.flags = IoringSqeFlags::FIXED_FILE;
             flush.user_data = io_uring_user_data::from_u64(slot.into());
         }
-        Ok(Self { ring, buffers, _files: files, calls, flags: [ReadWriteFlags::empty(); 2], setup })
+        Ok(Self {
+            ring,
+            buffers,
+            _files: files,
+            calls,
+            flags: [ReadWriteFlags::empty(); 2],
+            flagged: false,
+            setup,
+        })
     }
 
     /// The same ring, each write of which carries these `RWF_…` flags. A kernel that does not know one of them refuses
@@ -107,7 +117,7 @@ impl Uring {
     #[must_use]
     pub fn with_write_flags(self, write_flags: i32) -> Self {
         let flags = ReadWriteFlags::from_bits_retain(write_flags as u32);
-        Self { flags: [ReadWriteFlags::empty(), flags], ..self }
+        Self { flags: [ReadWriteFlags::empty(), flags], flagged: write_flags != 0, ..self }
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -146,7 +156,9 @@ impl Queue for Uring {
         entry.fd = io.target().into();
         entry.off_or_addr2 = off_or_addr2_union { off: io.offset() };
         entry.len = len_union { len: io.len() };
-        entry.op_flags = op_flags_union { rw_flags: self.flags[io.op() as usize] };
+        if self.flagged {
+            entry.op_flags = op_flags_union { rw_flags: self.flags[io.op() as usize] };
+        }
         // What is queued here points to the slot's own buffer, which outlives the I/O: a queue with I/Os in flight is
         // abandoned, not dropped. The caller leaves the slot alone until its completion.
         self.ring.push(slot);

@@ -97,6 +97,13 @@ impl Io {
         }
     }
 
+    /// Whether they differ in their offset at most.
+    #[must_use]
+    #[inline]
+    pub fn is_like(self, other: Self) -> bool {
+        self.word == other.word
+    }
+
     /// Both words; the second is never 0.
     #[must_use]
     #[inline]

@@ -1,0 +1,147 @@
+//! The cycle of a thread that does its I/Os itself, one after the other: the same instants as in [`crate::load`], and
+//! nothing of slots, batches and waiting. The submit call is the I/O, so `submit_latency` samples the service time.
+
+use std::io;
+use std::time::Duration;
+
+use strata_io::{Op, Queue};
+use strata_pace::Due;
+use strata_pattern::{AHEAD, Io};
+
+use crate::clock::Clock;
+use crate::load::{Failure, Last, Load, Marks, TICK_NS};
+use crate::pace::Pace;
+use crate::record::Sink;
+
+/// The last of some I/Os, back and not yet counted.
+struct Seen {
+    io: Io,
+    issue_ns: u64,
+    seen_ns: u64,
+    result: i32,
+}
+
+impl<Q, C, P, S, W, M> Load<'_, Q, C, P, S, W, M>
+where
+    Q: Queue,
+    C: Clock,
+    P: Pace,
+    S: Sink,
+    W: FnMut(&mut [u8]),
+    M: Marks,
+{
+    /// As [`Self::cycle`]; never fails, for there is no carrier that could.
+    pub(crate) fn cycle_in_place(&mut self, last: &mut Last) -> io::Result<()> {
+        let (start_ns, most) = (self.plan.start_ns, u64::from(self.plan.batch));
+        let mut now_ns = self.clock.now_ns();
+        let mut allowance = u64::MAX;
+        if now_ns >= self.recorder.next_ns() {
+            self.roll_in_place(now_ns, 0, &mut allowance);
+        }
+        loop {
+            let intended_ns = match self.pace.due(now_ns.saturating_sub(start_ns), 0) {
+                Due::Now { intended_ns } => start_ns + intended_ns,
+                Due::After { wait_ns } => {
+                    std::thread::sleep(Duration::from_nanos(wait_ns.min(TICK_NS)));
+                    now_ns = self.clock.now_ns();
+                    if now_ns >= self.control.end_ns() {
+                        return Ok(());
+                    }
+                    if now_ns >= self.recorder.next_ns() {
+                        self.roll_in_place(now_ns, 0, &mut allowance);
+                    }
+                    continue;
+                }
+            };
+            if allowance == 0 {
+                allowance = self.control.take(most);
+                if allowance == 0 {
+                    last.end_ns = now_ns;
+                    return Ok(());
+                }
+            }
+            // In a closed loop all that is drawn is due; else one at a time.
+            let most_now = if P::ALWAYS { allowance.min(AHEAD as u64) as usize } else { 1 };
+            let (n, Seen { io, issue_ns, seen_ns, result }) = self.carry(most_now);
+            allowance -= n as u64;
+            now_ns = seen_ns;
+            let over = now_ns >= self.control.end_ns();
+            if now_ns >= self.recorder.next_ns() && !over {
+                self.roll_in_place(now_ns, 1, &mut allowance);
+            }
+            let measuring = self.recorder.measuring() && !over;
+            if P::OPEN && measuring {
+                self.recorder.lag.record(issue_ns.saturating_sub(intended_ns));
+            }
+            if result == io.len() as i32 {
+                self.ledger.completed(1);
+                if measuring {
+                    self.recorder.done(io.op(), io.len(), now_ns - issue_ns, 1);
+                    self.recorder.counted(now_ns);
+                    if P::OPEN {
+                        self.recorder.lane(io.op()).response.record(now_ns - intended_ns);
+                    }
+                    // One of those that were drawn together: the submit call is the I/O.
+                    self.recorder.lane(io.op()).submit.record(now_ns - issue_ns);
+                }
+            } else {
+                let failure = Failure { op: io.op(), offset: io.offset(), result };
+                let (recorder, control, stop) = (&mut *self.recorder, self.control, self.plan.stop_on_error);
+                failure.count(recorder, self.ledger, control, last, stop, measuring, now_ns);
+            }
+            if over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Carry out I/Os that differ in their offset alone, up to `most` of them, and count all but the last: those that came
+    /// back well within the interval that is open. The last one is the caller's to count. Returns how many there were.
+    #[inline(never)]
+    fn carry(&mut self, most: usize) -> (usize, Seen) {
+        let ios = self.access.ahead(most);
+        let (shape, slot) = (ios[0], self.ledger.slot(0));
+        let (len, writes) = (shape.len(), shape.op() == Op::Write);
+        let next_ns = if self.recorder.measuring() { self.recorder.next_ns() } else { 0 };
+        let lane = self.recorder.lane(shape.op());
+        let mut n = 0;
+        let last = loop {
+            let io = ios[n];
+            n += 1;
+            if writes {
+                (self.dress)(&mut self.queue.buffer(0)[..len as usize]);
+            }
+            slot.take(io);
+            let issue_ns = self.clock.now_ns();
+            slot.issue(issue_ns);
+            self.ledger.issued(1);
+            let result = self.queue.transfer(io);
+            let seen_ns = self.clock.now_ns();
+            let common = result == len as i32 && seen_ns < next_ns && seen_ns < self.control.end_ns();
+            if !common || n == ios.len() || !ios[n].is_like(shape) {
+                break Seen { io, issue_ns, seen_ns, result };
+            }
+            self.ledger.completed(1);
+            lane.done(len, seen_ns - issue_ns);
+        };
+        slot.clear();
+        self.access.used(n);
+        for _ in 0..n {
+            self.pace.advance(len);
+        }
+        (n, last)
+    }
+
+    /// Close what ended by `now_ns`, while `aloft` I/Os are still to be counted; where the number of I/Os is limited, from
+    /// the end of the ramp on they must be asked for.
+    #[cold]
+    fn roll_in_place(&mut self, now_ns: u64, aloft: u64, allowance: &mut u64) {
+        if self.recorder.roll(now_ns) {
+            self.marks.measuring();
+            if self.control.limited() {
+                *allowance = 0;
+                let _ = self.control.take(aloft);
+            }
+        }
+    }
+}
