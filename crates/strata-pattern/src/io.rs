@@ -1,7 +1,7 @@
 //! One I/O as it is asked for: the value that goes from the pattern through the loop to whatever carries it.
 
 /// What an I/O does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Read into the slot's buffer.
     #[default]

@@ -32,9 +32,9 @@ impl Stamper {
 
 /// Fill with random bytes.
 pub fn fill_incompressible(buffer: &mut [u8], rng: &mut Rng) {
-    for piece in buffer.chunks_mut(8) {
-        piece.copy_from_slice(&rng.bits().to_le_bytes()[..piece.len()]);
-    }
+    let (whole, rest) = buffer.as_chunks_mut::<8>();
+    whole.iter_mut().for_each(|piece| *piece = rng.bits().to_le_bytes());
+    rest.copy_from_slice(&rng.bits().to_le_bytes()[..rest.len()]);
 }
 
 #[cfg(test)]
