@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pydantic import Field
 from strata import units
 from strata.analyse import analyse
 from strata.app.stopping import stop_on_signals
-from strata.engine import Timing, build_job, fill, measure_generator, read_remote, run_job
+from strata.engine import Aim, Timing, build_job, fill, measure_generator, read_remote, run_job
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import RunFailed, SafetyRefusal, UsageError
@@ -28,14 +28,14 @@ from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
-from strata.plan.words import workload_from_words
+from strata.plan.words import PatternWords, workload_from_words
 from strata.probes import Sampler
 from strata.run.judge import fault
 
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD})
 """Checks that mean something where nothing is driven: the other laws speak of a target."""
 
-__all__ = ["OneResult", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
+__all__ = ["OneResult", "PatternWords", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):
@@ -77,7 +77,7 @@ def timing_of(ramp: str, runtime: str, interval: str) -> Timing:
 
 
 def measure_endpoint(
-    uri: str,
+    uris: Sequence[str],
     workload: Workload,
     timing: Timing,
     *,
@@ -86,17 +86,23 @@ def measure_endpoint(
     destructive: str | None,
     on_interval: Callable[[Interval], None],
 ) -> OneResult:
-    """Runs it; a file that does not exist is created, filled, and removed again unless kept.
+    """Runs it on one endpoint or on several of one kind; a file that does not exist is created, filled, and removed
+    again unless kept.
 
     SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
-    endpoint = Endpoint.parse(uri)
-    with _opened(endpoint, workload, size, keep, destructive) as target:
+    endpoints = [Endpoint.parse(uri) for uri in uris]
+    endpoint = endpoints[0]
+    if len({(e.kind, e.uri) for e in endpoints}) < len(endpoints) or len({e.kind for e in endpoints}) > 1:
+        raise UsageError("cannot load together:", ", ".join(uris), "targets are different ones of one kind")
+    with ExitStack() as opened:
+        target, *others = (opened.enter_context(_opened(e, workload, size, keep, destructive)) for e in endpoints)
+        more = [Aim(endpoint=_driven(e, t), segments=t.segments) for e, t in zip(endpoints[1:], others, strict=True)]
         ceiling = measure_generator([workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15))
-        driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-        job = build_job(driven, workload, target.segments, timing, allow_write=target.allow_write)
+        driven = _driven(endpoint, target)
+        job = build_job(driven, workload, target.segments, timing, allow_write=target.allow_write, more=more)
         sampler = Sampler(())
         sampler.start()
         try:
@@ -112,7 +118,7 @@ def measure_endpoint(
         raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
     analysis = _analysed(endpoint, workload, timing, target, result, counters, ceiling)
     return OneResult(
-        endpoint=endpoint.uri,
+        endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
         summary=analysis.cells[0],
         checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
@@ -121,6 +127,10 @@ def measure_endpoint(
         trouble=trouble,
         stopped_by=stop.signal,
     )
+
+
+def _driven(endpoint: Endpoint, target: Target) -> Endpoint:
+    return endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
 
 
 def _analysed(

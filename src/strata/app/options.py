@@ -15,7 +15,7 @@ class Options(Value):
     """Rounds give the intervals, so more short rounds beat few long ones.
 
     ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
-    the same file over loopback. ``only`` replaces the default set by one workload. ``confirm`` runs the experiment
+    the same file over loopback. ``only`` replaces the default set. ``confirm`` runs the experiment
     of the verdict.
     """
 
@@ -26,7 +26,7 @@ class Options(Value):
     size: int | None = Field(default=None, ge=8 * units.MIB)
     layers: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None
-    only: Workload | None = None
+    only: tuple[Workload, ...] = ()
     read_only: bool = False
     share: bool = False
     keep: bool = False

@@ -17,6 +17,7 @@ from strata import units
 from strata.app.options import Options
 from strata.errors import UsageError
 from strata.model.progress import Progress
+from strata.model.workload import Workload
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
 StoreUrl = Annotated[
@@ -101,6 +102,13 @@ def _limit(problem: Mapping[str, Any]) -> str:
     if problem["loc"][0] == "size" and least is not None:
         return f"the test file needs at least {units.size(least)}"
     return str(problem["msg"]).replace("Input should be", "it has to be")
+
+
+def jobs(path: Path | None) -> tuple[Workload, ...]:
+    """The workloads of a fio job file; none without one. Raises `UsageError` with everything it cannot be."""
+    from strata.app.jobfile import read_jobs
+
+    return () if path is None else read_jobs(path)
 
 
 def _list(text: str | None) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from strata.app.options import Options
-from strata.cli import common
+from strata.cli import common, patterns
 from strata.cli.common import note, out
 from strata.errors import UsageError
 from strata.model.finding import VerdictKind
@@ -27,6 +27,7 @@ def diagnose(
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
+    job: patterns.JobFile = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
     keep: common.Keep = False,
@@ -58,7 +59,7 @@ def diagnose(
         seed=seed,
         store=store,
         confirm=confirm,
-    )
+    ).model_copy(update={"only": common.jobs(job)})
     if demo is None:
         return diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
     with common.display(progress) as display:
@@ -114,6 +115,7 @@ def plan(
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
+    job: patterns.JobFile = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
     seed: common.Seed = 1,
@@ -136,6 +138,6 @@ def plan(
         share=share,
         seed=seed,
         store=None,
-    )
+    ).model_copy(update={"only": common.jobs(job)})
     made = plan_only(where or Path(), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()))

@@ -12,7 +12,7 @@ from strata.analyse.stats import PRIOR_DF, t_quantile
 from strata.model.analysis import Analysis, CellSummary, Comparison, Equivalence, Remote
 from strata.model.endpoint import EndpointKind
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Workload
+from strata.model.workload import Workload
 
 Array = NDArray[np.float64]
 
@@ -74,10 +74,9 @@ class Point:
         return self.comparison.verdict is Equivalence.ABOVE
 
     @property
-    def pattern(self) -> tuple[object, ...]:
+    def pattern(self) -> Workload:
         """What must be equal for two points to differ in depth only."""
-        w = self.workload
-        return (w.rw, w.bs, w.rwmixread, w.direct, w.sync)
+        return self.workload.apart_from_depth
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def views(stack: Stack, analysis: Analysis) -> tuple[View, ...]:
             if (one.layer, one.below) != (layer.name, below.name):
                 continue
             upper, lower = analysis.summary(one.layer, one.workload_key), analysis.summary(one.below, one.workload_key)
-            if upper and lower and isinstance(upper.workload.arrival, ClosedLoop) and one.iops.value > 0:
+            if upper and lower and upper.workload.saturates and one.iops.value > 0:
                 points.append(_point(one, upper, lower))
         if points:
             found.append(View(stack, analysis, layer, below, tuple(points), tuple(points)))

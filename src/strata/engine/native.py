@@ -106,8 +106,8 @@ def _finish(
 
 
 def _where(job: dict[str, Any]) -> str:
-    target: dict[str, Any] = job["target"]
-    return str(target.get("path") or target.get("uri") or target["kind"])
+    targets = [job["target"]] if "target" in job else [aim["target"] for aim in job["targets"]]
+    return ", ".join(str(t.get("path") or t.get("uri") or t["kind"]) for t in targets)
 
 
 def said(error: OSError | ValueError) -> str:

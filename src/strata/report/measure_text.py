@@ -6,7 +6,6 @@ from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check
 from strata.model.result import EngineResult
-from strata.model.workload import ClosedLoop
 from strata.report import figures, words
 from strata.report.textual import Paint, field, wrap
 
@@ -43,7 +42,9 @@ def measure_text(
         response = histogram.merge([result.read.response_time, result.write.response_time])
         out += line("response", f"{_points(response, s)} from the intended start")
         out += line("lag", f"{_points(result.lag, s)} from the intended start to the issue")
-    asked = f" of {s.workload.outstanding} asked" if isinstance(s.workload.arrival, ClosedLoop) else ""
+    if s.flushes:
+        out += line("flushes", _flushes(s))
+    asked = f" of {s.workload.outstanding} asked" if s.workload.saturates else ""
     out += line("in flight", f"{units.significant(s.outstanding)}{asked} (rate × latency)")
     out += line("samples", f"{units.count(s.ios)} I/Os in {figures.plural(s.rounds, 'round')}")
     if s.cpu_busy is not None:
@@ -55,7 +56,7 @@ def measure_text(
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
     if result is not None and (reasons := _lesser(result)):
         out += line("carried by", f"{result.engine['kind']} ({'; '.join(reasons)})")
-    named = [] if result is None else [e for d in (result.read, result.write) for e in d.errors]
+    named = [] if result is None else [e for d in result.directions for e in d.errors]
     said = [f"{units.count(e.count)} {e.name}, the first at byte {e.first_offset}" for e in named]
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
     for check in checks:
@@ -69,6 +70,12 @@ def _points(payload: str | None, s: CellSummary) -> str:
     keys = list(s.latency_ns) or ["50"]
     times = histogram.quantiles(payload, [float(key) / 100 for key in keys]) if payload else []
     return " · ".join(f"p{key} {units.duration(t)}" for key, t in zip(keys, times, strict=False))
+
+
+def _flushes(s: CellSummary) -> str:
+    """How many, and their times."""
+    times = [f"{'' if key == 'mean' else 'p'}{key} {units.duration(ns)}" for key, ns in s.flush_ns.items()]
+    return ", ".join((units.count(s.flushes), " · ".join(times))) if times else units.count(s.flushes)
 
 
 def _lesser(result: EngineResult) -> list[str]:
