@@ -23,7 +23,7 @@ def fio_command(
     to a device."""
     if endpoint.kind is EndpointKind.NULL or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
         return None
-    pattern = _pattern(workload)
+    pattern = _pattern(workload, segments)
     if pattern is None:
         return None
     words = [
@@ -55,7 +55,7 @@ def fio_command(
     return shlex.join(words + _data(workload) + _arrival(workload))
 
 
-def _pattern(workload: Workload) -> list[str] | None:
+def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | None:
     """Direction, order and sizes; None where fio has no words for them."""
     order, rw = workload.order, workload.rw.value
     beyond = workload.rwmix_run > 1 or bool(workload.shares) or (isinstance(order, Zipf) and order.theta == 1)
@@ -78,15 +78,28 @@ def _pattern(workload: Workload) -> list[str] | None:
     if isinstance(order, Zipf):
         words.append(f"--random_distribution=zipf:{order.theta:.12g}")
     if isinstance(order, Zones):
-        absolute = any(z.range_bytes is not None for z in order.zones)
-        if absolute and any(z.range_bytes is None for z in order.zones):
+        zones = _zones(order, sum(s.length for s in _clipped(workload, segments)))
+        if zones is None:
             return None
-        spans = [f"{z.range_percent:g}" if z.range_bytes is None else str(z.range_bytes) for z in order.zones]
-        parts = ":".join(f"{z.access_percent:g}/{s}" for z, s in zip(order.zones, spans, strict=True))
-        words.append(f"--random_distribution=zoned{'_abs' * absolute}:{parts}")
+        words.append(f"--random_distribution={zones}")
     if workload.align is not None:
         words.append(f"--blockalign={workload.align}")
     return words
+
+
+def _zones(order: Zones, room: int) -> str | None:
+    """fio takes whole percent, and zones whose shares of the I/Os add up to 100."""
+    absolute = any(z.range_bytes is not None for z in order.zones)
+    if absolute and any(z.range_bytes is None for z in order.zones):
+        return None
+    pairs = [(z.access_percent, z.range_percent if z.range_bytes is None else z.range_bytes) for z in order.zones]
+    rest = 100 - sum(access for access, _ in pairs)
+    if rest > 0:
+        left = (room if absolute else 100) - sum(span or 0 for _, span in pairs)
+        pairs.append((rest, left))
+    if any(access % 1 or (span or 0) % 1 or (span or 0) <= 0 for access, span in pairs):
+        return None
+    return f"zoned{'_abs' * absolute}:" + ":".join(f"{access:.0f}/{span:.0f}" for access, span in pairs)
 
 
 def _split(workload: Workload) -> str:
@@ -104,10 +117,7 @@ def _split(workload: Workload) -> str:
 
 
 def _place(workload: Workload, segments: Sequence[Segment]) -> list[str]:
-    clipped = segments
-    if (piece := workload.range) is not None:
-        end = None if piece.length is None else piece.start + piece.length
-        clipped = [c for s in segments if (c := _clip(s, piece.start, end)) is not None]
+    clipped = _clipped(workload, segments)
     start = min((s.target for s in clipped), default=0) + workload.misalign
     size = sum(s.length for s in clipped) - workload.misalign
     words = []
@@ -118,6 +128,13 @@ def _place(workload: Workload, segments: Sequence[Segment]) -> list[str]:
         size = size // workload.threads // workload.bs * workload.bs
         words.append(f"--offset_increment={size}")
     return [f"--offset={start}", f"--size={size}", *words]
+
+
+def _clipped(workload: Workload, segments: Sequence[Segment]) -> Sequence[Segment]:
+    if (piece := workload.range) is None:
+        return segments
+    end = None if piece.length is None else piece.start + piece.length
+    return [c for s in segments if (c := _clip(s, piece.start, end)) is not None]
 
 
 def _clip(segment: Segment, start: int, end: int | None) -> Segment | None:

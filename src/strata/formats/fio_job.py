@@ -157,6 +157,8 @@ def _together(
 ) -> None:
     """What several options say together."""
     threads, random = words.get("threads", 1), str(words["rw"]).startswith("rand")
+    # fio's default, also under a rate, where ours would be more.
+    words.setdefault("iodepth", 1)
     if options.get("ioengine", "psync").partition(":")[0] in ONE_AT_A_TIME:
         words["iodepth"] = 1
     if random and not special.pop("norandommap", False) and "random_distribution" not in special:

@@ -6,7 +6,7 @@ from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check
 from strata.model.result import EngineResult
-from strata.report import figures, words
+from strata.report import figures, flushes, words
 from strata.report.textual import Paint, field, wrap
 
 _LABEL = 12
@@ -43,7 +43,7 @@ def measure_text(
         out += line("response", f"{_points(response, s)} from the intended start")
         out += line("lag", f"{_points(result.lag, s)} from the intended start to the issue")
     if s.flushes:
-        out += line("flushes", _flushes(s))
+        out += line("flushes", flushes.told(s))
     asked = f" of {s.workload.outstanding} asked" if s.workload.saturates else ""
     out += line("in flight", f"{units.significant(s.outstanding)}{asked} (rate × latency)")
     out += line("samples", f"{units.count(s.ios)} I/Os in {figures.plural(s.rounds, 'round')}")
@@ -70,12 +70,6 @@ def _points(payload: str | None, s: CellSummary) -> str:
     keys = list(s.latency_ns) or ["50"]
     times = histogram.quantiles(payload, [float(key) / 100 for key in keys]) if payload else []
     return " · ".join(f"p{key} {units.duration(t)}" for key, t in zip(keys, times, strict=False))
-
-
-def _flushes(s: CellSummary) -> str:
-    """How many, and their times."""
-    times = [f"{'' if key == 'mean' else 'p'}{key} {units.duration(ns)}" for key, ns in s.flush_ns.items()]
-    return ", ".join((units.count(s.flushes), " · ".join(times))) if times else units.count(s.flushes)
 
 
 def _lesser(result: EngineResult) -> list[str]:

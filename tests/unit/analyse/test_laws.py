@@ -8,14 +8,15 @@ import pytest
 
 from strata.analyse import analyse
 from strata.analyse.laws_cell import ceiling
+from strata.model.access import BsShare, BsSplit
 from strata.model.analysis import Analysis, Check, CheckKind, Generator
-from strata.model.result import CellResult
+from strata.model.result import CellResult, Direction
 from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
-from strata.model.workload import OpenLoop, Workload
+from strata.model.workload import ClosedLoop, Limits, OpenLoop, Workload
 
-from .material import cell_result, counter, engine_result, plan_of, workload
+from .material import SECOND, cell_result, counter, engine_result, plan_of, workload
 
 STACK = Stack(
     name="s",
@@ -108,6 +109,42 @@ def test_a_cliff_inside_a_measurement_is_named() -> None:
     assert "cliff" in of(look(falling), CheckKind.UNSTEADY)[0].message
     steady = rounds("file", rates=(40_000, 41_000, 39_000, 40_000, 40_500, 39_500))
     assert of(look(steady), CheckKind.UNSTEADY) == []
+
+
+def test_a_flush_in_flight_is_one_of_the_outstanding() -> None:
+    w = workload("write", depth=8, fdatasync=4)
+    # A fifth of the slots' time goes to flushes: reads and writes alone would fill 6.4 of 8.
+    writes = engine_result(w, 32_000.0, mean_ns=2e5)
+    flush = Direction(ops=16_000, bytes=0, service_sum_ns=round(1.6 * 2 * SECOND))
+    results = [cell_result("file", w, r, writes.model_copy(update={"sync": flush})) for r in range(3)]
+    found = look(results, w)
+    assert of(found, CheckKind.LITTLE) == []
+    assert found.cells[0].outstanding == pytest.approx(8)
+    assert (found.cells[0].flushes, found.cells[0].ios) == (48_000, 3 * 64_000)
+    without = of(look(rounds("file", 32_000.0, w, mean_ns=2e5), w), CheckKind.LITTLE)
+    assert [c.impossible for c in without] == [False]
+
+
+def test_a_loop_that_is_held_back_need_not_fill_its_depth() -> None:
+    arrival = ClosedLoop(iodepth=8, limits=Limits(iops=1000))
+    w = Workload(rw=W.rw, bs=W.bs, arrival=arrival)
+    assert of(look(rounds("file", 1000.0, w, mean_ns=1e5), w), CheckKind.LITTLE) == []
+    over = of(look(rounds("file", 40_000.0, w, mean_ns=1e6), w), CheckKind.LITTLE)
+    assert [c.impossible for c in over] == [True]
+
+
+def test_sizes_that_are_drawn_may_differ_by_chance_and_no_more() -> None:
+    sizes = (BsShare(bs=4096, weight=1), BsShare(bs=16_384, weight=1))
+    w = Workload(rw=W.rw, bs=16_384, arrival=W.arrival, bssplit=BsSplit(read=sizes))
+
+    def moved(share: float) -> list[CellResult]:
+        one = engine_result(w, 1000.0)
+        read = one.read.model_copy(update={"bytes": round(one.read.ops * 10_240 * share)})
+        return [cell_result("file", w, 0, one.model_copy(update={"read": read}))]
+
+    # 2000 I/Os of 10 KiB ± 6 KiB: a standard error of 1.3 %.
+    assert of(look(moved(1.05), w), CheckKind.RATE) == []
+    assert [c.impossible for c in of(look(moved(1.1), w), CheckKind.RATE)] == [True]
 
 
 @pytest.mark.parametrize(("top", "words"), [(100_000, None), (60_000, "its own cost"), (45_000, "is the limit")])

@@ -1,7 +1,7 @@
-//! What the next I/O costs, for each pattern: `cargo run --release -p strata-pattern --example draw_cost`.
+//! What the next I/O costs, for each pattern: `cargo run --release -p strata-engine --example draw_cost`.
 //!
 //! Each figure is the median of 31 batches, in ns of wall time for one draw; batches of all patterns take turns, so
-//! that a busy moment of the machine meets them alike. The pure crate has no clock; this program has.
+//! that a busy moment of the machine meets them alike.
 
 use std::hint::black_box;
 use std::time::Instant;
