@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 from commands import measured, strata, target, working_disk
+from nbd_peers import need, theirs
 
 from strata.engine import Timing, build_job, fill, run_job
 from strata.engine.layout import HEAD, file_segments
-from strata.errors import UsageError
+from strata.errors import RunFailed, UsageError
 from strata.formats import fio_command
 from strata.host import testfile
 from strata.model import histogram
@@ -222,3 +223,19 @@ def test_wrong_words_are_told_all_at_once() -> None:
     for part in ("open loop", "add up to 50", "does not go with rw=read", "range=5x"):
         assert part in done.stderr
     assert strata("measure", "null:", "--thinktime-blocks", 4).returncode == 2
+
+
+@pytest.mark.peer
+def test_a_server_without_flushes_is_refused_in_words(tmp_path: Path) -> None:
+    need("nbdkit")
+    socket, data = tmp_path / "s", tmp_path / "data"
+    data.write_bytes(bytes(MIB))
+    # A server that takes writes and offers no flush.
+    writes = f"pwrite=dd of={data} conv=notrunc oflag=seek_bytes seek=$4 2>/dev/null"
+    reads = f"pread=dd if={data} iflag=skip_bytes,count_bytes skip=$4 count=$3 2>/dev/null"
+    command = ["nbdkit", "-f", "-U", str(socket), "eval", f"get_size=echo {MIB}", reads, writes, "can_write=exit 0"]
+    with theirs([*command, "can_flush=exit 3"], socket) as uri:
+        asked = workload_from_words("write", more=PatternWords(fsync=4))
+        job = build_job(Endpoint.parse(uri), asked, [Segment(start=0, length=MIB, target=0)], SHORT)
+        with pytest.raises(RunFailed, match="does not offer flushes"):
+            run_job(job)

@@ -24,7 +24,7 @@ use crate::record::{Lane, Part, Recorder};
 /// How the data of a write is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dress {
-    /// A fresh value in each 512 bytes of random data.
+    /// Random data, made unlike what was written before.
     Stamp,
     /// All of it anew.
     Refill,

@@ -154,6 +154,9 @@ fn several_targets_have_their_shares() {
     run(&several("write", 400, "thread"));
     assert!(done()[1] > 0);
 
+    let mut few = several("write", 1, "thread");
+    few["workload"]["threads"] = json!(2);
+    assert!(refused(&few).contains("2 threads leave some of 3 targets"));
     let mut both = several("write", 1, "share");
     both["target"] = target(&paths[0]);
     assert!(refused(&both).contains("give one target, or several"));

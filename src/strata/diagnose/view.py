@@ -40,8 +40,8 @@ class Point:
 
     @property
     def bs(self) -> int:
-        """Bytes per I/O."""
-        return self.workload.bs
+        """Bytes per I/O, on average."""
+        return round(self.workload.bs_moments[0])
 
     @property
     def x_below(self) -> float:

@@ -175,6 +175,8 @@ class Workload(Value):
             found.append(f"fsync, fdatasync and data are about writes, and rw={self.rw.value} has none")
         if self.shares and not sum(self.shares):
             found.append("one of several targets must have a share")
+        if self.deal == "thread" and self.threads < len(self.shares):
+            found.append(f"{self.threads} thread(s) leave some of {len(self.shares)} targets without one")
         return found
 
     def _size_problems(self) -> list[str]:

@@ -44,7 +44,6 @@ SPECIAL = (
     {"thinktime": "1ms"},
     {"thinktime": "1ms", "thinktime_blocks": 8},
     {"shares": (1, 2)},
-    {"shares": (1, 2), "deal": "thread"},
 )
 SEQUENTIAL = ({"interlocked": True}, {"stride": "64k"}, {"offset_increment": "64k"}, {"gap": "12k"})
 
@@ -147,6 +146,7 @@ def test_moments_of_a_split() -> None:
         ("read", {"limit_iops": -1}, "iops=-1"),
         ("read", {"shares": (0, 0)}, "must have a share"),
         ("read", {"deal": "luck"}, "deal=luck"),
+        ("read", {"shares": (1, 1), "deal": "thread"}, "some of 2 targets without one"),
     ],
 )
 def test_what_cannot_be_is_named(rw: str, words: dict[str, object], said: str) -> None:

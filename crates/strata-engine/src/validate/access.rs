@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{MAX_BLOCK, MAX_CONNECTIONS};
-use crate::job::{Aim, Job, Order, Target, Workload, Zone};
+use crate::job::{Aim, Deal, Job, Order, Target, Workload, Zone};
 use crate::shape;
 
 /// I/Os carry the number of their target in 16 bits; fewer files than that are open in a process by default.
@@ -32,6 +32,13 @@ pub fn target_problems(job: &Job) -> Vec<String> {
     }
     if aims.iter().map(|aim| u64::from(aim.weight)).sum::<u64>() == 0 && !aims.is_empty() {
         found.push("targets: one of them must have a weight above 0".to_owned());
+    }
+    let threads = job.workload.threads as usize;
+    if job.workload.deal == Deal::Thread && threads < aims.len() {
+        found.push(format!(
+            "workload.deal: {threads} threads leave some of {} targets without one",
+            aims.len()
+        ));
     }
     for (number, aim) in aims.iter().enumerate() {
         found.extend(one_target(&aim.target, &job.target_name(number), job.workload.rw.writes()));
