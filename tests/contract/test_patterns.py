@@ -5,6 +5,7 @@ Which offsets a pattern draws is shown by counting in the engine's own tests; he
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -108,6 +109,25 @@ def test_every_pattern_arrives(own: Path, name: str) -> None:
         assert sum(i.sync.ops for i in result.intervals if i.sync) == result.sync.ops
     else:
         assert result.sync is None
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        # What a thread may make up for is 10 ms of its ceiling.
+        ({"limit_iops": 2000}, 2000 * 0.31),
+        ({"limit_bytes": "8m"}, 8 * MIB / 4096 * 0.31),
+        ({"thinktime": "1ms", "thinktime_blocks": 4}, 2 * 4 * 301),
+        ({"burst": 20}, 2000 * 0.3 + 2 * 20),
+    ],
+)
+def test_what_holds_back_is_kept(own: Path, words: dict[str, Any], most: float) -> None:
+    rate = 2000 if "burst" in words else None
+    more = PatternWords(**words)
+    asked = workload_from_words("randread", iodepth=32, threads=2, direct=False, rate_iops=rate, more=more)
+    result = run(own, asked, Timing(ramp_s=0, runtime_s=0.3, interval_s=0.3))
+    # One I/O of each thread may start at the very beginning.
+    assert 0 < result.ops <= most + 2
 
 
 @pytest.mark.parametrize("block", [4096, 65536])
@@ -239,3 +259,21 @@ def test_a_server_without_flushes_is_refused_in_words(tmp_path: Path) -> None:
         job = build_job(Endpoint.parse(uri), asked, [Segment(start=0, length=MIB, target=0)], SHORT)
         with pytest.raises(RunFailed, match="does not offer flushes"):
             run_job(job)
+
+
+def test_a_fio_job_file_takes_the_place_of_the_usual_set(tmp_path: Path) -> None:
+    job = tmp_path / "jobs.fio"
+    job.write_text("[global]\nbs=8k\n[hot]\nrw=randread\nrandom_distribution=zipf:1.2\n[log]\nrw=write\nfdatasync=1\n")
+    planned = strata("plan", tmp_path, "--job", job, "--json")
+    assert planned.returncode == 0, planned.stderr
+    cells = json.loads(planned.stdout)["plan"]["cells"]
+    asked = {c["workload"]["rw"]: c["workload"] for c in cells}
+    assert set(asked) == {"randread", "write"}
+    assert asked["randread"]["order"] == {"kind": "zipf", "theta": 1.2}
+    assert asked["write"]["fdatasync"] == 1
+    both = strata("measure", tmp_path, "--job", job, "--bssplit", "4k/50:8k/50")
+    assert both.returncode == 2
+    assert "give one of the two" in both.stderr
+    alone = strata("measure", "null:", "--job", job)
+    assert alone.returncode == 2
+    assert "one endpoint takes one workload" in alone.stderr

@@ -135,8 +135,9 @@ def measure(
         more=pattern,
     )
     listed = common.jobs(job)
-    if listed and rw:
-        raise UsageError("two workloads at once:", f"--job {job}, --rw {rw}", "", "give one of the two")
+    special = rw is not None or pattern != PatternWords()
+    if listed and special:
+        raise UsageError("two workloads at once:", f"--job {job}", "and one of options", "give one of the two")
     if not is_endpoint(where):
         chosen = common.options(
             rounds=rounds,
@@ -152,7 +153,7 @@ def measure(
             store=store,
             confirm=False,
             interval=interval,
-        ).model_copy(update={"only": (workload,) if rw else listed})
+        ).model_copy(update={"only": (workload,) if special else listed})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.report.measure_text import measure_text
 
