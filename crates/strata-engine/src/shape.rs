@@ -32,7 +32,10 @@ pub fn pattern(job: &Job) -> Result<Pattern, Vec<String>> {
         Deal::Thread => pattern::Deal::Thread,
     };
     made.flush = flush(w);
-    match (0..w.threads).find(|&thread| made.access(thread, w.threads).is_none()) {
+    // Where a thread has no block, the first or the last one that goes to its target has none.
+    let apart = if w.deal == Deal::Thread { made.areas.len() as u32 } else { 1 };
+    let ends = (0..w.threads.min(apart)).chain(w.threads.saturating_sub(apart)..w.threads);
+    match ends.into_iter().find(|&thread| made.access(thread, w.threads).is_none()) {
         None => Ok(made),
         Some(thread) => Err(vec![without_blocks(&made, thread, w.threads)]),
     }

@@ -157,6 +157,10 @@ fn several_targets_have_their_shares() {
     let mut few = several("write", 1, "thread");
     few["workload"]["threads"] = json!(2);
     assert!(refused(&few).contains("2 threads leave some of 3 targets"));
+    let mut thin = several("write", 1, "thread");
+    thin["workload"]["threads"] = json!(7);
+    thin["targets"][0]["segments"] = segments(2);
+    assert!(refused(&thin).contains("cannot share"));
     let mut both = several("write", 1, "share");
     both["target"] = target(&paths[0]);
     assert!(refused(&both).contains("give one target, or several"));
