@@ -76,6 +76,32 @@ def test_warm_is_read_and_read_back(own_file: Path) -> None:
     assert said == []
 
 
+@pytest.mark.parametrize("state", ["cold", "warm"])
+def test_several_targets_are_all_brought_into_the_state(own_file: Path, state: str) -> None:
+    other = own_file.with_name("other.dat")
+    mark = testfile.create(other, units.MIB)
+    fill(str(other), units.MIB, 1, testfile.header_bytes(mark))
+    for path in (own_file, other):
+        if state == "cold":
+            path.read_bytes()
+        else:
+            _core.drop_cached(str(path), 0, SIZE)
+    words = (f"file:{own_file}", "--target", f"file:{other}", "--rate-iops", 100, "--runtime", "50ms")
+    found = measured(*words, "--cache", state)["result"]["caching"]
+    testfile.remove(other, mark)
+    assert found["departures"] == []
+    assert found["in_force"]["cache"] == state
+    pages = (SIZE + units.MIB) // mmap.PAGESIZE
+    assert (found["before"]["pages"], found["before"]["resident"]) == (pages, 0 if state == "cold" else pages)
+
+
+def test_only_the_piece_that_is_used_is_warmed(own_file: Path) -> None:
+    _core.drop_cached(str(own_file), 0, SIZE)
+    document, said = caching(f"file:{own_file}", "--cache", "warm", "--range", "8m:1m", "--runtime", "50ms")
+    assert document["result"]["caching"]["before"]["pages"] == units.MIB // mmap.PAGESIZE
+    assert said == []
+
+
 def test_direct_io_leaves_the_cache_as_it_was(own_file: Path) -> None:
     _core.drop_cached(str(own_file), 0, SIZE)
     document, said = caching(f"file:{own_file}", "--runtime", "50ms")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import measured, strata, target
@@ -18,6 +19,7 @@ from strata.engine.fio import drive, opened, program
 from strata.errors import RunFailed, UsageError
 from strata.model.plan import Segment
 from strata.model.result import Interval
+from strata.plan.words import PatternWords
 from strata.run.judge import fault
 
 
@@ -45,6 +47,33 @@ def test_what_fio_cannot_be_told_is_refused() -> None:
     assert "Poisson" in refused("null:", rate_iops=1000, process="poisson")
     assert "whole I/Os a second" in refused("null:", rate_iops=1000, threads=3)
     assert "whole I/Os a second" in refused("null:", "randrw", rate_iops=10, rwmixread=75)
+
+
+@pytest.mark.parametrize(
+    ("field", "rw", "words"),
+    [
+        ("order", "randread", {"random_distribution": "zipf:1.2"}),
+        ("order", "randread", {"randommap": True}),
+        ("order", "read", {"stride": "12k"}),
+        ("bssplit", "randread", {"bssplit": "4k/50:16k/50"}),
+        ("rwmix_run", "randrw", {"rwmix_run": 16}),
+        ("align", "randread", {"blockalign": "8k"}),
+        ("misalign", "randread", {"misalign": 512}),
+        ("range", "randread", {"range": "0:8k"}),
+        ("fsync", "write", {"fsync": 3}),
+        ("fdatasync", "write", {"fdatasync": 3}),
+        ("data", "write", {"compress_percent": 50}),
+        ("limits", "randread", {"limit_iops": 2000}),
+        ("shares", "randread", {"shares": (1, 1)}),
+    ],
+)
+def test_patterns_are_refused_and_never_left_out(field: str, rw: str, words: dict[str, Any]) -> None:
+    assert refused("null:", rw, more=PatternWords(**words)).startswith(f"{field} is not carried over to fio")
+
+
+def test_bursts_and_flags_of_single_writes_are_refused() -> None:
+    assert refused("null:", rate_iops=1000, more=PatternWords(burst=4)).startswith("burst is not carried over")
+    assert "RWF_DSYNC" in refused("file:/x", "write", sync="rwf_dsync", direct=True)
 
 
 def test_without_io_uring_another_carrier_is_used_and_said() -> None:

@@ -22,6 +22,14 @@ def test_it_is_bounded_by_bytes_and_recorded() -> None:
         assert sum(r["bytes"] for r in done["rounds"]) == units.MIB
 
 
+def test_several_targets_are_written_together() -> None:
+    with working_disk() as disk:
+        words = (f"file:{disk}/x.dat", "--target", f"file:{disk}/y.dat", *WRITE, "--precondition-bytes", "1m")
+        document = measured(*words)
+    assert 0 < sum(r["bytes"] for r in document["precondition"]["rounds"]) <= units.MIB
+    assert len(document["result"]["effective"]["targets"]) == 2
+
+
 def test_it_is_bounded_by_time_and_says_what_it_came_to() -> None:
     with working_disk() as disk:
         done = strata("measure", f"file:{disk}/x.dat", *WRITE, "--precondition", "400ms", "--progress", "none")

@@ -58,7 +58,8 @@ def test_a_run_with_fio_is_resumed_with_fio_and_says_so(strata, disk: Path, own_
     assert run["environment"]["engine"]["version"].startswith("fio-")
     assert "not by Strata's own engine" in run["message"]
     with open_store() as kept:
-        cells = kept.cells(run["id"])
+        # Resuming may also confirm what it found, which depends on the machine.
+        cells = [c for c in kept.cells(run["id"]) if c.kind == "measure"]
     assert [c.result.engine["name"] for c in cells if c.result is not None] == ["fio"] * 6
     # Two cells at the file, one through the share: what fio cannot carry is in the plan, with the reason.
     assert [c.error for c in cells] == [None] * 6

@@ -6,33 +6,38 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use strata_io::{Buffers, Files, Kind, Null, OpenSpec, Pool, Psync, Uring};
+use strata_pattern::Area;
 
 use crate::conductor::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
-use crate::job::{EngineChoice, Job, Sync, Target};
+use crate::job::{Aim, EngineChoice, Job, Sync, Target};
 use crate::nbd;
-use crate::outcome::{BuildInfo, Effective};
+use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
 use crate::run::{Launch, Run, limit};
 use crate::worker::{Made, Recipe};
 
-/// Open the target of `job` and start its threads.
+/// Open the targets of `job` and start its threads.
 pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run> {
-    let limit = limit(job);
-    match &job.target {
-        Target::Null {} => null(recipe, build, limit),
-        Target::Nbd { uri, connections, sync } => {
-            nbd::launch(uri, *connections, *sync, job.workload.rw.writes(), recipe, build, limit)
-        }
+    let limit = limit(job, &recipe.pattern);
+    let (aims, writes) = (job.aims(), job.workload.rw.writes());
+    if let [Aim { target: Target::Nbd { uri, connections, sync }, .. }] = &*aims {
+        return nbd::launch(uri, *connections, *sync, writes, recipe, build, limit);
+    }
+    let spec = |aim: &Aim| match &aim.target {
         Target::File { path, direct, sync, .. } => {
-            let spec = Spec { path: path.into(), kind: Kind::File, direct: *direct, sync: *sync };
-            disk(spec, job.engine, job.workload.rw.writes(), recipe, build, limit, None)
+            Some(Spec { path: path.into(), kind: Kind::File, direct: *direct, sync: *sync })
         }
         Target::Block { path, direct, sync, .. } => {
-            let spec = Spec { path: path.into(), kind: Kind::Block, direct: *direct, sync: *sync };
-            disk(spec, job.engine, job.workload.rw.writes(), recipe, build, limit, None)
+            Some(Spec { path: path.into(), kind: Kind::Block, direct: *direct, sync: *sync })
         }
+        Target::Null {} | Target::Nbd { .. } => None,
+    };
+    let specs: Vec<Spec> = aims.iter().filter_map(spec).collect();
+    if specs.is_empty() {
+        return null(recipe, build, limit);
     }
+    disk(&specs, job.engine, writes, recipe, build, limit, None)
 }
 
 /// A file or device and how to open it.
@@ -50,9 +55,10 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
         sync: "none",
         mem_align: 1,
         offset_align: 1,
-        blocks: recipe.pattern.map.blocks(),
+        blocks: blocks(&recipe),
         block_bytes,
         connections: 1,
+        targets: Vec::new(),
     };
     let endpoint = "null:".to_owned();
     let factory = move |_| {
@@ -73,9 +79,9 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
     .go()
 }
 
-/// Load a file or device through io_uring or the pool.
+/// Load files or devices through io_uring or the pool.
 pub(crate) fn disk(
-    spec: Spec,
+    specs: &[Spec],
     choice: EngineChoice,
     write: bool,
     recipe: Recipe,
@@ -83,34 +89,37 @@ pub(crate) fn disk(
     limit: Option<(u64, Reason)>,
     epilogue: Option<Epilogue>,
 ) -> Result<Run> {
-    let path = spec.path.as_path();
-    let target = strata_io::open(&OpenSpec {
-        path,
-        kind: spec.kind,
-        direct: spec.direct,
-        dsync: spec.sync == Sync::Dsync,
-        write,
-    })?;
-    fits(&recipe, &target, path)?;
-    let (depth, block_bytes, align) = (recipe.depth, recipe.block_bytes, target.align);
+    let Some(path) = specs.first().map(|spec| spec.path.as_path()) else {
+        return Err(Error::Bug("no target".to_owned()));
+    };
+    let opened = opened(specs, write, &recipe)?;
+    // A job has one `sync` for all of its targets.
+    let sync = specs.first().map_or(Sync::None, |spec| spec.sync);
+    let (depth, block_bytes) = (recipe.depth, recipe.block_bytes);
+    // What suits the pickiest of them suits all: alignments are powers of two.
+    let align = |of: fn(&strata_io::Target) -> u32| opened.iter().map(of).max().unwrap_or(1);
+    let mem_align = align(|target| target.align.mem);
     let effective = Effective {
-        direct: target.direct,
+        direct: opened.iter().all(|target| target.direct),
         // RWF_DSYNC leaves nothing to read back: a kernel without it refuses each write.
-        sync: if target.dsync { Sync::Dsync.name() } else { spec.sync.name() },
-        mem_align: align.mem,
-        offset_align: align.offset,
-        blocks: recipe.pattern.map.blocks(),
+        sync: if opened.iter().all(|target| target.dsync) { Sync::Dsync.name() } else { sync.name() },
+        mem_align,
+        offset_align: align(|target| target.align.offset),
+        blocks: blocks(&recipe),
         block_bytes,
         connections: 1,
+        targets: each_of_several(specs, &opened, &recipe),
     };
-    let write_flags = spec.sync.write_flags();
-    let endpoint = path.display().to_string();
-    let files = Arc::new(Files::from(target.file));
+    let write_flags = sync.write_flags();
+    let more = specs.len() - 1;
+    let endpoint =
+        if more == 0 { path.display().to_string() } else { format!("{} and {more} more", path.display()) };
+    let files = Arc::new(Files::new(opened.into_iter().map(|target| target.file).collect()));
     let mut refused = None;
     if choice != EngineChoice::Pool {
         let rings = Arc::clone(&files);
         let factory = move |thread| {
-            let queue = Uring::new(Arc::clone(&rings), buffers(depth, block_bytes, align.mem)?)
+            let queue = Uring::new(Arc::clone(&rings), buffers(depth, block_bytes, mem_align)?)
                 .map_err(|e| Error::system(format!("cannot set up the ring of thread {thread}"), e))?;
             let setup = queue.setup();
             Ok(Made { queue: queue.with_write_flags(write_flags), setup })
@@ -147,7 +156,7 @@ pub(crate) fn disk(
     let fallback_reason = refused.map(|e| format!("io_uring is refused: {e}"));
     if depth == 1 {
         let factory = move |thread| {
-            let queue = Psync::new(Arc::clone(&files), buffers(1, block_bytes, align.mem)?)
+            let queue = Psync::new(Arc::clone(&files), buffers(1, block_bytes, mem_align)?)
                 .map_err(|e| Error::system(format!("cannot set up thread {thread}"), e))?;
             Ok(Made { queue: queue.with_write_flags(write_flags), setup: Vec::new() })
         };
@@ -166,7 +175,7 @@ pub(crate) fn disk(
         .go();
     }
     let factory = move |thread| {
-        let queue = Pool::new(&files, buffers(depth, block_bytes, align.mem)?)
+        let queue = Pool::new(&files, buffers(depth, block_bytes, mem_align)?)
             .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))?;
         let setup = queue.setup();
         Ok(Made { queue: queue.with_write_flags(write_flags), setup })
@@ -180,31 +189,59 @@ fn buffers(depth: u32, block_bytes: u32, align: u32) -> Result<Buffers> {
         .map_err(|e| Error::system(format!("cannot get {depth} buffers of {block_bytes} bytes"), e))
 }
 
-/// Whether the blocks lie inside the target, and where direct I/O can reach them.
-fn fits(recipe: &Recipe, target: &strata_io::Target, path: &Path) -> Result<()> {
-    let end = recipe.pattern.end(0);
+fn blocks(recipe: &Recipe) -> u64 {
+    (0..recipe.pattern.areas.len()).map(|target| recipe.pattern.blocks(target as u16)).sum()
+}
+
+/// Open the targets and hold the blocks against them.
+fn opened(specs: &[Spec], write: bool, recipe: &Recipe) -> Result<Vec<strata_io::Target>> {
+    let open = |(number, spec): (usize, &Spec)| {
+        let path = spec.path.as_path();
+        let dsync = spec.sync == Sync::Dsync;
+        let target = strata_io::open(&OpenSpec { path, kind: spec.kind, direct: spec.direct, dsync, write })?;
+        fits(recipe, number as u16, &target, path)?;
+        Ok(target)
+    };
+    specs.iter().enumerate().map(open).collect()
+}
+
+/// What is in force at each target, where there are several.
+fn each_of_several(specs: &[Spec], opened: &[strata_io::Target], recipe: &Recipe) -> Vec<EffectiveTarget> {
+    if specs.len() < 2 {
+        return Vec::new();
+    }
+    let each = |((spec, target), area): ((&Spec, &strata_io::Target), &Area)| EffectiveTarget {
+        path: spec.path.display().to_string(),
+        size_bytes: target.size_bytes,
+        direct: target.direct,
+        sync: if target.dsync { "dsync" } else { "none" },
+        mem_align: target.align.mem,
+        offset_align: target.align.offset,
+        blocks: area.map.blocks(),
+        weight: area.weight,
+    };
+    specs.iter().zip(opened).zip(&recipe.pattern.areas).map(each).collect()
+}
+
+/// Whether the blocks of target number `number` lie inside it, and where direct I/O can reach them.
+fn fits(recipe: &Recipe, number: u16, target: &strata_io::Target, path: &Path) -> Result<()> {
+    let refuse = |what: String| Err(strata_io::Error::refused(what, path, libc::EINVAL).into());
+    let end = recipe.pattern.end(number);
     if end > target.size_bytes {
-        let what = format!(
+        return refuse(format!(
             "the blocks end at byte {end}, the target has {}; shorten the segments",
             target.size_bytes
-        );
-        return Err(strata_io::Error::refused(what, path, libc::EINVAL).into());
+        ));
     }
     let align = target.align.offset;
-    if target.direct && !recipe.block_bytes.is_multiple_of(align) {
-        let what = format!(
-            "direct I/O needs blocks of a multiple of {align} bytes, bs is {}; choose such a bs, or direct = false",
-            recipe.block_bytes
-        );
-        return Err(strata_io::Error::refused(what, path, libc::EINVAL).into());
-    }
-    match recipe.pattern.misaligned(0, u64::from(align)) {
-        Some(offset) if target.direct => {
-            let what = format!(
-                "direct I/O needs offsets of a multiple of {align} bytes, a block lies at {offset}; move the segments"
-            );
-            Err(strata_io::Error::refused(what, path, libc::EINVAL).into())
-        }
+    let odd_length = recipe.pattern.sizes.all().find(|bytes| !bytes.is_multiple_of(align));
+    match (odd_length, recipe.pattern.misaligned(number, u64::from(align))) {
+        (Some(bytes), _) if target.direct => refuse(format!(
+            "direct I/O needs blocks of a multiple of {align} bytes, bs is {bytes}; choose such a bs, or direct = false"
+        )),
+        (None, Some(offset)) if target.direct => refuse(format!(
+            "direct I/O needs offsets of a multiple of {align} bytes, a block lies at {offset}; move the segments"
+        )),
         _ => Ok(()),
     }
 }

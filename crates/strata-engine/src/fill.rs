@@ -76,7 +76,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     edge.write(0, block_bytes as usize, &spec.header)?;
 
     let recipe = Recipe {
-        pattern: Pattern { map, order: Order::Sequential, mix: Mix::Write, seed: spec.seed },
+        pattern: Pattern::new(map, Order::Sequential, Mix::Write, spec.seed),
         seed: spec.seed,
         threads: 1,
         depth: DEPTH,
@@ -96,7 +96,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
     let target = Spec { path: spec.path, kind: Kind::File, direct: spec.direct, sync: Sync::None };
     backend::disk(
-        target,
+        &[target],
         EngineChoice::Auto,
         true,
         recipe,

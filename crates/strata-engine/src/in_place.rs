@@ -100,14 +100,16 @@ where
     #[inline(never)]
     fn carry(&mut self, most: usize) -> (usize, Seen) {
         let ios = self.access.ahead(most);
-        let (shape, slot) = (ios[0], self.ledger.slot(0));
+        let (shape, slot) = (ios[0], &self.ledger.slots()[0]);
         let (len, writes) = (shape.len(), shape.op() == Op::Write);
         let next_ns = if self.recorder.measuring() { self.recorder.next_ns() } else { 0 };
         let lane = self.recorder.lane(shape.op());
-        let mut n = 0;
+        // SAFETY: called in this function alone, where the queue is borrowed, and never within `dress`.
+        let transfer = unsafe { self.queue.aim(shape) };
+        let mut rest = ios.iter();
+        let (mut io, mut n) = (shape, 1);
+        rest.next();
         let last = loop {
-            let io = ios[n];
-            n += 1;
             if writes {
                 (self.dress)(&mut self.queue.buffer(0)[..len as usize]);
             }
@@ -115,14 +117,20 @@ where
             let issue_ns = self.clock.now_ns();
             slot.issue(issue_ns);
             self.ledger.issued(1);
-            let result = self.queue.transfer(io);
+            let result = transfer(io.offset());
             let seen_ns = self.clock.now_ns();
-            let common = result == len as i32 && seen_ns < next_ns && seen_ns < self.control.end_ns();
-            if !common || n == ios.len() || !ios[n].is_like(shape) {
+            if result == len as i32
+                && seen_ns < next_ns
+                && seen_ns < self.control.end_ns()
+                && let Some(&following) = rest.next()
+                && following.is_like(shape)
+            {
+                self.ledger.completed(1);
+                lane.done(len, seen_ns - issue_ns);
+                (io, n) = (following, n + 1);
+            } else {
                 break Seen { io, issue_ns, seen_ns, result };
             }
-            self.ledger.completed(1);
-            lane.done(len, seen_ns - issue_ns);
         };
         slot.clear();
         self.access.used(n);

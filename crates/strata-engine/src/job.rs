@@ -1,17 +1,25 @@
 //! The job, schema 1: all that a run needs to know, as one JSON value.
 
+mod access;
+
 use serde::Deserialize;
+
+pub use access::{Aim, BsShare, BsSplit, Data, Deal, Order, Range, Zone};
 
 use crate::error::{Error, Result};
 
-/// One run of one workload on one target.
+/// One run of one workload on one target, or on several of one kind.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// Always 1.
     pub schema: u32,
     /// What is loaded.
-    pub target: Target,
+    #[serde(default)]
+    pub target: Option<Target>,
+    /// In place of `target` and the workload's segments: several, each with its own.
+    #[serde(default)]
+    pub targets: Vec<Aim>,
     /// With what.
     pub workload: Workload,
     /// Time before anything is counted, in ns.
@@ -127,11 +135,41 @@ impl Sync {
 pub struct Workload {
     /// Direction and order.
     pub rw: Rw,
-    /// Bytes of each I/O.
+    /// Bytes of each I/O; with `bssplit` of the longest.
     pub bs: u32,
+    /// Several sizes.
+    #[serde(default)]
+    pub bssplit: Option<BsSplit>,
     /// Share of reads in percent, for the mixed directions.
     #[serde(default = "fifty")]
     pub rwmixread: u8,
+    /// I/Os of a thread that follow each other in one direction, for the mixed ones.
+    #[serde(default = "one")]
+    pub rwmix_run: u32,
+    /// Order of the blocks; without it sequential in parts, or uniform.
+    #[serde(default)]
+    pub order: Option<Order>,
+    /// I/Os begin at multiples of this many bytes; without it of `bs` (or what all sizes are multiples of).
+    #[serde(default)]
+    pub align: Option<u32>,
+    /// Bytes by which every I/O begins behind such a multiple.
+    #[serde(default)]
+    pub misalign: u32,
+    /// Only this piece of the logical space.
+    #[serde(default)]
+    pub range: Option<Range>,
+    /// `fsync` after so many writes of a thread to a target; 0: never.
+    #[serde(default)]
+    pub fsync: u32,
+    /// `fdatasync` after so many writes of a thread to a target; 0: never.
+    #[serde(default)]
+    pub fdatasync: u32,
+    /// What written data is like; without it incompressible, in the cheapest way.
+    #[serde(default)]
+    pub data: Option<Data>,
+    /// How I/Os are dealt out to several targets.
+    #[serde(default)]
+    pub deal: Deal,
     /// I/Os in flight for each thread.
     pub iodepth: u32,
     /// Threads.
@@ -146,7 +184,8 @@ pub struct Workload {
     /// Ceilings and pauses of a closed loop.
     #[serde(default)]
     pub limits: Option<Limits>,
-    /// The blocks to use: logical ranges and where they lie at the target.
+    /// The blocks to use: logical ranges and where they lie at the one target.
+    #[serde(default)]
     pub segments: Vec<Segment>,
 }
 
@@ -220,10 +259,10 @@ pub struct Segment {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopAfter {
-    /// I/Os.
+    /// I/Os, flushes included.
     #[serde(default)]
     pub ios: Option<u64>,
-    /// Bytes, rounded up to whole I/Os.
+    /// Bytes, rounded up to whole I/Os of average length.
     #[serde(default)]
     pub bytes: Option<u64>,
 }
@@ -288,6 +327,12 @@ impl Rw {
     #[must_use]
     pub fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::RandRead)
+    }
+
+    /// Whether any I/O reads.
+    #[must_use]
+    pub fn reads(self) -> bool {
+        !matches!(self, Self::Write | Self::RandWrite)
     }
 
     /// Whether offsets are drawn at random.

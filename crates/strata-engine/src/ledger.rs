@@ -28,7 +28,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// See [`Ledger::take`].
+    /// `io` is here; it is handed over when [`Self::issue`] says so.
     #[inline]
     pub fn take(&self, io: Io) {
         for (place, word) in self.io.iter().zip(io.to_words()) {
@@ -42,14 +42,19 @@ impl Slot {
         self.issue_ns.store(issue_ns, Relaxed);
     }
 
-    /// Nothing is here any more.
+    /// What is here (its offset stays until the next [`Self::take`]), and when it was handed over. The slot is free
+    /// afterwards.
     #[inline]
-    pub fn clear(&self) {
+    pub fn clear(&self) -> (Shape, u64) {
+        let shape = Shape(self.io[1].load(Relaxed));
         self.io[1].store(0, Relaxed);
+        (shape, self.issue_ns.load(Relaxed))
     }
 
+    /// What is here.
     #[inline]
-    fn io(&self) -> Io {
+    #[must_use]
+    pub fn io(&self) -> Io {
         Io::from_words([self.io[0].load(Relaxed), self.io[1].load(Relaxed)])
     }
 }
@@ -64,6 +69,13 @@ impl Shape {
     #[must_use]
     pub fn op(self) -> Op {
         Io::from_words([0, self.0]).op()
+    }
+
+    /// 0 for the same shape.
+    #[inline]
+    #[must_use]
+    pub fn difference(self, other: Self) -> u64 {
+        self.0 ^ other.0
     }
 
     /// See [`Io::len`].
@@ -100,16 +112,11 @@ impl Ledger {
         }
     }
 
-    /// One slot.
-    #[must_use]
-    pub fn slot(&self, slot: u32) -> &Slot {
-        &self.slots[slot as usize]
-    }
-
-    /// `io` goes into `slot`; it is handed over when [`Self::issue`] says so.
+    /// All slots, in order.
     #[inline]
-    pub fn take(&self, slot: u32, io: Io) {
-        self.slots[slot as usize].take(io);
+    #[must_use]
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
     /// When the I/O in `slot` was meant to start, in ns (open loop).
@@ -125,28 +132,10 @@ impl Ledger {
         self.slots[slot as usize].intended_ns.load(Relaxed)
     }
 
-    /// What is in `slot` is handed over at `issue_ns`: what it is.
-    #[inline]
-    pub fn issue(&self, slot: u32, issue_ns: u64) -> Io {
-        let entry = &self.slots[slot as usize];
-        entry.issue(issue_ns);
-        entry.io()
-    }
-
     /// `n` more I/Os were handed over.
     #[inline]
     pub fn issued(&self, n: u64) {
         add(&self.issued, n);
-    }
-
-    /// What is in `slot` (its offset stays there until the next [`Self::take`]), and when it was handed over. The slot
-    /// is free afterwards.
-    #[inline]
-    pub fn clear(&self, slot: u32) -> (Shape, u64) {
-        let entry = &self.slots[slot as usize];
-        let shape = Shape(entry.io[1].load(Relaxed));
-        entry.clear();
-        (shape, entry.issue_ns.load(Relaxed))
     }
 
     /// Offset of what is or was in `slot`, in bytes.
@@ -211,16 +200,18 @@ mod tests {
         let ledger = Ledger::new(3);
         let write = Io::new(Op::Write, u16::MAX, u64::MAX, u32::MAX);
         let flush = Io::flush(Op::Fdatasync, 0);
-        ledger.take(2, write);
+        let slots = ledger.slots();
+        slots[2].take(write);
         ledger.intend(2, 90);
-        assert_eq!((ledger.issue(2, 100), ledger.intended_ns(2)), (write, 90));
-        ledger.take(0, flush);
-        ledger.issue(0, 150);
+        slots[2].issue(100);
+        assert_eq!((slots[2].io(), ledger.intended_ns(2)), (write, 90));
+        slots[0].take(flush);
+        slots[0].issue(150);
         ledger.issued(2);
         assert_eq!(ledger.aloft().collect::<Vec<_>>(), [0, 2]);
         let ages: Vec<_> = ledger.stuck(200).iter().map(|s| (s.io, s.age_ns)).collect();
         assert_eq!(ages, [(write, 100), (flush, 50)]);
-        let (shape, issue_ns) = ledger.clear(2);
+        let (shape, issue_ns) = slots[2].clear();
         assert_eq!((shape.op(), shape.bytes(), issue_ns), (Op::Write, u32::MAX, 100));
         assert_eq!(ledger.offset(2), u64::MAX);
         ledger.completed(1);

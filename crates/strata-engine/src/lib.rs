@@ -25,6 +25,7 @@ mod report;
 mod run;
 #[cfg(test)]
 mod scripted;
+mod shape;
 #[cfg(test)]
 mod timing_tests;
 pub mod tsc;

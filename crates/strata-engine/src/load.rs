@@ -141,6 +141,12 @@ struct Alike {
 
 impl Alike {
     #[inline]
+    fn differs(&self, shape: Shape, issue_ns: u64) -> bool {
+        // One branch for both: it is taken once a batch.
+        (self.issue_ns ^ issue_ns) | self.shape.difference(shape) != 0
+    }
+
+    #[inline]
     fn count<S: Sink>(&self, recorder: &mut Recorder<S>, now_ns: u64) {
         if self.n > 0 {
             recorder.done(self.shape.op(), self.shape.bytes(), now_ns - self.issue_ns, self.n);
@@ -211,13 +217,13 @@ where
             let ledger = self.ledger;
             self.queue.reap(|Completion { slot, result }| {
                 if result == ledger.peek(slot).len() as i32 {
-                    ledger.clear(slot);
+                    ledger.slots()[slot as usize].clear();
                     ledger.completed(1);
                 }
             });
             for slot in ledger.aloft().collect::<Vec<_>>() {
                 let io = ledger.peek(slot);
-                ledger.clear(slot);
+                ledger.slots()[slot as usize].clear();
                 ledger.errored(1);
                 if self.recorder.measuring() {
                     self.recorder.failed(io.op(), errno, io.offset());
@@ -264,6 +270,8 @@ where
             }
             let aloft = depth - full as u32;
             let ios = self.access.ahead(room);
+            let slots = self.ledger.slots();
+            let mut places = free.slots[..full].iter().rev();
             let mut taken = 0;
             let mut more = false;
             loop {
@@ -273,18 +281,18 @@ where
                         break;
                     }
                     Due::Now { intended_ns } => {
-                        let Some(&io) = ios.get(taken) else {
+                        let (true, Some(&slot)) = (taken < ios.len(), places.next()) else {
                             // Due, with slots free, and only the batch is full: no time to wait.
                             more = taken < full && !spent;
                             break;
                         };
+                        let io = ios[taken];
                         taken += 1;
-                        let slot = free.slots[full - taken];
-                        self.ledger.take(slot, io);
+                        slots[slot as usize].take(io);
                         if P::OPEN {
                             self.ledger.intend(slot, start_ns + intended_ns);
                         }
-                        if io.op() == Op::Write {
+                        if io.may_write() {
                             (self.dress)(&mut self.queue.buffer(slot)[..io.len() as usize]);
                         }
                         self.pace.advance(io.len());
@@ -308,7 +316,9 @@ where
                 let issue_ns = self.clock.now_ns();
                 let measuring = self.recorder.measuring();
                 for &slot in &free.slots[free.top..full] {
-                    let io = self.ledger.issue(slot, issue_ns);
+                    let place = &slots[slot as usize];
+                    place.issue(issue_ns);
+                    let io = place.io();
                     self.queue.push(slot, io);
                     if P::OPEN && measuring {
                         self.recorder.lag.record(issue_ns.saturating_sub(self.ledger.intended_ns(slot)));
@@ -358,16 +368,17 @@ where
         let stop_on_error = self.plan.stop_on_error;
         // I/Os of one batch that came back together took equally long: they are counted in one go.
         let mut alike = Alike { shape: Shape::default(), issue_ns: 0, n: 0 };
-        let mut well = 0;
+        let mut failed = 0;
+        let slots = ledger.slots();
         let seen = self.queue.reap(|Completion { slot, result }| {
-            let (shape, issue_ns) = ledger.clear(slot);
+            let (shape, issue_ns) = slots[slot as usize].clear();
             free.back(slot);
             if result != shape.bytes() as i32 {
+                failed += 1;
                 let failure = Failure { op: shape.op(), offset: ledger.offset(slot), result };
                 return failure.count(recorder, ledger, control, last, stop_on_error, measuring, now_ns);
             }
-            well += 1;
-            if alike.issue_ns != issue_ns || alike.shape != shape {
+            if alike.differs(shape, issue_ns) {
                 if measuring {
                     alike.count(recorder, now_ns);
                 }
@@ -384,7 +395,7 @@ where
                 recorder.counted(now_ns);
             }
         }
-        ledger.completed(well);
+        ledger.completed(seen as u64 - failed);
     }
 
     /// Wait for what is in flight; none of it is counted as measured.
@@ -393,7 +404,7 @@ where
         let ledger = self.ledger;
         loop {
             self.queue.reap(|Completion { slot, result }| {
-                if result == ledger.clear(slot).0.bytes() as i32 {
+                if result == ledger.slots()[slot as usize].clear().0.bytes() as i32 {
                     ledger.completed(1);
                 } else {
                     ledger.errored(1);

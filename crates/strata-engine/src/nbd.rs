@@ -43,9 +43,10 @@ pub(crate) fn launch(
         sync: sync.name(),
         mem_align: 1,
         offset_align,
-        blocks: recipe.pattern.map.blocks(),
+        blocks: recipe.pattern.blocks(0),
         block_bytes: block,
         connections,
+        targets: Vec::new(),
     };
     let factory = move |thread: u32| {
         let own = connections / threads + u32::from(thread < connections % threads);
@@ -83,6 +84,10 @@ fn fits(recipe: &Recipe, uri: &Uri, first: &NbdQueue, connections: u32, write: b
     }
     if write && export.has(consts::TX_READ_ONLY) {
         return refuse(libc::EROFS, "the export is read-only and the workload writes".to_owned());
+    }
+    if recipe.pattern.flush.is_some() && !export.has(consts::TX_SEND_FLUSH) {
+        let why = "the server does not offer flushes, which fsync and fdatasync need; leave them out";
+        return refuse(libc::EOPNOTSUPP, why.to_owned());
     }
     let end = recipe.pattern.end(0);
     if end > export.size_bytes {

@@ -78,12 +78,29 @@ pub struct Effective {
     pub mem_align: u32,
     /// Alignment direct I/O demands of offsets and lengths, bytes.
     pub offset_align: u32,
-    /// Number of blocks in the list.
+    /// Number of blocks in the lists: places where an I/O may begin.
     pub blocks: u64,
-    /// Bytes of each.
+    /// Bytes of the longest I/O.
     pub block_bytes: u32,
     /// Connections (1 where there are none).
     pub connections: u32,
+    /// Each of several files or devices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<EffectiveTarget>,
+}
+
+/// What was in force at one of several targets; see [`Effective`].
+#[derive(Clone, Debug, Serialize)]
+pub struct EffectiveTarget {
+    pub path: String,
+    pub size_bytes: u64,
+    pub direct: bool,
+    pub sync: &'static str,
+    pub mem_align: u32,
+    pub offset_align: u32,
+    pub blocks: u64,
+    /// Its share of the I/Os over the sum of all weights.
+    pub weight: u32,
 }
 
 /// One direction, whole measured span.

@@ -5,18 +5,18 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use strata_io::Queue;
-use strata_pattern::{Mix, Order, Pattern};
+use strata_pattern::Pattern;
 
 use crate::backend;
 use crate::clock::{self, Clock, Monotonic};
 use crate::conductor::{Board, Conductor, Epilogue};
 use crate::control::{Control, Reason};
 use crate::error::{Error, Result};
-use crate::job::{Job, OnError, Rw};
+use crate::job::{Job, OnError};
 use crate::outcome::{BuildInfo, ClockInfo, Effective, EngineInfo};
 use crate::place;
+use crate::shape;
 use crate::tsc::Tsc;
-use crate::validate;
 use crate::worker::{self, Dress, Made, Recipe};
 
 /// A run in progress or done. Dropping it asks the run to stop.
@@ -40,19 +40,8 @@ pub fn start(job: &Job, build: BuildInfo) -> Result<Run> {
 
 fn recipe(job: &Job) -> Result<Recipe> {
     let w = &job.workload;
-    let map =
-        validate::block_map(w).ok_or_else(|| Error::Job(vec!["workload.segments: no block".to_owned()]))?;
     Ok(Recipe {
-        pattern: Pattern {
-            map,
-            order: if w.rw.is_random() { Order::Random } else { Order::Sequential },
-            mix: match w.rw {
-                Rw::Read | Rw::RandRead => Mix::Read,
-                Rw::Write | Rw::RandWrite => Mix::Write,
-                Rw::Rw | Rw::RandRw => Mix::ReadPercent(w.rwmixread),
-            },
-            seed: w.seed,
-        },
+        pattern: shape::pattern(job).map_err(Error::Job)?,
         seed: w.seed,
         threads: w.threads,
         depth: w.iodepth,
@@ -65,16 +54,16 @@ fn recipe(job: &Job) -> Result<Recipe> {
         interval_ns: job.interval_ns,
         stop_on_error: job.on_error == OnError::Stop,
         pin: place::of(job)?,
-        dress: Dress::Stamp,
+        dress: shape::likeness(w).map_or(Dress::Stamp, Dress::Like),
         drain_ns: job.drain_ns,
     })
 }
 
-/// The limit of a job in I/Os, and what it is called.
-pub(crate) fn limit(job: &Job) -> Option<(u64, Reason)> {
+/// The limit of a job in I/Os of this pattern, and what it is called.
+pub(crate) fn limit(job: &Job, pattern: &Pattern) -> Option<(u64, Reason)> {
     let ios = job.stop_after.ios.map(|n| (n, Reason::Ios));
-    let bytes = job.stop_after.bytes.map(|n| (n.div_ceil(u64::from(job.workload.bs)), Reason::Bytes));
-    [ios, bytes].into_iter().flatten().min_by_key(|&(n, _)| n)
+    let whole = |bytes: u64| ((bytes as f64 / pattern.mean_bytes()).ceil() as u64, Reason::Bytes);
+    [ios, job.stop_after.bytes.map(whole)].into_iter().flatten().min_by_key(|&(n, _)| n)
 }
 
 /// What a backend knows when it is ready to make queues.
@@ -220,7 +209,7 @@ mod tests {
     use std::io;
 
     use strata_io::{Completion, Io};
-    use strata_pattern::{BlockMap, Segment};
+    use strata_pattern::{BlockMap, Mix, Order, Segment};
 
     use super::*;
 
@@ -260,7 +249,7 @@ mod tests {
     #[test]
     fn a_call_that_never_returns_is_told_and_does_not_hang_the_run() {
         let map = BlockMap::new(&[Segment { start: 0, length: 512, target: 1024 }], 512).expect("a block");
-        let pattern = Pattern { map, order: Order::Random, mix: Mix::Read, seed: 1 };
+        let pattern = Pattern::new(map, Order::Random, Mix::Read, 1);
         let recipe = Recipe {
             pattern,
             seed: 1,
@@ -293,6 +282,7 @@ mod tests {
                 blocks: 1,
                 block_bytes: 512,
                 connections: 1,
+                targets: vec![],
             },
             endpoint: "test".to_owned(),
             build: BuildInfo::default(),

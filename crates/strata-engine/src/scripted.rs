@@ -188,7 +188,7 @@ pub fn play<P: Pace>(setting: Setting, pace: P, control: &Rc<Control>, mut queue
     control.open_gate(start_ns, start_ns + setting.ramp_ns + setting.runtime_ns);
     let map =
         BlockMap::new(&[Segment { start: 0, length: 1 << 20, target: 0 }], u64::from(BLOCK)).expect("blocks");
-    let pattern = Pattern { map, order: Order::Random, mix: setting.mix, seed: 1 };
+    let pattern = Pattern::new(map, Order::Random, setting.mix, 1);
     let access = pattern.access(0, 1).expect("blocks");
     let ledger = Ledger::new(setting.depth);
     let parts = Parts::default();

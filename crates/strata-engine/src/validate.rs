@@ -1,10 +1,9 @@
 //! What is wrong with a job, all of it at once.
 
-use std::path::Path;
+mod access;
 
-use strata_pattern::{BlockMap, Segment};
-
-use crate::job::{Job, Target, Workload};
+use crate::job::Job;
+use crate::shape;
 
 /// Deepest queue: registered buffers are numbered in 16 bits, and no device queues more.
 const MAX_DEPTH: u32 = 16_384;
@@ -82,83 +81,11 @@ pub fn problems(job: &Job) -> Vec<String> {
         });
     }
     check(job.drain_ns <= MAX_TIME_NS, &|| format!("drain_ns: {} is beyond a year", job.drain_ns));
-    found.extend(target_problems(job));
-    found.extend(block_problems(w));
-    found
-}
-
-fn target_problems(job: &Job) -> Vec<String> {
-    let mut found = Vec::new();
-    let path_is_good = |path: &str| !path.is_empty() && !path.contains('\0');
-    match &job.target {
-        Target::File { path, create, .. } => {
-            if !path_is_good(path) {
-                found.push("target.path: empty, or holds a NUL".to_owned());
-            }
-            if *create {
-                found.push("target.create: the engine never creates files; make the file first".to_owned());
-            }
-        }
-        Target::Block { path, allow_write, .. } => {
-            if !path_is_good(path) || !Path::new(path).is_absolute() {
-                found.push(format!("target.path: {path:?} is not an absolute path of a device"));
-            }
-            if job.workload.rw.writes() && !allow_write {
-                found.push(
-                    "target: the workload writes to a block device and allow_write is not set".to_owned(),
-                );
-            }
-        }
-        Target::Nbd { connections, .. } => {
-            if !(1..=MAX_CONNECTIONS).contains(connections) {
-                found.push(format!("target.connections: {connections} is not in 1..={MAX_CONNECTIONS}"));
-            }
-        }
-        Target::Null {} => {}
+    found.extend(access::pattern_problems(w));
+    found.extend(access::target_problems(job));
+    if found.is_empty() {
+        // Whether there are blocks can only be told of a job that is sound otherwise.
+        found.extend(shape::pattern(job).err().unwrap_or_default());
     }
     found
-}
-
-fn block_problems(w: &Workload) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut end = 0;
-    for (number, s) in w.segments.iter().enumerate() {
-        let ends = (s.start.checked_add(s.length), s.target.checked_add(s.length));
-        let (Some(logical_end), Some(target_end)) = ends else {
-            found.push(format!("workload.segments[{number}]: ends beyond 64 bits"));
-            continue;
-        };
-        if target_end > i64::MAX as u64 {
-            found.push(format!("workload.segments[{number}]: ends beyond the largest file offset"));
-        }
-        if s.start < end {
-            found.push(format!(
-                "workload.segments[{number}]: starts at {}, before the one before it ends ({end})",
-                s.start
-            ));
-        }
-        end = logical_end;
-    }
-    if found.is_empty() && w.bs > 0 {
-        match block_map(w) {
-            None => found.push(format!(
-                "workload.segments: no block of {} bytes lies wholly inside one segment",
-                w.bs
-            )),
-            Some(map) if !w.rw.is_random() && map.blocks() < u64::from(w.threads) => found.push(format!(
-                "workload.threads: {} threads cannot share a sequence of {} blocks",
-                w.threads,
-                map.blocks()
-            )),
-            Some(_) => {}
-        }
-    }
-    found
-}
-
-/// The blocks of a workload; `None` when there are none.
-pub fn block_map(w: &Workload) -> Option<BlockMap> {
-    let segments: Vec<Segment> =
-        w.segments.iter().map(|s| Segment { start: s.start, length: s.length, target: s.target }).collect();
-    BlockMap::new(&segments, u64::from(w.bs))
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 use strata_hist::Histogram;
 use strata_io::Queue;
 use strata_pace::{Limits, Schedule, Throttle};
-use strata_pattern::{Access, Pattern, Rng, Stamper, fill_incompressible};
+use strata_pattern::{Access, Likeness, Maker, Pattern, Rng, Stamper, fill_incompressible};
 
 use crate::clock::Clock;
 use crate::control::Control;
@@ -25,10 +25,12 @@ use crate::record::{Lane, Part, Recorder};
 /// How the data of a write is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dress {
-    /// A fresh value in each 512 bytes of random data.
+    /// Random data, made unlike what was written before.
     Stamp,
     /// All of it anew.
     Refill,
+    /// As the job says.
+    Like(Likeness),
 }
 
 /// What the threads of a run have in common, decided before any of them begins.
@@ -235,6 +237,8 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     let mut stamper = Stamper::new(recipe.seed, thread);
     let mut rng = Rng::new(recipe.seed, (2 << 32) + u64::from(thread));
     let dress = recipe.dress;
+    let like = if let Dress::Like(like) = dress { like } else { Likeness::default() };
+    let mut maker = Maker::new(like, recipe.seed, thread);
     let plan = Plan {
         depth: recipe.depth,
         batch: recipe.batch,
@@ -250,6 +254,7 @@ fn load<Q: Queue, C: Clock, P: Pace>(
         dress: |buffer: &mut [u8]| match dress {
             Dress::Stamp => stamper.stamp(buffer),
             Dress::Refill => fill_incompressible(buffer, &mut rng),
+            Dress::Like(_) => maker.make(buffer),
         },
         ledger: control.ledger(thread),
         recorder: &mut recorder,
@@ -320,12 +325,12 @@ mod tests {
 
     fn end_of(submit: fn() -> io::Result<()>) -> End {
         let recipe = Recipe {
-            pattern: Pattern {
-                map: BlockMap::new(&[Segment { start: 0, length: 4096, target: 0 }], 512).expect("blocks"),
-                order: Order::Random,
-                mix: Mix::Read,
-                seed: 1,
-            },
+            pattern: Pattern::new(
+                BlockMap::new(&[Segment { start: 0, length: 4096, target: 0 }], 512).expect("blocks"),
+                Order::Random,
+                Mix::Read,
+                1,
+            ),
             seed: 1,
             threads: 1,
             depth: 2,

@@ -1,37 +1,70 @@
-//! One I/O as one system call that returns when it is done.
+//! I/Os as system calls that return when they are done.
+//!
+//! The calls are made without libc, whose cancellation points around a `pread` are longer than the rest of the way.
 
-use std::fs::File;
+use std::os::fd::{BorrowedFd, RawFd};
 
 use rustix::io::{Errno, IoSlice, ReadWriteFlags, pread, pwrite, pwritev2};
 
-use crate::queue::{Io, Op};
+use crate::queue::Op;
 
-/// Do `io` on `file`, again after signals: bytes moved or a negated errno.
-///
-/// The calls are made without libc, whose cancellation points around a `pread` are longer than the rest of the way.
-///
-/// # Safety
-/// `address` points to `io.len()` bytes that nothing else uses until this returns.
-#[inline(always)]
-pub unsafe fn transfer(file: &File, address: *mut u8, io: Io, write_flags: i32) -> i32 {
-    let (len, offset) = (io.len() as usize, io.offset());
-    loop {
-        // SAFETY: the caller's promise.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(address, len) };
-        let moved = match io.op() {
-            Op::Read => pread(file, buffer, offset),
-            Op::Write if write_flags == 0 => pwrite(file, buffer, offset),
-            Op::Write => {
-                let flags = ReadWriteFlags::from_bits_retain(write_flags as u32);
-                pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
+/// All of an I/O but its offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aim {
+    pub file: RawFd,
+    /// Of the buffer.
+    pub address: *mut u8,
+    pub len: usize,
+    pub op: Op,
+    /// `RWF_…` of a write.
+    pub write_flags: i32,
+}
+
+// SAFETY: an address of memory that its owner keeps; who transfers promises that nothing else uses it then.
+unsafe impl Send for Aim {}
+
+impl Aim {
+    /// Do it at byte `offset`, again after signals: bytes moved or a negated errno.
+    ///
+    /// # Safety
+    /// `file` is open, and `address` points to `len` bytes that nothing else uses until this returns.
+    #[inline(always)]
+    pub unsafe fn transfer(&self, offset: u64) -> i32 {
+        loop {
+            let moved = if self.op == Op::Read {
+                // SAFETY: the caller's promise.
+                let (file, buffer) = unsafe { (BorrowedFd::borrow_raw(self.file), self.buffer()) };
+                pread(file, buffer, offset)
+            } else {
+                // SAFETY: the caller's promise.
+                unsafe { self.change(offset) }
+            };
+            let result = moved.map_or_else(|errno| -errno.raw_os_error(), |moved| moved as i32);
+            if result != -Errno::INTR.raw_os_error() {
+                return result;
             }
+        }
+    }
+
+    /// Writes and flushes, out of the way of reads: those are what the length of this path is measured by.
+    #[inline(never)]
+    unsafe fn change(&self, offset: u64) -> rustix::io::Result<usize> {
+        // SAFETY: as for `transfer`.
+        let (file, buffer) = unsafe { (BorrowedFd::borrow_raw(self.file), self.buffer()) };
+        match self.op {
             Op::Fsync => rustix::fs::fsync(file).map(|()| 0),
             Op::Fdatasync => rustix::fs::fdatasync(file).map(|()| 0),
-        };
-        match moved {
-            Ok(moved) => return moved as i32,
-            Err(Errno::INTR) => {}
-            Err(errno) => return -errno.raw_os_error(),
+            _ if self.write_flags == 0 => pwrite(file, buffer, offset),
+            _ => {
+                let flags = ReadWriteFlags::from_bits_retain(self.write_flags as u32);
+                pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
+            }
         }
+    }
+
+    #[inline]
+    unsafe fn buffer<'a>(self) -> &'a mut [u8] {
+        // SAFETY: as for `transfer`.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.len) }
     }
 }

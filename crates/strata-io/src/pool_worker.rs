@@ -1,11 +1,12 @@
 //! One thread that carries one slot's I/Os with blocking calls.
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
-use crate::blocking::transfer;
+use crate::blocking::Aim;
 use crate::files::Files;
 use crate::queue::{Completion, Io};
 
@@ -17,6 +18,18 @@ pub struct Work {
     pub address: usize,
     /// `RWF_…` of a write.
     pub write_flags: i32,
+}
+
+impl Work {
+    /// # Safety
+    /// As [`Aim::transfer`].
+    unsafe fn transfer(self, files: &Files) -> i32 {
+        let Self { io, address, write_flags } = self;
+        let file = files.get(io.target()).as_raw_fd();
+        let aim = Aim { file, address: address as *mut u8, len: io.len() as usize, op: io.op(), write_flags };
+        // SAFETY: the caller's promise; the file is open as long as `files`.
+        unsafe { aim.transfer(io.offset()) }
+    }
 }
 
 /// A worker thread; ends and is joined when dropped.
@@ -34,9 +47,7 @@ impl Worker {
             for work in inbox {
                 // SAFETY: the queue that sent the address keeps the buffers until this thread has been joined
                 // (or leaks both), and touches the slot again only after the completion.
-                let result = unsafe {
-                    transfer(files.get(work.io.target()), work.address as *mut u8, work.io, work.write_flags)
-                };
+                let result = unsafe { work.transfer(&files) };
                 if report.send(Completion { slot, result }).is_err() {
                     return;
                 }

@@ -1,10 +1,11 @@
 //! One blocking call at a time, made by the load thread itself: the shortest way to a file there is.
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocking::transfer;
+use crate::blocking::Aim;
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::queue::{Completion, Io, Queue};
@@ -14,8 +15,6 @@ use crate::queue::{Completion, Io, Queue};
 pub struct Psync {
     buffers: Buffers,
     files: Arc<Files>,
-    /// Of the one buffer.
-    address: *mut u8,
     write_flags: i32,
     pushed: Option<Io>,
     done: Option<i32>,
@@ -30,8 +29,7 @@ impl Psync {
         if buffers.slots() != 1 {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        let address = buffers.address(0);
-        Ok(Self { buffers, files, address, write_flags: 0, pushed: None, done: None })
+        Ok(Self { buffers, files, write_flags: 0, pushed: None, done: None })
     }
 
     /// The same queue, each write of which carries these `RWF_…` flags.
@@ -53,7 +51,10 @@ impl Queue for Psync {
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         match (self.pushed.take(), timeout) {
-            (Some(io), _) => self.done = Some(self.transfer(io)),
+            (Some(io), _) => {
+                // SAFETY: called at once, with no borrow of the buffer.
+                self.done = Some(unsafe { self.aim(io) }(io.offset()));
+            }
             // Nothing is in flight that could end the wait.
             (None, Some(timeout)) if wait > 0 && self.done.is_none() => std::thread::sleep(timeout),
             _ => {}
@@ -73,14 +74,18 @@ impl Queue for Psync {
 
     const IN_PLACE: bool = true;
 
-    #[inline(always)]
-    fn transfer(&mut self, io: Io) -> i32 {
-        assert!(
-            io.len() as usize <= self.buffers.slot_bytes(),
-            "an I/O of {} bytes in a smaller buffer",
-            io.len()
-        );
-        // SAFETY: the address is the only slot of our own buffers, at least `len` long, and not borrowed now.
-        unsafe { transfer(self.files.get(io.target()), self.address, io, self.write_flags) }
+    unsafe fn aim(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<> {
+        let (len, room) = (alike.len(), self.buffers.slot_bytes());
+        assert!(len as usize <= room, "an I/O of {len} bytes in a buffer of {room}");
+        let aim = Aim {
+            file: self.files.get(alike.target()).as_raw_fd(),
+            address: self.buffers.address(0),
+            len: len as usize,
+            op: alike.op(),
+            write_flags: self.write_flags,
+        };
+        // SAFETY: the file is one of `files`, which live as long as this queue; the address is the only slot of our own
+        // buffers, at least `len` long; the rest is the caller's promise.
+        move |offset| unsafe { aim.transfer(offset) }
     }
 }

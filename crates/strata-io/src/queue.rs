@@ -41,10 +41,13 @@ pub trait Queue {
     /// Whether the queue has one slot and its submit call does the I/O: then the loop may call [`Self::transfer`].
     const IN_PLACE: bool = false;
 
-    /// Do one I/O in slot 0 and wait for it, however long that takes: bytes moved (≥ 0) or a negated errno (< 0).
-    /// Only where [`Self::IN_PLACE`] says so.
-    fn transfer(&mut self, io: Io) -> i32 {
-        unreachable!("{io:?} on a queue that works ahead");
+    /// What does an I/O like this one in slot 0, at the byte offset it is given, and waits for it, however long that
+    /// takes: bytes moved (≥ 0) or a negated errno (< 0). Only where [`Self::IN_PLACE`] says so.
+    ///
+    /// # Safety
+    /// It is not called after this queue is gone, nor while the slot's buffer is borrowed.
+    unsafe fn aim(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<Self> {
+        move |offset| unreachable!("{alike:?} at {offset} on a queue that works ahead")
     }
 
     /// Give the queue up while I/Os may be in flight. Their buffers must outlive them, so by default all of it is

@@ -18,22 +18,11 @@ pub struct Access {
 }
 
 impl Access {
-    /// The sequence of `source`, drawn [`AHEAD`] I/Os at a time.
+    /// The sequence of `source`, drawn [`AHEAD`] I/Os at a time; one that is `shared` by threads is drawn as it is asked
+    /// for, so that none runs ahead of the others.
     #[must_use]
-    pub fn new(source: impl Source + 'static) -> Self {
-        Self {
-            drawn: Box::new([Io::default(); AHEAD]),
-            at: 0,
-            end: 0,
-            shared: false,
-            source: Box::new(source),
-        }
-    }
-
-    /// The sequence of a `source` that threads share: drawn as it is asked for, so that none runs ahead of the others.
-    #[must_use]
-    pub fn shared(source: impl Source + 'static) -> Self {
-        Self { shared: true, ..Self::new(source) }
+    pub fn of(source: impl Source + 'static, shared: bool) -> Self {
+        Self { drawn: Box::new([Io::default(); AHEAD]), at: 0, end: 0, shared, source: Box::new(source) }
     }
 
     /// The next I/Os, `most` of them but no more than [`AHEAD`]; [`Self::used`] says how many were used.
@@ -85,7 +74,7 @@ mod tests {
             next += 1;
             Io::read(next, 1)
         };
-        if shared { Access::shared(source) } else { Access::new(source) }
+        Access::of(source, shared)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One I/O as it is asked for: the value that goes from the pattern through the loop to whatever carries it.
 
 /// What an I/O does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Read into the slot's buffer.
     #[default]
@@ -97,11 +97,42 @@ impl Io {
         }
     }
 
+    /// Change where it is.
+    #[inline]
+    pub fn set_offset(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
+    /// Change how long it is.
+    #[inline]
+    pub fn set_len(&mut self, len: u32) {
+        *self = Self::new(self.op(), self.target(), self.offset, len);
+    }
+
+    /// Change which target it is for.
+    #[inline]
+    pub fn set_target(&mut self, target: u16) {
+        *self = Self::new(self.op(), target, self.offset, self.len());
+    }
+
+    /// Change what it does.
+    #[inline]
+    pub fn set_op(&mut self, op: Op) {
+        *self = Self::new(op, self.target(), self.offset, self.len());
+    }
+
     /// Whether they differ in their offset at most.
     #[must_use]
     #[inline]
     pub fn is_like(self, other: Self) -> bool {
         self.word == other.word
+    }
+
+    /// Whether it may carry data to the target: every write, and flushes that carry none.
+    #[must_use]
+    #[inline]
+    pub fn may_write(self) -> bool {
+        self.word & (Op::Write as u64) << OP_AT != 0
     }
 
     /// Both words; the second is never 0.

@@ -1,20 +1,33 @@
-//! Which I/O comes next: chance, block lists, sequence and mix. Pure: no clock, no I/O.
+//! Which I/O comes next: chance, block lists, order, length, direction, target and flushes. Pure: no clock, no I/O.
 #![forbid(unsafe_code)]
 
 mod access;
 mod blocks;
+mod data;
+mod flush;
 mod io;
 mod mix;
+mod order;
 mod pattern;
+mod permutation;
 mod rng;
+mod sizes;
 mod source;
+mod stage;
 mod stamp;
+mod targets;
+mod weighted;
 
 pub use access::{AHEAD, Access};
-pub use blocks::{BlockMap, Segment};
+pub use blocks::{BlockMap, Cut, Segment};
+pub use data::{Likeness, Maker, UNIT};
+pub use flush::Flush;
 pub use io::{Io, Op};
 pub use mix::Mix;
-pub use pattern::{Order, Pattern};
+pub use order::{Order, Span, Stride, Zone};
+pub use pattern::Pattern;
 pub use rng::Rng;
+pub use sizes::{Size, Sizes};
 pub use source::Source;
 pub use stamp::{STAMP_EVERY, Stamper, fill_incompressible};
+pub use targets::{Area, Deal};

@@ -54,6 +54,22 @@ impl Rng {
     }
 }
 
+impl Rng {
+    /// 32 random bits made a number below `bound` (which must not be 0), each equally likely: as [`Self::below`], and
+    /// drawn anew in the rare case that these bits would favour some.
+    #[inline]
+    pub(crate) fn narrow(&mut self, bits: u32, bound: u32) -> u32 {
+        let wide = u64::from(bits) * u64::from(bound);
+        if (wide as u32) < bound { self.narrow_again(wide, bound) } else { (wide >> 32) as u32 }
+    }
+
+    #[cold]
+    fn narrow_again(&mut self, wide: u64, bound: u32) -> u32 {
+        let reject_below = bound.wrapping_neg() % bound;
+        if (wide as u32) < reject_below { self.below(bound.into()) as u32 } else { (wide >> 32) as u32 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

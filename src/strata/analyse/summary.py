@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from strata.analyse import counters
-from strata.analyse.rounds import CellRounds, collect
+from strata.analyse.rounds import PERCENTILES, CellRounds, collect, supported
 from strata.analyse.stats import estimate
 from strata.model import histogram
 from strata.model.analysis import CellSummary, NoiseFloor
 from strata.model.estimate import Estimate
-from strata.model.result import CellResult, CpuPerIo, cpu_per_io
+from strata.model.result import CellResult, CpuPerIo, Direction, cpu_per_io
 from strata.model.workload import Workload
 
 _GRID = (*(float(p) for p in range(1, 100)), 99.5, 99.8, 99.9, 99.95, 99.98, 99.99, 99.995, 99.999, 99.9999)
@@ -42,7 +42,9 @@ def summarise(
         return None
     pooled = noise.between_rounds if noise is not None and noise.rounds > 1 else None
     seconds = sum(r.result.seconds for r in cell.results if r.result is not None)
-    busy_ns = sum(r.result.read.service_sum_ns + r.result.write.service_sum_ns for r in cell.results if r.result)
+    # A flush occupies a slot like an I/O.
+    busy_ns = sum(d.service_sum_ns for r in cell.results if r.result for d in r.result.directions)
+    flushes = [r.result.sync for r in cell.results if r.result and r.result.sync]
     per_round = [counters.readings(r) for r in cell.results]
     mean = counters.mean_of(per_round)
     cpu = [p for p in map(counters.processors, per_round) if p is not None]
@@ -76,7 +78,19 @@ def summarise(
         counters=mean
         | ({} if device is None else {f"device_bytes_per_byte{{device={device.name}}}": _share(device, app)}),
         timeline=_timeline(cell, origin_ns),
+        flushes=sum(d.ops for d in flushes),
+        flush_ns=_flush_times(flushes),
     )
+
+
+def _flush_times(flushes: Sequence[Direction]) -> dict[str, float]:
+    ops = sum(d.ops for d in flushes)
+    merged = histogram.merge(d.service_time for d in flushes if d.ops)
+    if not ops or merged is None:
+        return {}
+    names = ("50", *(p for p in supported(PERCENTILES, ops) if p != "50"))
+    times = histogram.quantiles(merged, [float(p) / 100 for p in names])
+    return {"mean": sum(d.service_sum_ns for d in flushes) / ops, **dict(zip(names, map(float, times), strict=True))}
 
 
 def curve(payload: str) -> tuple[tuple[float, float], ...]:

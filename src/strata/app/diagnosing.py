@@ -181,7 +181,7 @@ def list_runs(limit: int, store_url: str | None) -> tuple[tuple[Run, ...], dict[
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
     """Those whose key matches one of the asked patterns; without writes when only reading was asked."""
-    workloads = workloads if options.only is None else (options.only,)
+    workloads = options.only or workloads
     patterns = options.workloads or ("*",)
     kept = tuple(
         w

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.stopping import stop_on_signals
 from strata.engine import (
     DEFAULT_ENGINE,
+    Aim,
     Request,
     Timing,
     engine_of,
@@ -41,14 +42,14 @@ from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
-from strata.plan.words import workload_from_words
+from strata.plan.words import PatternWords, workload_from_words
 from strata.probes import Sampler
 from strata.run.judge import fault
 
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
 """Checks that mean something where nothing is driven: the other laws speak of a target."""
 
-__all__ = ["OneResult", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
+__all__ = ["OneResult", "PatternWords", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):
@@ -92,7 +93,7 @@ def timing_of(ramp: str, runtime: str, interval: str) -> Timing:
 
 
 def measure_endpoint(
-    uri: str,
+    uris: Sequence[str],
     workload: Workload,
     timing: Timing,
     *,
@@ -105,43 +106,49 @@ def measure_endpoint(
     on_interval: Callable[[Interval], None],
     engine: str = DEFAULT_ENGINE,
 ) -> OneResult:
-    """Runs it with the ``engine`` of that name. A file that does not exist is created, filled, and removed unless kept.
+    """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
+
+    A file that does not exist is created, filled, and removed again unless kept.
 
     SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
-    endpoint, generator = Endpoint.parse(uri), engine_of(engine, placement)
-    if refused := generator.refusals(endpoint, workload):
-        raise UsageError(f"the {engine} engine cannot measure", uri, "; ".join(refused), "--engine native")
-    if why := refusal(endpoint, workload):
-        # Before anything is made or filled.
-        raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
+    endpoints, generator = _endpoints(uris), engine_of(engine, placement)
+    endpoint = endpoints[0]
+    for one in endpoints:
+        if refused := generator.refusals(one, workload):
+            raise UsageError(f"the {engine} engine cannot measure", one.uri, "; ".join(refused), "--engine native")
+        if why := refusal(one, workload):
+            # Before anything is made or filled.
+            raise UsageError(f"cannot measure with a {workload.cache} cache at", one.uri.rstrip(":"), why)
     preconditions = precondition_s is not None or precondition_bytes is not None
     if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.writes):
         why = "only a workload that writes to a file of Strata's own is preconditioned"
         raise UsageError(
             "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
         )
-    with opened(endpoint, workload, size, keep, destructive) as target:
+    with ExitStack() as held:
+        targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement
         )
-        driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
+        first, *others = (_aim(e, t) for e, t in zip(endpoints, targets, strict=True))
         done = None
-        size_here = sum(s.length for s in target.segments)
+        size_here = sum(s.length for t in targets for s in t.segments)
         budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, size_here)
         if budget is not None:
             cell = Cell(layer=endpoint.kind.value, workload=workload)
-            done = write_until_steady(cell, budget, driven, target.segments, placement=placement)
+            done = write_until_steady(cell, budget, first.endpoint, first.segments, more=others, placement=placement)
         prepared = prepare_cell(
             Request(
-                endpoint=driven,
+                endpoint=first.endpoint,
                 workload=workload,
-                segments=target.segments,
+                segments=first.segments,
                 timing=timing,
-                allow_write=target.allow_write,
+                allow_write=all(t.allow_write for t in targets),
                 placement=placement,
+                more=tuple(others),
             )
         )
         sampler = Sampler(())
@@ -157,9 +164,9 @@ def measure_endpoint(
             # Nothing to show: it ends as it would have without us.
             signal.raise_signal(stop.signal)
         raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
-    analysis = _analysed(endpoint, workload, timing, target, result, counters, ceiling)
+    analysis = _analysed(endpoint, workload, timing, size_here, result, counters, ceiling)
     return OneResult(
-        endpoint=endpoint.uri,
+        endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
         summary=analysis.cells[0],
         checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
@@ -171,11 +178,23 @@ def measure_endpoint(
     )
 
 
+def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
+    found = [Endpoint.parse(uri) for uri in uris]
+    if len({(e.kind, e.uri) for e in found}) < len(found) or len({e.kind for e in found}) > 1:
+        raise UsageError("cannot load together:", ", ".join(uris), "targets are different ones of one kind")
+    return found
+
+
+def _aim(endpoint: Endpoint, target: Target) -> Aim:
+    driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
+    return Aim(endpoint=driven, segments=target.segments)
+
+
 def _analysed(
     endpoint: Endpoint,
     workload: Workload,
     timing: Timing,
-    target: Target,
+    size: int,
     result: EngineResult,
     counters: tuple[Series, ...],
     ceiling: Generator,
@@ -196,7 +215,7 @@ def _analysed(
         ramp_s=timing.ramp_s,
         runtime_s=timing.runtime_s,
         interval_s=timing.interval_s,
-        file_size=sum(s.length for s in target.segments),
+        file_size=size,
         seconds=timing.ramp_s + timing.runtime_s,
         bytes_written=result.write.bytes,
         assumed_write_bps=0,

@@ -18,8 +18,8 @@ class Options(Value):
 
     ``precondition_s`` or ``precondition_bytes`` asks for writing before measuring until the rate is steady, and bounds
     it. ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
-    the same file over loopback. ``only`` replaces the default set by one workload. ``confirm`` runs the experiment
-    of the verdict. ``engine`` names the load generator.
+    the same file over loopback. ``only`` replaces the default set. ``confirm`` runs the experiment of the verdict.
+    ``engine`` names the load generator.
     """
 
     rounds: int = Field(default=5, ge=1, le=100)
@@ -29,7 +29,7 @@ class Options(Value):
     size: int | None = Field(default=None, ge=8 * units.MIB)
     layers: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None
-    only: Workload | None = None
+    only: tuple[Workload, ...] = ()
     read_only: bool = False
     share: bool = False
     keep: bool = False

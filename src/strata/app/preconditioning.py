@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from strata import units
-from strata.engine import Timing, build_job, run_job
+from strata.engine import Aim, Timing, build_job, run_job
 from strata.errors import RunFailed
 from strata.model.endpoint import Endpoint
 from strata.model.placement import Placement
@@ -42,16 +42,18 @@ def write_until_steady(
     endpoint: Endpoint,
     segments: Sequence[Segment],
     *,
+    more: Sequence[Aim] = (),
     placement: Placement | None = None,
     emit: Callable[[Progress], None] = lambda _: None,
     stop_requested: Callable[[], bool] = lambda: False,
 ) -> Preconditioned:
-    """Rounds of the cell's own workload at ``endpoint``, which the caller has shown to be Strata's own data."""
+    """Rounds of the cell's own workload at ``endpoint`` and the targets of ``more``, all of which the caller has shown
+    to be Strata's own data."""
 
     def write(asked: Write) -> Wrote:
         timing = Timing(ramp_s=0.0, runtime_s=asked.seconds, interval_s=asked.seconds)
         number = FIRST_ROUND + asked.number
-        job = build_job(endpoint, cell.workload, segments, timing, round_index=number, placement=placement)
+        job = build_job(endpoint, cell.workload, segments, timing, round_index=number, placement=placement, more=more)
         result = run_job(job | {"stop_after": {"bytes": asked.bytes_max}}, None, stop_requested)
         done = WriteRound(bytes=result.write.bytes, seconds=result.seconds)
         if cut_short(result):

@@ -363,7 +363,10 @@ class Session:
 
 def _p99(interval: Interval) -> float | None:
     merged = histogram.merge([interval.read.service_time, interval.write.service_time])
-    return histogram.quantiles(merged, [0.99])[0] if merged is not None else None
+    if merged is None or not interval.read.ops + interval.write.ops:
+        # An interval in which nothing came back, as in a stall.
+        return None
+    return histogram.quantiles(merged, [0.99])[0]
 
 
 def _other_engine(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:

@@ -18,6 +18,7 @@ from strata.errors import UsageError
 if TYPE_CHECKING:
     from strata.app.options import Options
     from strata.model.progress import Progress
+    from strata.model.workload import Workload
     from strata.report.live import LiveView
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
@@ -140,6 +141,15 @@ def _limit(problem: Mapping[str, Any]) -> str:
     if problem["loc"][0] == "size" and least is not None:
         return f"the test file needs at least {units.size(least)}"
     return str(problem["msg"]).replace("Input should be", "it has to be")
+
+
+def jobs(path: Path | None) -> tuple[Workload, ...]:
+    """The workloads of a fio job file; none without one. Raises `UsageError` with everything it cannot be."""
+    if path is None:
+        return ()
+    from strata.app.jobfile import read_jobs
+
+    return read_jobs(path)
 
 
 def _list(text: str | None) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strata.cli import common
+from strata.cli import common, patterns
 from strata.cli.common import note, out
 from strata.errors import UsageError
 
@@ -28,6 +28,7 @@ def diagnose(
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
+    job: patterns.JobFile = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
     keep: common.Keep = False,
@@ -71,7 +72,7 @@ def diagnose(
         cooldown=cooldown,
         store=store,
         confirm=confirm,
-    )
+    ).model_copy(update={"only": common.jobs(job)})
     if demo is None:
         return diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
     with common.display(progress) as display:
@@ -128,6 +129,7 @@ def plan(
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
+    job: patterns.JobFile = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
     cpus: common.Cpus = None,
@@ -162,6 +164,6 @@ def plan(
         precondition_bytes=precondition_bytes,
         cooldown=cooldown,
         store=None,
-    )
+    ).model_copy(update={"only": common.jobs(job)})
     made = plan_only(where or Path(), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata import units
-from strata.cli import common
+from strata.cli import common, patterns
 from strata.cli.common import out
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
@@ -31,6 +31,30 @@ def measure(
     rwmixread: Annotated[int | None, typer.Option(help="Share of reads in percent, for rw and randrw.")] = None,
     rate_iops: Annotated[float | None, typer.Option(help="Open loop: I/Os a second, whether or not done.")] = None,
     rate_process: Annotated[str, typer.Option(help="How the rate comes: constant or poisson.")] = "constant",
+    rate_burst: patterns.RateBurst = 1,
+    limit_iops: patterns.LimitIops = None,
+    limit_bytes: patterns.LimitBytes = None,
+    thinktime: patterns.Thinktime = None,
+    thinktime_blocks: patterns.ThinktimeBlocks = 1,
+    random_distribution: patterns.RandomDistribution = None,
+    randommap: patterns.Randommap = False,
+    interlocked: patterns.Interlocked = False,
+    stride: patterns.Stride = None,
+    offset_increment: patterns.OffsetIncrement = None,
+    bssplit: patterns.BsSplit = None,
+    rwmix_run: patterns.RwmixRun = 1,
+    blockalign: patterns.Blockalign = None,
+    misalign: patterns.Misalign = None,
+    range_: Annotated[str | None, patterns.RANGE] = None,
+    fsync: patterns.Fsync = 0,
+    fdatasync: patterns.Fdatasync = 0,
+    buffer_compress_percentage: patterns.Compress = None,
+    dedupe_percentage: patterns.Dedupe = None,
+    refill_buffers: patterns.Refill = False,
+    target: patterns.Targets = None,
+    shares: patterns.Shares = None,
+    deal: patterns.Deal = "share",
+    job: patterns.JobFile = None,
     runtime: common.MaybeRuntime = None,
     ramp: common.MaybeRamp = None,
     interval: Annotated[
@@ -78,13 +102,40 @@ def measure(
     A directory is measured with the same set as `diagnose` (or with the one workload that --rw names), compared and
     stored, without the confirming experiment. With --resume: the missing cells of an interrupted run.
     """
-    from strata.app.measuring import is_endpoint, measure_endpoint, timing_of, workload_from_words
+    from strata.app.measuring import PatternWords, is_endpoint, measure_endpoint, timing_of, workload_from_words
 
     outputs_of(html, markdown)
     if resume:
         return _resume(where, html=html, markdown=markdown, json=json, progress=progress, store=store)
     if where is None:
         raise UsageError("nothing to measure", "", "", "name an endpoint, a directory or a stack file")
+    uris = (where, *(target or ()))
+    if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
+        raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
+    pattern = PatternWords(
+        random_distribution=random_distribution,
+        randommap=randommap,
+        interlocked=interlocked,
+        stride=stride,
+        offset_increment=offset_increment,
+        bssplit=bssplit,
+        rwmix_run=rwmix_run,
+        blockalign=blockalign,
+        misalign=misalign,
+        range=range_,
+        fsync=fsync,
+        fdatasync=fdatasync,
+        compress_percent=buffer_compress_percentage,
+        dedupe_percent=dedupe_percentage,
+        refill=refill_buffers,
+        burst=rate_burst,
+        limit_iops=limit_iops,
+        limit_bytes=limit_bytes,
+        thinktime=thinktime,
+        thinktime_blocks=thinktime_blocks,
+        shares=patterns.shares_of(shares, len(uris)),
+        deal=deal,
+    )
     workload = workload_from_words(
         rw or "randread",
         bs,
@@ -97,7 +148,12 @@ def measure(
         sync=_sync(dsync, sync),
         cache=cache,
         seed=seed,
+        more=pattern,
     )
+    listed = common.jobs(job)
+    special = rw is not None or pattern != PatternWords()
+    if listed and special:
+        raise UsageError("two workloads at once:", f"--job {job}", "and one of options", "give one of the two")
     if not is_endpoint(where):
         chosen = common.options(
             rounds=rounds,
@@ -119,13 +175,18 @@ def measure(
             precondition=precondition,
             precondition_bytes=precondition_bytes,
             cooldown=cooldown,
-        ).model_copy(update={"only": workload if rw else None})
+        ).model_copy(update={"only": (workload,) if special else listed})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.app.preconditioning import said_of
     from strata.model.placement import parse_placement
     from strata.model.progress import Phase, Progress
     from strata.report.measure_text import measure_text
 
+    if listed:
+        if len(listed) > 1:
+            keys = ", ".join(w.key for w in listed)
+            raise UsageError("one endpoint takes one workload:", keys, "", "name a directory, or keep one section")
+        workload = listed[0]
     timing = timing_of(ramp or "500ms", runtime or "5s", interval or "1s")
     with common.display(progress) as display:
 
@@ -143,7 +204,7 @@ def measure(
             )
 
         result = measure_endpoint(
-            where,
+            uris,
             workload,
             timing,
             size=None if size is None else units.parse_size(size),

@@ -30,8 +30,8 @@ def slack(tolerance: float) -> float:
 def reshape(workload: Workload, *, blocks: float = 1, depth: float = 1) -> Workload:
     """The same workload with another block size or depth per thread."""
     assert isinstance(workload.arrival, ClosedLoop)
-    arrival = ClosedLoop(iodepth=max(1, round(workload.arrival.iodepth * depth)))
-    return workload.model_copy(update={"bs": round(workload.bs * blocks), "arrival": arrival})
+    arrival = workload.arrival.model_copy(update={"iodepth": max(1, round(workload.arrival.iodepth * depth))})
+    return workload.resized(blocks).model_copy(update={"arrival": arrival})
 
 
 def _bound(case: Case, found: Fit) -> list[Point]:

@@ -13,7 +13,7 @@ from strata.analyse.stats import PRIOR_DF, t_quantile
 from strata.model.analysis import Analysis, CellSummary, Comparison, Equivalence, Remote
 from strata.model.endpoint import EndpointKind
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Workload
+from strata.model.workload import Workload
 
 Array = NDArray[np.float64]
 
@@ -41,8 +41,8 @@ class Point:
 
     @property
     def bs(self) -> int:
-        """Bytes per I/O."""
-        return self.workload.bs
+        """Bytes per I/O, on average."""
+        return round(self.workload.bs_moments[0])
 
     @property
     def x_below(self) -> float:
@@ -74,11 +74,10 @@ class Point:
         """Whether it costs more than expected, beyond noise."""
         return self.comparison.verdict is Equivalence.ABOVE
 
-    @property
-    def pattern(self) -> tuple[object, ...]:
+    @cached_property
+    def pattern(self) -> Workload:
         """What must be equal for two points to differ in depth only."""
-        w = self.workload
-        return (w.rw, w.bs, w.rwmixread, w.direct, w.sync)
+        return self.workload.apart_from_depth
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,8 @@ class View:
         return self._profiles.get(point.pattern, ())
 
     @cached_property
-    def _profiles(self) -> dict[tuple[object, ...], tuple[tuple[int, float], ...]]:
-        found: dict[tuple[object, ...], set[tuple[int, float]]] = {}
+    def _profiles(self) -> dict[Workload, tuple[tuple[int, float], ...]]:
+        found: dict[Workload, set[tuple[int, float]]] = {}
         for p in self.everything:
             found.setdefault(p.pattern, set()).add((p.n, p.x_below))
         return {pattern: tuple(sorted(pairs)) for pattern, pairs in found.items()}
@@ -158,7 +157,7 @@ def views(stack: Stack, analysis: Analysis) -> tuple[View, ...]:
             if (one.layer, one.below) != (layer.name, below.name):
                 continue
             upper, lower = analysis.summary(one.layer, one.workload_key), analysis.summary(one.below, one.workload_key)
-            if upper and lower and isinstance(upper.workload.arrival, ClosedLoop) and one.iops.value > 0:
+            if upper and lower and upper.workload.saturates and one.iops.value > 0:
                 points.append(_point(one, upper, lower))
         if points:
             found.append(View(stack, analysis, layer, below, tuple(points), tuple(points)))

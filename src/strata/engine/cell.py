@@ -10,7 +10,8 @@ import json
 import mmap
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 from strata import _core, units
 from strata.engine.native import said
@@ -18,12 +19,15 @@ from strata.engine.port import Engine, OnInterval, Request
 from strata.errors import RunFailed, UsageError
 from strata.model.caching import Residency, compare, refusal, sync_in_force
 from strata.model.endpoint import EndpointKind
-from strata.model.plan import Segment
+from strata.model.plan import Segment, clipped
 from strata.model.result import EngineResult
 from strata.model.workload import Cache
 
 CACHED_HERE = frozenset({EndpointKind.FILE, EndpointKind.BLOCK})
 """Endpoints whose pages are in this machine's page cache."""
+
+Spans = tuple[tuple[int, int], ...]
+"""(first byte, end) of pieces of a target."""
 
 SPANS_MAX = 1024
 """Each costs a few system calls before and after every measurement."""
@@ -31,13 +35,16 @@ SPANS_MAX = 1024
 
 @dataclass(frozen=True)
 class Prepared:
-    """A job that can start now. ``before`` are the pages in memory, ``unknown`` why they are not known."""
+    """A job that can start now. ``before`` are the pages in memory, ``unknown`` why they are not known.
+
+    ``cached``: path and pieces of each target whose pages are in this machine's page cache.
+    """
 
     request: Request
-    spans: tuple[tuple[int, int], ...]
+    cached: tuple[tuple[str, Spans], ...]
     before: Residency | None
     unknown: str | None
-    held: io.FileIO | None = None
+    held: ExitStack = field(default_factory=ExitStack)
     """A block device forgets its pages when its last opener closes it: open from here to the end."""
 
 
@@ -45,30 +52,36 @@ def prepare_cell(request: Request) -> Prepared:
     """Bring the page cache into the state that is asked, and read it back.
 
     A cold measurement has no ramp: what the ramp read would be warm. Cold: the file is written out and its pages
-    are dropped (`posix_fadvise`); never the whole machine's caches. Warm: its blocks are read through once.
+    are dropped (`posix_fadvise`); never the whole machine's caches. Warm: its blocks are read through once. With
+    several targets all of them are brought into the state, and what is read back is of all of them together.
     Raises `UsageError` where the state cannot be had, `RunFailed` when the file cannot be opened.
     """
-    endpoint, workload = request.endpoint, request.workload
-    if why := refusal(endpoint, workload):
-        raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
+    workload = request.workload
+    for aim in request.aims:
+        if why := refusal(aim.endpoint, workload):
+            raise UsageError(f"cannot measure with a {workload.cache} cache at", aim.endpoint.uri.rstrip(":"), why)
     if workload.cache is Cache.COLD:
         cold = request.timing.model_copy(update={"ramp_s": 0.0})
         request = request.model_copy(update={"timing": cold})
-    spans = _spans(request.segments) if endpoint.kind in CACHED_HERE else ()
-    path = endpoint.path or ""
-    held = None
-    try:
-        if endpoint.kind is EndpointKind.BLOCK and not workload.direct:
-            held = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
-        if workload.cache is Cache.COLD:
-            # All of it: a folio is dropped only as a whole, and may begin before the first block.
-            _core.drop_cached(path, 0, 1 << 62)
-        elif workload.cache is Cache.WARM:
-            _read_through(path, spans)
-    except OSError as e:
-        raise RunFailed("cannot prepare the page cache for", path, said(e)) from e
-    before, unknown = residency(path, spans) if spans else (None, None)
-    return Prepared(request, spans, before, unknown, held)
+    cached = tuple(
+        (aim.endpoint.path or "", _spans(clipped(aim.segments, workload.range)))
+        for aim in request.aims
+        if aim.endpoint.kind in CACHED_HERE
+    )
+    with ExitStack() as held:
+        for path, spans in cached:
+            try:
+                if request.endpoint.kind is EndpointKind.BLOCK and not workload.direct:
+                    held.enter_context(io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
+                if workload.cache is Cache.COLD:
+                    # All of it: a folio is dropped only as a whole, and may begin before the first block.
+                    _core.drop_cached(path, 0, 1 << 62)
+                elif workload.cache is Cache.WARM:
+                    _read_through(path, spans)
+            except OSError as e:
+                raise RunFailed("cannot prepare the page cache for", path, said(e)) from e
+        before, unknown = residency_of_all(cached)
+        return Prepared(request, cached, before, unknown, held.pop_all())
 
 
 def run_cell(
@@ -79,12 +92,9 @@ def run_cell(
 ) -> EngineResult:
     """Carry it out, with what was asked of caches and what was in force in the result. Raises as `Engine.run`."""
     endpoint = prepared.request.endpoint
-    try:
+    with prepared.held:
         result = engine.run(prepared.request, on_interval, stop_requested)
-        after, unknown = residency(endpoint.path or "", prepared.spans) if prepared.spans else (None, None)
-    finally:
-        if prepared.held is not None:
-            prepared.held.close()
+        after, unknown = residency_of_all(prepared.cached)
     refused = any(e.name in ("EOPNOTSUPP", "ENOTSUP") for e in result.write.errors)
     caching = compare(
         prepared.request.workload,
@@ -97,6 +107,26 @@ def run_cell(
         local=endpoint.kind in CACHED_HERE,
     )
     return result.model_copy(update={"caching": caching})
+
+
+def residency_of_all(targets: Sequence[tuple[str, Spans]]) -> tuple[Residency | None, str | None]:
+    """Pages of all these targets together, or why that is not known; neither where there are none."""
+    found = []
+    for path, spans in targets:
+        one, unknown = residency(path, spans) if spans else (None, None)
+        if unknown is not None:
+            return None, unknown
+        found += [one] if one is not None else []
+    if not found:
+        return None, None
+    told = [one.unwritten for one in found if one.unwritten is not None]
+    total = Residency(
+        pages=sum(one.pages for one in found),
+        resident=sum(one.resident for one in found),
+        unwritten=sum(told) if len(told) == len(found) else None,
+        page_bytes=found[0].page_bytes,
+    )
+    return total, None
 
 
 def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | None, str | None]:
@@ -118,7 +148,7 @@ def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | 
     return Residency(pages=pages, resident=resident, unwritten=unwritten if told else None, page_bytes=page), None
 
 
-def _spans(segments: Sequence[Segment]) -> tuple[tuple[int, int], ...]:
+def _spans(segments: Sequence[Segment]) -> Spans:
     """Where the blocks are at the target, neighbours as one."""
     spans: list[tuple[int, int]] = []
     for start, end in sorted((s.target, s.target + s.length) for s in segments):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from strata.engine.job import Timing
+from strata.engine.job import Aim, Timing
 from strata.engine.port import Engine, Request
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint
 from strata.model.placement import Placement
 from strata.model.plan import Segment
-from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
+from strata.model.workload import Cache, ClosedLoop, Sync, Workload
 
-SPAN = 1 << 30
-"""Logical range of the null endpoint; it holds no data, only offsets are drawn from it."""
+SPAN = 1 << 42
+"""Logical range of the null endpoint; it holds no data, only offsets are drawn from it, and every zone has room."""
 
 
 def measure_generator(
@@ -21,24 +21,29 @@ def measure_generator(
 ) -> Generator:
     """IOPS and ns per I/O of the engine alone, by workload key; shapes that the engine cannot carry have none.
 
-    An open loop is measured as a closed one of its depth: the ceiling is what counts. Workloads that differ
-    only in what the null endpoint ignores (caching, write-through) share one measurement.
+    An open loop, and a closed one that is held back, are measured as a closed one of their depth: the ceiling is what
+    counts. Workloads that differ only in what the null endpoint ignores (caching, write-through, a piece of the range)
+    share one measurement.
     """
     measured: dict[str, tuple[float, float]] = {}
     iops: dict[str, float] = {}
     cost: dict[str, float] = {}
     for workload in workloads:
-        arrival = workload.arrival
-        closed = ClosedLoop(iodepth=arrival.iodepth) if isinstance(arrival, OpenLoop) else arrival
-        plain = workload.model_copy(
-            update={"arrival": closed, "direct": True, "sync": Sync.NONE, "cache": Cache.AS_FOUND}
-        )
-        segments = (Segment(start=0, length=SPAN, target=0),)
-        endpoint = Endpoint.parse("null:")
-        if engine.refusals(endpoint, plain, segments):
+        closed = ClosedLoop(iodepth=workload.arrival.iodepth)
+        ignored = {"direct": True, "sync": Sync.NONE, "cache": Cache.AS_FOUND, "range": None}
+        plain = workload.model_copy(update={"arrival": closed, **ignored})
+        aim = Aim(endpoint=Endpoint.parse("null:"), segments=(Segment(start=0, length=SPAN, target=0),))
+        if engine.refusals(aim.endpoint, plain, aim.segments):
             continue
         if plain.key not in measured:
-            request = Request(endpoint=endpoint, workload=plain, segments=segments, timing=timing, placement=placement)
+            request = Request(
+                endpoint=aim.endpoint,
+                workload=plain,
+                segments=aim.segments,
+                timing=timing,
+                placement=placement,
+                more=(aim,) * (len(plain.shares) - 1),
+            )
             result = engine.run(request)
             measured[plain.key] = (result.iops, 1e9 * workload.threads / result.iops if result.iops else 0.0)
         iops[workload.key], cost[workload.key] = measured[plain.key]

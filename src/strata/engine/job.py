@@ -12,7 +12,7 @@ from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Segment
-from strata.model.workload import OpenLoop, Workload
+from strata.model.workload import ClosedLoop, OpenLoop, Workload
 
 
 class Timing(Value):
@@ -21,6 +21,13 @@ class Timing(Value):
     ramp_s: float
     runtime_s: float
     interval_s: float = 1.0
+
+
+class Aim(Value):
+    """One more target of a workload and the blocks of it that are used."""
+
+    endpoint: Endpoint
+    segments: tuple[Segment, ...]
 
 
 def build_job(
@@ -32,36 +39,80 @@ def build_job(
     allow_write: bool = False,
     round_index: int = 0,
     placement: Placement | None = None,
+    more: Sequence[Aim] = (),
 ) -> dict[str, Any]:
-    """The engine's job JSON (schema 1) as a dictionary.
+    """The engine's job JSON (schema 1) as a dictionary. ``more`` are the targets after the first, one for each further
+    share of the workload.
 
     ``allow_write`` opens a block device for writing; whether that is allowed is decided by the safety gate,
     not here. Each round draws other random offsets (the seed is mixed with ``round_index``); the layers of one
     round draw the same, so that they are asked for the same blocks.
-    Raises `UsageError` when a raw device is asked to be written to without ``allow_write``.
+    Raises `UsageError` when a raw device is asked to be written to without ``allow_write``, and when the workload has
+    shares for another number of targets.
     """
-    if endpoint.kind is EndpointKind.BLOCK and workload.rw.writes and not allow_write:
-        raise UsageError("cannot write to", endpoint.uri, "raw devices are read-only", "see --destructive")
-    arrival = workload.arrival
-    rate = {"iops": arrival.iops, "process": arrival.process} if isinstance(arrival, OpenLoop) else None
+    aims = (Aim(endpoint=endpoint, segments=tuple(segments)), *more)
+    for aim in aims:
+        if aim.endpoint.kind is EndpointKind.BLOCK and workload.rw.writes and not allow_write:
+            raise UsageError("cannot write to", aim.endpoint.uri, "raw devices are read-only", "see --destructive")
+    if len(aims) != max(1, len(workload.shares)):
+        why = f"it has shares for {len(workload.shares)} targets, and there are {len(aims)}"
+        raise UsageError("cannot measure", workload.label, why, "name the targets: strata measure … --target URI")
     return {
         "schema": 1,
-        "target": _target(endpoint, workload, allow_write),
-        "workload": {
-            "rw": workload.rw.value,
-            "bs": workload.bs,
-            "rwmixread": 50 if workload.rwmixread is None else workload.rwmixread,
-            "iodepth": arrival.iodepth,
-            "threads": workload.threads,
-            "seed": seed_of(workload, round_index),
-            "rate_iops": rate,
-            "segments": [{"start": s.start, "length": s.length, "target": s.target} for s in segments],
-        },
+        **_targets(aims, workload, allow_write),
+        "workload": _pattern(workload)
+        | _arrival(workload)
+        | {"seed": seed_of(workload, round_index)}
+        | ({} if more else {"segments": _segments(segments)}),
         "ramp_ns": round(timing.ramp_s * units.NS_PER_S),
         "runtime_ns": round(timing.runtime_s * units.NS_PER_S),
         "interval_ns": round(timing.interval_s * units.NS_PER_S),
         "engine": "auto",
     } | (placement.job if placement is not None else {})
+
+
+def _segments(segments: Sequence[Segment]) -> list[dict[str, int]]:
+    return [{"start": s.start, "length": s.length, "target": s.target} for s in segments]
+
+
+def _targets(aims: Sequence[Aim], workload: Workload, allow_write: bool) -> dict[str, Any]:
+    made = [_target(aim.endpoint, workload, allow_write) for aim in aims]
+    if len(aims) == 1:
+        return {"target": made[0]}
+    each = zip(made, workload.shares, aims, strict=True)
+    return {"targets": [{"target": t, "weight": w, "segments": _segments(a.segments)} for t, w, a in each]}
+
+
+def _pattern(workload: Workload) -> dict[str, Any]:
+    split = None
+    if workload.bssplit is not None:
+        split = workload.bssplit.model_dump()
+    found: dict[str, Any] = {
+        "rw": workload.rw.value,
+        "bs": workload.bs,
+        "rwmixread": 50 if workload.rwmixread is None else workload.rwmixread,
+        "rwmix_run": workload.rwmix_run,
+        "order": None if workload.order is None else workload.order.model_dump(),
+        "bssplit": split,
+        "align": workload.align,
+        "misalign": workload.misalign,
+        "range": None if workload.range is None else workload.range.model_dump(),
+        "fsync": workload.fsync,
+        "fdatasync": workload.fdatasync,
+        "data": None if workload.data is None else workload.data.model_dump(),
+        "deal": workload.deal,
+    }
+    return found
+
+
+def _arrival(workload: Workload) -> dict[str, Any]:
+    arrival = workload.arrival
+    rate = limits = None
+    if isinstance(arrival, OpenLoop):
+        rate = {"iops": arrival.iops, "process": arrival.process, "burst": arrival.burst}
+    elif isinstance(arrival, ClosedLoop) and arrival.limits is not None:
+        limits = arrival.limits.model_dump()
+    return {"iodepth": arrival.iodepth, "threads": workload.threads, "rate_iops": rate, "limits": limits}
 
 
 def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class NativeEngine:
             allow_write=request.allow_write,
             round_index=request.round_index,
             placement=request.placement,
+            more=request.more,
         )
         result = run_job(job, on_interval, stop_requested)
         return result.model_copy(update={"engine": {"name": self.name, **result.engine}})
@@ -143,8 +144,8 @@ def _finish(
 
 
 def _where(job: dict[str, Any]) -> str:
-    target: dict[str, Any] = job["target"]
-    return str(target.get("path") or target.get("uri") or target["kind"])
+    targets = [job["target"]] if "target" in job else [aim["target"] for aim in job["targets"]]
+    return ", ".join(str(t.get("path") or t.get("uri") or t["kind"]) for t in targets)
 
 
 def said(error: OSError | ValueError) -> str:

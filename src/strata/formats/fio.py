@@ -1,7 +1,8 @@
 """The fio command line that asks the same of an endpoint.
 
-Plain bytes only: fio reads "Mi" as 10^6 unless told otherwise. What fio cannot be told (the exact block list
-of a raw layer with many extents) is left out and said in the comment that goes with it.
+Plain bytes only: fio reads "Mi" as 10^6 unless told otherwise. fio's rates are for each job, Strata's for all threads
+together. What fio cannot be told (the exact block list of a raw layer with many extents) is left out and said in the
+comment that goes with it.
 """
 
 from __future__ import annotations
@@ -9,29 +10,31 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.plan import Segment
-from strata.model.workload import Cache, OpenLoop, Sync, Workload
+from strata.model.plan import Segment, clipped
+from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
 
 def fio_command(
     endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ramp_s: float, runtime_s: float
 ) -> str | None:
-    """One command line; None where fio has no engine for the endpoint (`null:`) or it would write to a device."""
+    """One command line; None where fio cannot be told (no engine for `null:`, no word for the pattern) or would write
+    to a device."""
     if endpoint.kind is EndpointKind.NULL or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
         return None
-    start = min((s.target for s in segments), default=0)
+    pattern = _pattern(workload, segments)
+    if pattern is None:
+        return None
     words = [
         "fio",
         f"--name={workload.key}",
-        f"--rw={workload.rw.value}",
-        f"--bs={workload.bs}",
+        *pattern,
         f"--iodepth={workload.arrival.iodepth}",
         f"--numjobs={workload.threads}",
         "--thread",
         "--group_reporting",
-        f"--offset={start}",
-        f"--size={sum(s.length for s in segments)}",
+        *_place(workload, segments),
         "--time_based",
         # fio reads a bare number as seconds and takes no fraction; milliseconds are exact.
         f"--ramp_time={0 if workload.cache is Cache.COLD else round(ramp_s * 1000)}ms",
@@ -55,8 +58,110 @@ def fio_command(
         words.append(f"--rwmixread={workload.rwmixread}")
     if workload.rw.writes:
         words.append("--refill_buffers")
-    if isinstance(workload.arrival, OpenLoop):
-        words.append(f"--rate_iops={workload.arrival.iops:g}")
-        if workload.arrival.process == "poisson":
-            words.append("--rate_process=poisson")
-    return shlex.join(words)
+    return shlex.join(words + _data(workload) + _arrival(workload))
+
+
+def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | None:
+    """Direction, order and sizes; None where fio has no words for them."""
+    order, rw = workload.order, workload.rw.value
+    beyond = workload.rwmix_run > 1 or bool(workload.shares) or (isinstance(order, Zipf) and order.theta == 1)
+    beyond = beyond or (isinstance(order, Interlocked) and workload.threads > 1)
+    beyond = beyond or (isinstance(workload.arrival, OpenLoop) and workload.arrival.burst > 1)
+    if beyond:
+        return None
+    if isinstance(order, Strided) and order.stride is not None:
+        gap = order.stride - workload.bs
+        if gap < 0 or workload.bssplit is not None:
+            return None
+        rw += f":{gap}" if gap else ""
+    words = [f"--rw={rw}"]
+    if workload.bssplit is None:
+        words.append(f"--bs={workload.bs}")
+    else:
+        words.append(f"--bssplit={_split(workload)}")
+    if workload.rw.random and not isinstance(order, Once):
+        words.append("--norandommap")
+    if isinstance(order, Zipf):
+        words.append(f"--random_distribution=zipf:{order.theta:.12g}")
+    if isinstance(order, Zones):
+        zones = _zones(order, sum(s.length for s in clipped(segments, workload.range)))
+        if zones is None:
+            return None
+        words.append(f"--random_distribution={zones}")
+    if workload.align is not None:
+        words.append(f"--blockalign={workload.align}")
+    return words
+
+
+def _zones(order: Zones, room: int) -> str | None:
+    """fio takes whole percent, and zones whose shares of the I/Os add up to 100."""
+    absolute = any(z.range_bytes is not None for z in order.zones)
+    if absolute and any(z.range_bytes is None for z in order.zones):
+        return None
+    pairs = [(z.access_percent, z.range_percent if z.range_bytes is None else z.range_bytes) for z in order.zones]
+    rest = 100 - sum(access for access, _ in pairs)
+    if rest > 0:
+        left = (room if absolute else 100) - sum(span or 0 for _, span in pairs)
+        pairs.append((rest, left))
+    if any(access % 1 or (span or 0) % 1 or (span or 0) <= 0 for access, span in pairs):
+        return None
+    return f"zoned{'_abs' * absolute}:" + ":".join(f"{access:.0f}/{span:.0f}" for access, span in pairs)
+
+
+def _split(workload: Workload) -> str:
+    assert workload.bssplit is not None
+    sides = []
+    for side in (workload.bssplit.read, workload.bssplit.write):
+        total = sum(s.weight for s in side)
+        percents = [round(100 * s.weight / total) for s in side]
+        if side:
+            # fio takes whole percent that add up to 100.
+            percents[-1] = 100 - sum(percents[:-1])
+        sides.append(":".join(f"{s.bs}/{p}" for s, p in zip(side, percents, strict=True)))
+    read, write = sides
+    return read or write if not (read and write) or read == write else f"{read},{write}"
+
+
+def _place(workload: Workload, segments: Sequence[Segment]) -> list[str]:
+    used = clipped(segments, workload.range)
+    start = min((s.target for s in used), default=0) + workload.misalign
+    size = sum(s.length for s in used) - workload.misalign
+    words = []
+    if isinstance(workload.order, Strided) and workload.order.thread_offset is not None:
+        words.append(f"--offset_increment={workload.order.thread_offset}")
+    elif workload.threads > 1 and not workload.rw.random:
+        # Each thread has a part of its own; fio's jobs would all begin at the first byte.
+        size = size // workload.threads // workload.bs * workload.bs
+        words.append(f"--offset_increment={size}")
+    return [f"--offset={start}", f"--size={size}", *words]
+
+
+def _data(workload: Workload) -> list[str]:
+    words = [f"--{name}={n}" for name, n in (("fsync", workload.fsync), ("fdatasync", workload.fdatasync)) if n]
+    if workload.data is not None:
+        shares = (
+            ("buffer_compress_percentage", workload.data.compress_percent),
+            ("dedupe_percentage", workload.data.dedupe_percent),
+        )
+        words += [f"--{name}={percent}" for name, percent in shares if percent]
+    return words
+
+
+def _arrival(workload: Workload) -> list[str]:
+    arrival, threads = workload.arrival, workload.threads
+    if isinstance(arrival, OpenLoop):
+        poisson = ["--rate_process=poisson"] if arrival.process == "poisson" else []
+        return [f"--rate_iops={_each(arrival.iops, threads)}", *poisson]
+    assert isinstance(arrival, ClosedLoop)
+    if (limits := arrival.limits) is None:
+        return []
+    words = [] if limits.iops is None else [f"--rate_iops={_each(limits.iops, threads)}"]
+    words += [] if limits.bytes_per_s is None else [f"--rate={_each(limits.bytes_per_s, threads)}"]
+    if limits.think_ns:
+        words += [f"--thinktime={round(limits.think_ns / 1000)}", f"--thinktime_blocks={limits.think_every}"]
+    return words
+
+
+def _each(total: float, threads: int) -> int:
+    """fio takes whole numbers, of each job."""
+    return max(1, round(total / threads))

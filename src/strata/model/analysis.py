@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from strata.model.base import Value
 from strata.model.caching import Caching
 from strata.model.estimate import Estimate
@@ -68,6 +70,10 @@ class CellSummary(Value):
     counters: dict[str, float] = {}
     timeline: tuple[tuple[int, float, float], ...] = ()
     """(round, seconds from the start of the run, IOPS of that interval)."""
+    flushes: int = Field(default=0, exclude_if=lambda n: n == 0)
+    """Flushes that were counted; they are no part of ``ios``."""
+    flush_ns: dict[str, float] = Field(default={}, exclude_if=lambda times: not times)
+    """Times of the flushes over all rounds: ``mean``, and the percentiles that their number supports."""
 
 
 class Comparison(Value):

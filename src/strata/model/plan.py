@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import Field
 
+from strata.model.access import ByteRange
 from strata.model.base import Value
 from strata.model.placement import Placement
 from strata.model.precondition import PreconditionBudget
@@ -48,6 +50,20 @@ class Segment(Value):
     start: int
     length: int
     target: int
+
+
+def clipped(segments: Sequence[Segment], piece: ByteRange | None) -> tuple[Segment, ...]:
+    """What of the segments lies in this piece of the logical bytes; all of them without one."""
+    if piece is None:
+        return tuple(segments)
+    found = []
+    for s in segments:
+        first, last = max(s.start, piece.start), s.start + s.length
+        if piece.length is not None:
+            last = min(last, piece.start + piece.length)
+        if first < last:
+            found.append(Segment(start=first, length=last - first, target=s.target + first - s.start))
+    return tuple(found)
 
 
 class Plan(Value):

@@ -163,6 +163,11 @@ class EngineResult(Value):
         return self.measured_ns / 1e9
 
     @property
+    def directions(self) -> tuple[Direction, ...]:
+        """Reads, writes, and flushes where there are any."""
+        return (self.read, self.write) if self.sync is None else (self.read, self.write, self.sync)
+
+    @property
     def ops(self) -> int:
         """I/Os measured, both directions."""
         return self.read.ops + self.write.ops

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from strata import units
+from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData, exact
 from strata.model.base import Value
+
+
+def _added(default: Any, **constraints: Any) -> Any:
+    """A field that came later: not written where it says nothing, so that older readers and stored runs agree."""
+    return Field(default=default, exclude_if=lambda value: value == default, **constraints)
 
 
 class Rw(StrEnum):
@@ -63,27 +69,79 @@ class Cache(StrEnum):
     WARM = "warm"
 
 
+class Limits(Value):
+    """What holds a closed loop back: ceilings over all threads and pauses. An I/O is late or not at all, never due.
+
+    ``think_ns``: after ``think_every`` I/Os a thread waits until all of them are done, then so long (fio's
+    ``thinktime``, ``thinktime_blocks``).
+    """
+
+    iops: float | None = Field(default=None, gt=0)
+    bytes_per_s: float | None = Field(default=None, gt=0)
+    think_ns: int = Field(default=0, ge=0)
+    think_every: int = Field(default=1, ge=1)
+
+    @model_validator(mode="after")
+    def _holds_back(self) -> Limits:
+        if self.iops is None and self.bytes_per_s is None and not self.think_ns:
+            raise ValueError("limits need a ceiling or a pause")
+        return self
+
+    @property
+    def key(self) -> str:
+        """Part of a workload's key."""
+        bits = [] if self.iops is None else [f"max{self.iops:.12g}iops"]
+        bits += [] if self.bytes_per_s is None else [f"max{self.bytes_per_s:.12g}Bps"]
+        bits += [f"think{self.think_ns}ns" + (f"x{self.think_every}" if self.think_every > 1 else "")] * bool(
+            self.think_ns
+        )
+        return "-".join(bits)
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        bits = [] if self.iops is None else [f"at most {units.count(self.iops)} IOPS"]
+        bits += [] if self.bytes_per_s is None else [f"at most {units.rate(self.bytes_per_s)}"]
+        every = f" after every {self.think_every}" if self.think_every > 1 else ""
+        bits += [f"thinks {units.duration(self.think_ns)}{every}"] * bool(self.think_ns)
+        return ", ".join(bits)
+
+
 class ClosedLoop(Value):
-    """``iodepth`` I/Os are kept outstanding by each thread; the next is issued when one completes."""
+    """``iodepth`` I/Os are kept outstanding by each thread; the next is issued when one completes.
+
+    ``limits`` hold it back.
+    """
 
     kind: Literal["closed"] = "closed"
     iodepth: int = Field(ge=1, le=4096)
+    limits: Limits | None = _added(None)
 
 
 class OpenLoop(Value):
-    """I/Os start at ``iops`` (total over threads) whether or not earlier ones are done, up to ``iodepth`` a thread."""
+    """I/Os start at ``iops`` (total over threads) whether or not earlier ones are done, up to ``iodepth`` a thread.
+
+    ``burst``: so many starts of a thread share an instant; the rate stays what it is.
+    """
 
     kind: Literal["open"] = "open"
     iops: float = Field(gt=0)
     process: Literal["constant", "poisson"] = "constant"
     iodepth: int = Field(default=256, ge=1, le=4096)
+    burst: int = _added(1, ge=1)
 
 
 Arrival = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
 
 
 class Workload(Value):
-    """Pattern, block size (bytes), arrival, threads and caching of one measurement."""
+    """Pattern, block size (bytes), arrival, threads and caching of one measurement.
+
+    ``bs`` is the longest of ``bssplit`` where there is one. ``align``: I/Os begin at multiples of so many bytes (None:
+    of their size); ``misalign``: so many bytes behind such a multiple. ``fsync``, ``fdatasync``: a flush of the target
+    after so many writes of a thread to it (0: never). ``shares``: weights of several targets of one kind; ``deal`` says
+    whether every thread goes to all of them or to one.
+    """
 
     rw: Rw
     bs: int = Field(ge=512, le=64 * units.MIB)
@@ -92,18 +150,65 @@ class Workload(Value):
     rwmixread: int | None = Field(default=None, ge=0, le=100)
     direct: bool = True
     sync: Sync = Sync.NONE
-    cache: Cache = Cache.AS_FOUND
+    cache: Cache = _added(Cache.AS_FOUND)
     seed: int = 1
+    order: Order | None = _added(None)
+    bssplit: BsSplit | None = _added(None)
+    rwmix_run: int = _added(1, ge=1)
+    align: int | None = _added(None, ge=1, le=units.GIB)
+    misalign: int = _added(0, ge=0, le=units.GIB)
+    range: ByteRange | None = _added(None)
+    fsync: int = _added(0, ge=0)
+    fdatasync: int = _added(0, ge=0)
+    data: WriteData | None = _added(None)
+    shares: tuple[Annotated[int, Field(ge=0)], ...] = _added(())
+    deal: Literal["share", "thread"] = _added("share")
 
     @model_validator(mode="after")
     def _sound(self) -> Workload:
-        if (self.rwmixread is not None) != (self.rw in (Rw.RW, Rw.RANDRW)):
-            raise ValueError("rwmixread goes with rw=rw and rw=randrw, and only with those")
-        if self.bs % 512:
-            raise ValueError(f"bs={self.bs} is not a multiple of 512 bytes")
-        if self.direct and self.cache is not Cache.AS_FOUND:
-            raise ValueError(f"a {self.cache} cache is for buffered I/O: O_DIRECT goes past it")
+        if problems := self._problems():
+            raise ValueError("; ".join(problems))
         return self
+
+    def _problems(self) -> list[str]:
+        mixed = self.rw in (Rw.RW, Rw.RANDRW)
+        found = []
+        if (self.rwmixread is not None) != mixed:
+            found.append("rwmixread goes with rw=rw and rw=randrw, and only with those")
+        if self.bs % 512:
+            found.append(f"bs={self.bs} is not a multiple of 512 bytes")
+        if self.direct and self.cache is not Cache.AS_FOUND:
+            found.append(f"a {self.cache} cache is for buffered I/O: O_DIRECT goes past it")
+        if self.rwmix_run > 1 and not mixed:
+            found.append("rwmix_run goes with rw=rw and rw=randrw, and only with those")
+        if self.order is not None and isinstance(self.order, SEQUENTIAL) == self.rw.random:
+            found.append(f"order {self.order.words} does not go with rw={self.rw.value}")
+        found += self._size_problems()
+        if self.fsync and self.fdatasync:
+            found.append("fsync and fdatasync at once: give one of the two")
+        if (self.fsync or self.fdatasync or self.data is not None) and not self.rw.writes:
+            found.append(f"fsync, fdatasync and data are about writes, and rw={self.rw.value} has none")
+        if self.shares and not sum(self.shares):
+            found.append("one of several targets must have a share")
+        if self.deal == "thread" and self.threads < len(self.shares):
+            found.append(f"{self.threads} thread(s) leave some of {len(self.shares)} targets without one")
+        return found
+
+    def _size_problems(self) -> list[str]:
+        found = []
+        if (split := self.bssplit) is not None:
+            if split.longest != self.bs:
+                found.append(f"bs={self.bs} is not the longest of bssplit, {split.longest}")
+            if bool(split.read) != self.rw.reads or bool(split.write) != self.rw.writes:
+                found.append(f"bssplit names other directions than rw={self.rw.value} has")
+            if isinstance(self.order, Once):
+                found.append("coverage without repeats needs blocks of one size, not bssplit")
+        gaps = [self.order.stride, self.order.thread_offset] if isinstance(self.order, Strided) else []
+        if self.align is not None and any(gap % self.align for gap in gaps if gap):
+            found.append(f"stride and offset are not multiples of align={self.align}")
+        if self.misalign >= (self.align or self.bs):
+            found.append(f"misalign={self.misalign} is not below the distance between blocks")
+        return found
 
     @property
     def outstanding(self) -> int:
@@ -111,21 +216,64 @@ class Workload(Value):
         return self.arrival.iodepth * self.threads
 
     @property
+    def saturates(self) -> bool:
+        """Whether every slot is always taken: a closed loop that nothing holds back."""
+        return isinstance(self.arrival, ClosedLoop) and self.arrival.limits is None
+
+    @property
+    def flushes(self) -> bool:
+        """Whether flushes stand between the writes."""
+        return self.fsync > 0 or self.fdatasync > 0
+
+    @property
+    def read_share(self) -> float:
+        """Of the I/Os, 0..1."""
+        return float(self.rw.reads) if self.rwmixread is None else self.rwmixread / 100
+
+    @property
+    def bs_moments(self) -> tuple[float, float]:
+        """Mean and standard deviation of the I/Os' size in bytes."""
+        return (float(self.bs), 0.0) if self.bssplit is None else self.bssplit.moments(self.read_share)
+
+    @property
+    def apart_from_depth(self) -> Workload:
+        """The same at depth 1 with one thread: equal for workloads that differ in their depth only."""
+        return self.model_copy(update={"arrival": ClosedLoop(iodepth=1), "threads": 1, "seed": 1})
+
+    def resized(self, factor: float) -> Workload:
+        """The same with every size so many times as large."""
+        split = self.bssplit
+        if split is not None:
+            sides = {
+                name: tuple(s.model_copy(update={"bs": round(s.bs * factor)}) for s in side)
+                for name, side in (("read", split.read), ("write", split.write))
+            }
+            split = split.model_copy(update=sides)
+        return self.model_copy(update={"bs": round(self.bs * factor), "bssplit": split})
+
+    @property
     def pattern(self) -> str:
-        """``random read`` · ``random 70/30`` · ``sequential write``."""
+        """``random read`` · ``random 70/30`` · ``sequential write``, and the order where it is a special one."""
+        words = self.rw.words
         if self.rwmixread is not None:
             order = "random" if self.rw.random else "sequential"
-            return f"{order} {self.rwmixread}/{100 - self.rwmixread}"
-        return self.rw.words
+            words = f"{order} {self.rwmixread}/{100 - self.rwmixread}"
+            if self.rwmix_run > 1:
+                words += f" in runs of {self.rwmix_run}"
+        return words if self.order is None else f"{words}, {self.order.words}"
 
     @property
     def shape(self) -> str:
         """``8 KiB · depth 8`` and what departs from one thread, closed loop and unbuffered I/O."""
-        parts = [units.size(self.bs)]
+        parts = [units.size(self.bs) if self.bssplit is None else self.bssplit.words]
         if isinstance(self.arrival, OpenLoop):
             parts.append(f"{units.count(self.arrival.iops)} IOPS asked")
+            if self.arrival.burst > 1:
+                parts.append(f"bursts of {self.arrival.burst}")
         else:
             parts.append(f"depth {self.arrival.iodepth}")
+            if self.arrival.limits is not None:
+                parts.append(self.arrival.limits.words)
         if self.threads > 1:
             parts.append(f"{self.threads} threads")
         if not self.direct:
@@ -134,7 +282,7 @@ class Workload(Value):
             parts.append(self.cache.value)
         if self.sync is not Sync.NONE:
             parts.append("write-through" if self.sync is Sync.DSYNC else "write-through by RWF_DSYNC")
-        return " · ".join(parts)
+        return " · ".join((*parts, *(words for _, words in self._special())))
 
     @property
     def label(self) -> str:
@@ -143,13 +291,18 @@ class Workload(Value):
 
     @property
     def key(self) -> str:
-        """A short stable name, unique within one plan: ``randread-8KiB-qd8``. The seed is not part of it."""
+        """A short stable name, unique within one plan: ``randread-8KiB-qd8``. The seed is not part of it.
+
+        What is not special is not in it: stored runs are found by it.
+        """
         rw = self.rw.value if self.rwmixread is None else f"{self.rw.value}{self.rwmixread}"
         bits = [rw, units.size(self.bs).replace(" ", "")]
         if isinstance(self.arrival, OpenLoop):
             bits.append(f"{self.arrival.iops:g}iops-{self.arrival.process}")
+            bits += [f"burst{self.arrival.burst}"] * (self.arrival.burst > 1)
         else:
             bits.append(f"qd{self.arrival.iodepth}")
+            bits += [] if self.arrival.limits is None else [self.arrival.limits.key]
         if self.threads > 1:
             bits.append(f"t{self.threads}")
         if not self.direct:
@@ -158,4 +311,27 @@ class Workload(Value):
             bits.append(self.cache.value)
         if self.sync is not Sync.NONE:
             bits.append(self.sync.value)
-        return "-".join(bits)
+        bits += [] if self.order is None else [self.order.key]
+        bits += [] if self.bssplit is None else [self.bssplit.key]
+        bits += [f"run{self.rwmix_run}"] * (self.rwmix_run > 1)
+        return "-".join((*bits, *(key for key, _ in self._special())))
+
+    def _special(self) -> list[tuple[str, str]]:
+        """Key and words of what few workloads ask for."""
+        found = []
+        if self.align is not None:
+            found.append((f"align{exact(self.align)}", f"aligned to {units.size(self.align)}"))
+        if self.misalign:
+            found.append((f"off{exact(self.misalign)}", f"{units.size(self.misalign)} off alignment"))
+        if self.range is not None:
+            found.append((self.range.key, self.range.words))
+        for name, every in (("fsync", self.fsync), ("fdatasync", self.fdatasync)):
+            if every:
+                found.append((f"{name}{every}", f"{name} after {'each write' if every == 1 else f'{every} writes'}"))
+        if self.data is not None:
+            found.append((self.data.key, self.data.words))
+        if self.shares:
+            shares = ":".join(map(str, self.shares))
+            dealt = ", a target to each thread" if self.deal == "thread" else ""
+            found.append((f"targets{shares}{'-dealt' * bool(dealt)}", f"{len(self.shares)} targets {shares}{dealt}"))
+        return found

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from strata.model.precondition import PreconditionBudget
-from strata.model.workload import OpenLoop, Workload
+from strata.model.workload import ClosedLoop, Workload
 from strata.units import GIB
 
 ASSUMED_WRITE_BPS = 2.0 * GIB
@@ -41,8 +41,16 @@ def bytes_read(workload: Workload, seconds: float, assumed_bps: float) -> int:
 
 def _moved(workload: Workload, seconds: float, assumed_bps: float, share: float) -> int:
     bps = assumed_bps
-    if isinstance(workload.arrival, OpenLoop):
-        bps = min(bps, workload.arrival.iops * workload.bs)
+    arrival, limits = workload.arrival, None
+    if isinstance(arrival, ClosedLoop):
+        limits = arrival.limits
+        ceiling = None if limits is None else limits.iops
+    else:
+        ceiling = arrival.iops
+    if ceiling is not None:
+        bps = min(bps, ceiling * workload.bs)
+    if limits is not None and limits.bytes_per_s is not None:
+        bps = min(bps, limits.bytes_per_s)
     return math.ceil(bps * seconds * share)
 
 

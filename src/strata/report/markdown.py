@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from strata import units
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, words
+from strata.report import answer, figures, flushes, ladder, words
 from strata.report.check_lines import check_lines
 from strata.report.ladder import MEANING, Ladder, Square
 from strata.report.terminal import debug_build, incomplete
@@ -25,7 +25,7 @@ def render(report: Report) -> str:
     """Verdict, table and what colours it; a trailing newline is not added."""
     table = ladder.build(report)
     note = words.note(report.run)
-    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table)]
+    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _flushes(report)]
     blocks += [f"**Note:** {escape(note)}" if note else "", _checks(report), _footer(report)]
     return "\n\n".join(b for b in blocks if b)
 
@@ -93,6 +93,10 @@ def _table(table: Ladder) -> str:
 def _notes(table: Ladder) -> str:
     legend = " · ".join(f"{mark} {MEANING[mark]}" for mark in table.marks)
     return "  \n".join([x for x in [legend, *(f"– {escape(n)}" for n in table.notes())] if x])
+
+
+def _flushes(report: Report) -> str:
+    return "\n".join(f"- Flushes · {escape(text)}" for text in flushes.lines(report))
 
 
 def _checks(report: Report) -> str:

@@ -7,8 +7,8 @@ from strata.model import histogram
 from strata.model.analysis import CellSummary, Check, CheckKind
 from strata.model.caching import Caching
 from strata.model.result import EngineResult, ErrorCount, ThreadResult
-from strata.model.workload import Cache, ClosedLoop
-from strata.report import figures, words
+from strata.model.workload import Cache
+from strata.report import figures, flushes, words
 from strata.report.textual import Paint, field, wrap
 
 _LABEL = 12
@@ -46,7 +46,9 @@ def measure_text(
         response = histogram.merge([result.read.response_time, result.write.response_time])
         out += line("response", f"{_points(response, s)} from the intended start")
         out += line("lag", f"{_points(result.lag, s)} from the intended start to the issue")
-    asked = f" of {s.workload.outstanding} asked" if isinstance(s.workload.arrival, ClosedLoop) else ""
+    if s.flushes:
+        out += line("flushes", flushes.told(s))
+    asked = f" of {s.workload.outstanding} asked" if s.workload.saturates else ""
     out += line("in flight", f"{units.significant(s.outstanding)}{asked} (rate × latency)")
     out += line("samples", f"{units.count(s.ios)} I/Os in {figures.plural(s.rounds, 'round')}")
     if s.cpu_busy is not None:
@@ -67,7 +69,7 @@ def measure_text(
     if result is not None and (verbose or any(c.kind is CheckKind.THREADS for c in checks)):
         for number, thread in enumerate(result.threads):
             out += line(f"thread {number}", _thread(thread, result.seconds))
-    named = [] if result is None else [e for d in (result.read, result.write) for e in d.errors]
+    named = [] if result is None else [e for d in result.directions for e in d.errors]
     said = [f"{units.count(e.count)} {e.name}{_place(e)}" for e in named]
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
     for check in checks:

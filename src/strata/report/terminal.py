@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.run import Report, RunStatus
-from strata.report import answer, figures, ladder, ladder_text, words
+from strata.report import answer, figures, flushes, ladder, ladder_text, words
 from strata.report.check_lines import CheckLine, check_lines
 from strata.report.listing_text import runs_text
 from strata.report.measure_text import measure_text
@@ -79,8 +79,9 @@ def _banners(report: Report, width: int, paint: Paint) -> list[str]:
 
 
 def _note(report: Report, width: int, paint: Paint) -> list[str]:
+    out = [line for text in flushes.lines(report) for line in field("Flushes:", text, width)]
     said = words.note(report.run)
-    return [paint(line, "dim") for line in field("Note:", said, width)] if said else []
+    return [*out, *(paint(line, "dim") for line in field("Note:", said, width))] if said else out
 
 
 def _verdict(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]:

@@ -14,7 +14,7 @@ def fault(result: EngineResult) -> str | None:
     """Why this is no measurement, None where it is one. Single failed I/Os are counted, and no reason."""
     if cut_short(result):
         return f"stopped after {result.seconds:.3g} s"
-    names = ", ".join(sorted({error.name for d in (result.read, result.write) for error in d.errors}))
+    names = ", ".join(sorted({error.name for d in result.directions for error in d.errors}))
     if result.stop_reason == "stuck":
         return f"{result.stuck} I/Os were issued and never came back"
     if result.message is not None:

@@ -9,15 +9,16 @@ import pytest
 
 from strata.analyse import analyse
 from strata.analyse.laws.generator import ceiling
+from strata.model.access import BsShare, BsSplit
 from strata.model.analysis import Analysis, Check, CheckKind, Generator
 from strata.model.caching import Caching, CachingState
-from strata.model.result import CellResult, ThreadResult
+from strata.model.result import CellResult, Direction, ThreadResult
 from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
-from strata.model.workload import OpenLoop, Workload
+from strata.model.workload import ClosedLoop, Limits, OpenLoop, Workload
 
-from .material import cell_result, counter, engine_result, plan_of, workload
+from .material import SECOND, cell_result, counter, engine_result, plan_of, workload
 
 STACK = Stack(
     name="s",
@@ -112,6 +113,63 @@ def test_a_cliff_inside_a_measurement_is_named() -> None:
     assert of(look(steady), CheckKind.UNSTEADY) == []
 
 
+def test_a_flush_in_flight_is_one_of_the_outstanding() -> None:
+    w = workload("write", depth=8, fdatasync=4)
+    # A fifth of the slots' time goes to flushes: reads and writes alone would fill 6.4 of 8.
+    writes = engine_result(w, 32_000.0, mean_ns=2e5)
+    flush = Direction(ops=16_000, bytes=0, service_sum_ns=round(1.6 * 2 * SECOND))
+    results = [cell_result("file", w, r, writes.model_copy(update={"sync": flush})) for r in range(3)]
+    found = look(results, w)
+    assert of(found, CheckKind.LITTLE) == []
+    assert found.cells[0].outstanding == pytest.approx(8)
+    assert (found.cells[0].flushes, found.cells[0].ios) == (48_000, 3 * 64_000)
+    without = of(look(rounds("file", 32_000.0, w, mean_ns=2e5), w), CheckKind.LITTLE)
+    assert [c.impossible for c in without] == [False]
+
+
+def test_a_loop_that_is_held_back_need_not_fill_its_depth() -> None:
+    arrival = ClosedLoop(iodepth=8, limits=Limits(iops=1000))
+    w = Workload(rw=W.rw, bs=W.bs, arrival=arrival)
+    assert of(look(rounds("file", 1000.0, w, mean_ns=1e5), w), CheckKind.LITTLE) == []
+    over = of(look(rounds("file", 40_000.0, w, mean_ns=1e6), w), CheckKind.LITTLE)
+    assert [c.impossible for c in over] == [True]
+
+
+@pytest.mark.parametrize(
+    ("limits", "reached"),
+    [(Limits(iops=1000), True), (Limits(iops=2000), False), (Limits(bytes_per_s=1000 * W.bs), True),
+     (Limits(iops=5000, bytes_per_s=1000 * W.bs), True), (Limits(think_ns=1000), False)],
+)  # fmt: skip
+def test_a_ceiling_that_was_reached_is_no_capacity(limits: Limits, reached: bool) -> None:
+    w = Workload(rw=W.rw, bs=W.bs, arrival=ClosedLoop(iodepth=8, limits=limits))
+    assert bool(of(look(rounds("file", 1000.0, w, mean_ns=1e5), w), CheckKind.CAP)) == reached
+
+
+def test_flushes_are_a_part_of_what_a_mix_keeps_in_flight() -> None:
+    w = workload("randrw", depth=8, rwmixread=50, fsync=2)
+    result = engine_result(w, 32_000.0, mean_ns=2e5)
+    half = {k: getattr(result.write, k) // 2 for k in ("ops", "bytes", "service_sum_ns")}
+    side = result.write.model_copy(update=half)
+    flush = Direction(ops=16_000, bytes=0, service_sum_ns=round(1.6 * 2 * SECOND))
+    mixed = result.model_copy(update={"read": side, "write": side, "sync": flush})
+    found = look([cell_result("file", w, r, mixed) for r in range(3)], w)
+    assert of(found, CheckKind.PARTS) == of(found, CheckKind.LITTLE) == []
+
+
+def test_sizes_that_are_drawn_may_differ_by_chance_and_no_more() -> None:
+    sizes = (BsShare(bs=4096, weight=1), BsShare(bs=16_384, weight=1))
+    w = Workload(rw=W.rw, bs=16_384, arrival=W.arrival, bssplit=BsSplit(read=sizes))
+
+    def moved(share: float) -> list[CellResult]:
+        one = engine_result(w, 1000.0)
+        read = one.read.model_copy(update={"bytes": round(one.read.ops * 10_240 * share)})
+        return [cell_result("file", w, 0, one.model_copy(update={"read": read}))]
+
+    # 2000 I/Os of 10 KiB ± 6 KiB: a standard error of 1.3 %.
+    assert of(look(moved(1.05), w), CheckKind.RATE) == []
+    assert [c.impossible for c in of(look(moved(1.1), w), CheckKind.RATE)] == [True]
+
+
 @pytest.mark.parametrize(("top", "words"), [(100_000, None), (60_000, "its own cost"), (45_000, "is the limit")])
 def test_headroom_of_the_generator(top: float, words: str | None) -> None:
     generator = Generator(iops={"write-8KiB-qd8": top}, ns_per_io={})
@@ -182,6 +240,14 @@ def test_threads_that_are_not_alike_or_not_where_they_should(
     found = of(look(rounds("file", threads=(first, second))), CheckKind.THREADS)
     assert [said in c.message for c in found if said] == ([True] if said else [])
     assert bool(found) == bool(said)
+
+
+def test_threads_that_were_dealt_different_targets_need_not_be_alike() -> None:
+    w = W.model_copy(update={"threads": 2, "shares": (1, 1), "deal": "thread"})
+    unlike = (thread(10_000), thread(100))
+    assert of(look(rounds("file", w=w, threads=unlike), w), CheckKind.THREADS) == []
+    shared = w.model_copy(update={"deal": "share"})
+    assert len(of(look(rounds("file", w=shared, threads=unlike), shared), CheckKind.THREADS)) == 1
 
 
 def test_a_state_that_was_not_in_force_colours_the_cell() -> None:

@@ -27,7 +27,7 @@ NAME, TITLE = "interleaved", "interleaved sequential writes"
 def check(table: Table) -> Iterator[Flag]:
     """Rows of sequential writes by several threads."""
     for row in measured(table, "threads"):
-        pattern, threads = table.word(row, "pattern") or "", row.figures["threads"].base
+        pattern, threads = (table.word(row, "pattern") or "").partition(",")[0], row.figures["threads"].base
         if threads <= 1 or pattern != "sequential write" or table.word(row, "ranges") == "own":
             continue
         text = f"{threads:g} threads write one sequence: they arrive interleaved, near to random on a rotating disk"

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from strata.analyse.laws.base import percentile_of
 from strata.analyse.laws.cache import SHARE
 from strata.analyse.laws.view import RunView
 from strata.analyse.rounds import CellRounds
+from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison
 from strata.model.endpoint import EndpointKind
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
+from strata.model.plan import Segment, clipped
 from strata.model.stack import Stack
 from strata.model.workload import OpenLoop, Sync, Workload
 
 LOCAL = (EndpointKind.FILE, EndpointKind.BLOCK)
+CHANCE = 5.0
+"""Standard errors by which the mean of drawn sizes may differ from what was asked."""
 
 
 def table_of(run: RunView) -> Table:
@@ -33,21 +38,46 @@ def _name(layer: str, key: str) -> str:
 
 
 def _words(layer: str, w: Workload) -> dict[str, str]:
-    # The engine splits a sequential range: no two threads share a position.
+    # The engine splits a sequential range: no two threads share a position unless it is asked for.
     return {
         "layer": layer,
         "workload": w.key,
         "pattern": w.pattern,
         "caching": "off" if w.direct else "on",
-        "loop": "open" if isinstance(w.arrival, OpenLoop) else "closed",
-        "ranges": "own",
+        "loop": _loop(w),
+        "ranges": "shared" if isinstance(w.order, Interlocked) else "own",
     }
+
+
+def _loop(w: Workload) -> str:
+    if isinstance(w.arrival, OpenLoop):
+        return "open"
+    return "closed" if w.saturates else "held"
+
+
+def _cap(w: Workload) -> float | None:
+    """The rate that was asked for, in I/Os a second."""
+    if isinstance(w.arrival, OpenLoop):
+        return w.arrival.iops
+    if (limits := w.arrival.limits) is None:
+        return None
+    by_bytes = None if limits.bytes_per_s is None else limits.bytes_per_s / w.bs_moments[0]
+    return min((x for x in (limits.iops, by_bytes) if x is not None), default=None)
+
+
+def _size(w: Workload, ios: int) -> Figure:
+    """Bytes of one I/O: the mean, and what it may be by chance where sizes are drawn."""
+    mean, deviation = w.bs_moments
+    if not deviation:
+        return exact(mean, Dimension.BYTES)
+    chance = CHANCE * deviation / math.sqrt(max(1, ios))
+    return exact(mean, Dimension.BYTES, low=mean - chance, high=mean + chance)
 
 
 def _cell(run: RunView, cell: CellSummary) -> Row:
     w = cell.workload
     figures = {
-        "size": exact(w.bs, Dimension.BYTES),
+        "size": _size(w, cell.ios),
         "depth": exact(w.arrival.iodepth),
         "threads": exact(w.threads),
         "iops": exact(cell.iops.value, low=cell.iops.low, high=cell.iops.high),
@@ -61,11 +91,12 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
     }
     if w.rwmixread is not None:
         figures |= _directions(run.of(cell))
-    if isinstance(w.arrival, OpenLoop):
-        figures["cap"] = exact(w.arrival.iops)
+    if (cap := _cap(w)) is not None:
+        figures["cap"] = exact(cap)
     buffered = not w.direct and run.plan.stack.layer(cell.layer).target.kind in LOCAL
     if buffered and run.memory and run.plan.file_size:
-        figures["file"] = exact(run.plan.file_size, Dimension.BYTES)
+        whole = Segment(start=0, length=run.plan.file_size, target=0)
+        figures["file"] = exact(sum(s.length for s in clipped((whole,), w.range)), Dimension.BYTES)
         figures["cache"] = exact(run.memory, Dimension.BYTES)
     if cell.cpu_busy is not None:
         figures["busy"] = exact(cell.cpu_busy, Dimension.SHARE)
@@ -77,10 +108,12 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
 
 
 def _directions(rounds: CellRounds) -> dict[str, Figure]:
-    """The I/Os in flight of reads and of writes, which make the whole."""
+    """The I/Os in flight of reads, of writes and of flushes, which make the whole."""
     results = [r.result for r in rounds.results if r.result is not None]
     span_ns = sum(r.measured_ns for r in results)
     busy = {"read": sum(r.read.service_sum_ns for r in results), "write": sum(r.write.service_sum_ns for r in results)}
+    if any(r.sync is not None for r in results):
+        busy["sync"] = sum(r.sync.service_sum_ns for r in results if r.sync is not None)
     return {f"in_flight.{word}": exact(ns / span_ns) for word, ns in busy.items()} if span_ns else {}
 
 
@@ -111,7 +144,7 @@ def _rounds(rounds: CellRounds) -> Iterator[Row]:
         figures = {
             "iops": exact(value.iops),
             "rate": exact(value.bytes_per_second, Dimension.RATE),
-            "size": exact(w.bs, Dimension.BYTES),
+            "size": _size(w, value.ios),
         }
         if result.result is not None and result.result.seconds > 0:
             for word, side in (("read", result.result.read), ("write", result.result.write)):

@@ -54,7 +54,7 @@ _LABELS = (
     ("`layer`, `below`", "the layer of a row, and the layer(s) it stands on, joined by ` + `"),
     ("`pattern`", "`sequential write`, `random read`, …"),
     ("`caching`", "`on` or `off`"),
-    ("`loop`", "`open` where a rate was asked for"),
+    ("`loop`", "`open` where a rate was asked for, `held` where a ceiling or pauses hold a closed loop back"),
     ("`owner`, `disk`", "whether the node owns the volume (`yes`, `no`); whether the disk is called `physical`"),
     ("`test`", "pairs a planned row with the measured one"),
     ("`ranges`", "`own` where each thread writes a range of its own"),

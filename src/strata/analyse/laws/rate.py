@@ -8,7 +8,8 @@ Evidence
     IOPS, size and rate of a row. The unit (MB or MiB) and the rounding (rounded or cut off) are first inferred from all
     rows of the column; only a row that disagrees with what the others have in common is flagged.
 What rules it out
-    Mixed sizes in one row. Half a per cent is allowed, for two clocks.
+    Mixed sizes in one row; where a run of our own drew them, five standard errors of their mean are allowed. Half a per
+    cent is allowed, for two clocks.
 Source
     The definition of the three figures.
 """

@@ -34,7 +34,6 @@ from strata.model.analysis import Analysis, CellSummary
 from strata.model.endpoint import EndpointKind
 from strata.model.finding import Cause, Evidence, EvidenceKind, Experiment, Prediction
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop
 
 CAUSE = Cause.MEDIUM
 RESIDENCE = 0.85
@@ -54,7 +53,7 @@ def top(stack: Stack) -> Layer:
 
 
 def _cells(analysis: Analysis, layer: str) -> list[CellSummary]:
-    return [c for c in analysis.cells if c.layer == layer and isinstance(c.workload.arrival, ClosedLoop)]
+    return [c for c in analysis.cells if c.layer == layer and c.workload.saturates]
 
 
 def saturated(cells: Sequence[CellSummary], tolerance: float) -> tuple[CellSummary, CellSummary] | None:
@@ -65,7 +64,7 @@ def saturated(cells: Sequence[CellSummary], tolerance: float) -> tuple[CellSumma
         for b in cells
         if b.workload.outstanding >= 2 * a.workload.outstanding
         and a.workload.outstanding > 1
-        and (a.workload.rw, a.workload.bs, a.workload.rwmixread) == (b.workload.rw, b.workload.bs, b.workload.rwmixread)
+        and a.workload.apart_from_depth == b.workload.apart_from_depth
         and b.iops.value < (GAIN + tolerance) * a.iops.value
     ]
     return max(pairs, key=lambda p: p[1].workload.outstanding, default=None)

@@ -10,9 +10,26 @@ from collections.abc import Collection, Sequence
 
 from strata.engine.job import seed_of
 from strata.engine.port import Request
+from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
 from strata.model.workload import OpenLoop, Rw, Sync, Workload
+
+CARRIED = frozenset({"rw", "bs", "arrival", "threads", "rwmixread", "direct", "sync", "cache", "seed"})
+"""Fields of a workload that are told to fio as they are meant. Every other one is refused where it asks for something,
+also one that is added later."""
+
+CARRIED_ARRIVALS = frozenset({"kind", "iodepth", "iops", "process"})
+
+WHY = {
+    "order": "another order of the blocks: fio's own orders draw other blocks",
+    "bssplit": "several block sizes: fio's report does not tell which I/O had which",
+    "shares": "several targets: fio would open each of them anew, and by its name",
+    "fsync": "flushes: they are not read from fio's report",
+    "fdatasync": "flushes: they are not read from fio's report",
+    "limits": "a closed loop that is held back: fio's ceilings are for each of its jobs",
+}
+"""Why not; a field without a reason here is named as it is."""
 
 LEAST_STATUS_S = 0.02
 """fio's statistics thread is not asked more often than that."""
@@ -22,7 +39,12 @@ def refusals(
     endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ioengines: Collection[str]
 ) -> list[str]:
     """One reason for each thing that fio cannot be told."""
-    said = []
+    said = [
+        f"{name} is not carried over to fio" + (f" ({WHY[name]})" if name in WHY else "")
+        for name in _beyond(workload, CARRIED) + _beyond(workload.arrival, CARRIED_ARRIVALS)
+    ]
+    if workload.sync is Sync.RWF_DSYNC and workload.rw.writes:
+        said.append("fio has no write-through flag of each write (RWF_DSYNC); --dsync opens with O_DSYNC instead")
     if len(segments) > 1:
         said.append(f"fio drives one contiguous range, and the data lies in {len(segments)} segments")
     elif segments:
@@ -48,6 +70,15 @@ def refusals(
             f"fio takes whole I/Os a second for each thread and direction, {workload.arrival.iops:g} gives parts"
         )
     return said
+
+
+def _beyond(asked: Value, carried: frozenset[str]) -> list[str]:
+    """Names of the fields that ask for something fio is not told."""
+    return [
+        name
+        for name, field in type(asked).model_fields.items()
+        if name not in carried and getattr(asked, name) != field.get_default(call_default_factory=True)
+    ]
 
 
 def carriers(endpoint: Endpoint, workload: Workload, ioengines: Collection[str]) -> list[str]:

@@ -40,6 +40,8 @@ ALL = (
         units.significant,
     ),
     Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
+    Column("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
+    Column("flush p99", "99 of 100 flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
     Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
 )
 

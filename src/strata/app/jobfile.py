@@ -1,0 +1,34 @@
+"""Workloads from a file that another tool's users have already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from strata.errors import UsageError
+from strata.formats import workloads_of_fio_job
+from strata.model.workload import Workload
+from strata.plan.words import PatternWords, workload_from_words
+
+
+def read_jobs(path: Path) -> tuple[Workload, ...]:
+    """The workloads of a fio job file, one for each section. Raises `UsageError` with all that cannot be used."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as e:
+        raise UsageError("cannot read the job file", str(path), str(e), "name a fio job file") from e
+    problems: list[str] = []
+    found: list[Workload] = []
+    for section, words, special, complaints in workloads_of_fio_job(text):
+        problems += [f"[{section}] {complaint}" for complaint in complaints]
+        if complaints:
+            continue
+        try:
+            found.append(workload_from_words(**words, more=PatternWords(**special)))
+        except UsageError as e:
+            problems += [f"[{section}] {problem}" for problem in e.problems or (e.why,)]
+    if not found and not problems:
+        problems.append("there is no section")
+    if problems:
+        why = f"{len(problems)} problem(s)"
+        raise UsageError("cannot use the job file", str(path), why, "remove what is named", tuple(problems))
+    return tuple(found)

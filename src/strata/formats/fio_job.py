@@ -1,0 +1,291 @@
+"""Workloads from a fio job file.
+
+Each section is one workload, measured by itself (as with fio's ``stonewall``). What says where, how long and how fio
+itself is run is left aside; what changes the workload and cannot be said here is named. Differences in meaning:
+
+* fio's ``rate`` and ``rate_iops`` are ceilings of each job, Strata's of all threads together; with
+  ``rate_process=poisson`` they are an open loop.
+* A random job without ``norandommap`` touches each block once before any comes again.
+* ``thinktime`` is in microseconds, and sizes are binary (``k``, ``kb``, ``m``, …).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from strata import units
+
+Section = tuple[str, dict[str, Any], dict[str, Any], list[str]]
+"""Its name, the words of the workload, the words of its pattern, and what cannot be used."""
+
+ALIASES = {"blocksize": "bs", "readwrite": "rw", "ba": "blockalign", "iodepth_total": "iodepth", "sync_io": "sync"}
+NOT_OF_THE_WORKLOAD = frozenset(
+    {
+        "allow_file_create",
+        "allow_mounted_write",
+        "bwavgtime",
+        "clat_percentiles",
+        "clocksource",
+        "cpus_allowed",
+        "cpus_allowed_policy",
+        "create_fsync",
+        "create_on_open",
+        "create_only",
+        "create_serialize",
+        "description",
+        "directory",
+        "disk_util",
+        "end_fsync",
+        "eta",
+        "eta-newline",
+        "exec_postrun",
+        "exec_prerun",
+        "exitall",
+        "fallocate",
+        "filename",
+        "filename_format",
+        "filesize",
+        "fixedbufs",
+        "gtod_cpu",
+        "gtod_reduce",
+        "group_reporting",
+        "hipri",
+        "invalidate",
+        "ioengine",
+        "iodepth_batch",
+        "iodepth_batch_complete",
+        "iodepth_batch_complete_max",
+        "iodepth_batch_complete_min",
+        "iodepth_batch_submit",
+        "iodepth_low",
+        "iopsavgtime",
+        "lat_percentiles",
+        "log_avg_msec",
+        "log_hist_msec",
+        "log_max_value",
+        "loops",
+        "mem",
+        "name",
+        "new_group",
+        "nice",
+        "output",
+        "output-format",
+        "percentile_list",
+        "pre_read",
+        "prio",
+        "prioclass",
+        "randrepeat",
+        "ramp_time",
+        "registerfiles",
+        "rate_cycle",
+        "runtime",
+        "slat_percentiles",
+        "sqthread_poll",
+        "startdelay",
+        "status-interval",
+        "stonewall",
+        "thread",
+        "time_based",
+        "timeout",
+        "unified_rw_reporting",
+        "unlink",
+        "uri",
+        "wait_for",
+        "write_bw_log",
+        "write_hist_log",
+        "write_iops_log",
+        "write_lat_log",
+    }
+)
+ONE_AT_A_TIME = frozenset(["mmap", "null", "psync", "pvsync", "pvsync2", "sync", "vsync"])
+"""I/O engines of fio that have one I/O in flight whatever ``iodepth`` says."""
+_SIZE = re.compile(r"^(\d+)\s*([kmgt]?)b?$")
+
+
+def workloads_of_fio_job(text: str) -> Iterator[Section]:
+    """The sections in order, with the options of ``[global]`` before each taken over."""
+    shared: dict[str, str] = {}
+    named: list[tuple[str, dict[str, str]]] = []
+    stray: list[str] = []
+    into: dict[str, str] | None = None
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            name = line[1:-1].strip()
+            into = shared if name == "global" else dict(shared)
+            if name != "global":
+                named.append((name, into))
+            continue
+        key, _, value = line.partition("=")
+        if into is None:
+            stray.append(line)
+            continue
+        into[ALIASES.get(key.strip(), key.strip())] = value.strip()
+    if stray:
+        yield "before the first section", {}, {}, [f"{line}: stands in no section" for line in stray]
+    for name, options in named:
+        yield _section(name, options)
+
+
+def _section(name: str, options: dict[str, str]) -> Section:
+    complaints: list[str] = []
+    left = {key: value for key, value in options.items() if key not in NOT_OF_THE_WORKLOAD}
+    words: dict[str, Any] = {"rw": "read", "direct": False}
+    special: dict[str, Any] = {}
+    for key in list(left):
+        taken = _KNOWN.get(key)
+        if taken is not None:
+            try:
+                taken(left.pop(key), words, special)
+            except ValueError as e:
+                complaints.append(f"{key}={options[key]}: {e}")
+    _together(options, left, words, special, complaints)
+    complaints += [f"{key}={value}: is not offered" for key, value in left.items()]
+    return name, words, special, complaints
+
+
+def _together(
+    options: dict[str, str],
+    left: dict[str, str],
+    words: dict[str, Any],
+    special: dict[str, Any],
+    complaints: list[str],
+) -> None:
+    """What several options say together."""
+    threads, random = words.get("threads", 1), str(words["rw"]).startswith("rand")
+    # fio's default, also under a rate, where ours would be more.
+    words.setdefault("iodepth", 1)
+    if options.get("ioengine", "psync").partition(":")[0] in ONE_AT_A_TIME:
+        words["iodepth"] = 1
+    if random and not special.pop("norandommap", False) and "random_distribution" not in special:
+        special["randommap"] = "bssplit" not in special
+    special.pop("norandommap", None)
+    if (rate := special.pop("rate_iops", None)) is not None:
+        if left.pop("rate_process", "linear") == "poisson":
+            words |= {"rate_iops": rate * threads, "process": "poisson"}
+        else:
+            special["limit_iops"] = rate * threads
+    left.pop("rate_process", None)
+    if (rate := special.pop("rate", None)) is not None:
+        special["limit_bytes"] = rate * threads
+    size, offset = left.pop("size", None), special.pop("offset", None)
+    if offset:
+        try:
+            special["range"] = str(offset) if size is None else f"{offset}:{_size(size)}"
+        except ValueError as e:
+            complaints.append(f"size={size}: {e}")
+    if not random:
+        special.pop("randommap", None)
+
+
+def _size(text: str) -> int:
+    match = _SIZE.match(text.lower())
+    if match is None:
+        raise ValueError("is no plain size (k, m, g, t are binary; percent and Ki are not read)")
+    return int(match[1]) * {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}[match[2]]
+
+
+def _flag(text: str) -> bool:
+    if text not in ("", "0", "1"):
+        raise ValueError("is neither 0 nor 1")
+    return text != "0"
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("is no whole number")
+    return int(text)
+
+
+def _rw(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    kind, _, rest = text.partition(":")
+    words["rw"] = kind
+    if rest and kind.startswith("rand"):
+        raise ValueError("several I/Os at one random place are not offered")
+    if rest:
+        special["gap"] = _size(rest)
+
+
+def _bs(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    sizes = [_size(part) for part in text.split(",") if part]
+    if len(sizes) > 1 and len(set(sizes)) > 1:
+        special["bssplit"] = ",".join(f"{size}/100" for size in sizes[:2])
+    words["bs"] = max(sizes)
+
+
+def _bssplit(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    sides = text.split(",")
+    parts = [[part.partition("/") for part in side.split(":")] for side in sides]
+    special["bssplit"] = ",".join(":".join(f"{_size(s)}{slash}{p}" for s, slash, p in side) for side in parts[:2])
+
+
+def _sync(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    words["sync"] = text or "1"
+
+
+def _direct(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    words["direct"] = _flag(text)
+
+
+def _buffered(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    words["direct"] = not _flag(text)
+
+
+def _rwmixwrite(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    words["rwmixread"] = 100 - _whole(text)
+
+
+def _thinktime(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    special["thinktime"] = f"{text}us" if text.isdecimal() else text
+
+
+def _distribution(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+    if text != "random":
+        special["random_distribution"] = text
+
+
+def _word(name: str, read: Any = _whole) -> Any:
+    def take(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+        words[name] = read(text)
+
+    return take
+
+
+def _pattern(name: str, read: Any = _whole) -> Any:
+    def take(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+        special[name] = read(text)
+
+    return take
+
+
+_KNOWN: dict[str, Any] = {
+    "rw": _rw,
+    "bs": _bs,
+    "bssplit": _bssplit,
+    "direct": _direct,
+    "buffered": _buffered,
+    "sync": _sync,
+    "rwmixread": _word("rwmixread"),
+    "rwmixwrite": _rwmixwrite,
+    "iodepth": _word("iodepth"),
+    "numjobs": _word("threads"),
+    "randseed": _word("seed"),
+    "norandommap": _pattern("norandommap", _flag),
+    "random_distribution": _distribution,
+    "offset": _pattern("offset", _size),
+    "offset_increment": _pattern("offset_increment", _size),
+    "blockalign": _pattern("blockalign", _size),
+    "fsync": _pattern("fsync"),
+    "fdatasync": _pattern("fdatasync"),
+    "buffer_compress_percentage": _pattern("compress_percent"),
+    "dedupe_percentage": _pattern("dedupe_percent"),
+    "refill_buffers": _pattern("refill", _flag),
+    "rate": _pattern("rate", _size),
+    "rate_iops": _pattern("rate_iops"),
+    "thinktime": _thinktime,
+    "thinktime_blocks": _pattern("thinktime_blocks"),
+}
