@@ -26,6 +26,9 @@ pub struct OpenSpec {
 }
 
 /// A [`Queue`] over one or more connections to one export.
+///
+/// A flush covers what was answered before it on any connection: several are used only where the server promises one
+/// coherent disk. Where the server offers none it completes with `-EOPNOTSUPP` and is not sent.
 #[derive(Debug)]
 pub struct NbdQueue {
     uri: Uri,
@@ -111,19 +114,6 @@ impl NbdQueue {
         self.structured
     }
 
-    /// Put a flush into the next submission: what was answered before, on any connection, is durable once it
-    /// completes (with 0) in `slot`, which must not be in flight. False when the server has no flush.
-    pub fn push_flush(&mut self, slot: u32) -> bool {
-        if !self.export.has(consts::TX_SEND_FLUSH) {
-            return false;
-        }
-        // Any link will do: several are used only where the server promises one coherent disk (CAN_MULTI_CONN).
-        let cookie = self.slots.begin(slot, Op::Write, 0, 0, 0);
-        let flush = Request { flags: 0, command: Command::Flush, cookie, offset: 0, length: 0 };
-        self.links[0].push(slot, &flush);
-        true
-    }
-
     /// Wait until something happens on a connection; `false` when the time is over or a signal came.
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         self.polls.clear();
@@ -194,6 +184,11 @@ impl Queue for NbdQueue {
 
     fn push(&mut self, slot: u32, io: Io) {
         let (offset, len, op) = (io.offset(), io.len(), io.op());
+        let flushes = matches!(op, Op::Fsync | Op::Fdatasync);
+        if flushes && !self.export.has(consts::TX_SEND_FLUSH) {
+            // The protocol forbids to ask: a server may hang up on it.
+            return self.slots.ready.push(Completion { slot, result: -libc::EOPNOTSUPP });
+        }
         let number = self.turn;
         self.turn = (self.turn + 1) % self.links.len();
         let cookie = self.slots.begin(slot, op, offset, len, number);
