@@ -1,6 +1,7 @@
 //! Opening what is verified, and giving each thread its queue over it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use strata_io::{Buffers, Files, Kind, OpenSpec, Pool, Queue, Uring};
 use strata_proto::client::{self, NbdQueue, Uri};
@@ -109,8 +110,10 @@ fn nbd<L: Launch>(job: &Job, launch: L, uri: &str, connections: u32, dsync: bool
     let threads = job.threads;
     let connections = connections.max(uri.connections.unwrap_or(1)).max(threads);
     let (slots, block) = (job.slots(), job.bs);
+    let patience = Duration::from_nanos(job.stuck_after_ns);
     let open = move |uri: &Uri, depth, connections| {
-        NbdQueue::open(uri, client::OpenSpec { depth, block, connections, dsync }).map_err(refused)
+        let spec = client::OpenSpec { depth, block, connections, dsync };
+        NbdQueue::open_within(uri, spec, patience).map_err(refused)
     };
     // Asked once before any thread starts, to know what the export is.
     let first = open(&uri, 1, 1)?;

@@ -6,6 +6,7 @@ import pytest
 
 from strata.diagnose import diagnose
 from strata.diagnose.opinion import confidence
+from strata.diagnose.rules import impossible
 from strata.model.analysis import Analysis, Check, CheckKind, NoiseFloor
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Stack
@@ -32,7 +33,11 @@ def test_an_impossible_figure_outranks_everything() -> None:
         (CheckKind.PARTS, "Look for the part that is missing.", "Look for the part that is missing."),
         (CheckKind.UTILISATION, "Find what the share is of.", "Find what the share is of."),
         (CheckKind.SAMPLES, "Check the columns of these figures.", "Check the columns of these figures."),
-        (CheckKind.LITTLE, "Look for the clock.", "Measure again; if it stays, report it as an error of the measurement."),
+        (
+            CheckKind.LITTLE,
+            "Look for the clock.",
+            impossible.OURS[CheckKind.LITTLE],
+        ),
         (CheckKind.TAIL, "", "Measure again."),
     ],
 )

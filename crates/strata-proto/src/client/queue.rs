@@ -43,12 +43,20 @@ pub struct NbdQueue {
 }
 
 impl NbdQueue {
-    /// Connect to `uri`.
+    /// Connect to `uri`, waiting at most 10 s for each answer of the handshake.
+    ///
+    /// # Errors
+    /// As [`Self::open_within`].
+    pub fn open(uri: &Uri, spec: OpenSpec) -> io::Result<Self> {
+        Self::open_within(uri, spec, Duration::MAX)
+    }
+
+    /// Connect to `uri`, waiting `patience` and at most 10 s for each answer of the handshake.
     ///
     /// # Errors
     /// The server cannot be reached; it does not offer several connections, FUA or blocks of this
     /// size, but they are asked for. Named with the address and the next step.
-    pub fn open(uri: &Uri, spec: OpenSpec) -> io::Result<Self> {
+    pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
         let refuse = |text: String| Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
         if spec.depth == 0 || spec.block == 0 || spec.block > MAX_PAYLOAD || spec.connections == 0 {
             let text = format!("depth, block (at most {MAX_PAYLOAD} bytes) and connections must be positive");
@@ -57,7 +65,7 @@ impl NbdQueue {
         let mut links = Vec::new();
         let mut seen: Option<(Export, bool)> = None;
         for number in 0..spec.connections as usize {
-            let mut haggle = Haggle::start(uri)?;
+            let mut haggle = Haggle::start(uri, patience)?;
             haggle.ask_structured()?;
             let export = haggle.go()?;
             if number == 0 && spec.connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
