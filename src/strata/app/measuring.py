@@ -11,6 +11,7 @@ from pydantic import Field
 from strata import units
 from strata.app.opening import Target, opened
 from strata.app.preconditioning import budget_of, write_until_steady
+from strata.app.sampled import run_sampled
 from strata.app.stopping import stop_on_signals
 from strata.engine import (
     DEFAULT_ENGINE,
@@ -19,7 +20,6 @@ from strata.engine import (
     engine_of,
     measure_generator,
     prepare_cell,
-    run_cell,
 )
 from strata.errors import RunFailed, UsageError
 from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
@@ -34,7 +34,6 @@ from strata.model.series import Series
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
 from strata.plan.words import workload_from_words
-from strata.probes import Sampler
 from strata.run.judge import fault
 
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
@@ -127,13 +126,8 @@ def measure_endpoint(
                 placement=placement,
             )
         )
-        sampler = Sampler(())
-        sampler.start()
-        try:
-            with stop_on_signals() as stop:
-                result = run_cell(generator, prepared, on_interval, stop)
-        finally:
-            counters = sampler.stop()
+        with stop_on_signals() as stop:
+            result, counters = run_sampled(generator, prepared, (), on_interval, stop)
     trouble = fault(result)
     if result.ops == 0:
         if stop.signal is not None:
