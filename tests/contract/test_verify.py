@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
 import resource
 import signal
+import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -206,3 +209,21 @@ def test_a_device_whose_name_was_typed_again_is_verified_and_checked(tmp_path: P
         assert document["result"]["engine"]["direct"]
         assert strata("verify", "--resume", "--journal", journal).returncode == 5
         assert found(verified("--check", "--journal", journal, status=0)) == {}
+
+
+@pytest.mark.parametrize("said", [b"", b"NBDMAGICIHAVEOPT\0\3"], ids=["nothing", "a greeting and no more"])
+def test_a_listener_that_never_answers_is_given_up_before_anything_is_written(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken: list[socket.socket] = []
+
+        def greet() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    taken.append(listener.accept()[0])
+                    taken[-1].sendall(said)
+
+        threading.Thread(target=greet, daemon=True).start()
+        uri = f"nbd://127.0.0.1:{listener.getsockname()[1]}/"
+        done = strata("verify", uri, "--destructive", uri, "--stuck-after", "200ms")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert uri.rstrip("/") in done.stderr and "within 200ms" in done.stderr

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from strata.engine import Request, Timing
-from strata.engine.fio.command import carriers, plain_uri, words
+from strata.engine.fio.command import carriers, words
 from strata.engine.fio.reading import Reading, Told, result
 from strata.engine.fio.stream import Stream, merge_failures
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
+from strata.model.fio_words import plain_uri
 from strata.model.plan import Segment
 from strata.model.result import EngineResult
 from strata.plan.words import workload_from_words

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use common::{MEMORY, NULL, one, target, wait_for};
 use strata_io::{Io, Op, Queue};
-use strata_proto::client::{NbdQueue, OpenSpec, probe, read_range};
+use strata_proto::client::{NbdQueue, OpenSpec, Uri, probe, read_range};
 use strata_proto::server::Server;
+
+/// Longer than any test takes.
+const LONG: Duration = Duration::from_secs(60);
 
 #[test]
 fn what_is_written_is_read_over_many_requests_and_connections() {
@@ -82,7 +85,7 @@ fn a_file_is_served_past_the_cache_with_every_alignment_and_read_only_by_default
         assert!(bytes.iter().enumerate().all(|(at, byte)| u64::from(*byte) == (offset + at as u64) % 251));
     }
     assert_eq!(one(&mut queue, Op::Write, 0, 4096), -libc::EPERM);
-    let tail = read_range(&target.uri, 1_000_000, 3).expect("the odd tail");
+    let tail = read_range(&target.uri, 1_000_000, 3, LONG).expect("the odd tail");
     assert_eq!(tail, [(1_000_000 % 251) as u8, (1_000_001 % 251) as u8, (1_000_002 % 251) as u8]);
 }
 
@@ -172,13 +175,39 @@ fn several_connections_need_the_servers_word() {
 #[test]
 fn a_probe_sees_the_export_and_the_latency_but_an_unknown_export_lists_the_known() {
     let target = target(MEMORY, r#"{"latency_ns":3000000}"#);
-    let seen = probe(&target.uri, 5).expect("a probe");
+    let seen = probe(&target.uri, 5, LONG).expect("a probe");
     assert_eq!(seen.export.size_bytes, 64 << 20);
     assert!(seen.structured && seen.export.flag_names().contains(&"can_multi_conn"));
     assert_eq!(seen.rtt_ns.len(), 5);
     assert!(seen.rtt_ns.iter().chain(&seen.connect_ns).all(|ns| *ns >= 3_000_000), "{seen:?}");
     let wrong = format!("nbd+unix:///nope?socket={}", target.socket.display()).parse().expect("an address");
-    let error = probe(&wrong, 1).expect_err("no such export");
+    let error = probe(&wrong, 1, LONG).expect_err("no such export");
     assert_eq!(strata_proto::errno(&error), libc::ENOENT);
     assert!(error.to_string().contains("there are: \"\""), "{error}");
+}
+
+#[test]
+fn a_listener_that_says_nothing_is_given_up_after_the_time_that_was_asked_for() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let uri: Uri =
+        format!("nbd://{}/", listener.local_addr().expect("bound")).parse().expect("a good address");
+    let short = Duration::from_millis(50);
+    let spec = OpenSpec { depth: 1, block: 512, connections: 1, dsync: false };
+    // The system takes the connection; nobody ever greets.
+    for error in [
+        probe(&uri, 1, short).expect_err("no greeting"),
+        read_range(&uri, 0, 512, short).expect_err("no greeting"),
+        NbdQueue::open_within(&uri, spec, short).expect_err("no greeting"),
+    ] {
+        assert!(error.to_string().ends_with("no NBD greeting: no answer within 50ms"), "{error}");
+        assert_eq!(strata_proto::errno(&error), libc::ETIMEDOUT);
+    }
+}
+
+#[test]
+fn a_server_that_answers_no_read_is_given_up_as_well() {
+    let target = target(MEMORY, r#"{"service_time_ns":60000000000}"#);
+    let error = read_range(&target.uri, 0, 512, Duration::from_millis(50)).expect_err("no answer");
+    assert_eq!(strata_proto::errno(&error), libc::ETIMEDOUT, "{error}");
+    assert!(error.to_string().ends_with("no answer within 50ms"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! NBD for Python: serve a shaped target, look at a server, read a range.
 
 use std::io;
+use std::time::Duration;
 
 use crate::errors;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -8,6 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use strata_proto::client::{Uri, probe, read_range};
 use strata_proto::server::{Config, Server, StopOnSignals};
+
+/// As long as a request of a verification may take before it is called stuck, unless told otherwise.
+const PATIENCE_NS: u64 = 30_000_000_000;
 
 /// `OSError(errno, text)`, or `ValueError` for what the caller wrote wrong.
 fn raise(error: &io::Error) -> PyErr {
@@ -37,10 +41,13 @@ pub fn target_serve(py: Python<'_>, config_json: &str) -> PyResult<()> {
 /// Look at an export without touching its data: JSON with its size, flags, block sizes, and the
 /// times of connecting and of `rounds` exchanges of `NBD_OPT_INFO` (wire and protocol only).
 ///
-/// Block sizes are null where the server tells none. Raises `OSError` that names the address.
+/// Block sizes are null where the server tells none. Waits `patience_ns`, at most 10 s, for each answer. Raises
+/// `OSError` that names the address.
 #[pyfunction]
-pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32) -> PyResult<String> {
-    let seen = errors::detached(py, || uri.parse::<Uri>().and_then(|uri| probe(&uri, rounds)))?
+#[pyo3(signature = (uri, rounds, patience_ns = PATIENCE_NS))]
+pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32, patience_ns: u64) -> PyResult<String> {
+    let patience = Duration::from_nanos(patience_ns);
+    let seen = errors::detached(py, || uri.parse::<Uri>().and_then(|uri| probe(&uri, rounds, patience)))?
         .map_err(|error| raise(&error))?;
     let blocks = seen.export.blocks;
     let json = serde_json::json!({
@@ -60,10 +67,19 @@ pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32) -> PyResult<String> {
 
 /// `length` bytes of an export from `offset`, by one connection and plain reads.
 ///
-/// Raises `OSError` that names the address: unreachable, beyond the end, or the server's errno.
+/// Waits `patience_ns` for each piece of 64 KiB, and as `nbd_probe` for the connection. Raises `OSError` that names the
+/// address: unreachable, no answer, beyond the end, or the server's errno.
 #[pyfunction]
-pub fn nbd_read<'py>(py: Python<'py>, uri: &str, offset: u64, length: u64) -> PyResult<Bound<'py, PyBytes>> {
-    let read = || uri.parse::<Uri>().and_then(|uri| read_range(&uri, offset, length));
+#[pyo3(signature = (uri, offset, length, patience_ns = PATIENCE_NS))]
+pub fn nbd_read<'py>(
+    py: Python<'py>,
+    uri: &str,
+    offset: u64,
+    length: u64,
+    patience_ns: u64,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let patience = Duration::from_nanos(patience_ns);
+    let read = || uri.parse::<Uri>().and_then(|uri| read_range(&uri, offset, length, patience));
     let bytes = errors::detached(py, read)?.map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }

@@ -230,6 +230,18 @@ impl Job {
         }
     }
 
+    /// Slots of a thread's queue: its I/Os, and one for its flushes.
+    #[must_use]
+    pub(crate) fn slots(&self) -> u32 {
+        self.iodepth + 1
+    }
+
+    /// The slot that no read or write uses.
+    #[must_use]
+    pub(crate) fn flush_slot(&self) -> u32 {
+        self.iodepth
+    }
+
     /// First block and end of the part of a thread.
     #[must_use]
     pub fn part(&self, thread: u32) -> (u64, u64) {

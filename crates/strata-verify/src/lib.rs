@@ -6,7 +6,6 @@
 pub mod book;
 pub mod classify;
 mod error;
-mod flush;
 pub mod job;
 pub mod journal;
 mod journal_file;

@@ -9,7 +9,6 @@ use strata_io::Queue;
 
 use crate::book::Book;
 use crate::error::{Error, Result};
-use crate::flush::Flush;
 use crate::job::{Job, Mode};
 use crate::journal_file::{self, JournalFile};
 use crate::shared::Shared;
@@ -89,15 +88,11 @@ struct Starter {
 impl Launch for Starter {
     type Done = Run;
 
-    fn go<Q, F>(
+    fn go<Q: Queue + 'static>(
         self,
         engine: Engine,
-        make: impl Fn(u32) -> Result<(Q, F)> + Send + Sync + 'static,
-    ) -> Result<Run>
-    where
-        Q: Queue + 'static,
-        F: Flush<Q> + 'static,
-    {
+        make: impl Fn(u32) -> Result<Q> + Send + Sync + 'static,
+    ) -> Result<Run> {
         let Self { job, journal, book, cut_short } = self;
         let shared = Arc::new(Shared::new(job.threads));
         let make = Arc::new(make);

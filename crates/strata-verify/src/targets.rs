@@ -1,28 +1,25 @@
 //! Opening what is verified, and giving each thread its queue over it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use strata_io::{Buffers, Files, Kind, OpenSpec, Pool, Queue, Uring};
 use strata_proto::client::{self, NbdQueue, Uri};
 use strata_proto::codec::consts;
 
 use crate::error::{Error, Result};
-use crate::flush::{FileFlush, Flush, NbdFlush};
 use crate::job::{EngineChoice, Job, Mode, Target};
 
 /// What takes a factory of queues to a running verification.
 pub(crate) trait Launch {
     type Done;
 
-    /// `make(thread)` gives the queue of a thread and how it is flushed, in that thread.
-    fn go<Q, F>(
+    /// `make(thread)` gives the queue of a thread, with [`Job::slots`], in that thread.
+    fn go<Q: Queue + 'static>(
         self,
         engine: Engine,
-        make: impl Fn(u32) -> Result<(Q, F)> + Send + Sync + 'static,
-    ) -> Result<Self::Done>
-    where
-        Q: Queue + 'static,
-        F: Flush<Q> + 'static;
+        make: impl Fn(u32) -> Result<Q> + Send + Sync + 'static,
+    ) -> Result<Self::Done>;
 }
 
 /// What carries the I/Os.
@@ -77,24 +74,17 @@ fn disk<L: Launch>(
         dsync: target.dsync,
         connections: 1,
     };
-    let (depth, bs) = (job.iodepth, job.bs);
-    let flusher = Arc::new(target.file.try_clone().map_err(|e| Error::at("cannot open again", path, e))?);
+    let (slots, bs) = (job.slots(), job.bs);
     let file = Arc::new(Files::from(target.file));
-    let flush = move || {
-        FileFlush::new(Arc::clone(&flusher)).map_err(|e| Error::system("cannot start the flushing thread", e))
-    };
     let mut refused = None;
     if job.engine != EngineChoice::Pool {
         // Tried with all its slots before any thread starts, to know whether to fall back.
-        match Uring::new(Arc::clone(&file), buffers(depth, bs, align.mem)?) {
+        match Uring::new(Arc::clone(&file), buffers(slots, bs, align.mem)?) {
             Ok(tried) => {
                 drop(tried);
                 return launch.go(engine("io_uring", None), move |thread| {
-                    let queue =
-                        Uring::new(Arc::clone(&file), buffers(depth, bs, align.mem)?).map_err(|e| {
-                            Error::system(format!("cannot set up the ring of thread {thread}"), e)
-                        })?;
-                    Ok((queue, flush()?))
+                    Uring::new(Arc::clone(&file), buffers(slots, bs, align.mem)?)
+                        .map_err(|e| Error::system(format!("cannot set up the ring of thread {thread}"), e))
                 });
             }
             Err(e) if job.engine == EngineChoice::IoUring => {
@@ -105,9 +95,8 @@ fn disk<L: Launch>(
         }
     }
     launch.go(engine("pool", refused), move |thread| {
-        let queue = Pool::new(&file, buffers(depth, bs, align.mem)?)
-            .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))?;
-        Ok((queue, flush()?))
+        Pool::new(&file, buffers(slots, bs, align.mem)?)
+            .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))
     })
 }
 
@@ -120,9 +109,11 @@ fn nbd<L: Launch>(job: &Job, launch: L, uri: &str, connections: u32, dsync: bool
     let uri: Uri = uri.parse().map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
     let threads = job.threads;
     let connections = connections.max(uri.connections.unwrap_or(1)).max(threads);
-    let (depth, block) = (job.iodepth, job.bs);
+    let (slots, block) = (job.slots(), job.bs);
+    let patience = Duration::from_nanos(job.stuck_after_ns);
     let open = move |uri: &Uri, depth, connections| {
-        NbdQueue::open(uri, client::OpenSpec { depth, block, connections, dsync }).map_err(refused)
+        let spec = client::OpenSpec { depth, block, connections, dsync };
+        NbdQueue::open_within(uri, spec, patience).map_err(refused)
     };
     // Asked once before any thread starts, to know what the export is.
     let first = open(&uri, 1, 1)?;
@@ -157,8 +148,7 @@ fn nbd<L: Launch>(job: &Job, launch: L, uri: &str, connections: u32, dsync: bool
     let engine = Engine { kind: "nbd", fallback_reason: None, direct: false, dsync, connections };
     launch.go(engine, move |thread| {
         let own = connections / threads + u32::from(thread < connections % threads);
-        // One slot more, for flushes.
-        Ok((open(&uri, depth + 1, own)?, NbdFlush { slot: depth }))
+        open(&uri, slots, own)
     })
 }
 

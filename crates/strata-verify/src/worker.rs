@@ -12,7 +12,6 @@ use strata_pattern::Rng;
 
 use crate::book::{Book, Event, Loss};
 use crate::classify::{Fault, Verdict, classify};
-use crate::flush::Flush;
 use crate::job::{Job, Mode, Order};
 use crate::journal_file::JournalFile;
 use crate::permutation::Permutation;
@@ -43,12 +42,11 @@ struct Flight {
 }
 
 /// One thread's work.
-pub(crate) struct Worker<Q: Queue, F> {
+pub(crate) struct Worker<Q: Queue> {
     job: Arc<Job>,
     thread: u32,
     layout: Layout,
     queue: Q,
-    flush: F,
     book: Book,
     journal: Option<Arc<JournalFile>>,
     shared: Arc<Shared>,
@@ -58,6 +56,7 @@ pub(crate) struct Worker<Q: Queue, F> {
     free: Vec<u32>,
     /// Not in the journal yet.
     events: Vec<Event>,
+    /// Since when the one flush is in flight, in [`Job::flush_slot`].
     flushing: Option<Instant>,
     unflushed: u64,
     /// What the first reading pass of a check may find.
@@ -68,11 +67,12 @@ pub(crate) struct Worker<Q: Queue, F> {
 /// A reason to end early.
 type Early = Result<(), End>;
 
-impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
+impl<Q: Queue> Worker<Q> {
+    /// `queue` has [`Job::slots`].
     pub fn new(
         job: Arc<Job>,
         thread: u32,
-        (queue, flush): (Q, F),
+        queue: Q,
         book: Book,
         journal: Option<Arc<JournalFile>>,
         shared: Arc<Shared>,
@@ -85,7 +85,6 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
             job,
             thread,
             queue,
-            flush,
             book,
             journal,
             shared,
@@ -222,11 +221,8 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
         // In the journal first: what other threads note after it may not be covered.
         self.note(Event::FlushBegun(self.thread.into()));
         self.write_journal()?;
-        if self.flush.begin(&mut self.queue) {
-            self.flushing = Some(Instant::now());
-        } else {
-            self.tally.flush_unsupported = true;
-        }
+        self.queue.push(self.job.flush_slot(), Io::flush(Op::Fdatasync, 0));
+        self.flushing = Some(Instant::now());
         Ok(())
     }
 
@@ -234,8 +230,7 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
     fn turn(&mut self) -> Early {
         self.write_journal()?;
         let busy = self.free.len() < self.flights.len();
-        let through_queue = self.flushing.is_some() && self.flush.slot().is_some();
-        let wait = u32::from(busy || through_queue);
+        let wait = u32::from(busy || self.flushing.is_some());
         let carried = self.queue.submit(wait, Some(LOOK));
         let mut completed = Vec::with_capacity(self.flights.len());
         self.queue.reap(|completion| completed.push(completion));
@@ -243,12 +238,6 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
             // With the carrier gone every request fails, which says nothing of the blocks.
             if carried.is_ok() || completion.result >= 0 {
                 self.complete(completion);
-            }
-        }
-        if self.flushing.is_some() && self.flush.slot().is_none() {
-            let patience = if busy { Duration::ZERO } else { LOOK };
-            if let Some(result) = self.flush.done(patience) {
-                self.flushed(result);
             }
         }
         carried.map_err(|e| End::CarrierLost { why: e.to_string() })
@@ -270,7 +259,7 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
     }
 
     fn complete(&mut self, Completion { slot, result }: Completion) {
-        if self.flush.slot() == Some(slot) {
+        if slot == self.job.flush_slot() {
             return self.flushed(result);
         }
         let Some(flight) = self.flights[slot as usize].take() else { return };
@@ -286,11 +275,13 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
 
     fn flushed(&mut self, result: i32) {
         self.flushing = None;
-        if result < 0 {
-            self.tally.flush_failures += 1;
-        } else {
-            self.tally.flushes += 1;
-            self.note(Event::Flushed(self.thread.into()));
+        match result {
+            0.. => {
+                self.tally.flushes += 1;
+                self.note(Event::Flushed(self.thread.into()));
+            }
+            _ if result == -libc::EOPNOTSUPP => self.tally.flush_unsupported = true,
+            _ => self.tally.flush_failures += 1,
         }
     }
 
@@ -369,3 +360,7 @@ impl<Q: Queue, F: Flush<Q>> Worker<Q, F> {
         Err(End::Stuck)
     }
 }
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.options import Options, choose_size, default_path
+from strata.app.planning import plan_of, refused_cells
 from strata.app.repeat import repeat_commands
-from strata.app.session import Emit, Session, plan_of, refused_cells
+from strata.app.session import Emit, Session
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey

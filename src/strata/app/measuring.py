@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from pydantic import Field
 
 from strata import units
+from strata.app.opening import Target, opened
 from strata.app.preconditioning import budget_of, write_until_steady
+from strata.app.sampled import run_sampled
 from strata.app.stopping import stop_on_signals
 from strata.engine import (
     DEFAULT_ENGINE,
@@ -19,31 +20,22 @@ from strata.engine import (
     Request,
     Timing,
     engine_of,
-    fill,
     measure_generator,
     prepare_cell,
-    read_remote,
-    run_cell,
 )
-from strata.engine.layout import file_segments
-from strata.engine.native import endpoint_size
-from strata.errors import RunFailed, SafetyRefusal, UsageError
-from strata.host import safety, testfile
-from strata.host.mark import parse_header
-from strata.host.rawcheck import check_raw_read, open_raw_write
+from strata.errors import RunFailed, UsageError
 from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
 from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
-from strata.model.plan import Cell, Plan, Segment, Step
+from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, workload_from_words
-from strata.probes import Sampler
 from strata.run.judge import fault
 
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
@@ -68,15 +60,6 @@ class OneResult(Value):
     """Why the run ended before its time; what was measured until then is in the result."""
     stopped_by: int | None = None
     """The signal that stopped it."""
-
-
-class Target(Value):
-    """What may be driven, after the safety gate: blocks and whether a device may be opened for writing."""
-
-    segments: tuple[Segment, ...]
-    allow_write: bool = False
-    opened: str | None = None
-    """Path of the descriptor that the safety gate checked, where the engine must open that and no other."""
 
 
 def is_endpoint(where: str) -> bool:
@@ -151,13 +134,8 @@ def measure_endpoint(
                 more=tuple(others),
             )
         )
-        sampler = Sampler(())
-        sampler.start()
-        try:
-            with stop_on_signals() as stop:
-                result = run_cell(generator, prepared, on_interval, stop)
-        finally:
-            counters = sampler.stop()
+        with stop_on_signals() as stop:
+            result, counters = run_sampled(generator, prepared, (), on_interval, stop)
     trouble = fault(result)
     if result.ops == 0:
         if stop.signal is not None:
@@ -231,86 +209,3 @@ def _analysed(
         counters=counters,
     )
     return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None)
-
-
-@contextmanager
-def opened(
-    endpoint: Endpoint,
-    workload: Workload,
-    size: int | None,
-    keep: bool,
-    destructive: str | None,
-    *,
-    fill_new: bool = True,
-) -> Iterator[Target]:
-    """The safety gate of everything that drives one endpoint: what may be driven, for as long as the block lasts.
-
-    A file that does not exist is made, filled unless ``fill_new`` is false, and removed again unless kept.
-    """
-    with ExitStack() as made:
-        match endpoint.kind:
-            case EndpointKind.NULL:
-                yield Target(segments=(_whole(size or units.GIB),))
-            case EndpointKind.FILE:
-                yield _file(Path(endpoint.path or ""), workload, size, keep, made, fill_new)
-            case EndpointKind.BLOCK:
-                yield _block(endpoint.path or "", workload, destructive, made)
-            case EndpointKind.NBD:
-                yield _nbd(endpoint, workload, destructive)
-
-
-def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
-    if path.exists() or path.is_symlink():
-        if workload.rw.writes:
-            safety.check_own_file(path)
-            return Target(segments=file_segments(path.stat().st_size))
-        if not path.is_file():
-            raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
-        return Target(segments=(_whole(path.stat().st_size),))
-    wanted = size or 256 * units.MIB
-    mark = testfile.create(path, wanted - wanted % units.MIB)
-    if not keep:
-        made.callback(testfile.remove, path, mark)
-    if fill_new:
-        fill(str(path), mark.size, workload.seed, testfile.header_bytes(mark), direct=workload.direct)
-    return Target(segments=file_segments(mark.size))
-
-
-def _block(device: str, workload: Workload, destructive: str | None, made: ExitStack) -> Target:
-    if workload.rw.writes:
-        if destructive is None:
-            raise SafetyRefusal(
-                "will not write to",
-                device,
-                "raw devices are read-only",
-                f"if everything on it may be lost: --destructive {device}",
-            )
-        # Held exclusively until the end: nobody can mount it meanwhile, and the engine opens what was checked.
-        claim = open_raw_write(device, destructive)
-        made.callback(os.close, claim)
-        opened = f"/proc/self/fd/{claim}"
-        return Target(segments=(_whole(endpoint_size(opened)),), allow_write=True, opened=opened)
-    check_raw_read(device)
-    return Target(segments=(_whole(endpoint_size(device)),))
-
-
-def _nbd(endpoint: Endpoint, workload: Workload, destructive: str | None) -> Target:
-    size = endpoint_size(endpoint.uri)
-    if not workload.rw.writes:
-        return Target(segments=(_whole(size),))
-    if parse_header(read_remote(endpoint.uri, 0, testfile.MARK_BYTES)) is not None:
-        return Target(segments=file_segments(size))
-    if destructive is None:
-        raise SafetyRefusal(
-            "will not write to",
-            endpoint.uri,
-            "the export does not carry Strata's mark, so Strata did not create it",
-            f"if everything on it may be lost: --destructive {endpoint.uri}",
-        )
-    if destructive != endpoint.uri:
-        raise UsageError("the name after --destructive differs from the endpoint", destructive, f"not {endpoint.uri}")
-    return Target(segments=(_whole(size),))
-
-
-def _whole(size: int) -> Segment:
-    return Segment(start=0, length=size, target=0)

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from strata import __version__, units
+from strata.app.circumstances import environment, other_engine, remarks
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
-from strata.app.preconditioning import budget_of, said_of, write_until_steady
-from strata.app.revision import source_revision
+from strata.app.planning import experiment_plan, plan_of, refused_cells
+from strata.app.preconditioning import said_of, write_until_steady
+from strata.app.sampled import run_sampled
 from strata.app.stacks import drop_layers
 from strata.engine import (
-    DEFAULT_ENGINE,
-    Engine,
     Request,
     Shape,
     Timing,
-    build_info,
     engine_of,
     measure_generator,
     prepare_cell,
-    run_cell,
 )
 from strata.errors import RunFailed, Stopped
 from strata.model import histogram
 from strata.model.analysis import Analysis, NoiseFloor
-from strata.model.caching import refusal
-from strata.model.endpoint import Endpoint
 from strata.model.finding import Diagnosis, Finding
-from strata.model.plan import Cell, Plan, Segment, Step, StepKind
+from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult, Interval
-from strata.model.run import Environment, NoiseProbe, Run, RunStatus
+from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.workload import Workload
-from strata.plan.expand import expand
-from strata.probes import Sampler
 from strata.run.execute import execute
 from strata.run.resume import done_orders
 
@@ -53,7 +44,6 @@ if TYPE_CHECKING:
 Emit = Callable[[Progress], None]
 
 GENERATOR_TIMING = Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15)
-CONFIRM_ROUNDS_MIN = 3
 NOISE_SECONDS = 0.4
 
 
@@ -117,7 +107,7 @@ class Session:
             why = "; ".join(f"{name} can no longer be measured: {self.place.dropped[name]}" for name in lost)
             hint = "resume with the rights and the mounts the run began with, or start it anew"
             raise RunFailed("cannot resume", resumed.id, why, hint)
-        if resumed and (other := _other_engine(resumed.environment.engine, self._identity)):
+        if resumed and (other := other_engine(resumed.environment.engine, self._identity)):
             raise RunFailed("cannot resume", resumed.id, other, "start it anew")
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
@@ -132,7 +122,7 @@ class Session:
             generator=measure_generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement),
             remotes=self.place.remotes,
             noise=self._noise(plan),
-            message="; ".join(self._remarks(size)) or None,
+            message="; ".join(remarks(self.place, self.survey, self._identity, size)) or None,
         )
         if resumed:
             self.store.update_run(run)
@@ -205,16 +195,7 @@ class Session:
         run = self._running()
         experiment = finding.experiment
         assert experiment is not None
-        reference = next(w for w in run.plan.workloads if w.key == experiment.reference)
-        cells = tuple(Cell(layer=experiment.layer, workload=w) for w in (reference, experiment.workload))
-        rounds = max(CONFIRM_ROUNDS_MIN, run.plan.rounds)
-        first = len(run.plan.steps)
-        steps = tuple(
-            Step(order=first + 2 * r + i, round=r, cell=cells[i ^ (r % 2)].key, kind=StepKind.CONFIRM)
-            for r in range(rounds)
-            for i in range(2)
-        )
-        plan = run.plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds, "precondition": None})
+        plan = experiment_plan(run.plan, experiment)
         self.emit(Progress(phase=Phase.CONFIRM, message=f"confirming: {experiment.changes}"))
         results: list[CellResult] = []
 
@@ -235,7 +216,7 @@ class Session:
         # A run of its own: here the experiment's cells are what is measured. The noise is that of the whole run.
         measured = [r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results]
         found = [
-            cell_summary(c.layer, c.workload, [r for r in measured if r.cell == c.key], noise=noise) for c in cells
+            cell_summary(c.layer, c.workload, [r for r in measured if r.cell == c.key], noise=noise) for c in plan.cells
         ]
         if found[0] is None or found[1] is None:
             return diagnosis
@@ -285,23 +266,17 @@ class Session:
 
         if cell.workload.rw.writes:
             self.place.check_still_ours(cell.layer)
-        segments = self.place.segments(cell.layer)
         prepared = prepare_cell(
             Request(
                 endpoint=endpoint,
                 workload=cell.workload,
-                segments=segments,
+                segments=self.place.segments(cell.layer),
                 timing=timing,
                 round_index=step.round,
                 placement=plan.placement,
             )
         )
-        sampler = Sampler(self._devices)
-        sampler.start()
-        try:
-            result = run_cell(self.engine, prepared, on_interval, self.stop_requested)
-        finally:
-            counters = sampler.stop()
+        result, counters = run_sampled(self.engine, prepared, self._devices, on_interval, self.stop_requested)
         return CellResult(
             order=step.order,
             round=step.round,
@@ -312,24 +287,6 @@ class Session:
             result=result,
             counters=counters,
         )
-
-    def _remarks(self, size: int) -> list[str]:
-        """What was left out, and what the size of the file does not show."""
-        remarks = [f"{layer} left out: {why}" for layer, why in self.place.dropped.items()]
-        if self.engine.name != DEFAULT_ENGINE:
-            remarks.append(f"the load was generated by {self._identity['version']}, not by Strata's own engine")
-        nodes = {layer.node for layer in self.place.stack.layers if layer.node} - {self.survey.hostname}
-        if nodes:
-            remarks.append(
-                f"every layer was driven from {self.survey.hostname}, also those of {', '.join(sorted(nodes))}"
-            )
-        if size < self.survey.memory.total and not self.survey.file_system.kind.startswith(("tmpfs", "ramfs")):
-            memory = units.size(self.survey.memory.total)
-            remarks.append(
-                f"the test file ({units.size(size)}) is smaller than the memory ({memory}): the figures hold for "
-                "unbuffered I/O, and caches of the device that are larger than the file answer for it"
-            )
-        return remarks
 
     def _noise(self, plan: Plan) -> NoiseProbe | None:
         """At the lowest layer, with the first workload that only reads and keeps several I/Os outstanding."""
@@ -367,68 +324,3 @@ def _p99(interval: Interval) -> float | None:
         # An interval in which nothing came back, as in a stall.
         return None
     return histogram.quantiles(merged, [0.99])[0]
-
-
-def _other_engine(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Why figures of the two do not belong into one run."""
-    was, here = then.get("version"), now.get("version")
-    return None if was in (None, here) else f"it was measured with {was}, here is {here}"
-
-
-def refused_cells(
-    engine: Engine, workloads: tuple[Workload, ...], layers: Mapping[str, tuple[Endpoint, tuple[Segment, ...]]]
-) -> dict[str, str]:
-    """Why the engine cannot measure a cell, by the cell's key."""
-    refused: dict[str, str] = {}
-    for name, (endpoint, segments) in layers.items():
-        for workload in workloads:
-            if reasons := engine.refusals(endpoint, workload, segments):
-                refused[Cell(layer=name, workload=workload).key] = "; ".join(reasons)
-    return refused
-
-
-def plan_of(
-    stack: Stack,
-    workloads: tuple[Workload, ...],
-    options: Options,
-    run_id: str,
-    size: int,
-    skips: Mapping[str, str] | None = None,
-) -> Plan:
-    """The cells and their order, as a run carries them out and as a dry run prints them. ``skips`` by cell key."""
-    return expand(
-        stack,
-        workloads,
-        rounds=options.rounds,
-        ramp_s=options.ramp_s,
-        runtime_s=options.runtime_s,
-        interval_s=options.interval,
-        file_size=size,
-        seed=options.seed,
-        skips={
-            Cell(layer=layer.name, workload=w).key: why
-            for layer in stack.layers
-            for w in workloads
-            if (why := refusal(layer.target, w)) is not None
-        }
-        | dict(skips or {}),
-        read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
-        placement=options.placement,
-        cooldown_s=options.cooldown_s,
-        precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
-        plan_id=run_id,
-    )
-
-
-def environment(engine: dict[str, Any], resumed: Run | None = None) -> Environment:
-    """This program and this machine, as far as results depend on them; a resumed run keeps its own command line."""
-    build = build_info()
-    return Environment(
-        strata_version=__version__,
-        build=build | {"source": source_revision()},
-        engine=engine,
-        python=platform.python_version(),
-        hostname=platform.node(),
-        kernel=platform.release(),
-        command=resumed.environment.command if resumed else tuple(sys.argv),
-    )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strata import units
-from strata.app.measuring import Target, opened
+from strata.app.opening import Target, opened
 from strata.app.stopping import stop_on_signals
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
@@ -82,12 +82,12 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     workload = workload_from_words(rw, o.bs, direct=o.direct, seed=o.seed)
     keep = o.keep or o.journal is not None
     new = endpoint.path is not None and not os.path.lexists(endpoint.path)
-    with opened(endpoint, workload, o.size, keep, o.destructive, fill_new=False) as target:
+    with opened(
+        endpoint, workload, o.size, keep, o.destructive, fill_new=False, patience_ns=o.stuck_after_ns
+    ) as target:
         mark = testfile.read_mark(endpoint.path) if endpoint.path is not None else None
-        job = _job(endpoint, o, target, known)
-        if keep and mark is not None:
-            testfile.keep(mark)
         try:
+            job = _job(endpoint, o, target, known)
             with stop_on_signals() as stop:
                 told = _Teller(endpoint.uri, on_progress)
                 result = run_verification(job, endpoint.uri, told, stop)

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from strata import _core
+from strata import _core, units
 from strata.engine.job import build_job
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
@@ -22,6 +22,10 @@ from strata.model.workload import Workload
 
 POLL_S = 0.1
 """How often Python looks at a running job. The loop itself never sees Python."""
+
+
+PATIENCE_NS = 30 * units.NS_PER_S
+"""How long a remote endpoint is waited for unless a caller says otherwise; in a handshake at most 10 s an answer."""
 
 
 class NativeEngine:
@@ -109,10 +113,13 @@ def probe_remote(layer: str, uri: str, connections: int, rounds: int = 16) -> Re
     )
 
 
-def read_remote(uri: str, offset: int, length: int) -> bytes:
-    """A plain read of a remote endpoint, for showing that it holds the same data. Raises `RunFailed`."""
+def read_remote(uri: str, offset: int, length: int, patience_ns: int = PATIENCE_NS) -> bytes:
+    """A plain read of a remote endpoint, for showing that it holds the same data.
+
+    Raises `RunFailed`, also when no answer comes within ``patience_ns``.
+    """
     try:
-        return _core.nbd_read(uri, offset, length)
+        return _core.nbd_read(uri, offset, length, patience_ns)
     except (OSError, ValueError) as e:
         raise RunFailed("cannot read", uri, said(e), "is the server running, and is the export name right?") from e
 
@@ -168,11 +175,14 @@ def hint(error: OSError) -> str:
     return hints.get(error.errno or 0, "")
 
 
-def endpoint_size(where: str) -> int:
-    """Bytes of a block device (path) or an NBD export (URI). Raises `RunFailed`."""
+def endpoint_size(where: str, patience_ns: int = PATIENCE_NS) -> int:
+    """Bytes of a block device (path) or an NBD export (URI), whose server is waited for ``patience_ns``.
+
+    Raises `RunFailed`.
+    """
     try:
         if where.startswith("nbd"):
-            return int(json.loads(_core.nbd_probe(where, 1))["size_bytes"])
+            return int(json.loads(_core.nbd_probe(where, 1, patience_ns))["size_bytes"])
         return int(json.loads(_core.io_limits(where))["size_bytes"])
     except (OSError, ValueError) as e:
         raise RunFailed("cannot open", where, said(e), hint(e) if isinstance(e, OSError) else "") from e

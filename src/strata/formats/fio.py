@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.fio_words import plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
@@ -41,7 +42,7 @@ def fio_command(
         f"--runtime={round(runtime_s * 1000)}ms",
     ]
     if endpoint.kind is EndpointKind.NBD:
-        words += ["--ioengine=nbd", f"--uri={endpoint.uri}"]
+        words += ["--ioengine=nbd", f"--uri={plain_uri(endpoint.uri)}"]
     else:
         words += ["--ioengine=io_uring", f"--filename={endpoint.path}", f"--direct={int(workload.direct)}"]
         # fio has no RWF_DSYNC; O_DSYNC is the same promise for every write.
@@ -58,7 +59,8 @@ def fio_command(
         words.append(f"--rwmixread={workload.rwmixread}")
     if workload.rw.writes:
         words.append("--refill_buffers")
-    return shlex.join(words + _data(workload) + _arrival(workload))
+    arrival = _arrival(workload)
+    return None if arrival is None else shlex.join(words + _data(workload) + arrival)
 
 
 def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | None:
@@ -147,11 +149,13 @@ def _data(workload: Workload) -> list[str]:
     return words
 
 
-def _arrival(workload: Workload) -> list[str]:
+def _arrival(workload: Workload) -> list[str] | None:
+    """None for a rate that is not whole for each thread and direction."""
     arrival, threads = workload.arrival, workload.threads
     if isinstance(arrival, OpenLoop):
         poisson = ["--rate_process=poisson"] if arrival.process == "poisson" else []
-        return [f"--rate_iops={_each(arrival.iops, threads)}", *poisson]
+        rates = rates_of(workload)
+        return None if rates is None else [f"--rate_iops={rates[0]},{rates[1]}", *poisson]
     assert isinstance(arrival, ClosedLoop)
     if (limits := arrival.limits) is None:
         return []

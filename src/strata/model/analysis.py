@@ -141,6 +141,8 @@ class Check(Value):
     workload_key: str | None
     impossible: bool
     message: str
+    next_step: str = ""
+    """What the law says to do first; empty in runs that were kept before it did."""
 
 
 class Generator(Value):

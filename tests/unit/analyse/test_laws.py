@@ -66,6 +66,7 @@ def test_iops_times_size_must_be_the_bytes() -> None:
     results[0] = results[0].model_copy(update={"result": slipped})
     found = of(look(results), CheckKind.RATE)
     assert found[0].impossible and "round 0" in found[0].message
+    assert found[0].next_step == "Check the units and the columns of these figures."
 
 
 @pytest.mark.parametrize(("factor", "impossible"), [(3.0, True), (1.08, False)])

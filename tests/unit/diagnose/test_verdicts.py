@@ -6,6 +6,7 @@ import pytest
 
 from strata.diagnose import diagnose
 from strata.diagnose.opinion import confidence
+from strata.diagnose.rules import impossible
 from strata.model.analysis import Analysis, Check, CheckKind, NoiseFloor
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Stack
@@ -24,6 +25,28 @@ def test_an_impossible_figure_outranks_everything() -> None:
     verdict = diagnose(scene.stack, analysis).verdict
     assert (verdict.kind, verdict.layer) == (VerdictKind.IMPOSSIBLE, "path")
     assert "1 390" in verdict.explanation and "read-8KiB-qd8" in verdict.headline
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "step"),
+    [
+        (CheckKind.PARTS, "Look for the part that is missing.", "Look for the part that is missing."),
+        (CheckKind.UTILISATION, "Find what the share is of.", "Find what the share is of."),
+        (CheckKind.SAMPLES, "Check the columns of these figures.", "Check the columns of these figures."),
+        (
+            CheckKind.LITTLE,
+            "Look for the clock.",
+            impossible.OURS[CheckKind.LITTLE],
+        ),
+        (CheckKind.TAIL, "", "Measure again."),
+    ],
+)
+def test_the_next_step_after_an_impossible_figure_is_its_laws(kind: CheckKind, said: str, step: str) -> None:
+    broken = Check(kind=kind, layer="path", workload_key=None, impossible=True, message="no", next_step=said)
+    scene = SCENES["slow-wire"]
+    analysis = scene.analysis(seed=1, sd=0.03).model_copy(update={"checks": (broken,)})
+    diagnosis = diagnose(scene.stack, analysis)
+    assert (diagnosis.verdict.next_step, diagnosis.findings[0].next_step) == (step, step)
 
 
 def test_a_share_that_beats_its_file_system_is_impossible() -> None:

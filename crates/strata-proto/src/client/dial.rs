@@ -14,7 +14,7 @@ use crate::codec::{Export, ProtoError, consts};
 use crate::named::{named, named_as};
 use crate::sock::Socket;
 
-/// Longest wait for a connection, and for each answer of the handshake.
+/// Longest wait for a connection, and for each answer of the handshake, whatever the caller's patience.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Replies one option may have; a server that sends more is not to be trusted.
 const MAX_REPLIES: usize = 1024;
@@ -25,6 +25,7 @@ pub(super) struct Haggle<'a> {
     pub(super) socket: Socket,
     pub(super) structured: bool,
     zeroes: bool,
+    patience: Duration,
 }
 
 /// What `INFO` and `GO` came to.
@@ -36,25 +37,27 @@ pub(super) enum Told {
 }
 
 impl<'a> Haggle<'a> {
-    /// Connect and read the greeting.
+    /// Connect and read the greeting, waiting for each answer `patience` and at most 10 s.
     ///
     /// # Errors
     /// Nobody listens there, or not an NBD server; named with the address.
-    pub(super) fn start(uri: &'a Uri) -> io::Result<Self> {
-        let explain = |error: io::Error| named(format_args!("{uri}: cannot connect"), &error);
-        let socket = connect(&uri.address).map_err(explain)?;
-        let mut haggle = Self { uri, socket, structured: false, zeroes: true };
+    pub(super) fn start(uri: &'a Uri, patience: Duration) -> io::Result<Self> {
+        // The system takes no wait of nothing.
+        let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
+        let socket = connect(&uri.address, patience)
+            .map_err(|error| explain(uri, "cannot connect", patience, &error))?;
+        let mut haggle = Self { uri, socket, structured: false, zeroes: true, patience };
         haggle.greet().map_err(|error| haggle.explain("no NBD greeting", &error))?;
         Ok(haggle)
     }
 
     fn explain(&self, what: &str, error: &io::Error) -> io::Error {
-        named(format_args!("{}: {what}", self.uri), error)
+        explain(self.uri, what, self.patience, error)
     }
 
     fn greet(&mut self) -> io::Result<()> {
-        self.socket.set_read_timeout(Some(PATIENCE))?;
-        self.socket.set_write_timeout(Some(PATIENCE))?;
+        self.socket.set_read_timeout(Some(self.patience))?;
+        self.socket.set_write_timeout(Some(self.patience))?;
         let mut greeting = [0; GREETING_LEN];
         (&mut &self.socket).read_exact(&mut greeting)?;
         let flags = parse_greeting(&greeting)? & (consts::FLAG_FIXED_NEWSTYLE | consts::FLAG_NO_ZEROES);
@@ -178,13 +181,23 @@ impl<'a> Haggle<'a> {
     }
 }
 
-fn connect(address: &Address) -> io::Result<Socket> {
+fn explain(uri: &Uri, what: &str, patience: Duration, error: &io::Error) -> io::Error {
+    match error.kind() {
+        // A socket's own words for it are "resource temporarily unavailable".
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            named_as(format_args!("{uri}: {what}: no answer within {patience:?}"), libc::ETIMEDOUT)
+        }
+        _ => named(format_args!("{uri}: {what}"), error),
+    }
+}
+
+fn connect(address: &Address, patience: Duration) -> io::Result<Socket> {
     match address {
         Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path)?)),
         Address::Tcp { host, port } => {
             let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
             for address in (host.as_str(), *port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, PATIENCE) {
+                match TcpStream::connect_timeout(&address, patience) {
                     Ok(stream) => return Socket::tcp(stream),
                     Err(error) => last = error,
                 }

@@ -1,7 +1,7 @@
 //! A look at an export that touches no data.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::dial::{Haggle, Told};
 use super::uri::Uri;
@@ -23,20 +23,21 @@ pub struct Probe {
     pub rtt_ns: Vec<u64>,
 }
 
-/// Connect to `uri`, ask for the export's properties `rounds` times during haggling, and leave.
+/// Connect to `uri`, ask for the export's properties `rounds` times during haggling, and leave. Waits
+/// `patience` and at most 10 s for each answer.
 ///
 /// # Errors
 /// The server cannot be reached, is no NBD server or has no such export; named with the address.
-pub fn probe(uri: &Uri, rounds: u32) -> io::Result<Probe> {
+pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
     let mut connect_ns = Vec::new();
     for _ in 1..CONNECTS {
         let begun = Instant::now();
-        let mut haggle = Haggle::start(uri)?;
+        let mut haggle = Haggle::start(uri, patience)?;
         connect_ns.push(nanoseconds(begun));
         haggle.abort();
     }
     let begun = Instant::now();
-    let mut haggle = Haggle::start(uri)?;
+    let mut haggle = Haggle::start(uri, patience)?;
     connect_ns.push(nanoseconds(begun));
     haggle.ask_structured()?;
     let mut rtt_ns = Vec::new();

@@ -26,6 +26,9 @@ pub struct OpenSpec {
 }
 
 /// A [`Queue`] over one or more connections to one export.
+///
+/// A flush covers what was answered before it on any connection: several are used only where the server promises one
+/// coherent disk. Where the server offers none it completes with `-EOPNOTSUPP` and is not sent.
 #[derive(Debug)]
 pub struct NbdQueue {
     uri: Uri,
@@ -40,12 +43,20 @@ pub struct NbdQueue {
 }
 
 impl NbdQueue {
-    /// Connect to `uri`.
+    /// Connect to `uri`, waiting at most 10 s for each answer of the handshake.
+    ///
+    /// # Errors
+    /// As [`Self::open_within`].
+    pub fn open(uri: &Uri, spec: OpenSpec) -> io::Result<Self> {
+        Self::open_within(uri, spec, Duration::MAX)
+    }
+
+    /// Connect to `uri`, waiting `patience` and at most 10 s for each answer of the handshake.
     ///
     /// # Errors
     /// The server cannot be reached; it does not offer several connections, FUA or blocks of this
     /// size, but they are asked for. Named with the address and the next step.
-    pub fn open(uri: &Uri, spec: OpenSpec) -> io::Result<Self> {
+    pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
         let refuse = |text: String| Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
         if spec.depth == 0 || spec.block == 0 || spec.block > MAX_PAYLOAD || spec.connections == 0 {
             let text = format!("depth, block (at most {MAX_PAYLOAD} bytes) and connections must be positive");
@@ -54,7 +65,7 @@ impl NbdQueue {
         let mut links = Vec::new();
         let mut seen: Option<(Export, bool)> = None;
         for number in 0..spec.connections as usize {
-            let mut haggle = Haggle::start(uri)?;
+            let mut haggle = Haggle::start(uri, patience)?;
             haggle.ask_structured()?;
             let export = haggle.go()?;
             if number == 0 && spec.connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
@@ -109,19 +120,6 @@ impl NbdQueue {
     #[must_use]
     pub fn structured(&self) -> bool {
         self.structured
-    }
-
-    /// Put a flush into the next submission: what was answered before, on any connection, is durable once it
-    /// completes (with 0) in `slot`, which must not be in flight. False when the server has no flush.
-    pub fn push_flush(&mut self, slot: u32) -> bool {
-        if !self.export.has(consts::TX_SEND_FLUSH) {
-            return false;
-        }
-        // Any link will do: several are used only where the server promises one coherent disk (CAN_MULTI_CONN).
-        let cookie = self.slots.begin(slot, Op::Write, 0, 0, 0);
-        let flush = Request { flags: 0, command: Command::Flush, cookie, offset: 0, length: 0 };
-        self.links[0].push(slot, &flush);
-        true
     }
 
     /// Wait until something happens on a connection; `false` when the time is over or a signal came.
@@ -194,6 +192,11 @@ impl Queue for NbdQueue {
 
     fn push(&mut self, slot: u32, io: Io) {
         let (offset, len, op) = (io.offset(), io.len(), io.op());
+        let flushes = matches!(op, Op::Fsync | Op::Fdatasync);
+        if flushes && !self.export.has(consts::TX_SEND_FLUSH) {
+            // The protocol forbids to ask: a server may hang up on it.
+            return self.slots.ready.push(Completion { slot, result: -libc::EOPNOTSUPP });
+        }
         let number = self.turn;
         self.turn = (self.turn + 1) % self.links.len();
         let cookie = self.slots.begin(slot, op, offset, len, number);

@@ -1,7 +1,7 @@
 //! One plain read, for checks of identity.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use strata_io::{Io, Queue};
 
@@ -11,17 +11,16 @@ use crate::named::named_as;
 
 /// Bytes asked for at once; small enough for every server.
 const PIECE: u32 = 64 * 1024;
-/// Longest wait for one piece.
-const PATIENCE: Duration = Duration::from_secs(30);
 
-/// `length` bytes of the export from `offset`.
+/// `length` bytes of the export from `offset`, waiting `patience` for each piece of 64 KiB (and as
+/// [`NbdQueue::open_within`] for the connection).
 ///
 /// # Errors
-/// The server cannot be reached, the range goes beyond the export, a read fails, or no answer
-/// comes for 30 s; named with the address.
-pub fn read_range(uri: &Uri, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+/// The server cannot be reached, the range goes beyond the export, a read fails, a signal comes, or no answer
+/// in time; named with the address.
+pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io::Result<Vec<u8>> {
     let spec = OpenSpec { depth: 1, block: PIECE, connections: 1, dsync: false };
-    let mut queue = NbdQueue::open(uri, spec)?;
+    let mut queue = NbdQueue::open_within(uri, spec, patience)?;
     let size = queue.export().size_bytes;
     let end = offset.checked_add(length).filter(|end| *end <= size);
     let Some(end) = end else {
@@ -36,7 +35,8 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     while at < stop {
         let len = (stop - at).min(PIECE.into()) as u32;
         queue.push(0, Io::read(at, len));
-        queue.submit(1, Some(PATIENCE))?;
+        let begun = Instant::now();
+        queue.submit(1, Some(patience))?;
         let mut result = None;
         queue.reap(|completion| result = Some(completion.result));
         match result {
@@ -45,7 +45,15 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64) -> io::Result<Vec<u8>> {
                 let error = io::Error::from_raw_os_error(-result);
                 return Err(named_as(format_args!("{uri}: reading at {at}: {error}"), -result));
             }
-            None => return Err(named_as(format_args!("{uri}: no answer for 30 s"), libc::ETIMEDOUT)),
+            None if begun.elapsed() < patience => {
+                return Err(named_as(
+                    format_args!("{uri}: interrupted while waiting for an answer"),
+                    libc::EINTR,
+                ));
+            }
+            None => {
+                return Err(named_as(format_args!("{uri}: no answer within {patience:?}"), libc::ETIMEDOUT));
+            }
         }
         let skip = offset.saturating_sub(at).min(len.into()) as usize;
         let keep = (end - at).min(len.into()) as usize;

@@ -147,6 +147,7 @@ def check_run(run: RunView) -> tuple[Check, ...]:
             workload_key=flag.words.get("workload"),
             impossible=flag.broken and flag.law != execution.NAME,
             message=flag.reason,
+            next_step=flag.next_step,
         )
         for flag in flags_of_run(run)
     ]

@@ -12,8 +12,9 @@ from strata.engine.job import seed_of
 from strata.engine.port import Request
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.fio_words import grid, plain_uri, rates_of
 from strata.model.plan import Segment
-from strata.model.workload import OpenLoop, Rw, Sync, Workload
+from strata.model.workload import OpenLoop, Sync, Workload
 
 CARRIED = frozenset({"rw", "bs", "arrival", "threads", "rwmixread", "direct", "sync", "cache", "seed"})
 """Fields of a workload that are told to fio as they are meant. Every other one is refused where it asks for something,
@@ -48,7 +49,7 @@ def refusals(
     if len(segments) > 1:
         said.append(f"fio drives one contiguous range, and the data lies in {len(segments)} segments")
     elif segments:
-        _, blocks = _grid(segments[0], workload.bs)
+        _, blocks = grid(segments[0], workload.bs)
         if blocks < (1 if workload.rw.random else workload.threads):
             said.append(
                 f"the range holds {blocks} blocks of {workload.bs} bytes, too few for {workload.threads} threads"
@@ -65,7 +66,7 @@ def refusals(
         said.append(f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})")
     if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
         said.append("fio never makes up for what came late in a Poisson schedule, so the rate is not kept")
-    elif isinstance(workload.arrival, OpenLoop) and _rates(workload, workload.arrival) is None:
+    elif isinstance(workload.arrival, OpenLoop) and rates_of(workload) is None:
         said.append(
             f"fio takes whole I/Os a second for each thread and direction, {workload.arrival.iops:g} gives parts"
         )
@@ -130,7 +131,7 @@ def words(request: Request, carrier: str, filename: str, output: str) -> list[st
 
 def _pattern(request: Request) -> list[str]:
     w = request.workload
-    start, blocks = _grid(request.segments[0], w.bs)
+    start, blocks = grid(request.segments[0], w.bs)
     # Sequential threads each have a part of their own, random ones all of it: as the native engine has it.
     share = blocks if w.rw.random else blocks // w.threads
     said = [
@@ -157,20 +158,9 @@ def _times(request: Request) -> list[str]:
 def _rate_words(workload: Workload) -> list[str]:
     if not isinstance(workload.arrival, OpenLoop):
         return []
-    rates = _rates(workload, workload.arrival)
+    rates = rates_of(workload)
     assert rates is not None, "refused before"
     return [f"--rate_iops={rates[0]},{rates[1]}", "--rate_process=linear", "--rate_cycle=1000"]
-
-
-def _rates(workload: Workload, arrival: OpenLoop) -> tuple[int, int] | None:
-    """Reads and writes a second of one thread; None where those are no whole numbers."""
-    share = {Rw.RW: workload.rwmixread, Rw.RANDRW: workload.rwmixread}.get(workload.rw)
-    each = arrival.iops / workload.threads
-    read = each if share is None else each * share / 100
-    write = each if share is None else each - read
-    if any(abs(x - round(x)) > 1e-9 for x in (read, write)) or round(read) < 1 or round(write) < 1:
-        return None
-    return round(read), round(write)
 
 
 def _data_words() -> list[str]:
@@ -207,29 +197,15 @@ def _carrier(request: Request, carrier: str, filename: str) -> list[str]:
     return said
 
 
-def plain_uri(uri: str) -> str:
-    """The NBD URI without the number of connections, which is a word of ours."""
-    head, _, query = uri.partition("?")
-    kept = "&".join(part for part in query.split("&") if part and not part.startswith("connections="))
-    return f"{head}?{kept}" if kept else head
-
-
 def last_byte(request: Request) -> int:
     """End of what may be touched at the endpoint (exclusive)."""
-    start, blocks = _grid(request.segments[0], request.workload.bs)
+    start, blocks = grid(request.segments[0], request.workload.bs)
     return start + blocks * request.workload.bs
 
 
 def blocks_of(request: Request) -> int:
     """How many blocks there are to draw from."""
-    return _grid(request.segments[0], request.workload.bs)[1]
-
-
-def _grid(segment: Segment, bs: int) -> tuple[int, int]:
-    """Where at the target the first block begins that lies on a multiple of ``bs`` of the data, and how many fit."""
-    first = -(-segment.start // bs) * bs
-    blocks = max(0, (segment.start + segment.length - first) // bs)
-    return segment.target + first - segment.start, blocks
+    return grid(request.segments[0], request.workload.bs)[1]
 
 
 def _us(seconds: float) -> str:

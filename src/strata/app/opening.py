@@ -1,0 +1,126 @@
+"""The safety gate of everything that drives one endpoint: what may be driven, and what is made for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from strata import units
+from strata.engine import fill, read_remote
+from strata.engine.layout import file_segments
+from strata.engine.native import PATIENCE_NS, endpoint_size
+from strata.errors import SafetyRefusal, UsageError
+from strata.host import safety, testfile
+from strata.host.mark import parse_header
+from strata.host.rawcheck import check_raw_read, open_raw_write
+from strata.model.base import Value
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.plan import Segment
+from strata.model.workload import Workload
+
+
+class Target(Value):
+    """What may be driven, after the safety gate: blocks and whether a device may be opened for writing."""
+
+    segments: tuple[Segment, ...]
+    allow_write: bool = False
+    opened: str | None = None
+    """Path of the descriptor that the safety gate checked, where the engine must open that and no other."""
+
+
+@contextmanager
+def opened(
+    endpoint: Endpoint,
+    workload: Workload,
+    size: int | None,
+    keep: bool,
+    destructive: str | None,
+    *,
+    fill_new: bool = True,
+    patience_ns: int = PATIENCE_NS,
+) -> Iterator[Target]:
+    """The safety gate of everything that drives one endpoint: what may be driven, for as long as the block lasts.
+
+    A file that does not exist is made, filled unless ``fill_new`` is false, and removed again unless kept. A server is
+    waited for ``patience_ns``.
+    """
+    with ExitStack() as made:
+        match endpoint.kind:
+            case EndpointKind.NULL:
+                yield Target(segments=(_whole(size or units.GIB),))
+            case EndpointKind.FILE:
+                yield _file(Path(endpoint.path or ""), workload, size, keep, made, fill_new)
+            case EndpointKind.BLOCK:
+                yield _block(endpoint.path or "", workload, destructive, made)
+            case EndpointKind.NBD:
+                yield _nbd(endpoint, workload, destructive, patience_ns)
+
+
+def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
+    there = path.exists() or path.is_symlink()
+    target = _file_there(path, workload) if there else _new_file(path, workload, size, keep, made, fill_new)
+    if keep and (mark := testfile.read_mark(path)) is not None:
+        # Only now: what a failure left half filled is still for `strata clean`.
+        testfile.keep(mark)
+    return target
+
+
+def _file_there(path: Path, workload: Workload) -> Target:
+    if workload.rw.writes:
+        safety.check_own_file(path)
+        return Target(segments=file_segments(path.stat().st_size))
+    if not path.is_file():
+        raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
+    return Target(segments=(_whole(path.stat().st_size),))
+
+
+def _new_file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
+    wanted = size or 256 * units.MIB
+    mark = testfile.create(path, wanted - wanted % units.MIB)
+    if not keep:
+        made.callback(testfile.remove, path, mark)
+    if fill_new:
+        fill(str(path), mark.size, workload.seed, testfile.header_bytes(mark), direct=workload.direct)
+    return Target(segments=file_segments(mark.size))
+
+
+def _block(device: str, workload: Workload, destructive: str | None, made: ExitStack) -> Target:
+    if workload.rw.writes:
+        if destructive is None:
+            raise SafetyRefusal(
+                "will not write to",
+                device,
+                "raw devices are read-only",
+                f"if everything on it may be lost: --destructive {device}",
+            )
+        # Held exclusively until the end: nobody can mount it meanwhile, and the engine opens what was checked.
+        claim = open_raw_write(device, destructive)
+        made.callback(os.close, claim)
+        opened = f"/proc/self/fd/{claim}"
+        return Target(segments=(_whole(endpoint_size(opened)),), allow_write=True, opened=opened)
+    check_raw_read(device)
+    return Target(segments=(_whole(endpoint_size(device)),))
+
+
+def _nbd(endpoint: Endpoint, workload: Workload, destructive: str | None, patience_ns: int) -> Target:
+    size = endpoint_size(endpoint.uri, patience_ns)
+    if not workload.rw.writes:
+        return Target(segments=(_whole(size),))
+    if parse_header(read_remote(endpoint.uri, 0, testfile.MARK_BYTES, patience_ns)) is not None:
+        return Target(segments=file_segments(size))
+    if destructive is None:
+        raise SafetyRefusal(
+            "will not write to",
+            endpoint.uri,
+            "the export does not carry Strata's mark, so Strata did not create it",
+            f"if everything on it may be lost: --destructive {endpoint.uri}",
+        )
+    if destructive != endpoint.uri:
+        raise UsageError("the name after --destructive differs from the endpoint", destructive, f"not {endpoint.uri}")
+    return Target(segments=(_whole(size),))
+
+
+def _whole(size: int) -> Segment:
+    return Segment(start=0, length=size, target=0)

@@ -1,0 +1,77 @@
+"""The plan of a run, and that of the experiment that would refute its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from strata.app.options import Options
+from strata.app.preconditioning import budget_of
+from strata.engine import Engine
+from strata.model.caching import refusal
+from strata.model.endpoint import Endpoint
+from strata.model.finding import Experiment
+from strata.model.plan import Cell, Plan, Segment, Step, StepKind
+from strata.model.stack import Stack
+from strata.model.workload import Workload
+from strata.plan.expand import expand
+
+CONFIRM_ROUNDS_MIN = 3
+
+
+def refused_cells(
+    engine: Engine, workloads: tuple[Workload, ...], layers: Mapping[str, tuple[Endpoint, tuple[Segment, ...]]]
+) -> dict[str, str]:
+    """Why the engine cannot measure a cell, by the cell's key."""
+    refused: dict[str, str] = {}
+    for name, (endpoint, segments) in layers.items():
+        for workload in workloads:
+            if reasons := engine.refusals(endpoint, workload, segments):
+                refused[Cell(layer=name, workload=workload).key] = "; ".join(reasons)
+    return refused
+
+
+def plan_of(
+    stack: Stack,
+    workloads: tuple[Workload, ...],
+    options: Options,
+    run_id: str,
+    size: int,
+    skips: Mapping[str, str] | None = None,
+) -> Plan:
+    """The cells and their order, as a run carries them out and as a dry run prints them. ``skips`` by cell key."""
+    return expand(
+        stack,
+        workloads,
+        rounds=options.rounds,
+        ramp_s=options.ramp_s,
+        runtime_s=options.runtime_s,
+        interval_s=options.interval,
+        file_size=size,
+        seed=options.seed,
+        skips={
+            Cell(layer=layer.name, workload=w).key: why
+            for layer in stack.layers
+            for w in workloads
+            if (why := refusal(layer.target, w)) is not None
+        }
+        | dict(skips or {}),
+        read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
+        placement=options.placement,
+        cooldown_s=options.cooldown_s,
+        precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
+        plan_id=run_id,
+    )
+
+
+def experiment_plan(plan: Plan, experiment: Experiment) -> Plan:
+    """Reference and changed workload in turn, in rounds of their own; its steps count on from those of ``plan``."""
+    reference = next(w for w in plan.workloads if w.key == experiment.reference)
+    cells = tuple(Cell(layer=experiment.layer, workload=w) for w in (reference, experiment.workload))
+    rounds = max(CONFIRM_ROUNDS_MIN, plan.rounds)
+    first = len(plan.steps)
+    steps = tuple(
+        Step(order=first + 2 * r + i, round=r, cell=cells[i ^ (r % 2)].key, kind=StepKind.CONFIRM)
+        for r in range(rounds)
+        for i in range(2)
+    )
+    return plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds, "precondition": None})

@@ -1,0 +1,57 @@
+"""`--keep` and `strata clean`: what the user keeps stays, what was left behind goes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import measured, strata, working_disk
+
+from strata.host import testfile
+
+WORDS = ("--size", "8m", "--bs", "16k", "--runtime", "50ms")
+
+
+@pytest.fixture
+def path() -> Iterator[Path]:
+    with working_disk() as disk:
+        yield disk / "strata.dat"
+
+
+def left_behind(path: Path) -> None:
+    """A test file of a process that is gone."""
+    code = f"from strata.host import testfile; testfile.create({str(path)!r}, 8 << 20)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def cleaned() -> None:
+    done = strata("clean")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_file_that_was_made_to_be_kept_stays(path: Path) -> None:
+    measured(f"file:{path}", *WORDS, "--keep")
+    cleaned()
+    assert path.exists()
+    assert testfile.was_kept(path)
+
+
+@pytest.mark.parametrize("rw", ["randread", "randwrite"])
+def test_a_file_that_was_left_behind_is_kept_by_who_uses_it_next(path: Path, rw: str) -> None:
+    left_behind(path)
+    measured(f"file:{path}", "--rw", rw, "--bs", "16k", "--runtime", "50ms", "--keep")
+    cleaned()
+    assert path.exists()
+
+
+def test_without_it_a_new_file_goes_and_one_that_was_left_behind_waits_to_be_cleaned(path: Path) -> None:
+    measured(f"file:{path}", *WORDS)
+    assert not path.exists()
+    left_behind(path)
+    measured(f"file:{path}", "--bs", "16k", "--runtime", "50ms")
+    assert path.exists()
+    cleaned()
+    assert not path.exists()
