@@ -13,8 +13,10 @@ DIFFERENT_MAX = 0.05
 
 @dataclass(frozen=True)
 class Row:
-    """Shares 0..1. ``coverage`` of the truth by the stated 95 % interval (None: no truth is known), ``different``: A/A
-    pairs called different; ``seconds`` the median length; ``precise``: ended because precise, ``steady``: said steady.
+    """Shares 0..1. ``coverage`` of the truth by the stated 95 % interval, ``different``: A/A pairs called different.
+
+    ``seconds`` is the median length; ``precise``: ended because precise; ``steady``: said steady; ``given``:
+    percentiles that were printed at all, of those that could be; ``times``: measurements.
     """
 
     name: str
@@ -23,6 +25,7 @@ class Row:
     seconds: float | None = None
     precise: float | None = None
     steady: float | None = None
+    given: float | None = None
     times: int = 0
 
     @property
@@ -39,11 +42,12 @@ class Row:
 
 def table(rows: Sequence[Row]) -> str:
     """Markdown."""
-    head = "| series | 95 % interval holds the truth | A/A called different | length | ended by precision | steady | |"
-    lines = [head, "|---|---|---|---|---|---|---|"]
+    names = ["series", "95 % interval holds the truth", "A/A called different", "length"]
+    names += ["ended by precision", "steady", "printed", ""]
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for row in rows:
         cells = [_share(row.coverage), _share(row.different), "" if row.seconds is None else f"{row.seconds:.1f} s"]
-        cells += [_share(row.precise), _share(row.steady), "" if row.holds else "**missed**"]
+        cells += [_share(row.precise), _share(row.steady), _share(row.given), "" if row.holds else "**missed**"]
         lines.append(f"| {row.name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 
 from honesty.rows import Row
-from honesty.scenes import BIN_S, Floats, Generator, Scene, correlated, noise
+from honesty.scenes import BIN_S, Floats, Generator, Scene, noise
 from strata.analyse.series import NoisePrior, Until, course_of, pool, quantile_of
 from strata.analyse.series.mean import mean_of
 from strata.analyse.stats import centre
@@ -38,9 +39,7 @@ def intervals_of(rates: Floats) -> list[Interval]:
 def until(intervals: Sequence[Interval], aim: Aim, prior: NoisePrior | None = None) -> tuple[Course | None, int]:
     """(the course as it was when it ended, the bins measured)."""
     rule = Until(aim, prior)
-    for number, one in enumerate(intervals, start=1):
-        if rule.add(one) is not None:
-            break
+    number = next((i for i, one in enumerate(intervals, start=1) if rule.add(one) is not None), len(intervals))
     return course_of(intervals[:number], aim=aim, ended=rule.ended, prior=prior, percentiles=()), number
 
 
@@ -87,12 +86,10 @@ def few_rounds(n: int, noisier: float, times: int, seed: int) -> Row:
     rng = np.random.default_rng([seed, n, round(noisier * 10)])
     inside = different = 0
     for _ in range(times):
-        (a, ha), (b, hb) = (centre(rng.normal(0, 0.05 * noisier, n), 0.05) for _ in range(2))
+        (a, ha), (b, hb) = (centre(rng.normal(0, 0.05 * noisier, n).tolist(), 0.05) for _ in range(2))
         inside += (abs(a) <= (ha or 0)) + (abs(b) <= (hb or 0))
         different += abs(a - b) > math.hypot(ha or 0, hb or 0)
-    return Row(
-        f"{n} rounds, {noisier:g} times as noisy", inside / (2 * times), different / times, times=2 * times
-    )
+    return Row(f"{n} rounds, {noisier:g} times as noisy", inside / (2 * times), different / times, times=2 * times)
 
 
 def with_prior(noisier: float, times: int, seed: int) -> Row:
@@ -115,17 +112,27 @@ def percentile(name: str, tau: float, times: int, seed: int, seconds: float = 5.
     rng = np.random.default_rng([seed, round(tau * 10), round(float(name) * 100)])
     bins = round(seconds / BIN_S)
     truth = _truth(float(name) / 100)
-    inside = different = 0
+    inside = different = given = pairs = 0
     for _ in range(times):
         pair = []
         for _ in range(2):
             scale = np.exp(noise(rng, bins, 0.2, tau))
             found = quantile_of([_counts(rng, s, per_bin) for s in scale], name)
-            assert found is not None and found.low is not None and found.high is not None
+            if found is None or found.low is None or found.high is None:
+                continue
             inside += found.low <= truth <= found.high
-            pair.append(found)
-        different += _apart(*((x.value, x.low or 0.0, x.high or 0.0) for x in pair))
-    return Row(f"p{name} of 5 s, correlated over {tau:g} s", inside / (2 * times), different / times, times=2 * times)
+            pair.append((found.value, found.low, found.high))
+        given += len(pair)
+        if len(pair) == 2:
+            pairs += 1
+            different += _apart(*pair)
+    return Row(
+        f"p{name} of {seconds:g} s, correlated over {tau:g} s",
+        inside / max(1, given),
+        different / max(1, pairs),
+        given=given / (2 * times),
+        times=given,
+    )
 
 
 def _apart(a: tuple[float, float, float], b: tuple[float, float, float]) -> bool:
@@ -143,11 +150,4 @@ def _counts(rng: Generator, scale: float, n: int) -> tuple[list[int], list[int]]
 
 def _truth(share: float) -> float:
     # Log scales add: two independent normals.
-    from statistics import NormalDist
-
     return 100_000 * math.exp(math.hypot(0.2, 0.3) * NormalDist().inv_cdf(share))
-
-
-def fixed(tau: float) -> Scene:
-    """For a fixed length: the same noise, nothing that stops early."""
-    return correlated(0.10, tau)

@@ -13,6 +13,7 @@ from pydantic import Field
 from strata import units
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.stopping import stop_on_signals
+from strata.app.until import Precise, settled
 from strata.engine import (
     DEFAULT_ENGINE,
     Request,
@@ -33,6 +34,7 @@ from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
 from strata.model.base import Value
 from strata.model.caching import refusal
+from strata.model.course import Aim, Course
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Segment, Step
@@ -63,6 +65,8 @@ class OneResult(Value):
     generator: Generator
     precondition: Preconditioned | None = None
     """What was written before, until the rate was steady."""
+    course: Course | None = None
+    """How it went over its time; None where no precision was asked."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     stopped_by: int | None = None
@@ -104,13 +108,20 @@ def measure_endpoint(
     precondition_bytes: int | None = None,
     on_interval: Callable[[Interval], None],
     engine: str = DEFAULT_ENGINE,
+    aim: Aim | None = None,
 ) -> OneResult:
     """Runs it with the ``engine`` of that name. A file that does not exist is created, filled, and removed unless kept.
+
+    With an ``aim`` it ends when the aim is reached, at the latest after the aim's own maximum; the time in ``timing``
+    does not count, and the summary's figures are those of the regime the measurement ended in.
 
     SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
+    precise = Precise(aim) if aim is not None else None
+    if precise is not None:
+        timing = precise.timing(timing)
     endpoint, generator = Endpoint.parse(uri), engine_of(engine, placement)
     if refused := generator.refusals(endpoint, workload):
         raise UsageError(f"the {engine} engine cannot measure", uri, "; ".join(refused), "--engine native")
@@ -148,24 +159,27 @@ def measure_endpoint(
         sampler.start()
         try:
             with stop_on_signals() as stop:
-                result = run_cell(generator, prepared, on_interval, stop)
+                heard, ends = (on_interval, stop) if precise is None else precise.between(on_interval, stop)
+                result = run_cell(generator, prepared, heard, ends)
         finally:
             counters = sampler.stop()
-    trouble = fault(result)
+    trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     if result.ops == 0:
         if stop.signal is not None:
             # Nothing to show: it ends as it would have without us.
             signal.raise_signal(stop.signal)
         raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
+    course = None if precise is None else precise.course(result)
     analysis = _analysed(endpoint, workload, timing, target, result, counters, ceiling)
     return OneResult(
         endpoint=endpoint.uri,
         workload=workload,
-        summary=analysis.cells[0],
+        summary=analysis.cells[0] if course is None else settled(analysis.cells[0], course),
         checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
         result=result,
         generator=ceiling,
         precondition=done,
+        course=course,
         trouble=trouble,
         stopped_by=stop.signal,
     )

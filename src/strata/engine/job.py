@@ -16,11 +16,13 @@ from strata.model.workload import OpenLoop, Workload
 
 
 class Timing(Value):
-    """Seconds. The ramp is run and not counted; intervals cut the measured span."""
+    """Seconds. The ramp is run and not counted; intervals cut the measured span. ``stop_with_interval``: a stop that is
+    asked for waits for the end of the interval it falls into, where the engine can."""
 
     ramp_s: float
     runtime_s: float
     interval_s: float = 1.0
+    stop_with_interval: bool = False
 
 
 def build_job(

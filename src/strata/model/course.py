@@ -46,7 +46,7 @@ class Course(Value):
     """One measurement over its time.
 
     ``criterion`` names how the ramp's end and steadiness were judged; ``ramp_s`` was cut at the begin. ``regimes`` are
-    in order and never averaged; the figures are those of the last. ``alternates``: the level came and went so often
+    in order and never averaged; the figures are those of the last. ``alternates``: the level changed so often
     that the figures are those of all that follows the ramp. ``effective`` are the independent bins the mean is worth,
     ``correlation_s`` for how long its bins go together. ``ended``: None where no precision was asked, or another
     reason (a signal, an error) ended it; ``reached``: whether the intervals became as narrow as asked.

@@ -15,9 +15,11 @@ from strata.model.result import Interval
 
 @dataclass(frozen=True)
 class Bins:
-    """Equally long bins of ``seconds``: I/Os, bytes and summed service time (ns) of each, and their histograms."""
+    """Bins of ``seconds`` each on average, ``spans`` one by one: I/Os, bytes and summed service time (ns) of each, and
+    their histograms."""
 
     seconds: float
+    spans: Floats
     ios: Floats
     bytes: Floats
     service_ns: Floats
@@ -31,12 +33,14 @@ class Bins:
     @property
     def iops(self) -> Floats:
         """I/Os per second of each."""
-        return self.ios / self.seconds
+        rates: Floats = self.ios / self.spans
+        return rates
 
     def part(self, start: int, end: int | None = None) -> Bins:
         """Bins ``start`` to before ``end``."""
         cut = slice(start, end)
-        return Bins(self.seconds, self.ios[cut], self.bytes[cut], self.service_ns[cut], self.payloads[cut])
+        rest = (self.ios[cut], self.bytes[cut], self.service_ns[cut], self.payloads[cut])
+        return Bins(self.seconds, self.spans[cut], *rest)
 
     def counts(self) -> list[Counts]:
         """Decoded latency distributions, one a bin."""
@@ -47,9 +51,10 @@ def bins_of(intervals: Sequence[Interval]) -> Bins:
     """The whole intervals; a last one shorter than nine tenths of the first is left out."""
     spans = [i.end_ns - i.start_ns for i in intervals]
     whole = [i for i, span in zip(intervals, spans, strict=True) if span > 0 and 10 * span > 9 * spans[0]]
-    seconds = sum(i.end_ns - i.start_ns for i in whole) / max(1, len(whole)) / 1e9
+    lengths = np.array([(i.end_ns - i.start_ns) / 1e9 for i in whole])
     return Bins(
-        seconds=seconds,
+        seconds=float(lengths.mean()) if whole else 0.0,
+        spans=lengths,
         ios=np.array([float(i.read.ops + i.write.ops) for i in whole]),
         bytes=np.array([float(i.read.bytes + i.write.bytes) for i in whole]),
         service_ns=np.array([float(i.read.service_sum_ns + i.write.service_sum_ns) for i in whole]),

@@ -9,7 +9,7 @@ from strata.analyse.series.bins import Bins, bins_of
 from strata.analyse.series.longrun import Floats, long_run
 from strata.analyse.series.mean import Mean, mean_of
 from strata.analyse.series.prior import NoisePrior
-from strata.analyse.series.quantile import quantile_of
+from strata.analyse.series.quantile import Counts, quantile_of
 from strata.analyse.series.regimes import CRITERION, Cut, cut
 from strata.analyse.series.steady import steadiness
 from strata.model.course import Aim, Course, Ending, Regime
@@ -40,7 +40,7 @@ def course_of(
     counts = last.counts()
     asked = [aim.percentile] if aim is not None and aim.percentile is not None else []
     names = [*percentiles, *(p for p in asked if p not in percentiles)]
-    latency = {p: e for p in sorted(names, key=float) if (e := quantile_of(counts, p)) is not None}
+    latency = _supported(counts, sorted(names, key=float))
     iops = _estimate(mean, "IOPS")
     settled = steadiness(last.iops)
     return Course(
@@ -60,6 +60,17 @@ def course_of(
         ended=ended,
         reached=None if aim is None else narrow(aim, iops, latency),
     )
+
+
+def _supported(counts: Sequence[Counts], names: Sequence[str]) -> dict[str, Estimate]:
+    """Up to the first that the samples do not support: no nine without the one before it."""
+    found: dict[str, Estimate] = {}
+    for name in names:
+        one = quantile_of(counts, name)
+        if one is None:
+            break
+        found[name] = one
+    return found
 
 
 def narrow(aim: Aim, iops: Estimate, latency: dict[str, Estimate]) -> bool:

@@ -5,9 +5,9 @@ sd/√n is far too narrow. Three looks are taken, and the widest is believed, be
 misses slow correlation by itself:
 
 * lag-1 correlation of the bins, and of bins merged by two and by four (a first-order autoregression; Bartlett 1946 for
-  its standard error, Kendall 1954 for its bias). It is taken half a standard error high: a run that ends when it looks
-  precise would otherwise end exactly when the correlation was underestimated. n·(1 − r)/(1 + r) is the effective
-  sample size.
+  its standard error, Kendall 1954 for its bias). It is taken `UPWARD` standard errors high: a run that ends when it
+  looks precise would otherwise end exactly when the correlation was underestimated. n·(1 − r)/(1 + r) is the
+  effective sample size.
 * batch means with 20, 10 and 5 batches (Schmeiser 1982), each widened by (1 + r)/(1 − r) for what correlation their own
   means still have (the adjustment of Skart: Tafazzoli and Wilson 2011).
 
@@ -27,7 +27,7 @@ from strata.analyse.stats import t_quantile
 
 Floats = NDArray[np.float64]
 
-UPWARD = 0.5
+UPWARD = 0.8
 """Standard errors added to the correlation. `make bench-honesty` shows what it does to coverage."""
 MERGED = (1, 2, 4)
 BATCHES = (20, 10, 5)
@@ -60,7 +60,7 @@ def long_run(values: Floats) -> LongRun | None:
     looks = [*(_by_correlation(values, k) for k in MERGED if n // k >= FEWEST)]
     looks += [_by_batches(values, k) for k in BATCHES if n >= 2 * k or k == BATCHES[-1]]
     half, error, df = max(looks)
-    return LongRun(half=half, error=error, df=df, effective=min(float(n), spread / error**2))
+    return LongRun(half=half, error=error, df=df, effective=max(1.0, min(float(n), spread / error**2)))
 
 
 def merged(values: Floats, by: int) -> Floats:
@@ -83,10 +83,11 @@ def _by_correlation(values: Floats, by: int) -> tuple[float, float, float]:
     r = lag_one(bins)
     r += (1 + 3 * max(r, 0.0)) / n + UPWARD * math.sqrt(max(1 - r * r, 0.02) / n)
     r = min(max(r, 0.0), 0.97)
-    stretch = (1 + r) / (1 - r)
+    # Less than two independent bins say nothing of their own spread: this is as wide as it gets.
+    stretch = min((1 + r) / (1 - r), n / 2)
     # A short piece of a correlated series varies less around its own mean than around the true one.
-    variance = float(np.var(bins, ddof=1)) / max(0.2, 1 - stretch / n)
-    df = max(1.0, n / stretch - 1)
+    variance = float(np.var(bins, ddof=1)) / (1 - stretch / n)
+    df = max(2.0, n / stretch - 1)
     error = math.sqrt(variance * stretch / n)
     return _quantile(round(df, 1)) * error, error, df
 

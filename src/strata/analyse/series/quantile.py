@@ -4,8 +4,8 @@ The order-statistic interval (binomial) with the samples counted for what they a
 beyond the percentile is itself a series, and its long-run variance says how sure that share is. The bounds are read
 from the merged distribution at the share less and plus its error. Of independent I/Os this is the classical interval.
 
-A percentile is given only where at least `BEYOND` I/Os lie beyond it and where the upper bound lies inside the
-distribution too; else the last nine would be a handful of events.
+A percentile is given only where at least `BEYOND` I/Os lie beyond it, and where the error of that share is less than
+half of it: a thousand slow I/Os of one stall are one event, and no nine.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def quantile_of(bins: Sequence[Counts], percentile: str) -> Estimate | None:
     half = t_quantile(BEYOND) * math.sqrt(share * (1 - share) / total)
     if found is not None:
         half = max(half, found.half * left.size / total)
-    if share + half >= 1 - 1 / total:
+    if half > (1 - share) / 2:
         return None
     low = _at(values, reached, max(0.0, share - half) * total)
     high = _at(values, reached, (share + half) * total)
