@@ -107,8 +107,8 @@ def with_prior(noisier: float, times: int, seed: int) -> Row:
     return Row(name, inside / (2 * times), different / times, times=2 * times)
 
 
-def percentile(name: str, tau: float, times: int, seed: int, seconds: float = 5.0, per_bin: int = 300) -> Row:
-    """A percentile of log-normal times whose scale wanders by 20 %, correlated over ``tau`` seconds."""
+def percentile(name: str, tau: float, times: int, seed: int, seconds: float = 10.0, per_bin: int = 300) -> Row:
+    """A percentile of log-normal times whose scale wanders by 10 %, correlated over ``tau`` seconds."""
     rng = np.random.default_rng([seed, round(tau * 10), round(float(name) * 100)])
     bins = round(seconds / BIN_S)
     truth = _truth(float(name) / 100)
@@ -116,7 +116,7 @@ def percentile(name: str, tau: float, times: int, seed: int, seconds: float = 5.
     for _ in range(times):
         pair = []
         for _ in range(2):
-            scale = np.exp(noise(rng, bins, 0.2, tau))
+            scale = np.exp(noise(rng, bins, 0.1, tau))
             found = quantile_of([_counts(rng, s, per_bin) for s in scale], name)
             if found is None or found.low is None or found.high is None:
                 continue
@@ -150,4 +150,4 @@ def _counts(rng: Generator, scale: float, n: int) -> tuple[list[int], list[int]]
 
 def _truth(share: float) -> float:
     # Log scales add: two independent normals.
-    return 100_000 * math.exp(math.hypot(0.2, 0.3) * NormalDist().inv_cdf(share))
+    return 100_000 * math.exp(math.hypot(0.1, 0.3) * NormalDist().inv_cdf(share))

@@ -81,24 +81,25 @@ def aim_of(
 ) -> Aim:
     """From the user's words: ``2%``, ``99:5%`` or ``none``, times and a size. Raises `UsageError`."""
     named, _, within = (percentile or "99").partition(":")
-    update: dict[str, object] = {"mean": _share(until), "percentile": None if named == "none" else _percentile(named)}
+    given: dict[str, object] = {"mean": _share(until), "percentile": None if named == "none" else _percentile(named)}
     if within:
-        update["percentile_within"] = _share(within)
-    if shortest is not None:
-        update["seconds_min"] = units.parse_duration_ns(shortest) / units.NS_PER_S
-    if longest is not None:
-        update["seconds_max"] = units.parse_duration_ns(longest) / units.NS_PER_S
+        given["percentile_within"] = _share(within)
+    for name, text in (("seconds_min", shortest), ("seconds_max", longest)):
+        if text is not None:
+            given[name] = _some(units.parse_duration_ns(text) / units.NS_PER_S, text)
     if bytes_max is not None:
-        update["bytes_max"] = units.parse_size(bytes_max)
-    aim = Aim.model_validate(update)
-    if not 0 < aim.seconds_min <= aim.seconds_max:
-        raise UsageError(
-            "cannot measure until",
-            until,
-            f"at least {aim.seconds_min:g} s and at most {aim.seconds_max:g} s",
-            "swap them",
-        )
+        given["bytes_max"] = _some(units.parse_size(bytes_max), bytes_max)
+    aim = Aim.model_validate(given)
+    if aim.seconds_min > aim.seconds_max:
+        why = f"at least {aim.seconds_min:g} s and at most {aim.seconds_max:g} s"
+        raise UsageError("cannot measure until", until, why, "give a longer --runtime or a shorter --until-min")
     return aim
+
+
+def _some(value: float, text: str) -> float:
+    if value <= 0:
+        raise UsageError("cannot measure until", text, "that is nothing", "leave it out for the default")
+    return value
 
 
 def _share(text: str) -> float:
@@ -118,8 +119,8 @@ def _percentile(text: str) -> str:
         share = float(name)
     except ValueError:
         share = 0.0
-    if not 0 < share < 100:
+    if not 0 < share <= 99.9999:
         raise UsageError(
-            "cannot measure until percentile", text, "it is not between 0 and 100", "for example 99 or 99.9:5%"
+            "cannot measure until percentile", text, "it is none between 0 and 99.9999", "for example 99 or 99.9:5%"
         )
     return f"{share:g}"

@@ -27,7 +27,7 @@ from strata.analyse.stats import t_quantile
 
 Floats = NDArray[np.float64]
 
-UPWARD = 0.8
+UPWARD = 1.0
 """Standard errors added to the correlation. `make bench-honesty` shows what it does to coverage."""
 MERGED = (1, 2, 4)
 BATCHES = (20, 10, 5)

@@ -5,7 +5,7 @@ beyond the percentile is itself a series, and its long-run variance says how sur
 from the merged distribution at the share less and plus its error. Of independent I/Os this is the classical interval.
 
 A percentile is given only where at least `BEYOND` I/Os lie beyond it, and where the error of that share is less than
-half of it: a thousand slow I/Os of one stall are one event, and no nine.
+four fifths of it: a thousand slow I/Os of one stall are one event, and no nine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from strata.analyse.rounds import BEYOND
 from strata.analyse.series.longrun import Floats, long_run
 from strata.analyse.stats import t_quantile
 from strata.model.estimate import Estimate
+
+MOST = 0.8
 
 Counts = tuple[Sequence[int], Sequence[int]]
 """(upper edges of buckets in ns, I/Os in them) of one bin, ascending."""
@@ -50,7 +52,7 @@ def quantile_of(bins: Sequence[Counts], percentile: str) -> Estimate | None:
     half = t_quantile(BEYOND) * math.sqrt(share * (1 - share) / total)
     if found is not None:
         half = max(half, found.half * left.size / total)
-    if half > (1 - share) / 2:
+    if half > MOST * (1 - share):
         return None
     low = _at(values, reached, max(0.0, share - half) * total)
     high = _at(values, reached, (share + half) * total)

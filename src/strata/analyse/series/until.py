@@ -18,6 +18,8 @@ from strata.model.course import Aim, Ending
 from strata.model.result import Interval
 
 GROWTH = 1.2
+UNDER_WAY = 2
+"""Intervals that are measured before a stop takes hold: the one that runs, and the one in which it was noticed."""
 
 
 class Until:
@@ -38,11 +40,12 @@ class Until:
         if self.ended is not None:
             return self.ended
         self._intervals.append(interval)
-        self._bytes += interval.read.bytes + interval.write.bytes
+        moved = interval.read.bytes + interval.write.bytes
+        self._bytes += moved
         seconds = interval.end_ns / 1e9
         if seconds >= self._look_at_s and self._precise():
             self.ended = Ending.PRECISION
-        elif self._aim.bytes_max is not None and self._bytes >= self._aim.bytes_max:
+        elif self._aim.bytes_max is not None and self._bytes + UNDER_WAY * moved >= self._aim.bytes_max:
             self.ended = Ending.BYTES
         elif seconds >= self._aim.seconds_max:
             self.ended = Ending.TIME
