@@ -43,7 +43,9 @@ def measure_text(
     rate = s.bytes_per_second
     out += line("bandwidth", f"{units.rate(rate.value)} {figures.share_error(rate)}".rstrip())
     out += line("latency", f"mean {units.duration(s.mean_ns.value)} {figures.share_error(s.mean_ns)}".rstrip())
-    points = [f"p{key} {units.duration(e.value)} {figures.share_error(e)}".rstrip() for key, e in s.latency_ns.items()]
+    points = [f"p{key} {units.duration(e.value)}" for key, e in s.latency_ns.items()]
+    if course is not None:
+        points = [f"p{key} {units.duration(e.value)} {figures.share_error(e)}" for key, e in s.latency_ns.items()]
     if points:
         out += line("percentiles", " · ".join(points))
     if result is not None and result.lag is not None:
