@@ -14,9 +14,10 @@ from strata.app.opening import Target, opened
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.stopping import stop_on_signals
+from strata.app.until import Precise, settled
 from strata.engine import (
     DEFAULT_ENGINE,
-    Aim,
+    Piece,
     Request,
     Timing,
     engine_of,
@@ -27,6 +28,7 @@ from strata.errors import RunFailed, UsageError
 from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
 from strata.model.base import Value
 from strata.model.caching import refusal
+from strata.model.course import Aim, Course
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
@@ -56,6 +58,8 @@ class OneResult(Value):
     generator: Generator
     precondition: Preconditioned | None = None
     """What was written before, until the rate was steady."""
+    course: Course | None = None
+    """How it went over its time; None where no precision was asked."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     stopped_by: int | None = None
@@ -88,15 +92,22 @@ def measure_endpoint(
     precondition_bytes: int | None = None,
     on_interval: Callable[[Interval], None],
     engine: str = DEFAULT_ENGINE,
+    aim: Aim | None = None,
 ) -> OneResult:
     """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
 
     A file that does not exist is created, filled, and removed again unless kept.
 
+    With an ``aim`` it ends when the aim is reached, at the latest after the aim's own maximum; the time in ``timing``
+    does not count, and the summary's figures are those of the regime the measurement ended in.
+
     SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
+    precise = Precise(aim) if aim is not None else None
+    if precise is not None:
+        timing = precise.timing(timing)
     endpoints, generator = _endpoints(uris), engine_of(engine, placement)
     endpoint = endpoints[0]
     for one in endpoints:
@@ -116,7 +127,7 @@ def measure_endpoint(
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement
         )
-        first, *others = (_aim(e, t) for e, t in zip(endpoints, targets, strict=True))
+        first, *others = (_piece(e, t) for e, t in zip(endpoints, targets, strict=True))
         done = None
         size_here = sum(s.length for t in targets for s in t.segments)
         budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, size_here)
@@ -135,22 +146,25 @@ def measure_endpoint(
             )
         )
         with stop_on_signals() as stop:
-            result, counters = run_sampled(generator, prepared, (), on_interval, stop)
-    trouble = fault(result)
+            heard, ends = (on_interval, stop) if precise is None else precise.between(on_interval, stop)
+            result, counters = run_sampled(generator, prepared, (), heard, ends)
+    trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     if result.ops == 0:
         if stop.signal is not None:
             # Nothing to show: it ends as it would have without us.
             signal.raise_signal(stop.signal)
         raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
+    course = None if precise is None else precise.course(result)
     analysis = _analysed(endpoint, workload, timing, size_here, result, counters, ceiling)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
-        summary=analysis.cells[0],
+        summary=analysis.cells[0] if course is None else settled(analysis.cells[0], course),
         checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
         result=result,
         generator=ceiling,
         precondition=done,
+        course=course,
         trouble=trouble,
         stopped_by=stop.signal,
     )
@@ -163,9 +177,9 @@ def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
     return found
 
 
-def _aim(endpoint: Endpoint, target: Target) -> Aim:
+def _piece(endpoint: Endpoint, target: Target) -> Piece:
     driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-    return Aim(endpoint=driven, segments=target.segments)
+    return Piece(endpoint=driven, segments=target.segments)
 
 
 def _analysed(

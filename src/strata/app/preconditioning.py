@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from strata import units
-from strata.engine import Aim, Timing, build_job, run_job
+from strata.engine import Piece, Timing, build_job, run_job
 from strata.errors import RunFailed
 from strata.model.endpoint import Endpoint
 from strata.model.placement import Placement
@@ -42,7 +42,7 @@ def write_until_steady(
     endpoint: Endpoint,
     segments: Sequence[Segment],
     *,
-    more: Sequence[Aim] = (),
+    more: Sequence[Piece] = (),
     placement: Placement | None = None,
     emit: Callable[[Progress], None] = lambda _: None,
     stop_requested: Callable[[], bool] = lambda: False,

@@ -55,6 +55,15 @@ def measure(
     shares: patterns.Shares = None,
     deal: patterns.Deal = "share",
     job: patterns.JobFile = None,
+    until: Annotated[
+        str | None,
+        typer.Option(help="One endpoint: go on until the mean's 95 % interval is that narrow (half-width), e.g. 2%."),
+    ] = None,
+    until_percentile: Annotated[
+        str | None, typer.Option(help="And this percentile's: 99:5% by default; none: only the mean.")
+    ] = None,
+    until_min: Annotated[str | None, typer.Option(help="Of the state it ends in, at least so long (3s).")] = None,
+    until_bytes: Annotated[str | None, typer.Option(help="At most so much is read and written, e.g. 20g.")] = None,
     runtime: common.MaybeRuntime = None,
     ramp: common.MaybeRamp = None,
     interval: Annotated[
@@ -155,6 +164,8 @@ def measure(
     if listed and special:
         raise UsageError("two workloads at once:", f"--job {job}", "and one of options", "give one of the two")
     if not is_endpoint(where):
+        if until is not None:
+            raise UsageError("cannot use --until with", where, "it is no endpoint", "name one, as file:/mnt/new.dat")
         chosen = common.options(
             rounds=rounds,
             runtime=runtime or "1s",
@@ -178,6 +189,7 @@ def measure(
         ).model_copy(update={"only": (workload,) if special else listed})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.app.preconditioning import said_of
+    from strata.app.until import BIN_S, aim_of
     from strata.model.placement import parse_placement
     from strata.model.progress import Phase, Progress
     from strata.report.measure_text import measure_text
@@ -187,7 +199,9 @@ def measure(
             keys = ", ".join(w.key for w in listed)
             raise UsageError("one endpoint takes one workload:", keys, "", "name a directory, or keep one section")
         workload = listed[0]
-    timing = timing_of(ramp or "500ms", runtime or "5s", interval or "1s")
+    aim = aim_of(until, until_percentile, until_min, runtime, until_bytes)
+    timing = timing_of(ramp or "500ms", runtime or "5s", interval or ("1s" if aim is None else f"{BIN_S}s"))
+    longest = timing.runtime_s if aim is None else aim.seconds_max
     with common.display(progress) as display:
 
         def on_interval(done: Interval) -> None:
@@ -199,7 +213,7 @@ def measure(
                     label=workload.label,
                     iops=(done.read.ops + done.write.ops) / seconds,
                     bytes_per_second=(done.read.bytes + done.write.bytes) / seconds,
-                    seconds_left=max(0.0, timing.runtime_s - done.end_ns / 1e9),
+                    seconds_left=max(0.0, longest - done.end_ns / 1e9),
                 )
             )
 
@@ -215,12 +229,13 @@ def measure(
             precondition_bytes=None if precondition_bytes is None else units.parse_size(precondition_bytes),
             on_interval=on_interval,
             engine=engine,
+            aim=aim,
         )
     if json:
         out(result.model_dump_json(indent=2))
     else:
         shape = common.width(), common.color()
-        out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose))
+        out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
     if result.precondition is not None:
         common.note(f"preconditioning: {said_of(result.precondition)}")
     if result.stopped_by is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.engine.cell import Prepared, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
-from strata.engine.job import Aim, Timing, build_job
+from strata.engine.job import Piece, Timing, build_job
 from strata.engine.layout import Layout, device_segments, file_segments
 from strata.engine.native import build_info, fill, probe_remote, read_remote, run_job
 from strata.engine.port import Engine, Request
@@ -14,10 +14,10 @@ from strata.engine.target import Backing, PlantedFault, Shape, TargetConfig, Tar
 
 __all__ = [
     "DEFAULT_ENGINE",
-    "Aim",
     "Backing",
     "Engine",
     "Layout",
+    "Piece",
     "PlantedFault",
     "Prepared",
     "Request",

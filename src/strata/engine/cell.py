@@ -57,7 +57,7 @@ def prepare_cell(request: Request) -> Prepared:
     Raises `UsageError` where the state cannot be had, `RunFailed` when the file cannot be opened.
     """
     workload = request.workload
-    for aim in request.aims:
+    for aim in request.pieces:
         if why := refusal(aim.endpoint, workload):
             raise UsageError(f"cannot measure with a {workload.cache} cache at", aim.endpoint.uri.rstrip(":"), why)
     if workload.cache is Cache.COLD:
@@ -65,7 +65,7 @@ def prepare_cell(request: Request) -> Prepared:
         request = request.model_copy(update={"timing": cold})
     cached = tuple(
         (aim.endpoint.path or "", _spans(clipped(aim.segments, workload.range)))
-        for aim in request.aims
+        for aim in request.pieces
         if aim.endpoint.kind in CACHED_HERE
     )
     with ExitStack() as held:

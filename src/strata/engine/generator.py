@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from strata.engine.job import Aim, Timing
+from strata.engine.job import Piece, Timing
 from strata.engine.port import Engine, Request
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint
@@ -32,17 +32,17 @@ def measure_generator(
         closed = ClosedLoop(iodepth=workload.arrival.iodepth)
         ignored = {"direct": True, "sync": Sync.NONE, "cache": Cache.AS_FOUND, "range": None}
         plain = workload.model_copy(update={"arrival": closed, **ignored})
-        aim = Aim(endpoint=Endpoint.parse("null:"), segments=(Segment(start=0, length=SPAN, target=0),))
-        if engine.refusals(aim.endpoint, plain, aim.segments):
+        piece = Piece(endpoint=Endpoint.parse("null:"), segments=(Segment(start=0, length=SPAN, target=0),))
+        if engine.refusals(piece.endpoint, plain, piece.segments):
             continue
         if plain.key not in measured:
             request = Request(
-                endpoint=aim.endpoint,
+                endpoint=piece.endpoint,
                 workload=plain,
-                segments=aim.segments,
+                segments=piece.segments,
                 timing=timing,
                 placement=placement,
-                more=(aim,) * (len(plain.shares) - 1),
+                more=(piece,) * (len(plain.shares) - 1),
             )
             result = engine.run(request)
             measured[plain.key] = (result.iops, 1e9 * workload.threads / result.iops if result.iops else 0.0)

@@ -16,14 +16,16 @@ from strata.model.workload import ClosedLoop, OpenLoop, Workload
 
 
 class Timing(Value):
-    """Seconds. The ramp is run and not counted; intervals cut the measured span."""
+    """Seconds. The ramp is run and not counted; intervals cut the measured span. ``stop_with_interval``: a stop that is
+    asked for waits for the end of the interval it falls into, where the engine can."""
 
     ramp_s: float
     runtime_s: float
     interval_s: float = 1.0
+    stop_with_interval: bool = False
 
 
-class Aim(Value):
+class Piece(Value):
     """One more target of a workload and the blocks of it that are used."""
 
     endpoint: Endpoint
@@ -39,7 +41,7 @@ def build_job(
     allow_write: bool = False,
     round_index: int = 0,
     placement: Placement | None = None,
-    more: Sequence[Aim] = (),
+    more: Sequence[Piece] = (),
 ) -> dict[str, Any]:
     """The engine's job JSON (schema 1) as a dictionary. ``more`` are the targets after the first, one for each further
     share of the workload.
@@ -50,16 +52,16 @@ def build_job(
     Raises `UsageError` when a raw device is asked to be written to without ``allow_write``, and when the workload has
     shares for another number of targets.
     """
-    aims = (Aim(endpoint=endpoint, segments=tuple(segments)), *more)
-    for aim in aims:
-        if aim.endpoint.kind is EndpointKind.BLOCK and workload.rw.writes and not allow_write:
-            raise UsageError("cannot write to", aim.endpoint.uri, "raw devices are read-only", "see --destructive")
-    if len(aims) != max(1, len(workload.shares)):
-        why = f"it has shares for {len(workload.shares)} targets, and there are {len(aims)}"
+    pieces = (Piece(endpoint=endpoint, segments=tuple(segments)), *more)
+    for piece in pieces:
+        if piece.endpoint.kind is EndpointKind.BLOCK and workload.rw.writes and not allow_write:
+            raise UsageError("cannot write to", piece.endpoint.uri, "raw devices are read-only", "see --destructive")
+    if len(pieces) != max(1, len(workload.shares)):
+        why = f"it has shares for {len(workload.shares)} targets, and there are {len(pieces)}"
         raise UsageError("cannot measure", workload.label, why, "name the targets: strata measure … --target URI")
     return {
         "schema": 1,
-        **_targets(aims, workload, allow_write),
+        **_targets(pieces, workload, allow_write),
         "workload": _pattern(workload)
         | _arrival(workload)
         | {"seed": seed_of(workload, round_index)}
@@ -75,11 +77,11 @@ def _segments(segments: Sequence[Segment]) -> list[dict[str, int]]:
     return [{"start": s.start, "length": s.length, "target": s.target} for s in segments]
 
 
-def _targets(aims: Sequence[Aim], workload: Workload, allow_write: bool) -> dict[str, Any]:
-    made = [_target(aim.endpoint, workload, allow_write) for aim in aims]
-    if len(aims) == 1:
+def _targets(pieces: Sequence[Piece], workload: Workload, allow_write: bool) -> dict[str, Any]:
+    made = [_target(piece.endpoint, workload, allow_write) for piece in pieces]
+    if len(pieces) == 1:
         return {"target": made[0]}
-    each = zip(made, workload.shares, aims, strict=True)
+    each = zip(made, workload.shares, pieces, strict=True)
     return {"targets": [{"target": t, "weight": w, "segments": _segments(a.segments)} for t, w, a in each]}
 
 

@@ -58,7 +58,7 @@ class NativeEngine:
             placement=request.placement,
             more=request.more,
         )
-        result = run_job(job, on_interval, stop_requested)
+        result = run_job(job, on_interval, stop_requested, with_interval=request.timing.stop_with_interval)
         return result.model_copy(update={"engine": {"name": self.name, **result.engine}})
 
 
@@ -69,14 +69,20 @@ def build_info() -> dict[str, Any]:
 
 
 def run_job(
-    job: dict[str, Any], on_interval: OnInterval | None = None, stop_requested: Callable[[], bool] = lambda: False
+    job: dict[str, Any],
+    on_interval: OnInterval | None = None,
+    stop_requested: Callable[[], bool] = lambda: False,
+    *,
+    with_interval: bool = False,
 ) -> EngineResult:
     """Carry out one job. Ctrl-C stops it cleanly and raises `KeyboardInterrupt` after its threads have ended.
 
-    Raises `UsageError` for a job the engine refuses, `RunFailed` when the endpoint cannot be opened.
+    ``with_interval``: a stop waits for the end of the running interval. Raises `UsageError` for a job the engine
+    refuses, `RunFailed` when the endpoint cannot be opened.
     """
     where = _where(job)
-    return _finish(_started(lambda: _core.start(json.dumps(job)), where), on_interval, stop_requested, where)
+    running = _started(lambda: _core.start(json.dumps(job)), where)
+    return _finish(running, on_interval, stop_requested, where, with_interval=with_interval)
 
 
 def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True) -> EngineResult:
@@ -134,7 +140,12 @@ def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
 
 
 def _finish(
-    running: _core.Run, on_interval: OnInterval | None, stop_requested: Callable[[], bool], where: str
+    running: _core.Run,
+    on_interval: OnInterval | None,
+    stop_requested: Callable[[], bool],
+    where: str,
+    *,
+    with_interval: bool = False,
 ) -> EngineResult:
     asked = False
     try:
@@ -143,7 +154,7 @@ def _finish(
                 for raw in json.loads(running.poll()):
                     on_interval(Interval.model_validate(raw))
             if not asked and stop_requested():
-                running.stop()
+                running.stop(with_interval=with_interval)
                 asked = True
     except OSError as e:
         raise RunFailed("the run was lost at", where, e.strerror or str(e), hint(e)) from e

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from strata.engine.job import Aim, Timing
+from strata.engine.job import Piece, Timing
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
 from strata.model.placement import Placement
@@ -35,13 +35,13 @@ class Request(Value):
     round_index: int = 0
     placement: Placement | None = None
     """Where the threads run; None: where the scheduler puts them."""
-    more: tuple[Aim, ...] = ()
+    more: tuple[Piece, ...] = ()
     """The targets after the first, one for each further share of the workload, all of the first one's kind."""
 
     @property
-    def aims(self) -> tuple[Aim, ...]:
+    def pieces(self) -> tuple[Piece, ...]:
         """Every target, the first one first."""
-        return (Aim(endpoint=self.endpoint, segments=self.segments), *self.more)
+        return (Piece(endpoint=self.endpoint, segments=self.segments), *self.more)
 
 
 def _never() -> bool:

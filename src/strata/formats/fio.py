@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.fio_words import plain_uri, rates_of
+from strata.model.fio_words import grid, plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
@@ -126,8 +126,11 @@ def _split(workload: Workload) -> str:
 
 def _place(workload: Workload, segments: Sequence[Segment]) -> list[str]:
     used = clipped(segments, workload.range)
-    start = min((s.target for s in used), default=0) + workload.misalign
-    size = sum(s.length for s in used) - workload.misalign
+    # fio drives one contiguous range: several extents are taken as one from the first on.
+    first = min(used, key=lambda s: s.target, default=Segment(start=0, length=0, target=0))
+    step = workload.align or workload.bs
+    start, blocks = grid(first.model_copy(update={"length": sum(s.length for s in used)}), step)
+    start, size = start + workload.misalign, blocks * step - (workload.misalign and step)
     words = []
     if isinstance(workload.order, Strided) and workload.order.thread_offset is not None:
         words.append(f"--offset_increment={workload.order.thread_offset}")

@@ -6,9 +6,11 @@ from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check, CheckKind
 from strata.model.caching import Caching
+from strata.model.course import Course
 from strata.model.result import EngineResult, ErrorCount, ThreadResult
 from strata.model.workload import Cache
 from strata.report import figures, flushes, words
+from strata.report.course_text import course_lines
 from strata.report.textual import Paint, field, wrap
 
 _LABEL = 12
@@ -22,11 +24,13 @@ def measure_text(
     checks: tuple[Check, ...] = (),
     result: EngineResult | None = None,
     verbose: bool = False,
+    course: Course | None = None,
 ) -> str:
     """The summary in at most ``width`` columns. Percentiles that the samples do not support are absent.
 
     With ``result`` also what the summary does not hold: times from the intended start, errors by name, the engine;
-    each thread of it when ``verbose`` or when a check says that they differ.
+    each thread of it when ``verbose`` or when a check says that they differ. With ``course`` the intervals of the
+    percentiles, the regimes, and what ended it.
     """
     paint = Paint(color)
 
@@ -40,6 +44,8 @@ def measure_text(
     out += line("bandwidth", f"{units.rate(rate.value)} {figures.share_error(rate)}".rstrip())
     out += line("latency", f"mean {units.duration(s.mean_ns.value)} {figures.share_error(s.mean_ns)}".rstrip())
     points = [f"p{key} {units.duration(e.value)}" for key, e in s.latency_ns.items()]
+    if course is not None:
+        points = [f"p{key} {units.duration(e.value)} {figures.share_error(e)}" for key, e in s.latency_ns.items()]
     if points:
         out += line("percentiles", " · ".join(points))
     if result is not None and result.lag is not None:
@@ -48,6 +54,8 @@ def measure_text(
         out += line("lag", f"{_points(result.lag, s)} from the intended start to the issue")
     if s.flushes:
         out += line("flushes", flushes.told(s))
+    if course is not None:
+        out += [x for label, text in course_lines(course) for x in line(label, text)]
     asked = f" of {s.workload.outstanding} asked" if s.workload.saturates else ""
     out += line("in flight", f"{units.significant(s.outstanding)}{asked} (rate × latency)")
     out += line("samples", f"{units.count(s.ios)} I/Os in {figures.plural(s.rounds, 'round')}")

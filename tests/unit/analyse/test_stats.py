@@ -26,12 +26,13 @@ def coverage(
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 10])
 def test_the_interval_covers_the_truth_in_95_of_100(n: int) -> None:
-    assert 0.93 <= coverage(n) <= 0.975
+    assert 0.93 <= coverage(n) <= 0.985
 
 
-@pytest.mark.parametrize("n", [3, 5])
-def test_a_pooled_spread_that_is_half_of_the_true_one_still_covers_eight_in_ten(n: int) -> None:
-    assert coverage(n, pooled=0.025) >= 0.80
+@pytest.mark.parametrize("n", [3, 4, 5, 10])
+@pytest.mark.parametrize("noisier", [0.5, 2.0, 3.0])
+def test_a_cell_from_half_to_thrice_as_noisy_as_the_pool_is_covered_in_nine_of_ten(n: int, noisier: float) -> None:
+    assert coverage(n, pooled=0.05 / noisier, times=2000) >= 0.895  # two standard errors: 0.013
 
 
 def test_one_round_of_five_hit_by_a_neighbour_does_not_move_the_answer_out_of_its_interval() -> None:

@@ -1,0 +1,93 @@
+"""The real engine against itself: the same thing measured in pairs, until it is precise."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from honesty.rows import Row
+from strata.app.opening import opened
+from strata.app.until import BIN_S, Precise
+from strata.engine import Request, Timing, engine_of
+from strata.model.course import Aim, Course, Ending
+from strata.model.endpoint import Endpoint
+from strata.model.workload import ClosedLoop, Rw, Workload
+
+SIZE = 128 << 20
+AIM = Aim(mean=0.02, percentile=None, seconds_min=2, seconds_max=6)
+TIMING = Timing(ramp_s=0.2, runtime_s=6, interval_s=BIN_S)
+
+
+class Busy:
+    """Share of all processors' time that others used meanwhile, of `/proc/stat` less what this process used."""
+
+    others = 0.0
+
+    def __enter__(self) -> Busy:
+        self._begin = (time.monotonic(), _used_ticks(), os.times())
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        then, ticks, own = self._begin
+        now = os.times()
+        seconds = (time.monotonic() - then) * (os.cpu_count() or 1)
+        mine = now.user + now.system + now.children_user + now.children_system
+        mine -= own.user + own.system + own.children_user + own.children_system
+        busy = (_used_ticks() - ticks) / os.sysconf("SC_CLK_TCK")
+        self.others = max(0.0, (busy - mine) / seconds) if seconds > 0 else 0.0
+
+
+def _used_ticks() -> int:
+    fields = [int(x) for x in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    idle, iowait = fields[3], fields[4]
+    return sum(fields) - idle - iowait
+
+
+def endpoints(directory: Path) -> list[tuple[str, Endpoint, Workload]]:
+    """(name, endpoint, workload) of each: pages in memory, and the medium under ``directory``."""
+    path = directory / f"strata-honesty-{os.getpid()}.dat"
+    file = Endpoint.parse(f"file:{path}")
+    words = {"rw": Rw.RANDREAD, "bs": 4096}
+    return [
+        ("page cache, 4 KiB, depth 1", file, Workload(arrival=ClosedLoop(iodepth=1), direct=False, **words)),
+        ("disk file, 4 KiB unbuffered, depth 8", file, Workload(arrival=ClosedLoop(iodepth=8), **words)),
+    ]
+
+
+def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> Row:
+    """Pairs in a row; the truth is taken to be the mean of all, which is not known better."""
+    name, endpoint, workload = one
+    engine = engine_of("native", None)
+    courses: list[Course] = []
+    with opened(endpoint, workload, SIZE, False, None) as target:
+        for number in range(2 * pairs + 1):
+            rule = Precise(AIM)
+            request = Request(
+                endpoint=endpoint,
+                workload=workload,
+                segments=target.segments,
+                timing=rule.timing(TIMING),
+                round_index=number,
+            )
+            result = engine.run(request, *rule.between(lambda _: None, lambda: False))
+            course = rule.course(result)
+            assert course is not None
+            # The first one warms what stays warm.
+            courses += [course] if number else []
+    truth = fmean(c.iops.value for c in courses)
+    half = [c.iops.half_width or 0.0 for c in courses]
+    value = [c.iops.value for c in courses]
+    apart = [abs(value[i] - value[i + 1]) > math.hypot(half[i], half[i + 1]) for i in range(0, 2 * pairs, 2)]
+    return Row(
+        name=f"{name}, {truth:,.0f} IOPS".replace(",", " ").replace("  ", ", "),
+        coverage=fmean(abs(v - truth) <= h for v, h in zip(value, half, strict=True)),
+        different=fmean(apart),
+        seconds=median(c.regimes[-1].end_s for c in courses),
+        precise=fmean(c.ended is Ending.PRECISION for c in courses),
+        steady=fmean(c.steady for c in courses),
+        times=2 * pairs,
+    )

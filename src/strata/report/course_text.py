@@ -1,0 +1,48 @@
+"""How one measurement went over its time, in words."""
+
+from __future__ import annotations
+
+from strata import units
+from strata.model.course import Aim, Course, Ending, Regime
+from strata.report import figures
+
+_ENDED = {
+    Ending.PRECISION: "the intervals are as narrow as asked",
+    Ending.TIME: "the time was used up",
+    Ending.BYTES: "the byte budget was used up",
+}
+
+
+def course_lines(course: Course) -> list[tuple[str, str]]:
+    """(label, text) of each line: what ended it, the ramp, and the regimes where there is more than one."""
+    seconds = course.regimes[-1].end_s
+    found = [("ended by", f"{_ended(course)}, after {seconds:.3g} s")]
+    steady = "steady" if course.steady else "keeps changing" if course.alternates else "not steady"
+    ramp = f", the first {course.ramp_s:.3g} s left out as ramp" if course.ramp_s > 0 else ""
+    worth = f"{units.significant(course.effective)} independent bins, correlated over {course.correlation_s:.2g} s"
+    found.append(("course", f"{steady}{ramp}; worth {worth}"))
+    found.append(("judged by", course.criterion))
+    if len(course.regimes) > 1:
+        found += [(f"regime {n}", _regime(r, last=r is course.regimes[-1])) for n, r in enumerate(course.regimes, 1)]
+    return found
+
+
+def _ended(course: Course) -> str:
+    if course.ended is None:
+        return "somebody or something else"
+    text = _ENDED[course.ended]
+    if course.aim is None or course.reached:
+        return text
+    return f"{text} before {_asked(course.aim)} was reached"
+
+
+def _asked(aim: Aim) -> str:
+    tail = "" if aim.percentile is None else f" and p{aim.percentile} ±{figures.percent(aim.percentile_within)}"
+    return f"±{figures.percent(aim.mean)}{tail}"
+
+
+def _regime(one: Regime, *, last: bool) -> str:
+    rate = f"{units.count(one.iops.value)} IOPS {figures.share_error(one.iops)}".rstrip()
+    state = "steady" if one.steady else "not steady"
+    where = units.span(f"{one.start_s:.3g} s", f"{one.end_s:.3g} s")
+    return f"{where}: {rate}, {state}" + ("; the figures above are its" if last else "")

@@ -1,0 +1,49 @@
+"""``measure --until`` with the real engine: it ends itself, with whole intervals, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import measured, target
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(scope="module")
+def capped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """1000 requests a second and no more: as steady as a target can be."""
+    socket: Path = tmp_path_factory.mktemp("capped") / "s"
+    with target("--memory", "16m", "--iops", 1000, "--socket", socket) as (uri, _):
+        yield uri
+
+
+def test_a_steady_target_is_measured_for_as_long_as_it_needs(capped: str) -> None:
+    words = ("--until", "5%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "20s")
+    document = measured(capped, "--iodepth", 4, *words)
+    course, result = document["course"], document["result"]
+    assert course["ended"] == "precision" and course["reached"]
+    assert document["trouble"] is None
+    assert 1e9 <= result["measured_ns"] < 20e9
+    assert course["iops"]["low"] <= 1000 * 1.02 and course["iops"]["high"] >= 1000 * 0.98
+    assert document["summary"]["iops"] == course["iops"]
+    # Ended with the interval: none of them is a stump, and they are all of it.
+    assert all(i["end_ns"] - i["start_ns"] == 100_000_000 for i in result["intervals"])
+    assert sum(i["read"]["ops"] for i in result["intervals"]) == result["read"]["ops"]
+
+
+def test_a_byte_budget_ends_it_and_is_no_error(capped: str) -> None:
+    words = ("--until", "0.1%", "--until-min", "10s", "--runtime", "20s", "--until-bytes", "4m")
+    document = measured(capped, "--iodepth", 4, *words)
+    assert document["course"]["ended"] == "byte budget" and document["course"]["reached"] is False
+    assert document["trouble"] is None
+    assert document["result"]["measured_ns"] < 10e9
+    assert 2 << 20 <= document["result"]["read"]["bytes"] <= 5 << 20
+
+
+def test_the_maximum_ends_what_never_becomes_precise(capped: str) -> None:
+    words = ("--until", "0.05%", "--until-percentile", "99.99:1%", "--until-min", "1s", "--runtime", "1500ms")
+    document = measured(capped, "--iodepth", 4, *words)
+    assert document["course"]["ended"] == "maximum time" and document["course"]["reached"] is False
+    assert document["trouble"] is None

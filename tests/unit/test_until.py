@@ -1,0 +1,80 @@
+"""``--until`` in words, and what the summary becomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.app.until import aim_of
+from strata.errors import UsageError
+from strata.model.course import Aim, Course, Ending, Regime
+from strata.model.estimate import Estimate
+from strata.report.course_text import course_lines
+
+
+def test_words_become_an_aim() -> None:
+    assert aim_of("2%", None, None, None, None) == Aim()
+    assert aim_of("0.5", "p99.9:10%", "1s", "5s", "1m") == Aim(
+        mean=0.005, percentile="99.9", percentile_within=0.1, seconds_min=1, seconds_max=5, bytes_max=1 << 20
+    )
+    assert aim_of("2%", "none", None, None, None).percentile is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("0%", None, None, None, None),
+        ("two", None, None, None, None),
+        ("100%", None, None, None, None),
+        ("2%", "100", None, None, None),
+        ("2%", "99.99999", None, None, None),
+        ("2%", "tail", None, None, None),
+        ("2%", "99:0%", None, None, None),
+        ("2%", None, "0s", None, None),
+        ("2%", None, "10s", "5s", None),
+        ("2%", None, None, None, "0"),
+    ],
+)
+def test_what_is_no_aim_is_refused_with_a_next_step(
+    words: tuple[str, str | None, str | None, str | None, str | None],
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        aim_of(*words)
+    assert caught.value.hint
+
+
+def course(**more: object) -> Course:
+    iops = Estimate(value=3e4, low=2.9e4, high=3.1e4, n=40, unit="IOPS")
+    fast = Estimate(value=1e5, low=0.99e5, high=1.01e5, n=50, unit="IOPS")
+    fields: dict[str, object] = {
+        "criterion": "named",
+        "ramp_s": 0.5,
+        "bin_s": 0.1,
+        "regimes": (
+            Regime(start_s=0.5, end_s=6, iops=fast, steady=True),
+            Regime(start_s=6, end_s=12, iops=iops, steady=True),
+        ),
+        "alternates": False,
+        "steady": True,
+        "iops": iops,
+        "bytes_per_second": iops,
+        "mean_ns": None,
+        "latency_ns": {},
+        "effective": 40.0,
+        "correlation_s": 0.15,
+    }
+    return Course.model_validate(fields | more)
+
+
+def test_both_regimes_are_told_apart_and_the_one_the_figures_are_of_is_named() -> None:
+    lines = dict(course_lines(course(aim=Aim(), ended=Ending.TIME, reached=False)))
+    assert lines["regime 1"].startswith("0.5–6 s: 100\u202f000 IOPS")
+    assert "figures above" not in lines["regime 1"] and "figures above" in lines["regime 2"]
+    assert "before ±2.0 % and p99 ±5.0 % was reached, after 12 s" in lines["ended by"]
+    assert "0.5 s left out as ramp" in lines["course"] and lines["judged by"] == "named"
+
+
+def test_what_ended_it_is_said() -> None:
+    assert (
+        "as narrow as asked" in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
+    )
+    assert "somebody" in dict(course_lines(course()))["ended by"]
