@@ -7,7 +7,7 @@
 //! | name | read |
 //! |---|---|
 //! | `intended` | not read: the schedule's own value (open loop only) |
-//! | `issue` | once for a batch, after its offsets are drawn and its write data stamped, right before the submit call that hands it over |
+//! | `issue` | once for a batch, after its offsets are drawn and its write data stamped, right before it is put into the queue and handed over |
 //! | `handed` | right after that call returned; in 1 of 64 submissions, which are split into handing over and waiting |
 //! | `seen` | once after each submit or wait, before its completions are taken |
 //!
