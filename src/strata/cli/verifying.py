@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -11,9 +11,9 @@ from strata import units
 from strata.cli import common
 from strata.cli.common import note, out
 from strata.errors import UsageError
-from strata.model.verify import Integrity, VerifyResult
 
-_EXIT = {Integrity.SOUND: 0, Integrity.FAULTS: 3, Integrity.INCONCLUSIVE: 4, Integrity.FAILED: 1}
+if TYPE_CHECKING:
+    from strata.model.verify import VerifyResult
 
 
 def verify(
@@ -108,6 +108,8 @@ def verify(
 
 
 def _exit(verified: VerifyResult, journal: Path | None) -> int:
+    from strata.model.verify import Integrity
+
     if verified.stopped_by is not None:
         note("stopped; what was verified until then is above")
     if verified.verdict is Integrity.FAILED or verified.result.stuck:
@@ -120,4 +122,5 @@ def _exit(verified: VerifyResult, journal: Path | None) -> int:
         return 3
     if verified.stopped_by is not None:
         return 128 + verified.stopped_by
-    return _EXIT.get(verified.verdict, 4)
+    exits = {Integrity.SOUND: 0, Integrity.FAULTS: 3, Integrity.INCONCLUSIVE: 4, Integrity.FAILED: 1}
+    return exits.get(verified.verdict, 4)
