@@ -30,7 +30,7 @@ where
     W: FnMut(&mut [u8]),
     M: Marks,
 {
-    /// As [`Self::cycle`]; never fails, for there is no carrier that could.
+    /// As [`Self::cycle`].
     pub(crate) fn cycle_in_place(&mut self, last: &mut Last) -> io::Result<()> {
         let (start_ns, most) = (self.plan.start_ns, u64::from(self.plan.batch));
         let mut now_ns = self.clock.now_ns();
@@ -42,7 +42,7 @@ where
             let intended_ns = match self.pace.due(now_ns.saturating_sub(start_ns), 0) {
                 Due::Now { intended_ns } => start_ns + intended_ns,
                 Due::After { wait_ns } => {
-                    std::thread::sleep(Duration::from_nanos(wait_ns.min(TICK_NS)));
+                    self.queue.submit(1, Some(Duration::from_nanos(wait_ns.min(TICK_NS))))?;
                     now_ns = self.clock.now_ns();
                     if now_ns >= self.control.end_ns() {
                         return Ok(());
@@ -151,5 +151,94 @@ where
                 let _ = self.control.take(aloft);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use strata_pace::{Limits, Schedule, Throttle};
+    use strata_pattern::{Mix, Rng};
+
+    use crate::control::{Control, Reason};
+    use crate::pace::{Closed, Open, Pace};
+    use crate::scripted::{BLOCK, FakeClock, InPlace, Played, SETTING, Setting, play_on};
+
+    const MS: u64 = 1_000_000;
+    const WELL: i32 = BLOCK as i32;
+
+    fn run<P: Pace>(
+        setting: Setting,
+        pace: P,
+        limit: Option<u64>,
+        script: fn(u64, u64) -> (u64, i32),
+    ) -> Played {
+        let clock = FakeClock::default();
+        clock.pass(777);
+        let control = Rc::new(Control::new(limit, 1, 1));
+        let played = play_on(setting, pace, &control, InPlace::new(&clock, script), clock);
+        let t = played.tally;
+        assert_eq!((t.issued, t.stuck), (t.completed + t.errored, 0));
+        played
+    }
+
+    #[test]
+    fn the_ramp_and_the_last_one_are_not_counted_and_intervals_are_cut_where_they_end() {
+        let setting = Setting { ramp_ns: 100 * MS, runtime_ns: 50 * MS, interval_ns: 20 * MS, ..SETTING };
+        // 4 ms each: the one that is seen as the ramp ends counts, the one that is seen at the end does not.
+        let played = run(setting, Closed, None, |_, _| (4 * MS, WELL));
+        let ops: Vec<u64> = played.intervals.iter().map(|i| i.read.ops).collect();
+        assert_eq!(ops, [5, 5, 3]);
+        assert_eq!(played.tally.completed, 38);
+        let service = &played.merger.totals[0].service;
+        assert_eq!((service.count(), service.max_ns()), (13, Some(4 * MS)));
+    }
+
+    #[test]
+    fn making_the_data_is_not_the_ios_time() {
+        let setting = Setting { mix: Mix::Write, dress_ns: 7 * MS, ..SETTING };
+        let played = run(setting, Closed, None, |_, _| (3 * MS, WELL));
+        let service = &played.merger.totals[1].service;
+        assert_eq!((service.count(), service.max_ns()), (99, Some(3 * MS)));
+    }
+
+    #[test]
+    fn a_limit_is_met_exactly() {
+        let played = run(SETTING, Closed, Some(150), |_, _| (MS, WELL));
+        assert_eq!((played.merger.totals[0].ops, played.tally.issued), (150, 150));
+        let setting = Setting { ramp_ns: 10 * MS, ..SETTING };
+        let played = run(setting, Closed, Some(70), |_, _| (MS, WELL));
+        assert_eq!((played.merger.totals[0].ops, played.tally.issued), (70, 79));
+    }
+
+    #[test]
+    fn failures_are_told_by_kind_and_a_full_target_ends_the_run() {
+        let script = |n: u64, _| (MS, [WELL, -libc::EIO, 512][(n % 3) as usize]);
+        let played = run(SETTING, Closed, None, script);
+        assert_eq!((played.merger.totals[0].ops, played.merger.totals[0].errors), (333, 666));
+        let kinds: Vec<i32> = played.recorder.lanes[0].failures.iter().map(|f| f.errno).collect();
+        assert_eq!(kinds, [libc::EIO, 0]);
+        let played = run(SETTING, Closed, None, |n, _| (MS, if n < 100 { WELL } else { -libc::ENOSPC }));
+        assert_eq!((played.merger.totals[0].ops, played.control.why()), (100, Some(Reason::Error)));
+    }
+
+    #[test]
+    fn an_open_loop_counts_a_stall_from_the_intended_start() {
+        let setting = Setting { runtime_ns: 10_000 * MS, ..SETTING };
+        let pace = Open::new(Schedule::constant(1000.0, 0, 1), Rng::new(1, 1));
+        let played = run(setting, pace, None, |n, _| (if n == 2000 { 1000 * MS } else { MS / 10 }, WELL));
+        let response = &played.recorder.lanes[0].response;
+        assert_eq!((played.merger.totals[0].ops, response.count()), (10_000, 10_000));
+        let p99 = response.quantile_ns(0.99).expect("not empty");
+        assert!((850 * MS..1001 * MS).contains(&p99), "{p99}");
+        assert_eq!(played.recorder.lag.max_ns(), Some(999 * MS));
+    }
+
+    #[test]
+    fn a_ceiling_holds_back() {
+        let ceiling = Throttle::new(Limits { ns_per_io: 4e6, ..Limits::default() });
+        let played = run(SETTING, ceiling, None, |_, _| (MS, WELL));
+        assert_eq!((played.merger.totals[0].ops, played.recorder.lag.count()), (250, 0));
     }
 }

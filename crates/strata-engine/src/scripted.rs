@@ -132,6 +132,52 @@ impl Queue for Scripted<'_> {
     }
 }
 
+/// A queue whose submit call does the I/O: number n, begun at t, takes and returns what `script(n, t)` says.
+pub struct InPlace {
+    pub clock: FakeClock,
+    pub script: fn(u64, u64) -> (u64, i32),
+    number: Rc<Cell<u64>>,
+    buffer: Vec<u8>,
+}
+
+impl InPlace {
+    pub fn new(clock: &FakeClock, script: fn(u64, u64) -> (u64, i32)) -> Self {
+        Self { clock: clock.clone(), script, number: Rc::default(), buffer: vec![0; BLOCK as usize] }
+    }
+}
+
+impl Queue for InPlace {
+    const IN_PLACE: bool = true;
+
+    fn buffer(&mut self, _slot: u32) -> &mut [u8] {
+        &mut self.buffer
+    }
+
+    fn push(&mut self, _slot: u32, _io: Io) {
+        unreachable!("the loop does these I/Os itself");
+    }
+
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        let timeout = timeout.expect("nothing is in flight that could end the wait");
+        self.clock.pass(if wait > 0 { timeout.as_nanos() as u64 } else { 0 });
+        Ok(())
+    }
+
+    fn reap(&mut self, _f: impl FnMut(Completion)) -> usize {
+        0
+    }
+
+    unsafe fn aim(&mut self, _alike: Io) -> impl Fn(u64) -> i32 + use<> {
+        let (clock, script, number) = (self.clock.clone(), self.script, Rc::clone(&self.number));
+        move |_offset| {
+            let n = number.replace(number.get() + 1);
+            let (takes_ns, result) = script(n, clock.now_ns());
+            clock.pass(takes_ns);
+            result
+        }
+    }
+}
+
 #[derive(Clone, Default)]
 pub struct Parts(pub Rc<RefCell<Vec<Part>>>);
 
@@ -182,8 +228,19 @@ pub struct Played {
 }
 
 /// Run the loop on a script. The run starts at instant 0 of the fake clock plus whatever has passed on it.
-pub fn play<P: Pace>(setting: Setting, pace: P, control: &Rc<Control>, mut queue: Scripted<'_>) -> Played {
+pub fn play<P: Pace>(setting: Setting, pace: P, control: &Rc<Control>, queue: Scripted<'_>) -> Played {
     let clock = queue.clock.clone();
+    play_on(setting, pace, control, queue, clock)
+}
+
+/// The same on any queue that lets `clock` pass.
+pub fn play_on<P: Pace, Q: Queue>(
+    setting: Setting,
+    pace: P,
+    control: &Rc<Control>,
+    mut queue: Q,
+    clock: FakeClock,
+) -> Played {
     let start_ns = clock.now_ns();
     control.open_gate(start_ns, start_ns + setting.ramp_ns + setting.runtime_ns);
     let map =
