@@ -15,8 +15,10 @@ from sqlalchemy.orm import Session
 from strata.errors import StoreError, UsageError
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
+from strata.model.place import identity_of
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
+from strata.model.step_figures import StepFigures, figures_of
 from strata.store.payload import from_json, pack, to_json, unpack
 from strata.store.tables import CellRow, OutcomeRow, RunRow
 from strata.store.trouble import named
@@ -86,6 +88,12 @@ class Store:
         with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
             rows = session.execute(asked).all()
         return tuple(unpack(CellResult, packed, f"step {n} of run {run_id}", str(self.path)) for n, packed in rows)
+
+    def figures(self, run: Run) -> tuple[StepFigures, ...]:
+        """The few numbers of each of its measurements that gave I/Os, in the order of its steps."""
+        places = {layer.name: identity_of(run, layer.name) for layer in run.plan.stack.layers}
+        made = (figures_of(c, run.id, run.created_unix_ns, places.get(c.layer, "")) for c in self.cells(run.id))
+        return tuple(f for f in made if f is not None)
 
     def load_run(self, id_or_prefix: str) -> Run:
         """The run of that id, or the only one whose id begins so. Raises `UsageError` for none and for several."""

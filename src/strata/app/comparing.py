@@ -1,0 +1,84 @@
+"""Two runs of the store held against each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from strata.errors import InconclusiveError, UsageError
+from strata.model.compared import ComparedRuns, EnvironmentField, Fairness, Side
+from strata.model.run import Run
+
+if TYPE_CHECKING:
+    from strata.store import Store
+
+MARGIN = 0.05
+
+
+def compare_runs(
+    a: str,
+    b: str | None,
+    store_url: str | None,
+    *,
+    margin: float = MARGIN,
+    between_runs: float | None = None,
+    anyway: bool = False,
+) -> ComparedRuns:
+    """B (the newest run where it is not named) against A, by ids or their beginnings.
+
+    Raises `InconclusiveError` where the environments make the figures those of two different measurements, unless
+    ``anyway``, and where they have no cell in common; `UsageError` for runs that are not there.
+    """
+    from strata.store import open_store
+
+    with open_store(store_url) as store:
+        left = store.load_run(a)
+        right = store.load_run(b) if b else store.latest()
+        if right is None or right.id == left.id:
+            raise UsageError("nothing to compare", left.id, "with but itself", "name another run: strata runs lists")
+        return compared(store, left, right, margin=margin, between_runs=between_runs, anyway=anyway)
+
+
+def compared(
+    store: Store, a: Run, b: Run, *, margin: float, between_runs: float | None = None, anyway: bool = False
+) -> ComparedRuns:
+    """As `compare_runs`, of loaded runs."""
+    from strata.analyse.fair import compare_environments
+    from strata.analyse.two import LEVEL, by_cell, compare_cells
+
+    environment = compare_environments(a, b)
+    refuse_unfair(f"{a.id} with {b.id}", environment, anyway)
+    left, right = by_cell(store.figures(a)), by_cell(store.figures(b))
+    labels = {w.key: w.label for run in (b, a) for w in run.plan.workloads}
+    cells, noise = compare_cells(left, right, labels, margin=margin, between_runs=between_runs)
+    if not cells:
+        raise InconclusiveError(
+            "cannot compare", f"{a.id} with {b.id}", "they have no measured cell in common",
+            "a cell is a layer's name and a workload: measure the same ones",
+        )  # fmt: skip
+    return ComparedRuns(
+        a=_side(a),
+        b=_side(b),
+        margin=margin,
+        level=LEVEL,
+        between_runs=between_runs,
+        noise=noise,
+        environment=environment,
+        cells=cells,
+        only_a=tuple(n for n in left if n not in right),
+        only_b=tuple(n for n in right if n not in left),
+    )
+
+
+def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway: bool) -> None:
+    """Raises `InconclusiveError` naming every field that makes them two different measurements."""
+    preventing = tuple(f for f in environment if f.fairness is Fairness.PREVENTS)
+    if preventing and not anyway:
+        raise InconclusiveError(
+            "cannot compare", which, "they are not measurements of the same thing",
+            "measure again alike, or compare all the same with --anyway",
+            tuple(f"{f.name}: {f.a} and {f.b}" for f in preventing),
+        )  # fmt: skip
+
+
+def _side(run: Run) -> Side:
+    return Side(run=run.id, created_unix_ns=run.created_unix_ns, stack=run.plan.stack.name, rounds=run.plan.rounds)
