@@ -47,7 +47,7 @@ def compared(
 
     environment = compare_environments(a, b)
     refuse_unfair(f"{a.id} with {b.id}", environment, anyway)
-    left, right = by_cell(store.figures(a)), by_cell(store.figures(b))
+    left, right = by_cell(store.figures(a.id)), by_cell(store.figures(b.id))
     labels = {w.key: w.label for run in (b, a) for w in run.plan.workloads}
     cells, noise = compare_cells(left, right, labels, margin=margin, between_runs=between_runs)
     if not cells:
