@@ -86,7 +86,7 @@ def test_a_tenth_less_is_found_and_its_interval_covers() -> None:
 
 def test_a_small_change_is_not_told_where_nobody_said_what_equal_runs_differ_by() -> None:
     rng = random.Random(6)
-    a, b = run(rng, 0.006, lambda c: 1), run(rng, 0.006, lambda c: 0.963)
+    a, b = run(rng, 0.005, lambda c: 1), run(rng, 0.005, lambda c: 0.957)
     said, unsaid = compared(a, b, between_runs=0.0), compared(a, b)
     assert sum(c.verdict is Change.SLOWER for c in said) >= 4
     assert {c.verdict for c in unsaid} <= {Change.CANNOT_TELL, Change.EQUIVALENT}
