@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine soak fuzz
+.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-store soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -21,6 +21,12 @@ bench-demos: setup ## how often each demo is named correctly (TIMES=10)
 
 bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARGS=--smoke)
 	@.venv/bin/python benches/engine/run.py $(ARGS)
+
+bench-gate: setup ## false alarms and finds of gate and change points, beside Apache Otava (OTAVA_PYTHON=…)
+	@.venv/bin/python benches/gate/run.py $(ARGS)
+
+bench-store: setup ## a store of a million cells in SQLite and PostgreSQL: how long it takes to answer
+	@.venv/bin/python benches/store/run.py $(ARGS)
 
 soak: ## MINUTES of load (30): nothing is lost, nothing grows
 	@$(HOUSE) soak $(or $(MINUTES),30)

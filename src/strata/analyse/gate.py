@@ -9,6 +9,9 @@ steadied by the other cells (`strata.analyse.rows`). Per cell, d = log candidate
   whatever this candidate shows. Cells with too few or too noisy runs are TOO NOISY, and say how many runs would do;
 - with enough runs a cell is a REGRESSION where d is below 0 at level α (Holm over all cells) and its estimate is beyond
   half of ``max_loss``: a smaller loss is allowed, however certain;
+- one or two runs never are one: a neighbour may have hit just them, and no number of runs before says whether it did.
+  They may pass; else further runs are asked for, until there are `CANDIDATE_LEAST`, where Huber's location holds out
+  against one of them;
 - with too few runs only an overwhelming loss is one (p ≤ `EARLY`): looking before the end at this level leaves α as it
   is (Haybittle 1971; Peto 1976), so a pipeline may ask after every run until there are enough.
 
@@ -34,6 +37,7 @@ LEAST_NOISE = 0.005
 """No two runs are more alike than this, whatever a short baseline showed."""
 MOST_RUNS = 50
 BASELINE_LEAST = 3
+CANDIDATE_LEAST = 3
 
 Runs = Sequence[float]
 
@@ -69,6 +73,8 @@ def gate_cells(
         reach = (_t(df[i], 1 - first) + _t(df[i], 1 - BETA)) * sd[i]
         detectable = reach * math.sqrt(1 / a.n[i] + 1 / b.n[i])
         enough = bool(detectable <= line)
+        shown = (enough and adjusted[i] <= ALPHA) or p[i] <= EARLY / len(names)
+        suspicious = bool(d[i] <= -line / 2 and shown)
         found.append(
             GateCell(
                 layer=layer,
@@ -81,8 +87,8 @@ def gate_cells(
                 noise=float(sd[i]),
                 p=adjusted[i],
                 detectable=1 - math.exp(-detectable) if math.isfinite(detectable) else None,
-                runs_needed=_needed(reach, line, a.n[i]),
-                outcome=_outcome(float(d[i]), p[i], adjusted[i], enough, line, len(names)),
+                runs_needed=_needed(reach, line, a.n[i], suspicious),
+                outcome=_outcome(suspicious, enough, int(b.n[i])),
             )
         )
     return tuple(found)
@@ -115,16 +121,17 @@ def _noise(a: Located, b: Located, given: float | None) -> tuple[Floats, Floats]
     return np.where(enough, sd, 1.0), np.where(enough, df, 1.0)
 
 
-def _outcome(d: float, p: float, adjusted: float, enough: bool, line: float, cells: int) -> GateOutcome:
-    beyond = d <= -line / 2
-    if beyond and ((enough and adjusted <= ALPHA) or p <= EARLY / cells):
-        return GateOutcome.REGRESSION
+def _outcome(suspicious: bool, enough: bool, runs: int) -> GateOutcome:
+    if suspicious:
+        return GateOutcome.REGRESSION if runs >= CANDIDATE_LEAST else GateOutcome.TOO_NOISY
     return GateOutcome.FINE if enough else GateOutcome.TOO_NOISY
 
 
-def _needed(reach: float, line: float, baseline_runs: float) -> int | None:
+def _needed(reach: float, line: float, baseline_runs: float, suspicious: bool) -> int | None:
     left = (line / reach) ** 2 - 1 / baseline_runs
     runs = math.ceil(1 / left) if left > 0 else MOST_RUNS + 1
+    if suspicious:
+        runs = min(max(runs, CANDIDATE_LEAST), MOST_RUNS)
     return runs if runs <= MOST_RUNS else None
 
 

@@ -64,12 +64,17 @@ class _Pair:
         self.se = np.sqrt(np.where(np.isnan(square), alone, square))
         self.df = np.where(np.isnan(square), 30.0, np.maximum(self.a.df + self.b.df, 1.0))
         self.n = np.minimum(self.a.n, self.b.n)
+        self._half = _quantile(self.df) * self.se
 
     def ratio(self, i: int) -> Estimate:
-        return _estimate(self.d[i], self.se[i], self.df[i], int(self.n[i]), "ratio")
+        """B ÷ A of row ``i``."""
+        return _estimate(float(self.d[i]), float(self._half[i]), int(self.n[i]), "ratio")
 
-    def side(self, of: Located, i: int, unit: str) -> Estimate:
-        return _estimate(of.at[i], math.sqrt(of.variance[i] / of.n[i]), of.df[i], int(of.n[i]), unit)
+    def sides(self, of: Located, unit: str) -> list[Estimate]:
+        """Every row of one side."""
+        half = _quantile(np.maximum(of.df, 1.0)) * np.sqrt(of.variance / of.n)
+        rows = zip(of.at, half, of.n, strict=True)
+        return [_estimate(float(at), float(h), int(n), unit) for at, h, n in rows]
 
 
 def compare_cells(
@@ -97,6 +102,7 @@ def compare_cells(
     known = ~np.isnan(t)
     adjusted = [_adjusted(p, known) for p in (two_sided, outside, larger)]
     shifts = _shifts(names, a, b, between_runs or 0.0)
+    left, right = (iops.sides(side, "IOPS") for side in (iops.a, iops.b))
     cells = []
     for i, name in enumerate(names):
         first, last = a[name][0], b[name][0]
@@ -108,8 +114,8 @@ def compare_cells(
                 layer=first.layer,
                 workload_key=first.workload_key,
                 label=labels.get(first.workload_key, first.workload_key),
-                a=iops.side(iops.a, i, "IOPS"),
-                b=iops.side(iops.b, i, "IOPS"),
+                a=left[i],
+                b=right[i],
                 iops=iops.ratio(i),
                 p_difference=adjusted[0][i],
                 p_equivalence=adjusted[1][i],
@@ -198,12 +204,16 @@ def _above(t: Floats, df: Floats) -> Floats:
     return np.asarray(stdtr(df, -t), dtype=np.float64)
 
 
-def _estimate(at: float, se: float, df: float, n: int, unit: str) -> Estimate:
+def _quantile(df: Floats) -> Floats:
+    """Two-sided, at `LEVEL`."""
     from scipy.special import stdtrit
 
+    return np.asarray(stdtrit(df, 0.5 + LEVEL / 2), dtype=np.float64)
+
+
+def _estimate(at: float, half: float, n: int, unit: str) -> Estimate:
     value = math.exp(at)
-    if math.isnan(se):
+    if math.isnan(half):
         return Estimate(value=value, low=None, high=None, n=n, unit=unit)
-    half = float(stdtrit(max(df, 1.0), 0.5 + LEVEL / 2)) * se
     low, high = math.exp(max(at - half, -700.0)), math.exp(min(at + half, 700.0))
     return Estimate(value=value, low=min(value, low), high=max(value, high), n=n, unit=unit)

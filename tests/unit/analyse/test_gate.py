@@ -41,10 +41,15 @@ def test_one_noisy_run_cannot_tell_and_says_how_many_would() -> None:
     assert cell.detectable is not None and cell.detectable > 0.1
 
 
-def test_an_overwhelming_loss_is_said_at_the_first_run() -> None:
+def test_an_overwhelming_loss_needs_three_runs_and_one_that_a_neighbour_hit_is_no_loss() -> None:
     rng = random.Random(2)
-    (cell,) = gate_cells({"disk/w": runs(rng, 10, 0.05)}, {"disk/w": [600.0]}, max_loss=0.1)
+    old = {"disk/w": runs(rng, 10, 0.05)}
+    (cell,) = gate_cells(old, {"disk/w": [600.0]}, max_loss=0.1)
+    assert cell.outcome is GateOutcome.TOO_NOISY and cell.runs_needed is not None and cell.runs_needed >= 3
+    (cell,) = gate_cells(old, {"disk/w": [600.0, 620.0, 590.0]}, max_loss=0.1)
     assert cell.outcome is GateOutcome.REGRESSION
+    (cell,) = gate_cells(old, {"disk/w": [600.0, 1000.0, 990.0]}, max_loss=0.1)
+    assert cell.outcome is not GateOutcome.REGRESSION
 
 
 def test_a_small_loss_is_allowed_however_certain() -> None:
