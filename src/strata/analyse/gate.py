@@ -32,7 +32,8 @@ from strata.model.history import GateCell, GateOutcome
 
 ALPHA, BETA = 0.02, 0.02
 """Less than half of what is promised for each: the noise itself is an estimate."""
-EARLY = 0.001
+EARLY = 0.0002
+"""Their 0.001 is for a handful of looks; a pipeline may take twenty."""
 LEAST_NOISE = 0.005
 """No two runs are more alike than this, whatever a short baseline showed."""
 MOST_RUNS = 50

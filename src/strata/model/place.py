@@ -8,16 +8,22 @@ from strata.model.endpoint import EndpointKind
 from strata.model.run import Run
 from strata.model.stack import Layer
 
+OWN_ENGINE = "native"
 OWN_SERVER = "127.0.0.1:0/"
 """In an endpoint: a server that Strata starts for the run, on a free port."""
 
 
 def identity_of(run: Run, layer_name: str) -> str:
-    """``host · stack · file:/mnt/data``: the test file's own name holds the run's id and is left out."""
+    """``host · stack · file:/mnt/data``: the test file's own name holds the run's id and is left out.
+
+    Figures of another load generator are another measurement, so its name is added.
+    """
     layers = {layer.name: layer for layer in run.plan.stack.layers}
     layer = layers.get(layer_name)
     where = "" if layer is None else _where(layer)
-    return " · ".join((run.environment.hostname, run.plan.stack.name, where))
+    engine = str(run.environment.engine.get("name", OWN_ENGINE))
+    other = () if engine == OWN_ENGINE else (engine,)
+    return " · ".join((run.environment.hostname, run.plan.stack.name, where, *other))
 
 
 def _where(layer: Layer) -> str:

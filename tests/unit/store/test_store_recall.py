@@ -13,6 +13,7 @@ from strata.errors import UsageError
 from strata.model import histogram
 from strata.model.remembered import RunHead
 from strata.model.result import CellResult
+from strata.model.stack import Layer
 from strata.model.step_figures import GRID
 from strata.store import open_store
 from strata.store.recall import figures_query, history_query
@@ -135,3 +136,33 @@ def test_no_question_reads_a_table_from_end_to_end(path, query, index):
             plan = " ; ".join(r[3] for r in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {words}"))
     assert index in plan, plan
     assert "SCAN" not in plan, plan
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "engine", "identity"),
+    [
+        ("null:", "native", "h · volume · null:"),
+        ("block:/dev/sda", "native", "h · volume · block:/dev/sda"),
+        ("file:/mnt/data/strata-1.dat", "native", "h · volume · file:/mnt/data"),
+        ("file:///strata-1.dat", "native", "h · volume · file:/"),
+        ("nbd://127.0.0.1:0/strata", "native", "h · volume · own server, strata"),
+        ("nbd://store:10809/e", "native", "h · volume · nbd://store:10809/e"),
+        ("null:", "fio", "h · volume · null: · fio"),
+    ],
+)
+def test_a_place_is_named_alike_by_this_version_and_by_the_migration(path, endpoint, engine, identity):
+    run = sample.run()
+    stack = run.plan.stack.model_copy(update={"layers": (Layer(name="disk", endpoint=endpoint),)})
+    run = run.model_copy(
+        update={
+            "plan": run.plan.model_copy(update={"stack": stack}),
+            "environment": run.environment.model_copy(update={"engine": {"name": engine}}),
+        }
+    )
+    with open_store(str(path)) as store:
+        store.create_run(run)
+        store.save_cell(run.id, measured(0))
+        assert [s.identity for s in store.series()] == [identity]
+        move(store._engine, "0001")
+    with open_store(str(path)) as store:
+        assert [s.identity for s in store.series()] == [identity]

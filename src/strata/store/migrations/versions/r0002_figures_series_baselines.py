@@ -135,8 +135,11 @@ def cell_key(cell: dict[str, Any]) -> str:
 
 def _places(document: dict[str, Any]) -> dict[str, str]:
     stack = document["plan"]["stack"]
-    start = (document["environment"]["hostname"], stack["name"])
-    return {x["name"]: " · ".join((*start, _where(x["endpoint"]))) for x in stack["layers"]}
+    environment = document["environment"]
+    start = (environment["hostname"], stack["name"])
+    engine = environment.get("engine", {}).get("name", "native")
+    other = () if engine == "native" else (engine,)
+    return {x["name"]: " · ".join((*start, _where(x["endpoint"]), *other)) for x in stack["layers"]}
 
 
 def _where(endpoint: str) -> str:
