@@ -220,3 +220,17 @@ def test_the_stores_password_is_not_kept_with_the_run() -> None:
     kept = [without_password(w) for w in words]
     assert not any("se" + "cr" in w for w in kept)
     assert kept[0] == "--store" and kept[2] == "--store=postgresql://me:***@host/db" and kept[3] == "a:b@c"
+
+
+def test_what_equal_runs_differ_by_is_learnt_from_the_store(keep) -> None:
+    keep(0)
+    keep(1)
+    told = json.loads(strata("compare", "run-000", "run-001", "--json")[1])
+    assert told["between_runs"] is None and told["learnt_from"] is None
+    for n in range(2, 12):
+        keep(n)
+    told = json.loads(strata("compare", "run-000", "run-001", "--json")[1])
+    assert told["learnt_from"] == 12
+    assert 0.005 < told["between_runs"] < 0.03  # 1.5 % were put in; a robust estimate from 12 runs
+    said = json.loads(strata("compare", "run-000", "run-001", "--json", "--between-runs", "4%")[1])
+    assert (said["between_runs"], said["learnt_from"]) == (0.04, None)

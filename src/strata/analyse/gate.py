@@ -30,7 +30,7 @@ from strata.analyse.rows import Floats, Located, located, pooled, spread, table
 from strata.model.estimate import Estimate
 from strata.model.history import GateCell, GateOutcome
 
-ALPHA, BETA = 0.02, 0.02
+ALPHA, BETA = 0.015, 0.02
 """Less than half of what is promised for each: the noise itself is an estimate."""
 EARLY = 0.0002
 """Their 0.001 is for a handful of looks; a pipeline may take twenty."""

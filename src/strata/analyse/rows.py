@@ -86,3 +86,11 @@ def located(rows: Floats, shared: tuple[float, float] | None = None) -> Located:
     moderated = (prior * np.nan_to_num(common) + own_df * np.nan_to_num(variance)) / np.maximum(prior + own_df, _TINY)
     df = prior + own_df
     return Located(at=at, variance=np.where(df > 0, moderated, np.nan), df=df, n=n)
+
+
+def error_of_means(groups: Sequence[Sequence[float]]) -> float:
+    """The relative standard error of a group's mean that the noise within the groups alone accounts for."""
+    rows = np.log(table(groups))
+    variance, df = spread(rows)
+    common, total = pooled(variance, df)
+    return float(np.sqrt(common * np.mean(1 / np.sum(~np.isnan(rows), axis=1)))) if total > 0 else 0.0

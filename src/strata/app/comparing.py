@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from strata.errors import InconclusiveError, UsageError
 from strata.model.compared import ComparedRuns, EnvironmentField, Fairness, Side
+from strata.model.remembered import SeriesName
 from strata.model.run import Run
+from strata.model.step_figures import StepFigures
 
 if TYPE_CHECKING:
     from strata.store import Store
 
 MARGIN = 0.05
+LOOKED_AT = 8
+NEWEST_ROWS = 100
+"""Cells, and rows of each, from which the noise between runs is learnt."""
 
 
 def compare_runs(
@@ -24,6 +32,9 @@ def compare_runs(
     anyway: bool = False,
 ) -> ComparedRuns:
     """B (the newest run where it is not named) against A, by ids or their beginnings.
+
+    ``between_runs``, what equal runs differ by as a share, is learnt from the store where it is not said and the store
+    holds enough runs of these cells.
 
     Raises `InconclusiveError` where the environments make the figures those of two different measurements, unless
     ``anyway``, and where they have no cell in common; `UsageError` for runs that are not there.
@@ -49,6 +60,9 @@ def compared(
     refuse_unfair(f"{a.id} with {b.id}", environment, anyway)
     left, right = by_cell(store.figures(a.id)), by_cell(store.figures(b.id))
     labels = {w.key: w.label for run in (b, a) for w in run.plan.workloads}
+    learnt_from = None
+    if between_runs is None:
+        between_runs, learnt_from = _learnt(store, [f for n, f in left.items() if n in right])
     cells, noise = compare_cells(left, right, labels, margin=margin, between_runs=between_runs)
     if not cells:
         raise InconclusiveError(
@@ -61,12 +75,41 @@ def compared(
         margin=margin,
         level=LEVEL,
         between_runs=between_runs,
+        learnt_from=learnt_from,
         noise=noise,
         environment=environment,
         cells=cells,
         only_a=tuple(n for n in left if n not in right),
         only_b=tuple(n for n in right if n not in left),
     )
+
+
+def _learnt(store: Store, cells: Sequence[Sequence[StepFigures]]) -> tuple[float | None, int | None]:
+    """(what runs of these cells differ by beside the noise of their rounds, from how many runs); None with too few.
+
+    Of a few cells, spread over the plan: all of a run's cells share most of it.
+    """
+    from strata.analyse.changes import step_noise
+    from strata.analyse.rows import error_of_means
+
+    picked = cells[:: max(1, len(cells) // LOOKED_AT)][:LOOKED_AT]
+    found, counts, within = [], [], []
+    for rounds in picked:
+        first = rounds[0]
+        name = SeriesName(layer=first.layer, workload_key=first.workload_key, identity=first.identity)
+        runs: dict[str, list[float]] = {}
+        for step in store.history(name, newest=NEWEST_ROWS):
+            if step.kind == "measure":
+                runs.setdefault(step.run_id, []).append(step.iops)
+        noise = step_noise([math.exp(sum(map(math.log, v)) / len(v)) for v in runs.values()])
+        if noise is not None:
+            found.append(noise)
+            counts.append(len(runs))
+            within.append(error_of_means(list(runs.values())))
+    if not found:
+        return None, None
+    square = statistics.median(found) ** 2 - statistics.median(within) ** 2
+    return math.sqrt(max(0.0, square)), min(counts)
 
 
 def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway: bool) -> None:

@@ -19,7 +19,7 @@ def compare(
     b: Annotated[str | None, typer.Argument(help="The run in question; default: the newest.")] = None,
     margin: Margin = "5%",
     between_runs: Annotated[
-        str | None, typer.Option(help="What equal runs differ by (one standard deviation), e.g. 3%.")
+        str | None, typer.Option(help="What equal runs differ by, e.g. 3%; default: learnt from the store.")
     ] = None,
     anyway: Anyway = False,
     markdown: common.MarkdownPath = None,

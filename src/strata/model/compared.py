@@ -97,7 +97,8 @@ class CellCompared(Value):
 
 class ComparedRuns(Value):
     """B against A. ``margin`` is the change up to which two cells count as equal; ``between_runs`` the relative
-    standard deviation between equal runs that the intervals hold, None where nothing was said of it."""
+    standard deviation between equal runs that the intervals hold, None where it is not known; ``learnt_from`` so many
+    runs of the store, None where the user said it."""
 
     schema_version: Literal["strata.compare/1"] = Field(default="strata.compare/1", alias="schema")
     a: Side
@@ -105,6 +106,7 @@ class ComparedRuns(Value):
     margin: float
     level: float
     between_runs: float | None
+    learnt_from: int | None = None
     noise: float
     adjustment: str = "Holm"
     environment: tuple[EnvironmentField, ...]

@@ -78,7 +78,8 @@ def remarks(compared: ComparedRuns) -> list[str]:
             "(--between-runs 3% adds it; strata gate learns it from a baseline of several runs)"
         )
     else:
-        said.append(f"equal runs are taken to differ by {figures.percent(compared.between_runs)}")
+        source = "as was said" if compared.learnt_from is None else f"learnt from {compared.learnt_from} runs"
+        said.append(f"beside that, equal runs differ by {figures.percent(compared.between_runs)} ({source})")
     for side, names in (("A", compared.only_a), ("B", compared.only_b)):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
