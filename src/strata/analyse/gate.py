@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -66,13 +67,15 @@ def gate_cells(
     p = [float(x) for x in _below(d / se, df)]
     adjusted = holm(p)
     line = -math.log(1 - max_loss)
+    learnt = noise is None
     first = ALPHA / len(names)
+    reach = (_quantile(df, 1 - first) + _quantile(df, 1 - BETA)) * se
+    halves = _quantile(df, 0.975) * se
     found = []
     for i, name in enumerate(names):
         layer, _, key = name.rpartition("/")
-        half = _t(df[i], 0.975) * se[i]
-        reach = (_t(df[i], 1 - first) + _t(df[i], 1 - BETA)) * sd[i]
-        detectable = reach * math.sqrt(1 / a.n[i] + 1 / b.n[i])
+        half = halves[i]
+        detectable = float(reach[i])
         enough = bool(detectable <= line)
         shown = (enough and adjusted[i] <= ALPHA) or p[i] <= EARLY / len(names)
         suspicious = bool(d[i] <= -line / 2 and shown)
@@ -88,7 +91,9 @@ def gate_cells(
                 noise=float(sd[i]),
                 p=adjusted[i],
                 detectable=1 - math.exp(-detectable) if math.isfinite(detectable) else None,
-                runs_needed=_needed(reach, line, a.n[i], suspicious),
+                runs_needed=_needed(
+                    _Design(sd[i], df[i] - (b.n[i] - 1) * learnt, a.n[i], first, learnt), line, suspicious
+                ),
                 outcome=_outcome(suspicious, enough, int(b.n[i])),
             )
         )
@@ -128,12 +133,26 @@ def _outcome(suspicious: bool, enough: bool, runs: int) -> GateOutcome:
     return GateOutcome.FINE if enough else GateOutcome.TOO_NOISY
 
 
-def _needed(reach: float, line: float, baseline_runs: float, suspicious: bool) -> int | None:
-    left = (line / reach) ** 2 - 1 / baseline_runs
-    runs = math.ceil(1 / left) if left > 0 else MOST_RUNS + 1
-    if suspicious:
-        runs = min(max(runs, CANDIDATE_LEAST), MOST_RUNS)
-    return runs if runs <= MOST_RUNS else None
+@dataclass(frozen=True)
+class _Design:
+    """What the power of one cell depends on: ``df`` without what the candidate's runs add, where they add any."""
+
+    sd: float
+    df: float
+    baseline_runs: float
+    alpha: float
+    learnt: bool
+
+
+def _needed(cell: _Design, line: float, suspicious: bool) -> int | None:
+    """The fewest runs of the candidate that would find the loss, if they are as noisy as those there are."""
+    n = np.arange(1.0, MOST_RUNS + 1)
+    df = cell.df + (n - 1) * cell.learnt
+    reach = (_quantile(df, 1 - cell.alpha) + _quantile(df, 1 - BETA)) * cell.sd
+    enough = np.flatnonzero(reach * np.sqrt(1 / cell.baseline_runs + 1 / n) <= line)
+    if not len(enough):
+        return None
+    return max(int(n[enough[0]]), CANDIDATE_LEAST if suspicious else 1)
 
 
 def _below(t: Floats, df: Floats) -> Floats:
@@ -142,10 +161,10 @@ def _below(t: Floats, df: Floats) -> Floats:
     return np.asarray(stdtr(df, t), dtype=np.float64)
 
 
-def _t(df: float, share: float) -> float:
+def _quantile(df: Floats, share: float) -> Floats:
     from scipy.special import stdtrit
 
-    return float(stdtrit(df, share))
+    return np.asarray(stdtrit(df, share), dtype=np.float64)
 
 
 def _exp(x: float) -> float:
