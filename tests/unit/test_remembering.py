@@ -234,3 +234,13 @@ def test_what_equal_runs_differ_by_is_learnt_from_the_store(keep) -> None:
     assert 0.005 < told["between_runs"] < 0.03  # 1.5 % were put in; a robust estimate from 12 runs
     said = json.loads(strata("compare", "run-000", "run-001", "--json", "--between-runs", "4%")[1])
     assert (said["between_runs"], said["learnt_from"]) == (0.04, None)
+
+
+def test_the_page_of_a_history_shows_every_run_and_change_and_escapes_names(keep, tmp_path: Path) -> None:
+    for n in range(12):
+        keep(n, 0.8 if n >= 6 else 1.0, kernel="<b>6.6" if n >= 6 else "6.1")
+    strata("history", "--all", "--html", str(tmp_path / "h.html"))
+    page = (tmp_path / "h.html").read_text()
+    assert page.count("<circle") == 24 and page.count("&lt;b&gt;6.6") == 2 and "<b>6.6" not in page
+    assert page.count('class="link"') == 2
+    strata("history", "--all", "--html", str(tmp_path / "h.html"))  # its own file is replaced

@@ -25,16 +25,25 @@ def history(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every cell that was ever measured.")] = False,
     last: Last = None,
+    html: common.HtmlPath = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
     """One cell over all runs: a chart, a table, and where its level changed, with what changed in the environment."""
+    from strata.app.outputs import check_output, write_output
     from strata.app.remembering import history_of
     from strata.report.history_text import history_text
 
     if (cell is None) != every:
         raise UsageError("name one cell, or say", "--all", "", "strata history --all lists the cells")
+    if html is not None:
+        check_output(html)
     found = history_of(cell, store, last)
+    if html is not None:
+        # The template library is loaded for a page only.
+        from strata.report.html import history as page
+
+        write_output(html, page.render(found))
     out(found.model_dump_json(indent=2) if json else history_text(found, common.width(), common.color()))
 
 
