@@ -49,6 +49,7 @@ APT_FOR_TESTS = {
     "sfdisk": "fdisk",
     "ip": "iproute2",
     "c++": "g++",
+    "postgres": "postgresql",
 }
 
 
@@ -220,8 +221,9 @@ def system_packages() -> None:
 
 
 def found(tool: str) -> bool:
-    """Whether the tool is there; sbin is not on every user's path."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    """Whether the tool is there; sbin and a server's own folder are not on every user's path."""
+    versions = [str(p) for p in Path("/usr/lib/postgresql").glob("*/bin")]
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", *versions])
     return shutil.which(tool, path=path) is not None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,20 @@ import pytest
 TOOLS = {
     "peer": ("nbdkit", "qemu-nbd", "qemu-io", "nbdcopy", "fio"),
     "browser": ("chromium-headless-shell",),
+    "postgres": ("initdb", "postgres", "setpriv"),
     "root": ("losetup", "mkfs.ext4"),
 }
 
 
 def _missing(marker: str) -> list[str]:
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    # Debian keeps the programs of a server beside those of its other versions.
+    versions = map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin")))
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", *versions])
     missing = [tool for tool in TOOLS[marker] if shutil.which(tool, path=path) is None]
     if marker == "root" and os.geteuid() != 0:
         missing.append("root rights")
+    if marker == "postgres" and find_spec("psycopg") is None:
+        missing.append("psycopg")
     return missing
 
 

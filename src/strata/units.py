@@ -55,6 +55,18 @@ def parse_duration_ns(text: str | int | float) -> int:
     return round(float(match.group(1)) * _TIMES_NS[match.group(2).lower()])
 
 
+def parse_share(text: str) -> float:
+    """0.05 from ``5%``, ``5 %`` or ``0.05``. Raises `UsageError`, also for what is not between 0 and 1."""
+    number, percent, rest = text.strip().partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = math.nan
+    if rest.strip() or not 0 <= value < 1:
+        raise UsageError("cannot read the share", repr(text), "it is not between 0 and 100 %", "write 5% or 0.05")
+    return value
+
+
 def size(value: float) -> str:
     """``4 KiB``, ``1.5 GiB``: bytes for people, binary units, at most three digits."""
     for unit, factor in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):

@@ -26,6 +26,7 @@ from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
+from strata.model.remembered import RunHead
 from strata.model.run import Report, Run, RunStatus
 from strata.model.stack import Expect, Layer, Stack
 from strata.model.survey import Survey
@@ -173,10 +174,10 @@ def load_report(run_id: str | None, store_url: str | None) -> Report:
         return _report(store, run, *outcome)
 
 
-def list_runs(limit: int, store_url: str | None) -> tuple[tuple[Run, ...], dict[str, Verdict]]:
+def list_runs(limit: int, store_url: str | None) -> tuple[tuple[RunHead, ...], dict[str, Verdict]]:
     """The newest runs first, and the verdicts of those that have one, by run id."""
     with _opened(store_url) as store:
-        runs = store.list_runs(limit)
+        runs = store.heads(limit)
         return runs, store.verdicts(run.id for run in runs)
 
 

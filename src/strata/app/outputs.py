@@ -11,6 +11,7 @@ STAMPS = (
     b'<meta name="generator" content="strata report">',
     b"### Strata: ",
     b'"schema": "strata.',
+    b'<testsuites name="strata',
     b"# Drafted by strata survey.",
 )
 """What the head of a file written by Strata holds."""

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from strata import __version__
-from strata.cli import checking, diagnosing, measuring, reports, serving, surveying, verifying
+from strata.cli import checking, comparing, diagnosing, measuring, remembering, reports, serving, surveying, verifying
 from strata.errors import RunFailed, StrataError
 
 app = typer.Typer(
@@ -43,6 +43,10 @@ app.command("plan")(diagnosing.plan)
 app.command("measure")(measuring.measure)
 app.command("verify")(verifying.verify)
 app.command("check")(checking.check)
+app.command("compare")(comparing.compare)
+app.command("history")(remembering.history)
+app.command("gate")(remembering.gate)
+app.command("baseline")(remembering.baseline)
 app.command("report")(reports.report)
 app.command("runs")(reports.runs)
 app.command("target")(serving.target)

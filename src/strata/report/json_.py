@@ -19,7 +19,8 @@ from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.plan import Plan
 from strata.model.precondition import Preconditioned
-from strata.model.run import DataSet, Environment, NoiseProbe, Report, Run, RunStatus
+from strata.model.remembered import RunHead
+from strata.model.run import DataSet, Environment, NoiseProbe, Report, RunStatus
 from strata.model.survey import Survey
 
 SCHEMA: Literal["strata.report/1"] = "strata.report/1"
@@ -129,17 +130,17 @@ def render_plan(plan: Plan) -> str:
     return _wrapped("strata.plan/1", {"plan": plan.model_dump(mode="json")})
 
 
-def render_runs(runs: tuple[Run, ...]) -> str:
+def render_runs(runs: tuple[RunHead, ...]) -> str:
     """``{"schema": "strata.runs/1", "runs": […]}``: what a listing shows, not the whole runs."""
     listed = [
         {
             "id": r.id,
             "created_unix_ns": r.created_unix_ns,
             "status": r.status.value,
-            "stack": r.plan.stack.name,
-            "layers": [layer.name for layer in r.plan.stack.layers],
-            "workloads": [w.key for w in r.plan.workloads],
-            "rounds": r.plan.rounds,
+            "stack": r.stack,
+            "layers": list(r.layers),
+            "workloads": list(r.workloads),
+            "rounds": r.rounds,
             "message": r.message,
         }
         for r in runs

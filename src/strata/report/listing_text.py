@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from strata.model.finding import Verdict
-from strata.model.run import Run
+from strata.model.remembered import RunHead
 from strata.report import figures, words
 from strata.report.textual import Paint, table
 
 
 def runs_text(
-    runs: Sequence[Run], width: int, color: bool = False, verdicts: Mapping[str, Verdict] | None = None
+    runs: Sequence[RunHead], width: int, color: bool = False, verdicts: Mapping[str, Verdict] | None = None
 ) -> str:
     """One line per run, newest as given. ``verdicts`` by run id, where there is one."""
     if not runs:
         return "no runs yet; `strata diagnose PATH` makes the first"
     known = verdicts or {}
 
-    def last(run: Run) -> str:
+    def last(run: RunHead) -> str:
         verdict = known.get(run.id)
         return words.verdict_title(verdict) if verdict else (run.message or "")
 
@@ -27,8 +27,8 @@ def runs_text(
             run.id,
             figures.utc(run.created_unix_ns).removesuffix(" UTC"),
             run.status.value,
-            run.plan.stack.name,
-            f"{len(run.plan.stack.layers)}×{len(run.plan.workloads)}×{run.plan.rounds}",
+            run.stack,
+            f"{len(run.layers)}×{len(run.workloads)}×{run.rounds}",
             last(run),
         )
         for run in runs

@@ -1,4 +1,4 @@
-"""What was measured, kept: runs, cells and outcomes in SQLite."""
+"""What was measured, kept: runs, cells, outcomes and baselines, in SQLite or on a PostgreSQL server."""
 
 from __future__ import annotations
 

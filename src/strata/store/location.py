@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from strata.errors import UsageError
@@ -18,6 +18,19 @@ FILE_NAME = "strata.db"
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     """``strata.db`` in the state directory (`strata.host.xdg.state_path`)."""
     return state_path(environ) / FILE_NAME
+
+
+def server_url(url: str | None, environ: Mapping[str, str] = os.environ) -> URL | None:
+    """The PostgreSQL database behind ``url`` or `STRATA_STORE`; None where neither names one."""
+    given = url or environ.get("STRATA_STORE") or ""
+    if not given.startswith(("postgresql:", "postgresql+psycopg:", "postgres:")):
+        return None
+    try:
+        return make_url(given).set(drivername="postgresql+psycopg")
+    except ArgumentError as e:
+        raise UsageError(
+            "cannot use the store", "postgresql", "it is not a URL", "write postgresql://user@host/database"
+        ) from e
 
 
 def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path:
@@ -37,7 +50,7 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
     if parsed.get_backend_name() != "sqlite":
         raise UsageError(
             "cannot use the store", parsed.render_as_string(), f"{parsed.get_backend_name()} is not supported",
-            "write sqlite:////absolute/strata.db",
+            "write sqlite:////absolute/strata.db or postgresql://user@host/database",
         )  # fmt: skip
     if parsed.database in (None, "", ":memory:") or (parsed.database or "").startswith("file:"):
         raise UsageError("cannot use the store", given, "it names no file", "write sqlite:////absolute/strata.db")

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from strata.store.location import store_path
+from strata.store.location import server_url, store_path
 from strata.store.schema import HEAD, migrate, revision_of
 from strata.store.store import WRITES, Store
 from strata.store.trouble import named
@@ -24,11 +24,16 @@ MIGRATION_TIMEOUT_S = 15.0
 
 
 def open_store(url: str | None = None) -> Store:
-    """The store at ``url`` (``sqlite:///…`` or a path), by default `strata.store.location`; made if it is not there.
+    """The store at ``url`` (``sqlite:///…``, a path, or ``postgresql://…``), by default `strata.store.location`.
 
-    Raises `StoreError` where the file is damaged, foreign, from a newer version, locked, or cannot be written to.
-    Nothing is written to a file before it has been found to be ours.
+    Made if it is not there. Raises `StoreError` where it is damaged, foreign, from a newer version, locked, or cannot
+    be written to. Nothing is written to a file or a database before it has been found to be ours, or empty.
     """
+    server = server_url(url)
+    if server is not None:
+        from strata.store.server import open_server
+
+        return open_server(server)
     path = store_path(url)
     what = "cannot open the store"
     with named(what, path):

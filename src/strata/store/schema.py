@@ -7,13 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from strata import units
 from strata.errors import StoreError
 from strata.store.trouble import named
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision in ``migrations/versions``. Known here, so that alembic is loaded only to migrate."""
 
 APPLICATION_ID = 0x53545241
@@ -81,8 +81,8 @@ def _revision(connection: sqlite3.Connection, path: Path) -> str | None:
     return str(row[0]) if row else None
 
 
-def migrate(engine: Engine, path: Path, found: str | None) -> None:
-    """Brings the file from ``found`` to `HEAD` in one transaction: after a crash it has the one or the other.
+def migrate(engine: Engine, path: Path | str, found: str | None) -> None:
+    """Brings the store from ``found`` to `HEAD` in one transaction: after a crash it has the one or the other.
 
     Of several processes that begin at once, one migrates and the others find it done. Raises `StoreError` for a
     revision this version does not know.
@@ -102,5 +102,8 @@ def migrate(engine: Engine, path: Path, found: str | None) -> None:
             "use the newer Strata that wrote it, or name another store with STRATA_STORE",
         )  # fmt: skip
     with engine.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            # SQLite's transaction holds the whole file; here one lock stands for the schema, until the commit.
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": APPLICATION_ID})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

@@ -15,9 +15,12 @@ from sqlalchemy.orm import Session
 from strata.errors import StoreError, UsageError
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
+from strata.model.place import identity_of
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
+from strata.model.step_figures import figures_of
 from strata.store.payload import from_json, pack, to_json, unpack
+from strata.store.recall import Recall, keep_figures, keep_head
 from strata.store.tables import CellRow, OutcomeRow, RunRow
 from strata.store.trouble import named
 
@@ -27,14 +30,15 @@ WRITES = "strata_writes"
 NAMED_AT_MOST = 10
 
 
-class Store:
+class Store(Recall):
     """Runs with their cells and outcomes. Made by `strata.store.open_store`.
 
     Every operation raises `StoreError` where the file gives trouble; what was saved before stays intact.
     """
 
-    def __init__(self, engine: Engine, path: Path) -> None:
+    def __init__(self, engine: Engine, path: Path | str) -> None:
         self.path = path
+        self._places: dict[str, tuple[int, dict[str, str]]] = {}
         self._engine = engine
         self._reader = engine.execution_options(**{WRITES: False})
 
@@ -46,6 +50,8 @@ class Store:
             try:
                 with self._writing() as session:
                     session.add(row)
+                    session.flush()
+                    keep_head(session, run)
             except IntegrityError as e:
                 raise StoreError(what, str(self.path), "there is a run of that id", "start the run again") from e
 
@@ -58,6 +64,8 @@ class Store:
                 raise self._unknown(session, run.id)
             row.created_unix_ns, row.status = fresh.created_unix_ns, fresh.status
             row.stack, row.document = fresh.stack, fresh.document
+            keep_head(session, run)
+        self._places.pop(run.id, None)
 
     def save_cell(self, run_id: str, result: CellResult) -> None:
         """Keeps the result of a step, in place of an earlier one of the same order."""
@@ -77,6 +85,10 @@ class Store:
             try:
                 with self._writing() as session:
                     session.merge(row)
+                    session.flush()
+                    created, places = self._where(session, run_id)
+                    figures = figures_of(result, run_id, created, places.get(result.layer, ""))
+                    keep_figures(session, run_id, result.order, figures)
             except IntegrityError as e:
                 raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
 
@@ -171,6 +183,17 @@ class Store:
         with Session(self._reader, expire_on_commit=False) as session, session.begin():
             yield session
             session.expunge_all()
+
+    def _where(self, session: Session, run_id: str) -> tuple[int, dict[str, str]]:
+        """(when the run was made, where its layers are), read once a run: its document is long."""
+        if run_id not in self._places:
+            row = session.get(RunRow, run_id)
+            if row is None:
+                return 0, {}
+            run = self._run(row)
+            places = {layer.name: identity_of(run, layer.name) for layer in run.plan.stack.layers}
+            self._places[run_id] = run.created_unix_ns, places
+        return self._places[run_id]
 
     def _run(self, row: RunRow) -> Run:
         return from_json(Run, row.document, f"run {row.id}", str(self.path))

@@ -19,11 +19,13 @@ NO_SPACE = units.MIB
 
 
 @contextmanager
-def named(what: str, path: Path) -> Iterator[None]:
-    """Turns every database error in the block into a `StoreError` ``<what> <path>: …``."""
+def named(what: str, path: Path | str) -> Iterator[None]:
+    """Turns every database error in the block into a `StoreError` ``<what> <path>: …``; a text names a server."""
     try:
         yield
     except DBAPIError as e:
+        if isinstance(path, str):
+            raise _of_server(what, path, e) from e
         cause = e.orig if isinstance(e.orig, sqlite3.Error) else e
         raise _error(what, path, cause) from e
     except sqlite3.Error as e:
@@ -32,7 +34,28 @@ def named(what: str, path: Path) -> Iterator[None]:
         raise StoreError(what, str(path), e.strerror or str(e), "name another place with STRATA_STORE") from e
 
 
-def _error(what: str, path: Path, error: BaseException) -> StoreError:
+def _of_server(what: str, where: str, error: DBAPIError) -> StoreError:
+    """A server's own words; its states are in the appendix A of PostgreSQL's manual."""
+    said = str(error.orig or error).strip().splitlines() or ["no reason given"]
+    state = getattr(error.orig, "sqlstate", None) or ""
+    match state[:2]:
+        case "53":
+            hint = "make room on the server (disk, memory or connections); what was saved before is intact"
+        case "55" | "40" | "57":
+            hint = "another process holds it or the server was told to stop; try again"
+        case "42":
+            hint = "give this user the right to make tables and to write in that database"
+        case "28" | "3D":
+            hint = "check user, password and database of --store"
+        case _ if error.connection_invalidated or not state:
+            hint = "check that the server runs and can be reached; what was saved before is intact"
+        case _:
+            hint = "what was saved before is intact; try again"
+    return StoreError(what, where, said[0], hint)
+
+
+def _error(what: str, path: Path | str, error: BaseException) -> StoreError:
+    path = Path(path)
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _full(path):
         code = sqlite3.SQLITE_FULL

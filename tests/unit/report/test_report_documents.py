@@ -10,6 +10,7 @@ import golden_file
 import pytest
 from sample_report import build
 
+from strata.model.remembered import RunHead
 from strata.report import json_, markdown
 
 
@@ -108,7 +109,7 @@ def test_json_of_survey_plan_runs_and_clean_names_its_schema() -> None:
     assert (survey["schema"], survey["survey"]["file_system"]["kind"]) == ("strata.survey/1", "ext4")
     plan = json.loads(json_.render_plan(report.run.plan))
     assert (plan["schema"], plan["plan"]["bytes_written"]) == ("strata.plan/1", 61 << 30)
-    runs = json.loads(json_.render_runs((report.run,)))
+    runs = json.loads(json_.render_runs((RunHead.of(report.run),)))
     assert (runs["schema"], runs["runs"][0]["stack"]) == ("strata.runs/1", "build-volume")
     gone = json.loads(json_.render_clean([Path("/mnt/strata.dat")]))
     assert gone == {"schema": "strata.clean/1", "removed": ["/mnt/strata.dat"]}

@@ -15,6 +15,7 @@ from strata.model.analysis import Check, CheckKind, Comparison, Equivalence, Noi
 from strata.model.caching import Caching, CachingState, Residency
 from strata.model.estimate import Estimate
 from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
+from strata.model.remembered import RunHead
 from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTimes
 from strata.model.run import Report, RunStatus
 from strata.report import answer, html, ladder, markdown, terminal
@@ -47,7 +48,7 @@ def test_survey_plan_runs_and_measurement_read_as_they_were_looked_at(width: int
     texts = [
         terminal.survey_text(run.survey, width),
         terminal.plan_text(run.plan, width),
-        terminal.runs_text([run], width, verdicts={run.id: report.diagnosis.verdict}),
+        terminal.runs_text([RunHead.of(run)], width, verdicts={run.id: report.diagnosis.verdict}),
         terminal.measure_text(report.analysis.cells[3], "file:/srv/build/strata.dat", width),
     ]
     golden_file.check(f"others-{width}.txt", "\n----\n".join(texts))

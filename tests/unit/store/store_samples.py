@@ -22,7 +22,8 @@ WORKLOAD = Workload(rw=Rw.RANDREAD, bs=8192, arrival=ClosedLoop(iodepth=8))
 
 def child_environment() -> dict[str, str]:
     """For a second process that imports Strata and these samples."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SRC), str(Path(__file__).parent)])}
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SRC), str(Path(__file__).parent), *filter(None, given)])}
 
 
 def run(run_id: str = "20260301-120000-abcd", created: int = 1, status: RunStatus = RunStatus.RUNNING) -> Run:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from strata.errors import UsageError
-from strata.store.location import default_path, store_path
+from strata.store.location import default_path, server_url, store_path
 from strata.store.opening import open_store
 
 
@@ -49,3 +49,10 @@ def test_any_file_name_is_the_file_that_is_made(tmp_path, name):
     open_store(str(tmp_path / name)).close()
     open_store(str(tmp_path / name)).close()
     assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_a_server_is_told_from_a_file():
+    url = server_url("postgresql://u:secret@h/db", {})
+    assert url is not None and url.drivername == "postgresql+psycopg" and url.host == "h"
+    assert server_url(None, {"STRATA_STORE": "postgresql://h/db"}) == server_url("postgresql://h/db", {})
+    assert [server_url(text, {}) for text in ("/a/b.db", "sqlite:////a/b.db", None)] == [None] * 3

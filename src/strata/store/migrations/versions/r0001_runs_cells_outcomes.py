@@ -52,11 +52,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("run_id", name="pk_outcomes"),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_outcomes_run_id", ondelete="CASCADE"),
     )
-    op.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    if op.get_bind().dialect.name == "sqlite":
+        op.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 def downgrade() -> None:
     """To nothing: every run is lost."""
     for table in ("outcomes", "cells", "runs"):
         op.drop_table(table)
-    op.execute("PRAGMA application_id = 0")
+    if op.get_bind().dialect.name == "sqlite":
+        op.execute("PRAGMA application_id = 0")

@@ -1,0 +1,104 @@
+"""Whether two runs may be compared: their environments, field by field.
+
+A field either *prevents* a comparison (another generator, another size of the data: the figures then are of two
+different measurements) or *colours* it (another kernel, device or power plan: perhaps just what is to be compared, and
+then everything else has to be the same). What was recorded on one side only colours: nobody knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from strata import units
+from strata.model.compared import EnvironmentField, Fairness
+from strata.model.run import Run
+from strata.model.survey import Device, Survey
+
+Fields = Mapping[str, tuple[str | None, Fairness]]
+
+_PREVENTS, _COLOURS = Fairness.PREVENTS, Fairness.COLOURS
+
+
+def compare_environments(a: Run, b: Run) -> tuple[EnvironmentField, ...]:
+    """Every field of both, those that are the same too, in the order in which they matter."""
+    left, right = fields_of(a), fields_of(b)
+    found = []
+    for name in dict.fromkeys((*left, *right)):
+        x, weight = left.get(name, (None, _COLOURS))
+        y, other = right.get(name, (None, _COLOURS))
+        heavy = _PREVENTS if _PREVENTS in (weight, other) and x is not None and y is not None else _COLOURS
+        found.append(EnvironmentField(name=name, a=x, b=y, fairness=Fairness.SAME if x == y else heavy))
+    return tuple(found)
+
+
+def fields_of(run: Run) -> Fields:
+    """What is known of the environment of one run, in words."""
+    e, plan = run.environment, run.plan
+    engine = e.engine
+    size = run.data.size if run.data is not None else plan.file_size
+    found: dict[str, tuple[str | None, Fairness]] = {
+        "load generator": (str(engine.get("name", "native")), _PREVENTS),
+        "generator's version": (_version(engine), _PREVENTS),
+        "build": (_text(e.build.get("profile")), _PREVENTS),
+        "size of the data": (units.size(size), _PREVENTS),
+        "ramp and run time": (f"{plan.ramp_s:g} s + {plan.runtime_s:g} s", _PREVENTS),
+        "Strata": (e.strata_version, _COLOURS),
+        "sources": (_text(e.build.get("source") or e.build.get("git")), _COLOURS),
+        "host": (e.hostname, _COLOURS),
+        "kernel": (e.kernel, _COLOURS),
+        "stack": (plan.stack.name, _COLOURS),
+        "placement": (_text(plan.placement.job if plan.placement else "none"), _COLOURS),
+        "preconditioning": (_text(plan.precondition.model_dump() if plan.precondition else "none"), _COLOURS),
+        "idle between steps": (f"{plan.cooldown_s:g} s", _COLOURS),
+    }
+    if run.survey is not None:
+        found |= {name: (value, _COLOURS) for name, value in _platform(run.survey).items()}
+    return found
+
+
+def _version(engine: Mapping[str, object]) -> str:
+    """Of our own engine the released version: each commit has another hash, and most of them change no figure."""
+    return str(engine.get("version", "unknown"))
+
+
+_DEVICE: tuple[tuple[str, Callable[[Device], object]], ...] = (
+    ("model", lambda d: d.model),
+    ("serial", lambda d: d.serial),
+    ("firmware", lambda d: d.firmware),
+    ("size", lambda d: None if d.size is None else units.size(d.size)),
+    ("write cache", lambda d: d.write_cache),
+    ("scheduler", lambda d: d.scheduler),
+    ("largest request", lambda d: None if d.max_sectors_bytes is None else units.size(d.max_sectors_bytes)),
+    ("requests queued", lambda d: d.nr_requests),
+    ("queues", lambda d: d.queues),
+)
+
+
+def _platform(s: Survey) -> dict[str, str | None]:
+    fs, cpu = s.file_system, s.cpu
+    found = {
+        "operating system": s.os,
+        "file system": f"{fs.kind} at {fs.mount_point}",
+        "mount options": ",".join(fs.options),
+        "devices": " → ".join(d.name for d in s.devices) or None,
+    }
+    for device in s.devices:
+        for name, read in _DEVICE:
+            found[f"{device.name}: {name}"] = _text(read(device))
+    return found | {
+        "processor": cpu.model,
+        "processors usable": f"{cpu.usable:g} of {cpu.logical}",
+        "power plan (governor)": cpu.governor,
+        "turbo": _text(cpu.turbo),
+        "hypervisor": cpu.hypervisor,
+        "clock source": cpu.clocksource,
+        "memory": units.size(s.memory.total),
+        "memory limit": None if s.memory.limit is None else units.size(s.memory.limit),
+    }
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,219 @@
+"""Two runs, cell by cell: how much slower or faster, where the latency moved, and what may be said of it.
+
+Every cell's rounds are put on logarithms; a run's location is Huber's, its variance steadied by the other cells of
+both runs (`strata.analyse.rows`). With d = log B − log A, s² = s²_A/n_A + s²_B/n_B + 2·τ² where τ is what equal runs
+differ by (the user's word, or 0: then the claims are about these two runs and not about what they stand for):
+
+- *difference*: |d| / s against Student's t, two-sided;
+- *equivalence*: two one-sided tests (Schuirmann 1987) of d against ± the margin, which is a loss of that share
+  downward and its reciprocal upward, so that A against B and B against A agree;
+- both families are adjusted over all cells by Holm (`strata.analyse.multiple`).
+
+EQUIVALENT where the whole of a difference beyond the margin is excluded, also when a small one is certain; else SLOWER
+or FASTER where a difference is shown (and, where τ was not said, is larger than the margin); ``beyond_margin`` where it
+is shown to be larger than the margin (superiority, adjusted as well). What is neither is CANNOT_TELL: "not
+significantly different" is never taken for "equal".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from strata.analyse.multiple import holm
+from strata.analyse.rounds import supported
+from strata.analyse.rows import Floats, Located, located, pooled, spread, table
+from strata.analyse.shift import gap_of
+from strata.model.compared import CellCompared, Change, Shift
+from strata.model.estimate import Estimate
+from strata.model.step_figures import StepFigures
+
+MARGIN = 0.05
+LEVEL = 0.95
+SHIFTS: Mapping[str, str] = {"mean": "mean_ns", "50": "p50_ns", "90": "p90_ns", "99": "p99_ns", "99.9": "p999_ns"}
+
+Rounds = Sequence[StepFigures]
+
+
+def by_cell(figures: Iterable[StepFigures]) -> dict[str, list[StepFigures]]:
+    """The measuring steps of one run by cell, in the order of the plan."""
+    found: dict[str, list[StepFigures]] = {}
+    for one in figures:
+        if one.kind == "measure":
+            found.setdefault(one.cell, []).append(one)
+    return found
+
+
+class _Pair:
+    """One metric of every cell on both sides: d, its standard error and degrees of freedom."""
+
+    def __init__(self, left: Sequence[Sequence[float]], right: Sequence[Sequence[float]], between: float) -> None:
+        tables = [np.log(table(rows)) for rows in (left, right)]
+        parts = [spread(t) for t in tables]
+        shared = pooled(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+        self.noise = math.sqrt(shared[0]) if shared[1] > 0 else 0.0
+        self.a, self.b = (located(t, shared) for t in tables)
+        self.d = self.b.at - self.a.at
+        square = self.a.variance / self.a.n + self.b.variance / self.b.n + 2 * between**2
+        # Two single rounds show no noise of their own: then only what was said of runs is left.
+        alone = np.full_like(self.d, 2 * between**2 if between > 0 else np.nan)
+        self.se = np.sqrt(np.where(np.isnan(square), alone, square))
+        self.df = np.where(np.isnan(square), 30.0, np.maximum(self.a.df + self.b.df, 1.0))
+        self.n = np.minimum(self.a.n, self.b.n)
+        self._half = _quantile(self.df) * self.se
+
+    def ratio(self, i: int) -> Estimate:
+        """B ÷ A of row ``i``."""
+        return _estimate(float(self.d[i]), float(self._half[i]), int(self.n[i]), "ratio")
+
+    def sides(self, of: Located, unit: str) -> list[Estimate]:
+        """Every row of one side."""
+        half = _quantile(np.maximum(of.df, 1.0)) * np.sqrt(of.variance / of.n)
+        rows = zip(of.at, half, of.n, strict=True)
+        return [_estimate(float(at), float(h), int(n), unit) for at, h, n in rows]
+
+
+def compare_cells(
+    a: Mapping[str, Rounds],
+    b: Mapping[str, Rounds],
+    labels: Mapping[str, str],
+    *,
+    margin: float = MARGIN,
+    between_runs: float | None = None,
+    level: float = LEVEL,
+) -> tuple[tuple[CellCompared, ...], float]:
+    """(the cells both have, in A's order; the relative noise between the rounds of a run, 0 where none was seen).
+
+    ``labels`` by workload key. ``between_runs`` is the relative standard deviation between equal runs, as a share.
+    """
+    names = [name for name in a if name in b]
+    if not names:
+        return (), 0.0
+    iops = _Pair([_values(a[n], "iops") for n in names], [_values(b[n], "iops") for n in names], between_runs or 0.0)
+    line = -math.log(1 - margin)
+    t = iops.d / iops.se
+    two_sided = 2 * _above(np.abs(t), iops.df)
+    outside = np.maximum(_above((iops.d + line) / iops.se, iops.df), _above((line - iops.d) / iops.se, iops.df))
+    larger = _above((np.abs(iops.d) - line) / iops.se, iops.df)
+    known = ~np.isnan(t)
+    adjusted = [_adjusted(p, known) for p in (two_sided, outside, larger)]
+    shifts = _shifts(names, a, b, between_runs or 0.0)
+    left, right = (iops.sides(side, "IOPS") for side in (iops.a, iops.b))
+    cells = []
+    for i, name in enumerate(names):
+        first, last = a[name][0], b[name][0]
+        difference, equivalence, superiority = (p[i] for p in adjusted)
+        told = _Told(float(iops.d[i]), difference, equivalence, superiority)
+        verdict, beyond, why = _verdict(told, 1 - level, None if between_runs is not None else line)
+        cells.append(
+            CellCompared(
+                layer=first.layer,
+                workload_key=first.workload_key,
+                label=labels.get(first.workload_key, first.workload_key),
+                a=left[i],
+                b=right[i],
+                iops=iops.ratio(i),
+                p_difference=adjusted[0][i],
+                p_equivalence=adjusted[1][i],
+                verdict=verdict,
+                beyond_margin=beyond,
+                shifts=tuple(shifts[name]),
+                gap=gap_of([r.quantiles for r in a[name]], [r.quantiles for r in b[name]]),
+                caching=(first.caching, last.caching) if first.caching != last.caching else None,
+                why=why,
+            )
+        )
+    return tuple(cells), iops.noise
+
+
+@dataclass(frozen=True)
+class _Told:
+    """d of one cell and its adjusted p-values; None where the noise is not known."""
+
+    d: float
+    difference: float | None
+    equivalence: float | None
+    superiority: float | None
+
+
+def _verdict(told: _Told, alpha: float, unknown: float | None) -> tuple[Change, bool, str | None]:
+    """``unknown``: |d| up to which a change is not told where nobody said what equal runs differ by."""
+    if told.difference is None or told.equivalence is None or told.superiority is None:
+        return Change.CANNOT_TELL, False, "one round on each side shows no noise: measure more rounds"
+    if told.equivalence <= alpha:
+        return Change.EQUIVALENT, False, None
+    if told.difference > alpha:
+        return Change.CANNOT_TELL, False, "the noise hides whether it changed: more rounds would tell"
+    if unknown is not None and abs(told.d) <= unknown:
+        return Change.CANNOT_TELL, False, "it is less than the margin, and equal runs may differ by as much"
+    return (Change.SLOWER if told.d < 0 else Change.FASTER), told.superiority <= alpha, None
+
+
+def _values(rounds: Rounds, metric: str) -> list[float]:
+    return [v for r in rounds if (v := getattr(r, metric)) is not None and v > 0]
+
+
+def _shifts(
+    names: Sequence[str], a: Mapping[str, Rounds], b: Mapping[str, Rounds], between: float
+) -> dict[str, list[Shift]]:
+    found: dict[str, list[Shift]] = {name: [] for name in names}
+    for percentile, metric in SHIFTS.items():
+        kept = [n for n in names if _carries(percentile, a[n], b[n])]
+        sides = [[_values(side[n], metric) for n in kept] for side in (a, b)]
+        there = [i for i in range(len(kept)) if sides[0][i] and sides[1][i]]
+        if not there:
+            continue
+        pair = _Pair([sides[0][i] for i in there], [sides[1][i] for i in there], between)
+        for row, i in enumerate(there):
+            was, now = math.exp(pair.a.at[row]), math.exp(pair.b.at[row])
+            ratio = pair.ratio(row)
+            found[kept[i]].append(
+                Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was))
+            )
+    return found
+
+
+def _carries(percentile: str, a: Rounds, b: Rounds) -> bool:
+    if percentile == "mean":
+        return True
+    return all(supported([percentile], sum(r.ops for r in side)) for side in (a, b))
+
+
+def _moved(ratio: Estimate, was: float) -> Estimate:
+    """The same change in ns, at A's value."""
+    low, high = (None if x is None else was * (x - 1) for x in (ratio.low, ratio.high))
+    return Estimate(value=was * (ratio.value - 1), low=low, high=high, n=ratio.n, unit="ns")
+
+
+def _adjusted(p: Floats, known: npt.NDArray[np.bool_]) -> list[float | None]:
+    where = np.flatnonzero(known)
+    made: list[float | None] = [None] * len(p)
+    for i, value in zip(where, holm([float(p[i]) for i in where]), strict=True):
+        made[i] = value
+    return made
+
+
+def _above(t: Floats, df: Floats) -> Floats:
+    """The upper tail of Student's t."""
+    from scipy.special import stdtr
+
+    return np.asarray(stdtr(df, -t), dtype=np.float64)
+
+
+def _quantile(df: Floats) -> Floats:
+    """Two-sided, at `LEVEL`."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(df, 0.5 + LEVEL / 2), dtype=np.float64)
+
+
+def _estimate(at: float, half: float, n: int, unit: str) -> Estimate:
+    value = math.exp(at)
+    if math.isnan(half):
+        return Estimate(value=value, low=None, high=None, n=n, unit=unit)
+    low, high = math.exp(max(at - half, -700.0)), math.exp(min(at + half, 700.0))
+    return Estimate(value=value, low=min(value, low), high=max(value, high), n=n, unit=unit)

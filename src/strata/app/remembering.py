@@ -1,0 +1,232 @@
+"""Baselines, histories and the gate: what earlier runs say of a later one."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from strata.app.comparing import refuse_unfair
+from strata.errors import InconclusiveError, UsageError
+from strata.model.compared import EnvironmentField, Fairness
+from strata.model.history import CellHistory, ChangePoint, Gate, GateCell, GateOutcome, History, HistoryPoint
+from strata.model.remembered import Baseline, RunHead, SeriesName
+from strata.model.run import Run, RunStatus
+from strata.model.step_figures import StepFigures
+
+if TYPE_CHECKING:
+    from strata.store import Store
+
+SEARCHED = 1000
+"""How many of the newest runs are looked at for those of one stack."""
+
+
+def save_baseline(
+    name: str, runs: Sequence[str], last: int | None, note: str, store_url: str | None, *, new: bool, anyway: bool
+) -> Baseline:
+    """Keeps these runs (or the ``last`` finished ones of the newest one's stack) under a name.
+
+    ``new``: the name must not be taken, else it must be. Raises `InconclusiveError` where the runs are not
+    measurements of the same thing, unless ``anyway``.
+    """
+    if not name or len(name) > 64 or "/" in name:
+        raise UsageError("cannot name a baseline", repr(name), "", "use up to 64 characters without a slash")
+    with _opened(store_url) as store:
+        chosen = _chosen(store, runs, last)
+        for other in chosen[1:]:
+            _fair(chosen[0], other, anyway)
+        now = time.time_ns()
+        return store.save_baseline(name, [r.id for r in chosen], now, note, new=new)
+
+
+def list_baselines(store_url: str | None) -> tuple[Baseline, ...]:
+    """Every version of every baseline, by name, the one in force first."""
+    with _opened(store_url) as store:
+        return store.baselines()
+
+
+def history_of(cell: str | None, store_url: str | None, last: int | None = None) -> History:
+    """The cells whose ``<layer>/<workload key>`` matches (all without one), each place by itself, with its changes."""
+    from strata.analyse.changes import ALPHA
+
+    with _opened(store_url) as store:
+        known = store.series()
+        wanted = [s for s in known if cell is None or fnmatch.fnmatchcase(s.cell, cell)]
+        if not wanted:
+            names = tuple(dict.fromkeys(s.cell for s in known))
+            hint = "strata history --all lists them" if names else "there are no runs yet: strata diagnose PATH"
+            raise UsageError("there is no history of", cell or "any cell", "", hint, names[:10] if cell else ())
+        # Many histories looked at together: each has to be surer of itself (Bonferroni).
+        return History(cells=tuple(_history(store, s, ALPHA / len(wanted), last) for s in wanted))
+
+
+def gate_runs(
+    against: str,
+    runs: Sequence[str],
+    last: int | None,
+    store_url: str | None,
+    *,
+    max_loss: float,
+    noise: float | None = None,
+    anyway: bool = False,
+) -> Gate:
+    """The named runs (else the ``last`` finished ones, by default one) against the baseline in force of that name."""
+    from strata.analyse.gate import BASELINE_LEAST, gate_cells, overall
+
+    with _opened(store_url) as store:
+        baseline = store.baseline(against)
+        old = [store.load_run(r) for r in baseline.runs]
+        new = _chosen(store, runs, last, stack=old[0].plan.stack.name, but=baseline.runs)
+        environment = [_fair(old[-1], run, anyway) for run in new][-1]
+        before, after = (by_run([store.figures(r.id) for r in side]) for side in (old, new))
+    cells = gate_cells(before, after, max_loss=max_loss, noise=noise)
+    outcome = overall(cells)
+    short = noise is None and len(old) < BASELINE_LEAST
+    return Gate(
+        baseline=baseline.name,
+        version=baseline.version,
+        baseline_runs=baseline.runs,
+        candidate_runs=tuple(r.id for r in new),
+        max_loss=max_loss,
+        outcome=outcome,
+        why=_why(outcome, cells, len(new), short, len(old)),
+        cells=cells,
+        missing=tuple(n for n in before if n not in after),
+        environment=tuple(f for f in environment if f.fairness is not Fairness.SAME),
+    )
+
+
+def by_run(figures: Iterable[Sequence[StepFigures]]) -> dict[str, list[float]]:
+    """The IOPS of each run by cell: the geometric mean over its rounds."""
+    found: dict[str, list[float]] = {}
+    for run in figures:
+        rounds: dict[str, list[float]] = {}
+        for step in run:
+            if step.kind == "measure":
+                rounds.setdefault(step.cell, []).append(math.log(step.iops))
+        for cell, logs in rounds.items():
+            found.setdefault(cell, []).append(math.exp(sum(logs) / len(logs)))
+    return found
+
+
+def _why(outcome: GateOutcome, cells: Sequence[GateCell], runs: int, short: bool, baseline: int) -> str:
+    if not cells:
+        return "the candidate measured none of the baseline's cells"
+    if outcome is GateOutcome.REGRESSION:
+        bad = [c for c in cells if c.outcome is outcome]
+        worst = min(bad, key=lambda c: c.ratio.value)
+        return f"{len(bad)} of {len(cells)} cells lost IOPS, most {worst.name}"
+    if outcome is GateOutcome.FINE:
+        return f"none of {len(cells)} cells lost so much"
+    if short:
+        there = f"a baseline of {baseline} run{'s' * (baseline > 1)}"
+        return f"{there} does not show what equal runs differ by: save three or more, or say --noise"
+    noisy = [c for c in cells if c.outcome is outcome]
+    needed = [c.runs_needed for c in noisy]
+    if None in needed:
+        return f"{len(noisy)} of {len(cells)} cells are too noisy for any number of runs: add runs to the baseline"
+    most = max(n for n in needed if n is not None)
+    return f"{len(noisy)} of {len(cells)} cells need {most} runs of the candidate and have {runs}"
+
+
+def _history(store: Store, series: SeriesName, alpha: float, last: int | None) -> CellHistory:
+    from strata.analyse.changes import change_points, noise_of
+
+    points = points_of(store.history(series))[-last:] if last else points_of(store.history(series))
+    values = [p.iops for p in points]
+    found = change_points(values, alpha=alpha)
+    changes = tuple(
+        ChangePoint(
+            index=f.index,
+            run=points[f.index].run,
+            created_unix_ns=points[f.index].created_unix_ns,
+            ratio=f.ratio,
+            p=f.p,
+            environment=_changed(store, points[f.index - 1].run, points[f.index].run),
+        )
+        for f in found
+    )
+    noise = noise_of(values, [f.index for f in found])
+    return CellHistory(**series.model_dump(), points=points, changes=changes, noise=noise)
+
+
+def points_of(steps: Sequence[StepFigures]) -> tuple[HistoryPoint, ...]:
+    """One point a run: geometric means over its measuring rounds."""
+    runs: dict[str, list[StepFigures]] = {}
+    for step in steps:
+        if step.kind == "measure":
+            runs.setdefault(step.run_id, []).append(step)
+    return tuple(
+        HistoryPoint(
+            run=run,
+            created_unix_ns=rounds[0].created_unix_ns,
+            iops=_mean([r.iops for r in rounds]) or 0.0,
+            p50_ns=_mean([r.p50_ns for r in rounds]),
+            p99_ns=_mean([r.p99_ns for r in rounds]),
+            rounds=len(rounds),
+        )
+        for run, rounds in runs.items()
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    there = [math.log(v) for v in values if v is not None and v > 0]
+    return math.exp(sum(there) / len(there)) if there else None
+
+
+def _changed(store: Store, before: str, after: str) -> tuple[EnvironmentField, ...]:
+    from strata.analyse.fair import compare_environments
+
+    fields = compare_environments(store.load_run(before), store.load_run(after))
+    return tuple(f for f in fields if f.fairness is not Fairness.SAME)
+
+
+def _chosen(
+    store: Store, runs: Sequence[str], last: int | None, stack: str | None = None, but: Sequence[str] = ()
+) -> list[Run]:
+    """The runs that are meant, the oldest first."""
+    if runs and last is not None:
+        raise UsageError("cannot use both runs and", f"--last {last}", "", "name the runs, or say how many")
+    if runs:
+        ids = [store.load_run(r).id for r in runs]
+        if taken := [i for i in ids if i in but]:
+            raise UsageError(
+                "cannot hold against itself",
+                ", ".join(taken),
+                "it is one of the baseline's runs",
+                "name a later run: strata runs",
+            )
+    else:
+        ids = [h.id for h in _newest(store, last or 1, stack, but)]
+    loaded = [store.load_run(i) for i in dict.fromkeys(ids)]
+    if unfinished := [r.id for r in loaded if r.status is not RunStatus.DONE]:
+        raise InconclusiveError("cannot use", ", ".join(unfinished), "not finished", "strata measure --resume RUN")
+    return sorted(loaded, key=lambda r: r.created_unix_ns)
+
+
+def _newest(store: Store, count: int, stack: str | None, but: Sequence[str]) -> list[RunHead]:
+    done = [h for h in store.heads(SEARCHED) if h.status is RunStatus.DONE]
+    wanted = stack or (done[0].stack if done else None)
+    found = [h for h in done if h.stack == wanted and h.id not in but][:count]
+    if len(found) < count:
+        what = f"{count} finished run{'s' * (count > 1)}"
+        where = "" if wanted is None else f"of stack {wanted}"
+        beside = " beside the baseline's" if but else ""
+        raise UsageError("there are not", f"{what} {where}{beside}".strip(), f"only {len(found)}", "strata runs")
+    return found
+
+
+def _fair(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
+    from strata.analyse.fair import compare_environments
+
+    fields = compare_environments(a, b)
+    refuse_unfair(f"{a.id} with {b.id}", fields, anyway)
+    return fields
+
+
+def _opened(url: str | None) -> Store:
+    from strata.store import open_store
+
+    return open_store(url)

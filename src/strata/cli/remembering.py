@@ -1,0 +1,125 @@
+"""``strata history``, ``strata gate`` and ``strata baseline``: what earlier runs say of a later one."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from strata import units
+from strata.cli import common
+from strata.cli.common import out
+from strata.cli.comparing import Anyway
+from strata.errors import UsageError
+from strata.model.history import GateOutcome
+
+_EXIT = {GateOutcome.FINE: 0, GateOutcome.REGRESSION: 3, GateOutcome.TOO_NOISY: 4}
+Last = Annotated[int | None, typer.Option("--last", min=1, help="So many of the newest finished runs.")]
+
+
+def history(
+    cell: Annotated[
+        str | None, typer.Argument(help="A cell as LAYER/WORKLOAD, e.g. disk/randread-8KiB-qd8; * stands for any.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every cell that was ever measured.")] = False,
+    last: Last = None,
+    html: common.HtmlPath = None,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> None:
+    """One cell over all runs: a chart, a table, and where its level changed, with what changed in the environment."""
+    from strata.app.outputs import check_output, write_output
+    from strata.app.remembering import history_of
+    from strata.report.history_text import history_text
+
+    if (cell is None) != every:
+        raise UsageError("name one cell, or say", "--all", "", "strata history --all lists the cells")
+    if html is not None:
+        check_output(html)
+    found = history_of(cell, store, last)
+    if html is not None:
+        # The template library is loaded for a page only.
+        from strata.report.html import history as page
+
+        write_output(html, page.render(found))
+    out(found.model_dump_json(indent=2) if json else history_text(found, common.width(), common.color()))
+
+
+def gate(
+    runs: Annotated[list[str] | None, typer.Argument(help="Runs of the candidate; default: the newest.")] = None,
+    against: Annotated[str, typer.Option(help="The baseline's name.")] = "main",
+    max_loss: Annotated[str, typer.Option(help="The loss of IOPS that has to be found, in any cell.")] = "10%",
+    noise: Annotated[
+        str | None, typer.Option(help="What equal runs differ by, e.g. 4%; default: the spread of the baseline's runs.")
+    ] = None,
+    last: Last = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, a test case for each cell.")] = None,
+    markdown: common.MarkdownPath = None,
+    anyway: Anyway = False,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> int:
+    """May this pass? Exit 0: no cell lost so much; 3: one did; 4: too noisy to say, and how many runs would do."""
+    from strata.app.outputs import check_output, write_output
+    from strata.app.remembering import gate_runs
+    from strata.report.gate_text import gate_junit, gate_markdown, gate_text
+
+    for path in (junit, markdown):
+        if path is not None:
+            check_output(path)
+    loss = units.parse_share(max_loss)
+    if loss <= 0:
+        raise UsageError("cannot look for a loss of", max_loss, "it is none", "write --max-loss 10%")
+    found = gate_runs(
+        against,
+        runs or (),
+        last,
+        store,
+        max_loss=loss,
+        noise=None if noise is None else units.parse_share(noise),
+        anyway=anyway,
+    )
+    if junit is not None:
+        write_output(junit, gate_junit(found) + "\n")
+    if markdown is not None:
+        write_output(markdown, gate_markdown(found) + "\n")
+    out(found.model_dump_json(indent=2) if json else gate_text(found, common.width(), common.color()))
+    return _EXIT[found.outcome]
+
+
+def baseline(
+    what: Annotated[
+        Literal["save", "promote", "list", "show"],
+        typer.Argument(help="save a new one, promote runs to what a name stands for, list all, or show one."),
+    ],
+    name: Annotated[str | None, typer.Argument(help="The baseline's name.")] = None,
+    runs: Annotated[list[str] | None, typer.Argument(help="Its runs; default: the newest finished one.")] = None,
+    last: Last = None,
+    note: Annotated[str, typer.Option(help="Why, kept with it.")] = "",
+    anyway: Anyway = False,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> None:
+    """Runs that later ones are held against. A name keeps every version; the last one is in force."""
+    from strata.app.remembering import list_baselines, save_baseline
+    from strata.report.history_text import baselines_text
+
+    if what == "list":
+        found = list_baselines(store)
+    elif name is None:
+        raise UsageError(f"cannot {what} a baseline", "without a name", "", f"strata baseline {what} main")
+    elif what == "show":
+        found = tuple(b for b in list_baselines(store) if b.name == name)
+        if not found:
+            raise UsageError("there is no baseline", repr(name), "", "strata baseline list")
+    else:
+        found = (save_baseline(name, runs or (), last, note, store, new=what == "save", anyway=anyway),)
+    if json:
+        listed = [b.model_dump(mode="json") for b in found]
+        out(json_module.dumps({"schema": "strata.baselines/1", "baselines": listed}, indent=2, ensure_ascii=False))
+        return
+    out(baselines_text(found, common.width(), common.color()))
+    if what == "show":
+        out("\n".join(f"  {run}" for run in found[0].runs))

@@ -1,0 +1,35 @@
+"""Where a layer was measured, in words that stay the same from run to run."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from strata.model.endpoint import EndpointKind
+from strata.model.run import Run
+from strata.model.stack import Layer
+
+OWN_ENGINE = "native"
+OWN_SERVER = "127.0.0.1:0/"
+"""In an endpoint: a server that Strata starts for the run, on a free port."""
+
+
+def identity_of(run: Run, layer_name: str) -> str:
+    """``host · stack · file:/mnt/data``: the test file's own name holds the run's id and is left out.
+
+    Figures of another load generator are another measurement, so its name is added.
+    """
+    layers = {layer.name: layer for layer in run.plan.stack.layers}
+    layer = layers.get(layer_name)
+    where = "" if layer is None else _where(layer)
+    engine = str(run.environment.engine.get("name", OWN_ENGINE))
+    other = () if engine == OWN_ENGINE else (engine,)
+    return " · ".join((run.environment.hostname, run.plan.stack.name, where, *other))
+
+
+def _where(layer: Layer) -> str:
+    target = layer.target
+    if target.kind is EndpointKind.FILE:
+        return f"file:{PurePosixPath(target.path or '/').parent}"
+    if target.kind is EndpointKind.NBD and OWN_SERVER in target.uri:
+        return f"own server, {target.uri.partition(OWN_SERVER)[2]}"
+    return target.uri

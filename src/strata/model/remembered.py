@@ -1,0 +1,57 @@
+"""What the store remembers over runs: heads of runs, series, and baselines."""
+
+from __future__ import annotations
+
+from strata.model.base import Value
+from strata.model.run import Run, RunStatus
+
+
+class RunHead(Value):
+    """What a list shows of a run."""
+
+    id: str
+    created_unix_ns: int
+    status: RunStatus
+    stack: str
+    layers: tuple[str, ...]
+    workloads: tuple[str, ...]
+    rounds: int
+    message: str | None = None
+
+    @classmethod
+    def of(cls, run: Run) -> RunHead:
+        """The head of a whole run."""
+        plan = run.plan
+        return cls(
+            id=run.id,
+            created_unix_ns=run.created_unix_ns,
+            status=run.status,
+            stack=plan.stack.name,
+            layers=tuple(layer.name for layer in plan.stack.layers),
+            workloads=tuple(w.key for w in plan.workloads),
+            rounds=plan.rounds,
+            message=run.message,
+        )
+
+
+class SeriesName(Value):
+    """One cell at one place over all runs."""
+
+    layer: str
+    workload_key: str
+    identity: str
+
+    @property
+    def cell(self) -> str:
+        """``<layer>/<workload key>``, as in a plan."""
+        return f"{self.layer}/{self.workload_key}"
+
+
+class Baseline(Value):
+    """A version of a named baseline: the runs that were accepted, the oldest first. The highest version is in force."""
+
+    name: str
+    version: int
+    created_unix_ns: int
+    runs: tuple[str, ...]
+    note: str = ""

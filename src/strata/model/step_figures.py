@@ -1,0 +1,94 @@
+"""The few numbers of one measurement that comparing and remembering need, so that neither decodes a whole result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from strata.model import histogram
+from strata.model.result import CellResult, EngineResult
+
+GRID: tuple[float, ...] = (1.0, *(float(p) for p in range(2, 99, 2)), 99.0, 99.5, 99.9, 99.99)
+"""Percentiles at which a distribution is remembered; between two of them it is known to two percent of the I/Os."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepFigures:
+    """One step: rates per second, times in ns, None where the measurement does not have it.
+
+    ``identity`` says where it was measured, beyond the name of the layer: host, stack and endpoint without what
+    changes from run to run. ``quantiles`` are the service times at `GRID`, empty where there is no histogram.
+    ``caching`` is what was in force (``direct none none``).
+    """
+
+    run_id: str
+    created_unix_ns: int
+    order: int
+    round: int
+    kind: str
+    layer: str
+    workload_key: str
+    identity: str
+    ops: int
+    errored: int
+    iops: float
+    bytes_per_second: float
+    mean_ns: float | None
+    p50_ns: float | None
+    p90_ns: float | None
+    p99_ns: float | None
+    p999_ns: float | None
+    quantiles: tuple[float, ...]
+    caching: str
+
+    @property
+    def cell(self) -> str:
+        """``<layer>/<workload key>``, as in a plan."""
+        return f"{self.layer}/{self.workload_key}"
+
+
+def figures_of(result: CellResult, run_id: str, created_unix_ns: int, identity: str) -> StepFigures | None:
+    """The numbers of one step; None where it gave no I/O or ended before its time."""
+    r = result.result
+    if r is None or r.ops == 0 or r.measured_ns <= 0 or result.error:
+        return None
+    times = _times(r)
+    at = dict(zip(GRID, times, strict=True)) if times else {}
+    return StepFigures(
+        run_id=run_id,
+        created_unix_ns=created_unix_ns,
+        order=result.order,
+        round=result.round,
+        kind=result.kind,
+        layer=result.layer,
+        workload_key=result.workload_key,
+        identity=identity,
+        ops=r.ops,
+        errored=r.errored,
+        iops=r.iops,
+        bytes_per_second=r.bytes_per_second,
+        mean_ns=r.mean_service_ns,
+        p50_ns=at.get(50.0),
+        p90_ns=at.get(90.0),
+        p99_ns=at.get(99.0),
+        p999_ns=at.get(99.9),
+        quantiles=times,
+        caching=_caching(r),
+    )
+
+
+def _times(result: EngineResult) -> tuple[float, ...]:
+    try:
+        merged = histogram.merge([result.read.service_time, result.write.service_time])
+        if merged is None or not histogram.total(merged):
+            return ()
+        return tuple(map(float, histogram.quantiles(merged, [p / 100 for p in GRID])))
+    except ValueError:
+        # The result itself is kept whole; a histogram that cannot be read is said where a report needs it.
+        return ()
+
+
+def _caching(result: EngineResult) -> str:
+    if result.caching is None:
+        return ""
+    state = result.caching.in_force
+    return f"{'direct' if state.direct else 'buffered'}, sync {state.sync}, page cache {state.cache}"

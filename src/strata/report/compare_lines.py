@@ -1,0 +1,101 @@
+"""The parts of a comparison in words, shared by the terminal and Markdown."""
+
+from __future__ import annotations
+
+from strata import units
+from strata.model.compared import CellCompared, Change, ComparedRuns, Fairness, Shift
+from strata.model.estimate import Estimate
+from strata.report import figures
+
+TAIL = "99"
+
+
+def headline(compared: ComparedRuns) -> str:
+    """``12 cells: 2 slower, 10 equivalent within 5 %``."""
+    counts = compared.counts
+    words = []
+    for change in (Change.SLOWER, Change.FASTER, Change.EQUIVALENT, Change.CANNOT_TELL):
+        if counts[change]:
+            within = f" within {figures.percent(compared.margin)}" if change is Change.EQUIVALENT else ""
+            words.append(f"{counts[change]} {change.value}{within}")
+    return f"{figures.plural(len(compared.cells), 'cell')}: {', '.join(words)}"
+
+
+def change(estimate: Estimate) -> str:
+    """``−12 % (−15…−9 %)``: a ratio as the change it is."""
+    text = signed_percent(estimate.value - 1)
+    if estimate.low is None or estimate.high is None:
+        return text
+    low, high = (signed_percent(x - 1) for x in (estimate.low, estimate.high))
+    return f"{text} ({low.removesuffix(' %')}…{high})"
+
+
+def signed_percent(share: float) -> str:
+    """``+3.1 %``, ``−12 %``, with a real minus sign."""
+    sign = "−" if share < 0 else "+"
+    return f"{sign}{figures.percent(abs(share))}"
+
+
+def short_change(estimate: Estimate | None) -> str:
+    """``−12 %``; a dash where there is none."""
+    return "–" if estimate is None else signed_percent(estimate.value - 1)
+
+
+def shift_of(cell: CellCompared, percentile: str) -> Shift | None:
+    """The shift of that percentile, None where the samples do not carry it."""
+    return next((s for s in cell.shifts if s.percentile == percentile), None)
+
+
+def verdict(cell: CellCompared, margin: float) -> str:
+    """``slower, by more than 5 %``."""
+    more = f", by more than {figures.percent(margin)}" if cell.beyond_margin else ""
+    return f"{cell.verdict.value}{more}"
+
+
+def where_moved(cell: CellCompared) -> list[str]:
+    """One line for each percentile, and where the distributions are furthest apart."""
+    lines = []
+    for s in cell.shifts:
+        name = "mean" if s.percentile == "mean" else f"p{s.percentile}"
+        moved = figures.signed_duration(s.moved_ns.value)
+        lines.append(f"{name} {units.duration(s.a_ns)} → {units.duration(s.b_ns)}: {moved}, {change(s.ratio)}")
+    if cell.gap is not None and cell.gap.a != cell.gap.b:
+        g = cell.gap
+        within = f"within {units.duration(g.at_ns)} {figures.percent(g.a)} of A's I/Os were done, of B's"
+        lines.append(f"furthest apart: {within} {figures.percent(g.b)}")
+    return lines
+
+
+def remarks(compared: ComparedRuns) -> list[str]:
+    """What limits the claim."""
+    said = [
+        f"noise between rounds {figures.percent(compared.noise)}; claims hold for the whole table at "
+        f"{figures.percent(compared.level)} ({compared.adjustment})"
+    ]
+    if compared.between_runs is None:
+        said.append(
+            "two runs do not show what equal runs differ by: a change found here is one between these two runs "
+            "(--between-runs 3% adds it; strata gate learns it from a baseline of several runs)"
+        )
+    else:
+        source = "as was said" if compared.learnt_from is None else f"learnt from {compared.learnt_from} runs"
+        said.append(f"beside that, equal runs differ by {figures.percent(compared.between_runs)} ({source})")
+    for side, names in (("A", compared.only_a), ("B", compared.only_b)):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            said.append(f"only in {side}: {', '.join(names[:3])}{more}")
+    return said
+
+
+def differing(compared: ComparedRuns) -> list[tuple[str, str, str, str]]:
+    """(field, A, B, what it does) for the environment's fields that are not the same, and caching of single cells."""
+    rows = [
+        (f.name, f.a or "not recorded", f.b or "not recorded", f.fairness.value)
+        for f in compared.differing
+    ]  # fmt: skip
+    cells = [c for c in compared.cells if c.caching is not None]
+    for one in dict.fromkeys(c.caching for c in cells if c.caching is not None):
+        count = sum(c.caching == one for c in cells)
+        name = f"caching in force, {figures.plural(count, 'cell')}"
+        rows.append((name, one[0] or "not recorded", one[1] or "not recorded", Fairness.COLOURS.value))
+    return rows

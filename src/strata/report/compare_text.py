@@ -1,0 +1,79 @@
+"""A comparison of two runs for the terminal."""
+
+from __future__ import annotations
+
+from strata import units
+from strata.model.compared import CellCompared, Change, ComparedRuns
+from strata.report import compare_lines as lines
+from strata.report import figures
+from strata.report.textual import Paint, field, table, wrap
+
+WIDE = 120
+DETAILED = 8
+_STYLE = {Change.SLOWER: "red", Change.FASTER: "green", Change.CANNOT_TELL: "yellow"}
+_ORDER = {Change.SLOWER: 0, Change.FASTER: 1, Change.CANNOT_TELL: 2, Change.EQUIVALENT: 3}
+
+
+def compare_text(compared: ComparedRuns, width: int, color: bool = False) -> str:
+    """The whole of it in at most ``width`` columns, without a trailing newline."""
+    paint = Paint(color)
+    out = [paint(x, "bold") for x in wrap(lines.headline(compared), width)]
+    for name, side in (("A", compared.a), ("B", compared.b)):
+        told = f"{side.run} · {side.stack} · {figures.plural(side.rounds, 'round')}"
+        out += field(name, f"{told} · {figures.utc(side.created_unix_ns)}", width, column=1)
+    out += ["", *_cells(compared, width, paint)]
+    out += _details(compared, width, paint)
+    differing = lines.differing(compared)
+    if differing:
+        out += ["", paint("the environments differ", "bold", "yellow")]
+        made = table(("field", "A", "B", "this"), differing, width, elastic=frozenset({0, 1, 2}))
+        out += [paint(made[0], "dim"), *made[1:]]
+    else:
+        out += ["", f"the environments are the same in all {len(compared.environment)} fields"]
+    out.append("")
+    for remark in lines.remarks(compared):
+        out += wrap(f"– {remark}", width, "", "  ")
+    return "\n".join(out)
+
+
+def _cells(compared: ComparedRuns, width: int, paint: Paint) -> list[str]:
+    head = ["layer", "workload", "IOPS A", "IOPS B", "IOPS, B against A", "p50", "p99", "verdict"]
+    rows = [_row(c, compared.margin, short=width < WIDE) for c in compared.cells]
+    keep = list(range(len(head))) if width >= WIDE else [0, 1, 4, 6, 7]
+    made = table(
+        [head[i] for i in keep],
+        [[row[i] for i in keep] for row in rows],
+        width,
+        numeric=frozenset(n for n, i in enumerate(keep) if i in (2, 3, 4, 5, 6)),
+        elastic=frozenset({0, 1}),
+    )
+    styles = [_STYLE.get(c.verdict) for c in compared.cells]
+    return [paint(made[0], "bold"), *(paint(x, s) if s else x for x, s in zip(made[1:], styles, strict=True))]
+
+
+def _row(cell: CellCompared, margin: float, *, short: bool) -> list[str]:
+    p50, p99 = (lines.shift_of(cell, p) for p in ("50", "99"))
+    return [
+        cell.layer,
+        cell.workload_key if short else cell.label,
+        units.count(cell.a.value),
+        units.count(cell.b.value),
+        lines.change(cell.iops),
+        lines.short_change(p50.ratio if p50 else None),
+        lines.short_change(p99.ratio if p99 else None),
+        lines.verdict(cell, margin),
+    ]
+
+
+def _details(compared: ComparedRuns, width: int, paint: Paint) -> list[str]:
+    """Where the latency moved, for the cells that changed most."""
+    changed = [c for c in compared.cells if c.verdict in (Change.SLOWER, Change.FASTER)]
+    shown = sorted(changed, key=lambda c: (_ORDER[c.verdict], -abs(c.iops.value - 1)))[:DETAILED]
+    out: list[str] = []
+    for cell in shown:
+        out += ["", *(paint(x, "bold") for x in wrap(f"{cell.layer} · {cell.label}", width))]
+        for line in lines.where_moved(cell):
+            out += wrap(line, width, "  ", "    ")
+    if len(changed) > len(shown):
+        out += ["", f"{len(changed) - len(shown)} more changed; --json has where each of them moved"]
+    return out

@@ -1,0 +1,114 @@
+"""A gate's verdict for the terminal, as Markdown, and as JUnit XML for whatever reads test reports."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from strata import units
+from strata.model.history import Gate, GateCell, GateOutcome
+from strata.report import figures
+from strata.report.compare_lines import change
+from strata.report.markdown import escape, gfm
+from strata.report.textual import Paint, clean, field, table, wrap
+
+_STYLE = {GateOutcome.FINE: "green", GateOutcome.REGRESSION: "red", GateOutcome.TOO_NOISY: "yellow"}
+_MARK = {GateOutcome.FINE: "🟢", GateOutcome.REGRESSION: "🔴", GateOutcome.TOO_NOISY: "⚪"}
+_WORST = {GateOutcome.REGRESSION: 0, GateOutcome.TOO_NOISY: 1, GateOutcome.FINE: 2}
+SHOWN = 40
+
+
+def headline(gate: Gate) -> str:
+    """``fine: none of 8 cells lost so much (10 % asked, against main)``."""
+    asked = f"{figures.percent(gate.max_loss)} asked, against {gate.baseline} version {gate.version}"
+    return f"{gate.outcome.value}: {gate.why} ({asked})"
+
+
+def gate_text(gate: Gate, width: int, color: bool = False) -> str:
+    """The verdict, the cells (the worst first) and what differs in the environment."""
+    paint = Paint(color)
+    out = [paint(x, _STYLE[gate.outcome], "bold") for x in wrap(headline(gate), width)]
+    out += field("baseline", _runs(gate.baseline_runs), width, column=9)
+    out += field("candidate", _runs(gate.candidate_runs), width, column=9)
+    cells = _sorted(gate)
+    head = ("layer", "workload", "baseline", "candidate", "IOPS", "noise", "would find", "")
+    rows = [_row(c) for c in cells[:SHOWN]]
+    keep = list(range(8)) if width >= 120 else [0, 1, 4, 6, 7]
+    made = table(
+        [head[i] for i in keep], [[r[i] for i in keep] for r in rows], width,
+        numeric=frozenset(n for n, i in enumerate(keep) if 2 <= i <= 6), elastic=frozenset({0, 1}),
+    )  # fmt: skip
+    styles = [_STYLE[c.outcome] if c.outcome is not GateOutcome.FINE else None for c in cells[:SHOWN]]
+    out += ["", paint(made[0], "bold"), *(paint(x, s) if s else x for x, s in zip(made[1:], styles, strict=True))]
+    if len(cells) > SHOWN:
+        out.append(f"  and {len(cells) - SHOWN} more; --json has all")
+    if gate.missing:
+        out += ["", *wrap(f"not measured by the candidate: {', '.join(gate.missing)}", width)]
+    if gate.environment:
+        out += ["", paint("the environments differ", "bold", "yellow")]
+        made = table(("field", "baseline", "candidate"), _environment(gate), width, elastic=frozenset({0, 1, 2}))
+        out += made
+    return "\n".join(out)
+
+
+def gate_markdown(gate: Gate) -> str:
+    """For a pull request; a trailing newline is not added."""
+    head = ["", "layer", "workload", "baseline", "candidate", "IOPS", "would find"]
+    rows = []
+    for c in _sorted(gate)[:SHOWN]:
+        layer, workload, old, new, moved, _, finds, _ = _row(c)
+        rows.append([_MARK[c.outcome], escape(layer), escape(workload), old, new, moved, finds])
+    blocks = [f"### Strata: {_MARK[gate.outcome]} {escape(headline(gate))}", gfm(head, rows, 3)]
+    if len(gate.cells) > SHOWN:
+        blocks.append(f"and {len(gate.cells) - SHOWN} more cells")
+    if gate.environment:
+        fields = [[escape(x) for x in row] for row in _environment(gate)]
+        blocks.append("**The environments differ:**\n\n" + gfm(["field", "baseline", "candidate"], fields, 3))
+    blocks.append(
+        f"<sub>{escape(f'baseline {_runs(gate.baseline_runs)}; candidate {_runs(gate.candidate_runs)}')}</sub>"
+    )
+    return "\n\n".join(blocks)
+
+
+def gate_junit(gate: Gate) -> str:
+    """One test case a cell: a regression fails, what cannot be told is skipped with the reason."""
+    failures = sum(c.outcome is GateOutcome.REGRESSION for c in gate.cells)
+    skipped = sum(c.outcome is GateOutcome.TOO_NOISY for c in gate.cells)
+    counts = {"tests": str(len(gate.cells)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
+    root = ElementTree.Element("testsuites", {"name": "strata gate", **counts})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": f"against {gate.baseline}", **counts})
+    for cell in gate.cells:
+        names = {"classname": clean(f"strata.{cell.layer}"), "name": clean(cell.workload_key)}
+        case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
+        said = f"{units.count(cell.baseline_iops)} → {units.count(cell.candidate_iops)} IOPS: {change(cell.ratio)}"
+        if cell.outcome is GateOutcome.REGRESSION:
+            ElementTree.SubElement(case, "failure", {"message": said, "type": "regression"}).text = gate.why
+        elif cell.outcome is GateOutcome.TOO_NOISY:
+            ElementTree.SubElement(case, "skipped", {"message": f"{said}; {_needs(cell)}"})
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _needs(cell: GateCell) -> str:
+    if cell.runs_needed is None:
+        return "too noisy for any number of runs"
+    return f"{figures.plural(cell.runs_needed, 'run')} of the candidate would tell"
+
+
+def _sorted(gate: Gate) -> list[GateCell]:
+    return sorted(gate.cells, key=lambda c: (_WORST[c.outcome], c.ratio.value))
+
+
+def _row(c: GateCell) -> list[str]:
+    finds = "–" if c.detectable is None else f"−{figures.percent(c.detectable)}"
+    return [
+        c.layer, c.workload_key, units.count(c.baseline_iops), units.count(c.candidate_iops), change(c.ratio),
+        figures.percent(c.noise), finds, c.outcome.value,
+    ]  # fmt: skip
+
+
+def _runs(runs: tuple[str, ...]) -> str:
+    return runs[0] if len(runs) == 1 else f"{len(runs)} runs, {runs[0]} … {runs[-1]}"
+
+
+def _environment(gate: Gate) -> list[tuple[str, str, str]]:
+    return [(f.name, f.a or "not recorded", f.b or "not recorded") for f in gate.environment]

@@ -1,0 +1,138 @@
+"""Histories and baselines for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strata import units
+from strata.model.history import CellHistory, ChangePoint, History
+from strata.model.remembered import Baseline
+from strata.report import figures
+from strata.report.compare_lines import change, signed_percent
+from strata.report.textual import Paint, field, table, wrap
+
+BARS = "▁▂▃▄▅▆▇█"
+HEIGHT = 8
+LISTED = 40
+
+
+def history_text(history: History, width: int, color: bool = False) -> str:
+    """One cell whole, with its chart and its runs; of several one line each, and every change under them."""
+    paint = Paint(color)
+    if len(history.cells) == 1:
+        return "\n".join(_one(history.cells[0], width, paint))
+    return "\n".join(_many(history.cells, width, paint))
+
+
+def baselines_text(baselines: Sequence[Baseline], width: int, color: bool = False) -> str:
+    """One line a version, the one in force first."""
+    if not baselines:
+        return "no baselines yet; `strata baseline save NAME` makes the first from the newest run"
+    seen: set[str] = set()
+    rows = []
+    for b in baselines:
+        force = "in force" if b.name not in seen else ""
+        seen.add(b.name)
+        when = figures.utc(b.created_unix_ns).removesuffix(" UTC")
+        rows.append((b.name, str(b.version), force, when, str(len(b.runs)), b.runs[-1], b.note))
+    head = ("name", "version", "", "saved (UTC)", "runs", "newest of them", "note")
+    lines = table(head, rows, width, numeric=frozenset({1, 4}), elastic=frozenset({0, 6}))
+    return "\n".join([Paint(color)(lines[0], "bold"), *lines[1:]])
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """The newest ``width`` values between their least and their largest, one bar each."""
+    shown = list(values[-width:])
+    low, high = min(shown), max(shown)
+    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BARS[round((v - low) * scale)] for v in shown)
+
+
+def chart(cell: CellHistory, width: int) -> list[str]:
+    """The newest runs as columns of bars, the scale at the left, ``^`` under the first run of each new level."""
+    values = [p.iops for p in cell.points]
+    low, high = min(values), max(values)
+    # Not from zero: a change of a tenth has to be seen. The scale says so.
+    low, high = (low * 0.98, high * 1.02) if high > low else (low * 0.9, high * 1.1)
+    marks = [units.count(v) for v in (high, (low + high) / 2, low)]
+    left = max(map(len, marks)) + 2
+    room = max(8, width - left - 2)
+    first = max(0, len(values) - room)
+    levels = [(v - low) / (high - low) * HEIGHT for v in values[first:]]
+    lines = []
+    for row in range(HEIGHT, 0, -1):
+        bars = "".join(BARS[7] if v >= row else BARS[int((v - row + 1) * 8)] if v > row - 1 else " " for v in levels)
+        label = {HEIGHT: marks[0], HEIGHT // 2 + 1: marks[1], 1: marks[2]}.get(row, "")
+        lines.append(f"  {label:>{left - 2}} │{bars}".rstrip())
+    under = "".join("^" if i in {c.index for c in cell.changes} else " " for i in range(first, len(values)))
+    return [*lines, f"  {'':>{left - 2}}  {under}".rstrip()] if under.strip() else lines
+
+
+def _one(cell: CellHistory, width: int, paint: Paint) -> list[str]:
+    out = [paint(x, "bold") for x in wrap(f"{cell.layer} · {cell.workload_key}", width)]
+    out += wrap(_sums(cell), width, "  ")
+    out += wrap(cell.identity, width, "  ")
+    out += ["", *chart(cell, width), ""]
+    for one in cell.changes:
+        out += [paint(x, "yellow") for x in _change(one, width)]
+    if not cell.changes:
+        out += wrap(_nothing(cell), width)
+    starts = {c.index for c in cell.changes}
+    rows = []
+    for i, p in list(enumerate(cell.points))[-LISTED:]:
+        before = cell.points[i - 1].iops if i else None
+        step = "" if before is None else signed_percent(p.iops / before - 1)
+        when = figures.utc(p.created_unix_ns).removesuffix(" UTC")
+        p50, p99 = ("–" if x is None else units.duration(x) for x in (p.p50_ns, p.p99_ns))
+        rows.append((p.run, when, units.count(p.iops), step, p50, p99, "new level" if i in starts else ""))
+    head = ("run", "made (UTC)", "IOPS", "step", "p50", "p99", "")
+    made = table(head, rows, width, numeric=frozenset({2, 3, 4, 5}), elastic=frozenset({0}))
+    out += ["", paint(made[0], "bold"), *made[1:]]
+    if len(cell.points) > LISTED:
+        out.append(f"  and {len(cell.points) - LISTED} older; --json has all")
+    return out
+
+
+def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
+    spark = 16 if width < 120 else 40
+    rows = [
+        (
+            c.layer,
+            c.workload_key,
+            str(len(c.points)),
+            sparkline([p.iops for p in c.points], spark) if c.points else "",
+            units.count(c.points[-1].iops) if c.points else "–",
+            "–" if c.noise is None else figures.percent(c.noise),
+            str(len(c.changes) or ""),
+        )
+        for c in cells
+    ]
+    head = ("layer", "workload", "runs", "IOPS over the runs", "last", "noise", "changes")
+    made = table(head, rows, width, numeric=frozenset({2, 4, 5, 6}), elastic=frozenset({0, 1}))
+    out = [paint(made[0], "bold"), *made[1:]]
+    for c in cells:
+        for one in c.changes:
+            out += ["", *wrap(f"{c.layer} · {c.workload_key}", width)]
+            out += [paint(x, "yellow") for x in _change(one, width)]
+    if not any(c.changes for c in cells):
+        out += ["", *wrap("no level changed in any of them", width)]
+    return out
+
+
+def _sums(cell: CellHistory) -> str:
+    noise = "" if cell.noise is None else f", runs of one level differ by {figures.percent(cell.noise)}"
+    return f"{figures.plural(len(cell.points), 'run')}{noise}"
+
+
+def _nothing(cell: CellHistory) -> str:
+    return "no level changed" if len(cell.points) >= 6 else "six runs are the fewest in which a change can be seen"
+
+
+def _change(one: ChangePoint, width: int) -> list[str]:
+    head = f"{change(one.ratio)} from {figures.utc(one.created_unix_ns)} on (run {one.run}, p = {one.p:.1g})"
+    out = wrap(head, width)
+    if not one.environment:
+        return [*out, *wrap("nothing that is recorded of the environment changed with it", width, "  ")]
+    for f in one.environment:
+        out += field(f.name, f"{f.a or 'not recorded'} → {f.b or 'not recorded'}", width)
+    return out

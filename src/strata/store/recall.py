@@ -1,0 +1,209 @@
+"""What is remembered over runs: read from narrow columns and indices, never from whole results."""
+
+from __future__ import annotations
+
+import array
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, Select, insert, select, text
+from sqlalchemy.orm import Session
+
+from strata.errors import StoreError, UsageError
+from strata.model.remembered import Baseline, RunHead, SeriesName
+from strata.model.run import Run, RunStatus
+from strata.model.step_figures import StepFigures
+from strata.store.tables import BaselineRow, FiguresRow, HeadRow, RunRow, SeriesRow
+from strata.store.trouble import named
+
+NUMBERS = (
+    "run_id", "created_unix_ns", "step_order", "round", "kind", "ops", "errored", "iops", "bytes_per_second",
+    "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "caching",
+)  # fmt: skip
+
+
+class Recall:
+    """The part of `strata.store.Store` that remembers. Raises `StoreError` as all of it does."""
+
+    path: Path | str
+
+    def _reading(self) -> AbstractContextManager[Session]:
+        raise NotImplementedError
+
+    def _writing(self) -> AbstractContextManager[Session]:
+        raise NotImplementedError
+
+    def heads(self, limit: int) -> tuple[RunHead, ...]:
+        """The newest ``limit`` runs as a list shows them, the newest first."""
+        asked = (
+            select(
+                RunRow.id, RunRow.created_unix_ns, RunRow.status, RunRow.stack,
+                HeadRow.layers, HeadRow.workloads, HeadRow.rounds, HeadRow.message,
+            )
+            .join(HeadRow, HeadRow.run_id == RunRow.id, isouter=True)
+            .order_by(RunRow.created_unix_ns.desc(), RunRow.id.desc())
+            .limit(max(limit, 0))
+        )  # fmt: skip
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.execute(asked).all()
+        return tuple(
+            RunHead(
+                id=r.id, created_unix_ns=r.created_unix_ns, status=RunStatus(r.status), stack=r.stack,
+                layers=tuple(json.loads(r.layers or "[]")), workloads=tuple(json.loads(r.workloads or "[]")),
+                rounds=r.rounds or 0, message=r.message,
+            )
+            for r in rows
+        )  # fmt: skip
+
+    def figures(self, run_id: str) -> tuple[StepFigures, ...]:
+        """The few numbers of each of a run's measurements that gave I/Os, in the order of its steps."""
+        with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
+            rows = session.execute(figures_query(run_id)).all()
+        return tuple(_figures(r, _unpacked(r.quantiles)) for r in rows)
+
+    def series(self) -> tuple[SeriesName, ...]:
+        """Every cell at every place that was ever measured."""
+        asked = select(SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity).order_by(SeriesRow.id)
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.execute(asked).all()
+        return tuple(SeriesName(layer=r.layer, workload_key=r.workload_key, identity=r.identity) for r in rows)
+
+    def history(self, series: SeriesName, newest: int | None = None) -> tuple[StepFigures, ...]:
+        """The measurements of one series, the oldest first, without distributions; at most the ``newest`` so many."""
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.execute(history_query(series, newest)).all()
+        return tuple(_figures(r, ()) for r in reversed(rows))
+
+    def save_baseline(self, name: str, runs: Sequence[str], created_unix_ns: int, note: str, *, new: bool) -> Baseline:
+        """A first version of a ``new`` name, or the next of a known one. Raises `UsageError` where it is the other."""
+        newest = select(BaselineRow.version).where(BaselineRow.name == name).order_by(BaselineRow.version.desc())
+        with named(f"cannot save baseline {name} in", self.path), self._writing() as session:
+            last = session.scalars(newest.limit(1)).first()
+            if new and last is not None:
+                raise UsageError(
+                    "there is a baseline", repr(name), "", f"strata baseline promote {name} replaces what it stands for"
+                )
+            if not new and last is None:
+                raise UsageError("there is no baseline", repr(name), "", f"strata baseline save {name} makes it")
+            made = Baseline(
+                name=name, version=(last or 0) + 1, created_unix_ns=created_unix_ns, runs=tuple(runs), note=note
+            )
+            session.execute(
+                insert(BaselineRow).values(
+                    name=name, version=made.version, created_unix_ns=created_unix_ns, runs=json.dumps(list(runs)),
+                    note=note,
+                )
+            )  # fmt: skip
+        return made
+
+    def baselines(self) -> tuple[Baseline, ...]:
+        """Every version of every baseline, by name, the one in force first."""
+        asked = select(BaselineRow).order_by(BaselineRow.name, BaselineRow.version.desc())
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.scalars(asked).all()
+        return tuple(
+            Baseline(
+                name=r.name, version=r.version, created_unix_ns=r.created_unix_ns, runs=tuple(json.loads(r.runs)),
+                note=r.note,
+            )
+            for r in rows
+        )  # fmt: skip
+
+    def baseline(self, name: str) -> Baseline:
+        """The version in force. Raises `UsageError` naming those there are."""
+        known = self.baselines()
+        for one in known:
+            if one.name == name:
+                return one
+        names = ", ".join(dict.fromkeys(b.name for b in known))
+        hint = f"there are {names}" if names else f"strata baseline save {name} makes it"
+        raise UsageError("there is no baseline", repr(name), f"in {self.path}", hint)
+
+
+def figures_query(run_id: str) -> Select[Any]:
+    """What `Recall.figures` asks."""
+    return (
+        _numbers(FiguresRow.quantiles, SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity)
+        .join(SeriesRow, SeriesRow.id == FiguresRow.series_id)
+        .where(FiguresRow.run_id == run_id)
+        .order_by(FiguresRow.step_order)
+    )
+
+
+def history_query(series: SeriesName, newest: int | None) -> Select[Any]:
+    """What `Recall.history` asks; the newest first."""
+    asked = (
+        _numbers(SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity)
+        .join(SeriesRow, SeriesRow.id == FiguresRow.series_id)
+        .where(
+            SeriesRow.layer == series.layer,
+            SeriesRow.workload_key == series.workload_key,
+            SeriesRow.identity == series.identity,
+        )
+        .order_by(FiguresRow.created_unix_ns.desc(), FiguresRow.run_id.desc(), FiguresRow.step_order.desc())
+    )
+    return asked if newest is None else asked.limit(newest)
+
+
+def keep_head(session: Session, run: Run) -> None:
+    """The head of a run beside it, within its transaction."""
+    head = RunHead.of(run)
+    session.merge(
+        HeadRow(
+            run_id=run.id, layers=json.dumps(head.layers), workloads=json.dumps(head.workloads), rounds=head.rounds,
+            message=head.message,
+        )
+    )  # fmt: skip
+
+
+def keep_figures(session: Session, run_id: str, order: int, figures: StepFigures | None) -> None:
+    """The numbers of a step beside it, within its transaction; None takes away those of an earlier attempt."""
+    old = session.get(FiguresRow, (run_id, order))
+    if figures is None:
+        if old is not None:
+            session.delete(old)
+        return
+    numbers = {n: getattr(figures, "order" if n == "step_order" else n) for n in NUMBERS}
+    packed = array.array("f", figures.quantiles).tobytes()
+    session.merge(FiguresRow(series_id=_series_id(session, figures), quantiles=packed, **numbers))
+
+
+def _series_id(session: Session, figures: StepFigures) -> int:
+    values = {"layer": figures.layer, "workload_key": figures.workload_key, "identity": figures.identity}
+    asked = select(SeriesRow.id).filter_by(**values)
+    found = session.scalars(asked).first()
+    if found is None:
+        # Two processes may begin the same series: the second one's row is let go, and both read the first one's.
+        session.execute(
+            text(
+                "INSERT INTO series (layer, workload_key, identity) VALUES (:layer, :workload_key, :identity) "
+                "ON CONFLICT DO NOTHING"
+            ),
+            values,
+        )
+        found = session.scalars(asked).first()
+    if found is None:
+        raise StoreError("cannot save", "a step's figures", "its series vanished while it was saved", "try again")
+    return found
+
+
+def _numbers(*more: Any) -> Select[Any]:
+    return select(*(getattr(FiguresRow, name) for name in NUMBERS), *more)
+
+
+def _unpacked(packed: bytes) -> Iterable[float]:
+    values = array.array("f")
+    values.frombytes(packed)
+    return values
+
+
+def _figures(r: Row[Any], quantiles: Iterable[float]) -> StepFigures:
+    return StepFigures(
+        run_id=r.run_id, created_unix_ns=r.created_unix_ns, order=r.step_order, round=r.round, kind=r.kind,
+        layer=r.layer, workload_key=r.workload_key, identity=r.identity, ops=r.ops, errored=r.errored, iops=r.iops,
+        bytes_per_second=r.bytes_per_second, mean_ns=r.mean_ns, p50_ns=r.p50_ns, p90_ns=r.p90_ns, p99_ns=r.p99_ns,
+        p999_ns=r.p999_ns, quantiles=tuple(quantiles), caching=r.caching,
+    )  # fmt: skip

@@ -1,0 +1,61 @@
+"""Opening a store on a PostgreSQL server: look before touching, then migrate."""
+
+from __future__ import annotations
+
+from sqlalchemy import URL, Connection, Engine, create_engine, inspect, text
+
+from strata.errors import StoreError, UsageError
+from strata.store.schema import HEAD, migrate
+from strata.store.store import Store
+from strata.store.trouble import named
+
+CONNECT_TIMEOUT_S = 5
+LOCK_TIMEOUT_MS = 15_000
+"""How long a statement waits for a lock: another version may be migrating the store."""
+
+OURS = frozenset({"runs", "cells", "outcomes"})
+
+
+def open_server(url: URL) -> Store:
+    """The store in that database, made if the database is empty.
+
+    Raises `StoreError` where the server cannot be reached, the database is somebody else's or of a newer version;
+    `UsageError` where the driver is not installed.
+    """
+    where = url.render_as_string(hide_password=True)
+    what = "cannot open the store"
+    engine = _engine(url, where)
+    try:
+        with named(what, where):
+            with engine.connect() as connection:
+                found = _revision(connection, where)
+            if found != HEAD:
+                migrate(engine, where, found)
+    except BaseException:
+        engine.dispose()
+        raise
+    return Store(engine, where)
+
+
+def _engine(url: URL, where: str) -> Engine:
+    settings = f"-c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC"
+    options = {"connect_timeout": CONNECT_TIMEOUT_S, "options": settings, "application_name": "strata"}
+    try:
+        return create_engine(url, connect_args=options, pool_size=1, max_overflow=4, pool_pre_ping=True)
+    except ModuleNotFoundError as e:
+        raise UsageError(
+            "cannot use the store", where, "the PostgreSQL driver is not installed", "pip install 'strata[postgres]'"
+        ) from e
+
+
+def _revision(connection: Connection, where: str) -> str | None:
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return None
+    if "alembic_version" not in tables or not tables >= OURS:
+        raise StoreError(
+            "cannot open the store", where, "it is a database, and not one of Strata's; it was left as it is",
+            "name an empty database, made with: createdb strata",
+        )  # fmt: skip
+    row = connection.execute(text("SELECT version_num FROM alembic_version")).fetchone()
+    return None if row is None else str(row[0])
