@@ -31,6 +31,9 @@ pub struct Uring {
     setup: Vec<String>,
 }
 
+/// Waits of this length and longer share one timer.
+const TICK: Duration = Duration::from_millis(100);
+
 /// Set-up flags from the newest kernel's to the plainest, with their names.
 const TIERS: [&[(&str, IoringSetupFlags)]; 3] = [
     &[
@@ -91,6 +94,10 @@ impl Uring {
         });
         // No I/O has these words, so the first of each slot makes its entry.
         let shapes = vec![Io::from_words([0, 0]); buffers.slots() as usize].into_boxed_slice();
+        ring.tick(TICK)?;
+        if ring.ticks() {
+            setup.push("standing_timer".to_owned());
+        }
         for slot in 0..buffers.slots() {
             let transfer = ring.entry(slot);
             transfer.flags = IoringSqeFlags::FIXED_FILE;

@@ -133,3 +133,21 @@ fn extents_and_limits_of_a_written_file() {
         assert!(map.extents.is_empty());
     }
 }
+
+/// Waits that are long share a timer of the ring's own; it ends them, and is no completion.
+#[test]
+fn a_long_wait_for_nothing_ends_again_and_again() {
+    let dir = scratch();
+    let Ok(mut ring) = Uring::new(target(dir.path()), buffers(2)) else {
+        return println!("SKIPPED: no io_uring here");
+    };
+    let begun = std::time::Instant::now();
+    if !ring.setup().iter().any(|word| word == "standing_timer") {
+        return println!("SKIPPED: a kernel without timers that go on");
+    }
+    for _ in 0..3 {
+        ring.submit(1, Some(std::time::Duration::from_secs(60))).unwrap();
+        assert_eq!(ring.reap(|done| panic!("{done:?}")), 0);
+    }
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
