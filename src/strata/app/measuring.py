@@ -125,7 +125,7 @@ def measure_endpoint(
     with ExitStack() as held:
         targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
         ceiling = measure_generator(
-            generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement
+            generator, [workload], Timing(ramp_s=0.02, runtime_s=0.08, interval_s=0.08), placement
         )
         first, *others = (_piece(e, t) for e, t in zip(endpoints, targets, strict=True))
         done = None
