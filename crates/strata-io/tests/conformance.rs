@@ -153,9 +153,9 @@ fn a_long_wait_for_nothing_ends_again_and_again() {
             said.send(ring.reap(|done| panic!("{done:?}"))).unwrap();
         }
     });
-    while let Ok(completions) = heard.recv_timeout(Duration::from_secs(60)).or_else(|e| match e {
+    while let Ok(completions) = heard.recv_timeout(Duration::from_secs(60)).map_err(|e| match e {
         std::sync::mpsc::RecvTimeoutError::Timeout => panic!("it still waits"),
-        gone => Err(gone),
+        gone => gone,
     }) {
         assert_eq!(completions, 0);
     }
