@@ -15,6 +15,7 @@ from strata.app.planning import experiment_plan, plan_of, refused_cells
 from strata.app.preconditioning import said_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.stacks import drop_layers
+from strata.app.stopping import caught
 from strata.engine import (
     Request,
     Shape,
@@ -76,7 +77,7 @@ class Session:
         self.engine = engine_of(run.environment.engine["name"] if run else options.engine, placement)
         # Asked before anything is written: an engine that is not installed shows here.
         self._identity = self.engine.identity()
-        self.stop_requested: Callable[[], bool] = lambda: False
+        self.stop_requested: Callable[[], bool] = lambda: caught() is not None
         self._devices = tuple(d.name for d in survey.devices)
 
     def __enter__(self) -> Session:
