@@ -10,6 +10,7 @@ from strata import units
 from strata.engine import DEFAULT_ENGINE
 from strata.model.base import Value
 from strata.model.placement import Placement
+from strata.model.profile import Profile
 from strata.model.workload import Workload
 
 
@@ -18,7 +19,8 @@ class Options(Value):
 
     ``precondition_s`` or ``precondition_bytes`` asks for writing before measuring until the rate is steady, and bounds
     it. ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
-    the same file over loopback. ``only`` replaces the default set. ``confirm`` runs the experiment of the verdict.
+    the same file over loopback. ``only`` or the workloads of ``profile`` replace the default set. ``confirm`` runs the
+    experiment of the verdict.
     ``engine`` names the load generator.
     """
 
@@ -30,6 +32,7 @@ class Options(Value):
     layers: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None
     only: tuple[Workload, ...] = ()
+    profile: Profile | None = None
     read_only: bool = False
     share: bool = False
     keep: bool = False

@@ -9,6 +9,7 @@ from pydantic import Field
 from strata.model.base import Value
 from strata.model.caching import Caching
 from strata.model.estimate import Estimate
+from strata.model.profile import GoalResult
 from strata.model.workload import Workload
 
 
@@ -174,6 +175,7 @@ class Analysis(Value):
     checks: tuple[Check, ...]
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
+    goals: tuple[GoalResult, ...] = Field(default=(), exclude_if=lambda goals: not goals)
 
     def summary(self, layer: str, workload_key: str) -> CellSummary | None:
         """The summary of one cell, None where it was not measured."""
