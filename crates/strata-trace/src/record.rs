@@ -92,7 +92,7 @@ impl Drop for Recording {
 /// # Errors
 /// What cannot be opened or understood, with its path. Nothing is switched on then.
 pub fn start(job: Job) -> io::Result<Recording> {
-    let mut buffers = Buffers::open(&job)?;
+    let buffers = Buffers::open(&job)?;
     let save = match &job.save {
         Some(path) => Some(at(path, File::create_new(path))?),
         None => None,
@@ -102,7 +102,11 @@ pub fn start(job: Job) -> io::Result<Recording> {
     let switch = job.instance.join("tracing_on");
     at(&switch, fs::write(&switch, "1"))?;
     let body = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| buffers.record(&job, &theirs, save)));
+        // The buffers are closed before the end is told: an instance that is open cannot be removed.
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let mut buffers = buffers;
+            buffers.record(&job, &theirs, save)
+        }));
         let result =
             result.unwrap_or_else(|_| Err(io::Error::other("the recorder panicked; please report this")));
         *theirs.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.map_err(Arc::new));
@@ -114,6 +118,19 @@ pub fn start(job: Job) -> io::Result<Recording> {
 
 fn at<T>(path: &Path, result: io::Result<T>) -> io::Result<T> {
     result.map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
+}
+
+/// The whole of a small file of the kernel. Some of them (`header_page`) answer the first read alone, so that has to be a
+/// long one.
+fn whole_text(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            length => text.extend_from_slice(&piece[..length]),
+        }
+    }
 }
 
 struct Buffers {
@@ -131,7 +148,7 @@ struct Buffers {
 
 impl Buffers {
     fn open(job: &Job) -> io::Result<Self> {
-        let text = |path: PathBuf| at(&path, fs::read_to_string(&path));
+        let text = |path: PathBuf| at(&path, whole_text(&path));
         let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
         let header_page = text(job.tracefs.join("events/header_page"))?;
         let header_event = text(job.tracefs.join("events/header_event"))?;
@@ -261,7 +278,7 @@ impl Buffers {
         let (mut overrun, mut commit, mut dropped) = (0, 0, 0);
         for (folder, _) in &self.raw {
             let path = folder.join("stats");
-            let text = at(&path, fs::read_to_string(&path))?;
+            let text = at(&path, whole_text(&path))?;
             let count = |key: &str| {
                 let line = text.lines().find_map(|line| line.strip_prefix(key));
                 line.and_then(|rest| rest.trim().parse::<u64>().ok()).unwrap_or(0)

@@ -1,5 +1,7 @@
 //! Order figures against their definitions, on sequences made for it.
 
+#![allow(clippy::unwrap_used)]
+
 use proptest::prelude::*;
 use strata_trace::order::{Order, OrderFigures};
 

@@ -1,5 +1,7 @@
 //! Requests are found again whatever the block layer did with them.
 
+#![allow(clippy::unwrap_used)]
+
 use proptest::prelude::*;
 use strata_trace::device::{Device, DeviceFigures, Target};
 use strata_trace::event::{Event, Kind, Names};

@@ -1,6 +1,8 @@
 //! Pages as a kernel wrote them (6.18): 16 direct reads of 256 KiB that the device cuts into 64 KiB, then 40 writes of
 //! 8 KiB and a flush, by one `dd` each.
 
+#![allow(clippy::unwrap_used)]
+
 use strata_trace::device::Target;
 use strata_trace::event::{Decoder, EVENTS};
 use strata_trace::format::Format;
