@@ -37,6 +37,8 @@ fn jittered(delays: &[u64]) -> Vec<u64> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn one_stream_is_strictly_sequential_wherever_it_begins(first in 0u64..1 << 40, n in 2u64..300) {
         let found = figures(first..first + n);
@@ -64,12 +66,15 @@ proptest! {
 
     #[test]
     fn random_is_no_reordering(seed in any::<u64>()) {
-        // Over 256 MiB in blocks of 8 KiB, from a generator of its own: no luck of the test's.
-        let mut state = seed | 1;
-        let next = move || { state ^= state << 13; state ^= state >> 7; state ^= state << 17; state % 32_768 };
-        let found = figures(std::iter::repeat_with(next).take(3000));
-        prop_assert!(found.reordered_share.unwrap() < 0.005, "{:?}", found.reordered_share);
-        prop_assert!(found.windowed_share.unwrap() < 0.01);
+        // From a generator of its own: no luck of the test's. Over 256 MiB and over 16 MiB in blocks of 8 KiB, so densely
+        // that many a place is asked for several times.
+        for places in [32_768, 2048] {
+            let mut state = seed | 1;
+            let next = move || { state ^= state << 13; state ^= state >> 7; state ^= state << 17; state % places };
+            let found = figures(std::iter::repeat_with(next).take(10_000));
+            prop_assert!(found.reordered_share.unwrap() < 0.01, "{:?} over {places}", found.reordered_share);
+            prop_assert!(found.windowed_share.unwrap() < 0.03);
+        }
     }
 
     #[test]

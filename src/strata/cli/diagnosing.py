@@ -39,6 +39,7 @@ def diagnose(
     cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
     engine: common.Engine = "native",
+    trace: common.Trace = False,
     confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
@@ -72,7 +73,7 @@ def diagnose(
         cooldown=cooldown,
         store=store,
         confirm=confirm,
-    ).model_copy(update={"only": common.jobs(job)})
+    ).model_copy(update={"only": common.jobs(job), "trace": trace})
     if demo is None:
         return diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
     with common.display(progress) as display:

@@ -33,6 +33,7 @@ class StepKind(StrEnum):
 
     MEASURE = "measure"
     CONFIRM = "confirm"
+    TRACE = "trace"
 
 
 class Step(Value):
