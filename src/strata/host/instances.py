@@ -75,8 +75,9 @@ def remove(root: str, name: str) -> bool:
     if not name.startswith(PREFIX) or "/" in name:
         return False
     path = Path(root) / "instances" / name
-    with contextlib.suppress(OSError):
-        (path / "tracing_on").write_text("0")
+    # Never made where it is not: then this is no instance.
+    with contextlib.suppress(OSError), (path / "tracing_on").open("r+") as switch:
+        switch.write("0")
     try:
         path.rmdir()
     except FileNotFoundError:

@@ -100,6 +100,6 @@ def _cautions(device: DeviceTrace, whole: bool, ways: Sequence[float]) -> list[s
         found.append("the entrance was not recorded: these are the device's requests, after splits and merges")
     if device.read.read_ahead:
         found.append("read-ahead of the kernel is among the reads")
-    if device.target.role != "device":
+    if device.target.role.startswith("under "):
         found.append(f"seen at {device.target.name}, {device.target.role}")
     return found

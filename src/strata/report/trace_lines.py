@@ -10,6 +10,8 @@ from strata.report import figures
 from strata.report.textual import field
 
 _LABEL = 12
+_SOME = 0.01
+"""Fewer requests per I/O than this are others'."""
 
 
 def summary_lines(traces: Sequence[TraceSummary], width: int) -> list[str]:
@@ -20,7 +22,7 @@ def summary_lines(traces: Sequence[TraceSummary], width: int) -> list[str]:
             *(_direction("reads", t.read) if t.read.requests else ()),
             *(_direction("writes", t.write) if t.write.requests else ()),
         ]
-        if t.requests_per_io is not None:
+        if t.requests_per_io is not None and t.requests_per_io >= _SOME:
             parts.append(f"{units.significant(t.requests_per_io)} requests per I/O")
         if t.mean_depth is not None:
             parts.append(f"depth {units.significant(t.mean_depth, 2)}")
@@ -38,6 +40,6 @@ def _direction(name: str, o: OrderSummary) -> list[str]:
     if o.strict_share is None:
         return [f"{name} too few for an order"]
     late = ""
-    if o.reordered_share:
+    if o.reordered_share is not None and o.reordered_share >= _SOME / 10:
         late = f", {figures.percent(o.reordered_share)} out of order by up to {figures.plural(o.max_extent, 'I/O')}"
     return [f"{name} {figures.percent(o.strict_share)} strictly sequential{late}"]

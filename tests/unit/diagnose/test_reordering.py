@@ -1,4 +1,4 @@
-"""Sequential requests out of order: named where a trace shows it and the device suffers, ruled out where it does not."""
+"""Sequential requests out of order: named where a trace shows it and the device suffers."""
 
 from __future__ import annotations
 
