@@ -17,6 +17,8 @@ from commands import STRATA, strata
 from loops import MIB, image, loop, need_root
 from tracing import BLOCK, extents, jittered, trace, with_tracefs
 
+from strata.model.trace import Recording
+
 pytestmark = pytest.mark.root
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = [sys.executable, "-c"]
@@ -187,3 +189,40 @@ def test_measure_adds_a_window_of_its_own(device: str) -> None:
     assert upper["requests_per_io"] == pytest.approx(1.0, abs=0.01)
     assert upper["read"]["strict_share"] > 0.99
     assert upper["read"]["reordered_share"] == 0.0
+
+
+SMALL = """
+import sys
+from pathlib import Path
+import strata.probes.trace as probe
+from strata.app.tracing import targets_of
+probe._BUFFER_KIB = 64
+with probe.recording(targets_of(Path(sys.argv[1]))[:1], 60.0) as window:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    window.stop()
+    print(window.result()[1].model_dump_json(), flush=True)
+"""
+
+
+def test_what_is_lost_is_counted_and_said(device: str) -> None:
+    argv = with_tracefs("env", f"PYTHONPATH={ROOT}/src", *PYTHON, SMALL, device)
+    begun = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert begun.stdout is not None
+        assert begun.stdout.readline() == "ready\n"
+        # Nobody reads the buffers while 90 000 events come; they hold a fifth of them.
+        begun.send_signal(signal.SIGSTOP)
+        copy = ["dd", f"if={device}", "of=/dev/null", "bs=4k", "count=15000", "iflag=direct"]
+        for _ in range(2):
+            subprocess.run(copy, check=True, capture_output=True)
+        begun.send_signal(signal.SIGCONT)
+        said, _ = begun.communicate("\n", timeout=60)
+    finally:
+        begun.kill()
+        begun.communicate()
+    told = Recording.model_validate_json(said)
+    assert not told.whole
+    assert told.losses.overrun > 30_000
+    assert told.losses.gaps > 0
+    assert told.recorder.records + told.losses.events == pytest.approx(90_000, rel=0.01)
