@@ -9,6 +9,7 @@ mod lab;
 mod nbd;
 mod paths;
 mod run;
+mod trace;
 mod verify;
 
 use pyo3::prelude::*;
@@ -28,6 +29,8 @@ mod _core {
     use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]
     use super::run::{Run, fill, start};
+    #[pymodule_export]
+    use super::trace::{Trace, trace, trace_read};
     #[pymodule_export]
     use super::verify::{Verification, verify, verify_journal};
 }

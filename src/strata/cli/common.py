@@ -55,6 +55,9 @@ Precondition = Annotated[
 PreconditionBytes = Annotated[
     str | None, typer.Option("--precondition-bytes", help="And at most so much, e.g. 20g; default: 8 times the file.")
 ]
+Trace = Annotated[
+    bool, typer.Option("--trace", help="Then trace the devices for a moment, each workload by itself (root).")
+]
 Cooldown = Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
 

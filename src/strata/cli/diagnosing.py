@@ -40,6 +40,7 @@ def diagnose(
     cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
     engine: common.Engine = "native",
+    trace: common.Trace = False,
     confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
@@ -73,7 +74,7 @@ def diagnose(
         cooldown=cooldown,
         store=store,
         confirm=confirm,
-    ).model_copy(update=_asked(profile, job))
+    ).model_copy(update={**_asked(profile, job), "trace": trace})
     if demo is None:
         return diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
     with common.display(progress) as display:

@@ -9,7 +9,18 @@ from typer.exceptions import TyperException
 
 from strata import __version__
 from strata.app.stopping import caught, raise_on_signals
-from strata.cli import checking, comparing, diagnosing, measuring, remembering, reports, serving, surveying, verifying
+from strata.cli import (
+    checking,
+    comparing,
+    diagnosing,
+    measuring,
+    remembering,
+    reports,
+    serving,
+    surveying,
+    tracing,
+    verifying,
+)
 from strata.errors import RunFailed, StrataError
 
 app = typer.Typer(
@@ -41,6 +52,7 @@ app.command("diagnose")(diagnosing.diagnose)
 app.command("plan")(diagnosing.plan)
 app.command("measure")(measuring.measure)
 app.command("verify")(verifying.verify)
+app.command("trace")(tracing.trace)
 app.command("check")(checking.check)
 app.command("compare")(comparing.compare)
 app.command("history")(remembering.history)

@@ -34,6 +34,7 @@ class StepKind(StrEnum):
 
     MEASURE = "measure"
     CONFIRM = "confirm"
+    TRACE = "trace"
 
 
 class Step(Value):
