@@ -4,6 +4,7 @@
 //! shaping a wire is its purpose. [`client`] carries the load loop's I/Os over one or more
 //! connections and never looks at a clock to measure (the engine stamps).
 
+mod carrier;
 pub mod client;
 pub mod codec;
 mod lock;

@@ -1,13 +1,13 @@
 //! The requests of a queue: their buffers and what is in flight.
 
-use strata_io::{Completion, Op};
+use strata_io::Completion;
 
-use crate::codec::{Lookup, Pending, consts};
+use super::wire::Answer;
 
 /// One request that may be in flight.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    pending: Pending,
+struct Slot<P> {
+    pending: P,
     len: u32,
     /// Told apart from earlier uses of the slot, so that a late or doubled reply finds nothing.
     generation: u32,
@@ -18,15 +18,15 @@ struct Slot {
 
 /// All requests of one queue.
 #[derive(Debug)]
-pub(super) struct Slots {
-    slots: Vec<Slot>,
+pub(crate) struct Slots<P> {
+    slots: Vec<Slot<P>>,
     buffers: Vec<u8>,
     stride: usize,
     in_flight: usize,
     pub(super) ready: Vec<Completion>,
 }
 
-impl Slots {
+impl<P: Copy + Default> Slots<P> {
     pub(super) fn new(depth: u32, block: u32) -> Self {
         let (depth, stride) = (depth as usize, block as usize);
         Self {
@@ -49,29 +49,32 @@ impl Slots {
         &mut self.buffers[at..at + self.stride]
     }
 
-    /// The first `len` bytes of the slot's buffer.
-    pub(super) fn payload(&self, slot: u32, len: u32) -> &[u8] {
-        let at = slot as usize * self.stride;
+    /// `len` bytes of the slot's buffer from `from`.
+    pub(super) fn payload(&self, slot: u32, from: u32, len: u32) -> &[u8] {
+        let at = slot as usize * self.stride + from as usize;
         &self.buffers[at..at + len as usize]
     }
 
-    /// `len` bytes of a request's buffer from `at`; [`Pending`] bounds both.
+    /// `len` bytes of a request's buffer from `at`; the wire bounds both by the request's length.
     pub(super) fn part(&mut self, cookie: u64, at: u32, len: u32) -> &mut [u8] {
         let buffer = self.buffer(slot_of(cookie));
         &mut buffer[at as usize..at as usize + len as usize]
     }
 
-    /// Take the slot for a request on `link`; its cookie.
-    pub(super) fn begin(&mut self, slot: u32, op: Op, offset: u64, len: u32, link: usize) -> u64 {
+    /// Take the slot for a request of `len` bytes on `link`; its cookie.
+    pub(super) fn begin(&mut self, slot: u32, len: u32, link: usize) -> u64 {
         assert!(len as usize <= self.stride, "an I/O of {len} bytes in buffers of {}", self.stride);
         let entry = &mut self.slots[slot as usize];
         assert!(!entry.busy, "slot {slot} was pushed while it is in flight");
         let generation = entry.generation.wrapping_add(1);
-        let read_len = if op == Op::Read { len } else { 0 };
-        let pending = Pending { read_len, offset, got: 0, error: 0 };
-        *entry = Slot { pending, len, generation, link, busy: true, sent: false };
+        *entry = Slot { pending: P::default(), len, generation, link, busy: true, sent: false };
         self.in_flight += 1;
         u64::from(generation) << 32 | u64::from(slot)
+    }
+
+    /// What the wire knows of the request in this slot.
+    pub(super) fn pending(&mut self, slot: u32) -> &mut P {
+        &mut self.slots[slot as usize].pending
     }
 
     /// The request is on the wire to its last byte.
@@ -79,14 +82,18 @@ impl Slots {
         self.slots[slot as usize].sent = true;
     }
 
-    /// The request is answered: 0 or an NBD error number.
-    pub(super) fn finish(&mut self, cookie: u64, error: u32) {
+    /// The request is answered.
+    pub(super) fn finish(&mut self, cookie: u64, answer: Answer) {
         let slot = slot_of(cookie);
         let entry = &mut self.slots[slot as usize];
         entry.busy = false;
         self.in_flight -= 1;
-        // Lengths are at most MAX_PAYLOAD.
-        let result = if error == 0 { entry.len as i32 } else { -errno_of(error) };
+        // Lengths are far below 2 GiB.
+        let result = match answer {
+            Answer::Whole => entry.len as i32,
+            Answer::Part(bytes) => bytes as i32,
+            Answer::Failed(errno) => -errno,
+        };
         self.ready.push(Completion { slot, result });
     }
 
@@ -99,34 +106,45 @@ impl Slots {
         self.in_flight = 0;
     }
 
-    /// The requests of one link, for its reply machine.
-    pub(super) fn of(&mut self, link: usize) -> OfLink<'_> {
+    /// The requests of one link, for its wire.
+    pub(super) fn of(&mut self, link: usize) -> OfLink<'_, P> {
         OfLink { slots: self, link }
     }
 }
 
-fn slot_of(cookie: u64) -> u32 {
+/// The slot of a request.
+pub(crate) fn slot_of(cookie: u64) -> u32 {
     cookie as u32 // the low half, as `begin` made it
 }
 
-/// NBD's error numbers are Linux's; one that cannot be an errno is an I/O error.
-fn errno_of(error: u32) -> i32 {
-    match i32::try_from(error) {
-        Ok(errno @ 1..=4095) => errno,
-        _ => consts::EIO as i32,
-    }
-}
-
 /// The requests that are in flight on one link.
-pub(super) struct OfLink<'a> {
-    slots: &'a mut Slots,
+pub(crate) struct OfLink<'a, P> {
+    slots: &'a mut Slots<P>,
     link: usize,
 }
 
-impl Lookup for OfLink<'_> {
-    fn pending(&mut self, cookie: u64) -> Option<&mut Pending> {
+impl<P: Copy + Default> OfLink<'_, P> {
+    /// The request of `cookie`, if it went out here and is not answered.
+    pub(crate) fn pending(&mut self, cookie: u64) -> Option<&mut P> {
         let entry = self.slots.slots.get_mut(slot_of(cookie) as usize)?;
         let same = entry.busy && entry.sent && entry.link == self.link;
         (same && u64::from(entry.generation) == cookie >> 32).then_some(&mut entry.pending)
     }
+
+    /// The cookie of the request in flight here whose name on the wire, [`short_name`], is `name`.
+    pub(crate) fn cookie(&mut self, name: u32) -> Option<u64> {
+        let slot = name & 0x3FFF;
+        let entry = self.slots.slots.get(slot as usize)?;
+        let cookie = u64::from(entry.generation) << 32 | u64::from(slot);
+        (short_name(cookie) == name && self.pending(cookie).is_some()).then_some(cookie)
+    }
 }
+
+/// A cookie for protocols that have room for 32 bits: the slot in 14 of them, its generation in the rest, never all
+/// ones (a queue has fewer than 2^14 slots).
+pub(crate) fn short_name(cookie: u64) -> u32 {
+    ((cookie >> 32) as u32) << 14 | slot_of(cookie)
+}
+
+/// Deepest queue whose requests [`short_name`] can tell apart.
+pub(crate) const SHORT_DEPTH: u32 = (1 << 14) - 1;
