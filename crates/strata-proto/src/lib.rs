@@ -4,12 +4,15 @@
 //! shaping a wire is its purpose. [`client`] carries the load loop's I/Os over one or more
 //! connections and never looks at a clock to measure (the engine stamps).
 
+mod address;
 mod carrier;
 pub mod client;
 pub mod codec;
 mod lock;
 mod named;
 pub mod netns;
+pub mod nfs;
+mod rpc;
 pub mod server;
 mod sock;
 

@@ -6,6 +6,7 @@ mod build_info;
 mod errors;
 mod hist;
 mod nbd;
+mod nfs;
 mod paths;
 mod run;
 mod verify;
@@ -21,6 +22,8 @@ mod _core {
     use super::hist::{hist_decode, hist_from_bins, hist_merge, hist_quantiles, hist_summary};
     #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
+    #[pymodule_export]
+    use super::nfs::{nfs_create, nfs_fill, nfs_probe, nfs_read, nfs_remove};
     #[pymodule_export]
     use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]

@@ -8,7 +8,7 @@ use strata_io::{Completion, Io};
 use super::link::Link;
 use super::slots::Slots;
 use super::wire::Wire;
-use crate::named::named_as;
+use crate::named::{any_number, named_as};
 use crate::sock::Socket;
 
 /// The I/Os of one queue over its connections; [`strata_io::Queue`] is made of its methods.
@@ -31,7 +31,7 @@ impl<W: Wire> Carrier<W> {
         wires.iter().try_for_each(|(socket, _)| socket.set_nonblocking(true))?;
         let link = |(number, (socket, wire))| Link::new(number, socket, wire);
         let links: Vec<_> = wires.into_iter().enumerate().map(link).collect();
-        let (polls, slots) = (Vec::with_capacity(links.len()), Slots::new(depth, block));
+        let (polls, slots) = (Vec::with_capacity(links.len()), Slots::new(depth, block, any_number()));
         Ok(Self { name, links, turn: 0, slots, polls, lost: None })
     }
 

@@ -27,10 +27,12 @@ pub(crate) struct Slots<P> {
 }
 
 impl<P: Copy + Default> Slots<P> {
-    pub(super) fn new(depth: u32, block: u32) -> Self {
+    /// `first`: the generation that names begin with. Servers remember requests by their names for a while, also those
+    /// of an earlier connection from the same port, so names must not begin alike each time.
+    pub(super) fn new(depth: u32, block: u32, first: u32) -> Self {
         let (depth, stride) = (depth as usize, block as usize);
         Self {
-            slots: vec![Slot::default(); depth],
+            slots: vec![Slot { generation: first, ..Slot::default() }; depth],
             buffers: vec![0; depth * stride],
             stride,
             in_flight: 0,
