@@ -16,7 +16,7 @@ use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
 use crate::remote::Remote;
 use crate::run::{Launch, Run, limit};
 use crate::worker::{Made, Recipe};
-use crate::{nbd, nfs};
+use crate::{iscsi, nbd, nfs};
 
 /// Open the targets of `job` and start its threads.
 pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run> {
@@ -27,6 +27,7 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
     {
         return match target {
             Target::Nfs { .. } => nfs::launch(&remote, recipe, build, limit),
+            Target::Iscsi { .. } => iscsi::launch(&remote, recipe, build, limit),
             _ => nbd::launch(&remote, recipe, build, limit),
         };
     }

@@ -13,6 +13,7 @@ mod error;
 mod fill;
 mod fill_remote;
 mod in_place;
+mod iscsi;
 pub mod job;
 pub mod ledger;
 pub mod load;

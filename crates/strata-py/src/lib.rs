@@ -5,6 +5,7 @@
 mod build_info;
 mod errors;
 mod hist;
+mod iscsi;
 mod nbd;
 mod nfs;
 mod paths;
@@ -20,6 +21,8 @@ mod _core {
     use super::build_info::build_info;
     #[pymodule_export]
     use super::hist::{hist_decode, hist_from_bins, hist_merge, hist_quantiles, hist_summary};
+    #[pymodule_export]
+    use super::iscsi::{iscsi_probe, iscsi_read};
     #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]

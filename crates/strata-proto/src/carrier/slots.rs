@@ -13,7 +13,8 @@ struct Slot<P> {
     generation: u32,
     link: usize,
     busy: bool,
-    sent: bool,
+    /// Pieces of it that are not on the wire yet. Its buffer is in use until there are none.
+    unsent: u32,
 }
 
 /// All requests of one queue.
@@ -69,7 +70,7 @@ impl<P: Copy + Default> Slots<P> {
         let entry = &mut self.slots[slot as usize];
         assert!(!entry.busy, "slot {slot} was pushed while it is in flight");
         let generation = entry.generation.wrapping_add(1);
-        *entry = Slot { pending: P::default(), len, generation, link, busy: true, sent: false };
+        *entry = Slot { pending: P::default(), len, generation, link, busy: true, unsent: 1 };
         self.in_flight += 1;
         u64::from(generation) << 32 | u64::from(slot)
     }
@@ -79,9 +80,10 @@ impl<P: Copy + Default> Slots<P> {
         &mut self.slots[slot as usize].pending
     }
 
-    /// The request is on the wire to its last byte.
+    /// A piece of the request is on the wire to its last byte.
     pub(super) fn sent(&mut self, slot: u32) {
-        self.slots[slot as usize].sent = true;
+        let entry = &mut self.slots[slot as usize];
+        entry.unsent = entry.unsent.saturating_sub(1);
     }
 
     /// The request is answered.
@@ -129,8 +131,15 @@ impl<P: Copy + Default> OfLink<'_, P> {
     /// The request of `cookie`, if it went out here and is not answered.
     pub(crate) fn pending(&mut self, cookie: u64) -> Option<&mut P> {
         let entry = self.slots.slots.get_mut(slot_of(cookie) as usize)?;
-        let same = entry.busy && entry.sent && entry.link == self.link;
+        let same = entry.busy && entry.unsent == 0 && entry.link == self.link;
         (same && u64::from(entry.generation) == cookie >> 32).then_some(&mut entry.pending)
+    }
+
+    /// Of the request of `cookie` so many more pieces go out; until they have, no answer to it is taken.
+    pub(crate) fn more_to_send(&mut self, cookie: u64, pieces: u32) {
+        if let Some(entry) = self.slots.slots.get_mut(slot_of(cookie) as usize) {
+            entry.unsent = entry.unsent.saturating_add(pieces);
+        }
     }
 
     /// The cookie of the request in flight here whose name on the wire, [`short_name`], is `name`.
