@@ -21,7 +21,7 @@ NFS_Core_Param {{ Protocols = 3; Enable_UDP = false; MNT_Port = 20048; NFS_Port 
 NFSv4 {{ Graceless = true; RecoveryRoot = "{folder}"; }}
 EXPORT {{
     Export_Id = 1; Path = "{data}"; Pseudo = "/share"; Protocols = 3; Access_Type = RW; Squash = No_Root_Squash;
-    SecType = sys; PrivilegedPort = true; FSAL {{ Name = VFS; }}
+    SecType = sys; PrivilegedPort = true; Attr_Expiration_Time = 0; FSAL {{ Name = VFS; }}
 }}
 LOG {{ Default_Log_Level = WARN; }}
 """
@@ -47,16 +47,18 @@ class NfsServer:
 @contextmanager
 def nfs_server(folder: Path, data: Path) -> Iterator[NfsServer]:
     """Portmapper and server over ``data``; ``folder`` holds what they keep."""
-    ganesha, rpcbind = need("ganesha.nfsd"), need("rpcbind")
+    ganesha, rpcbind, rpcinfo = need("ganesha.nfsd"), need("rpcbind"), need("rpcinfo")
     for name in ("rpc", "run"):
         (folder / name).mkdir()
     (folder / "ganesha.conf").write_text(CONFIG.format(folder=folder / "run", data=data))
     script = (
-        f"mount --make-rprivate / && mount --bind {folder}/rpc /run/rpcbind && mount -t tmpfs none /run/ganesha 2>&-;"
-        f" {rpcbind} -f & exec {ganesha} -F -f {folder}/ganesha.conf -L {folder}/log -p {folder}/pid -N NIV_EVENT"
+        f"mkdir -p /run/rpcbind; mount --make-rprivate / && mount --bind {folder}/rpc /run/rpcbind; {rpcbind} -f &"
+        # Registering where nobody listens yet ends the server.
+        f" until {rpcinfo} -T tcp 127.0.0.1 100000 4 >&- 2>&-; do sleep 0.05; done;"
+        f" exec {ganesha} -F -f {folder}/ganesha.conf -L {folder}/log -p {folder}/pid -N NIV_EVENT"
     )
     with one_node() as netns:
-        words = [*inside(netns), need("unshare"), "-m", "sh", "-c", f"mkdir -p /run/rpcbind; {script}"]
+        words = [*inside(netns), need("unshare"), "-m", "sh", "-c", script]
         server = subprocess.Popen(words, env=ENV, start_new_session=True, stdout=subprocess.DEVNULL)
         try:
             _await(server, netns, folder)
