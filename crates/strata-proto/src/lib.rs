@@ -16,5 +16,8 @@ pub mod nfs;
 mod rpc;
 pub mod server;
 mod sock;
+#[cfg(test)]
+#[path = "../tests/storm/mod.rs"]
+mod storm;
 
 pub use named::errno;

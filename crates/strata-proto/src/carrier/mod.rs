@@ -7,6 +7,8 @@ mod link;
 mod out;
 mod queue;
 mod slots;
+#[cfg(test)]
+pub(crate) mod stream;
 mod wire;
 
 pub(crate) use out::Out;
