@@ -13,6 +13,9 @@ pub(super) const UNIT_ATTENTION: u8 = 6;
 /// Bytes of sense data that are looked at.
 pub(super) const SENSE: usize = 20;
 
+/// Sense key, additional code and its qualifier.
+pub(super) type Sense = (u8, u8, u8);
+
 /// A command descriptor block, as a PDU holds it.
 pub(super) type Cdb = [u8; 16];
 
@@ -55,7 +58,7 @@ pub(super) fn of_io(op: Op, block: u64, blocks: u32, fua: bool) -> Cdb {
 }
 
 /// Sense key, additional code and its qualifier of sense data in either format; zeroes where they are not there.
-pub(super) fn sense(data: &[u8]) -> (u8, u8, u8) {
+pub(super) fn sense(data: &[u8]) -> Sense {
     let at = |n: usize| data.get(n).copied().unwrap_or(0);
     match at(0) & 0x7F {
         0x72 | 0x73 => (at(1) & 0x0F, at(2), at(3)),
@@ -64,7 +67,7 @@ pub(super) fn sense(data: &[u8]) -> (u8, u8, u8) {
 }
 
 /// The errno that a status, with its sense, stands for.
-pub(super) fn errno_of(status: u8, sense: (u8, u8, u8)) -> i32 {
+pub(super) fn errno_of(status: u8, sense: Sense) -> i32 {
     match (status, sense) {
         (CHECK_CONDITION, (2, ..)) => libc::ENODEV,
         (CHECK_CONDITION, (5, ..)) => libc::EINVAL,

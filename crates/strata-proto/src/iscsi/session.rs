@@ -8,7 +8,7 @@ use super::pdu::{
     ASYNC, BHS, Bhs, CDB_AT, CMD_SN_AT, COMMAND, DATA_IN, EXP_STAT_SN_AT, FINAL, IMMEDIATE, ITT_AT,
     LENGTH_AT, LUN_AT, NO_TAG, NOP_IN, NOP_OUT, RESPONSE, STAT_SN_AT, TTT_AT,
 };
-use super::scsi::{self, Cdb};
+use super::scsi::{self, Cdb, Sense};
 use super::uri::Uri;
 use crate::codec::ProtoError;
 use crate::named::{named, named_as};
@@ -83,7 +83,7 @@ impl Session {
         Err(named_as("it raises one unit attention after the other", libc::EAGAIN))
     }
 
-    fn carry(&mut self, cdb: Cdb, most: u32) -> io::Result<(u8, (u8, u8, u8), Vec<u8>)> {
+    fn carry(&mut self, cdb: Cdb, most: u32) -> io::Result<(u8, Sense, Vec<u8>)> {
         const READ: u8 = 0x40;
         const TAG: u32 = 2; // only one is in flight
         let flags = FINAL | 1 | if most > 0 { READ } else { 0 };

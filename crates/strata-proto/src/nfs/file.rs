@@ -49,13 +49,16 @@ impl NfsFile {
         let mut share = Share::open(&self.uri, patience)?;
         let ask = Xdr::default().opaque(&self.handle).u64(0).u32(0);
         let done = share.call("writing it out", COMMIT, &ask.0)?;
-        let mut fields = Fields::new("COMMIT reply", &done);
-        for length in [BEFORE, ATTRIBUTES] {
-            if fields.u32()? != 0 {
-                fields.take(length)?;
+        let verifier = share.told(|| {
+            let mut fields = Fields::new("COMMIT reply", &done);
+            for length in [BEFORE, ATTRIBUTES] {
+                if fields.u32()? != 0 {
+                    fields.take(length)?;
+                }
             }
-        }
-        let checked = self.verifier.check(fields.u64()?);
+            fields.u64()
+        })?;
+        let checked = self.verifier.check(verifier);
         checked.map_err(|error| named(&self.uri, &error))
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::consts::{ATTRIBUTES, FILE_SYNC, READ, REMOVE, SETATTR, WRITE};
+use super::consts::{ATTRIBUTES, BEFORE, FILE_SYNC, READ, REMOVE, SETATTR, WRITE};
 use super::file::NfsFile;
 use super::share::Share;
 use super::uri::Uri;
@@ -94,12 +94,14 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io
         let count = (length - out.len() as u64).min(PIECE.into()) as u32;
         let ask = Xdr::default().opaque(&handle).u64(at).u32(count);
         let found = share.call(&format!("reading at {at}"), READ, &ask.0)?;
-        let mut fields = Fields::new("READ reply", &found);
-        if fields.u32()? != 0 {
-            fields.take(ATTRIBUTES)?;
-        }
-        fields.take(8)?; // count, end of file
-        let data = fields.opaque("READ data", count)?;
+        let data = share.told(|| {
+            let mut fields = Fields::new("READ reply", &found);
+            if fields.u32()? != 0 {
+                fields.take(ATTRIBUTES)?;
+            }
+            fields.take(8)?; // count, end of file
+            fields.opaque("READ data", count)
+        })?;
         if data.is_empty() {
             let text = format!("{uri}: it ends at byte {at}, before byte {}", offset + length);
             return Err(named_as(text, libc::EINVAL));
@@ -126,17 +128,18 @@ fn put(share: &mut Share, handle: &[u8], offset: u64, bytes: &[u8]) -> io::Resul
         let at = offset + done as u64;
         let ask = Xdr::default().opaque(handle).u64(at).u32(piece.len() as u32).u32(FILE_SYNC).opaque(piece);
         let found = share.call(&format!("writing at {at}"), WRITE, &ask.0)?;
-        let mut fields = Fields::new("WRITE reply", &found);
-        for length in [super::consts::BEFORE, ATTRIBUTES] {
-            if fields.u32()? != 0 {
-                fields.take(length)?;
+        done += share.told(|| {
+            let mut fields = Fields::new("WRITE reply", &found);
+            for length in [BEFORE, ATTRIBUTES] {
+                if fields.u32()? != 0 {
+                    fields.take(length)?;
+                }
             }
-        }
-        let written = fields.u32()? as usize;
-        if written == 0 || written > piece.len() {
-            return Err(ProtoError::BadValue { what: "bytes written", got: written as u64 }.into());
-        }
-        done += written;
+            match fields.u32()? as usize {
+                written if (1..=piece.len()).contains(&written) => Ok(written),
+                written => Err(ProtoError::BadValue { what: "bytes written", got: written as u64 }),
+            }
+        })?;
     }
     Ok(())
 }

@@ -88,6 +88,11 @@ impl Share {
         results.map_err(|error| named(format_args!("{}: {what}", self.uri), &error))
     }
 
+    /// What `read` makes of a reply; where it cannot, that is named with the address.
+    pub(super) fn told<T>(&self, read: impl FnOnce() -> Result<T, ProtoError>) -> io::Result<T> {
+        read().map_err(|error| named(&self.uri, &error.into()))
+    }
+
     /// A call that does nothing: wire and RPC alone.
     pub(super) fn null(&mut self) -> io::Result<()> {
         let done = self.session.call(NFS_PROGRAM, NFS_VERSION, consts::NULL, &[]);
@@ -98,7 +103,7 @@ impl Share {
     pub(super) fn lookup(&mut self, name: &str) -> io::Result<Handle> {
         let ask = Xdr::default().opaque(&self.folder).opaque(name.as_bytes());
         let found = self.call(&format!("looking up {name:?}"), LOOKUP, &ask.0)?;
-        Ok(Fields::new("LOOKUP reply", &found).opaque("file handle", MAX_HANDLE)?.to_vec())
+        self.told(|| Ok(Fields::new("LOOKUP reply", &found).opaque("file handle", MAX_HANDLE)?.to_vec()))
     }
 
     /// The handle of the file itself.
@@ -109,24 +114,28 @@ impl Share {
 
     pub(super) fn attributes(&mut self, handle: &[u8]) -> io::Result<Attributes> {
         let found = self.call("asking for its attributes", GETATTR, &Xdr::default().opaque(handle).0)?;
-        let mut fields = Fields::new("GETATTR reply", &found);
-        let kind = fields.u32()?;
-        fields.take(16)?; // mode, links, owner, group
-        let size_bytes = fields.u64()?;
-        fields.take(24)?; // used bytes, device numbers, file system
-        Ok(Attributes { kind, size_bytes, file_id: fields.u64()? })
+        self.told(|| {
+            let mut fields = Fields::new("GETATTR reply", &found);
+            let kind = fields.u32()?;
+            fields.take(16)?; // mode, links, owner, group
+            let size_bytes = fields.u64()?;
+            fields.take(24)?; // used bytes, device numbers, file system
+            Ok(Attributes { kind, size_bytes, file_id: fields.u64()? })
+        })
     }
 
     pub(super) fn limits(&mut self) -> io::Result<Limits> {
         let ask = Xdr::default().opaque(&self.folder);
         let found = self.call("asking for its limits", FSINFO, &ask.0)?;
-        let mut fields = Fields::new("FSINFO reply", &found);
-        if fields.u32()? != 0 {
-            fields.take(consts::ATTRIBUTES)?;
-        }
-        let read_most = fields.u32()?;
-        fields.take(8)?; // preferred size and multiple
-        Ok(Limits { read_most, write_most: fields.u32()? })
+        self.told(|| {
+            let mut fields = Fields::new("FSINFO reply", &found);
+            if fields.u32()? != 0 {
+                fields.take(consts::ATTRIBUTES)?;
+            }
+            let read_most = fields.u32()?;
+            fields.take(8)?; // preferred size and multiple
+            Ok(Limits { read_most, write_most: fields.u32()? })
+        })
     }
 
     /// Make the file, which must not be there; its handle.
@@ -136,11 +145,12 @@ impl Share {
         // Mode, then neither owner nor group nor size nor times.
         let ask = place.u32(GUARDED).u32(1).u32(0o600).u32(0).u32(0).u32(0).u32(0).u32(0);
         let made = self.call("making the file", CREATE, &ask.0)?;
-        let mut fields = Fields::new("CREATE reply", &made);
-        if fields.u32()? == 0 {
-            return self.file();
-        }
-        Ok(fields.opaque("file handle", MAX_HANDLE)?.to_vec())
+        let handle = self.told(|| {
+            let mut fields = Fields::new("CREATE reply", &made);
+            let there = fields.u32()? != 0;
+            Ok(if there { Some(fields.opaque("file handle", MAX_HANDLE)?.to_vec()) } else { None })
+        })?;
+        handle.map_or_else(|| self.file(), Ok)
     }
 }
 
