@@ -28,7 +28,7 @@ pub fn target_problems(job: &Job) -> Vec<String> {
         found.push(format!("targets: {} and {} cannot be loaded by one engine", kind(first), kind(other)));
     }
     if aims.len() > 1 && aims.iter().any(|aim| aim.target.is_remote()) {
-        let text = "targets: one export, remote file or unit at a time; load several by runs of their own";
+        let text = "targets: one export at a time, as one file or unit of a server; load several by runs of their own";
         found.push(text.to_owned());
     }
     if aims.iter().map(|aim| u64::from(aim.weight)).sum::<u64>() == 0 && !aims.is_empty() {
