@@ -11,16 +11,20 @@ mod cpu;
 mod errno;
 mod error;
 mod fill;
+mod fill_remote;
 mod in_place;
+mod iscsi;
 pub mod job;
 pub mod ledger;
 pub mod load;
 mod merge;
 mod nbd;
+mod nfs;
 mod outcome;
 pub mod pace;
 mod place;
 pub mod record;
+mod remote;
 mod report;
 mod run;
 #[cfg(test)]
@@ -34,6 +38,7 @@ mod worker;
 
 pub use error::{Error, Result};
 pub use fill::{FillSpec, fill};
+pub use fill_remote::{RemoteFillSpec, fill_remote};
 pub use job::Job;
 pub use outcome::BuildInfo;
 pub use run::{Run, start};

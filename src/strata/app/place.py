@@ -19,6 +19,7 @@ from strata.engine import (
     fill,
     probe_remote,
     read_remote,
+    remote_file,
 )
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import safety, testfile
@@ -86,7 +87,7 @@ class Place:
         segments: dict[str, tuple[Segment, ...]] = {}
         file_list = file_segments(self.data.size)
         for layer in self.stack.layers:
-            target = layer.target
+            target = self.stack.endpoint_of(layer)
             if target.kind is EndpointKind.BLOCK:
                 device = str(target.path)
                 layout = self._map(device, fs_kind)
@@ -98,10 +99,10 @@ class Place:
                 identity[layer.name] = f"the file's {len(layout.device)} extents (FIEMAP); sampled blocks are equal"
             elif target.kind is EndpointKind.FILE:
                 identity[layer.name] = "the file itself"
-            elif target.kind is EndpointKind.NBD:
+            elif target.remote:
                 export = own_export(layer)
                 if export is not None:
-                    target = self._start(layer.name, export, target.connections)
+                    target = self._start(layer.name, export, target)
                 identity[layer.name] = self._same_remote(layer.name, target)
             else:
                 raise UsageError("cannot compare layer", layer.name, "null: holds no data")
@@ -125,7 +126,13 @@ class Place:
 
         Raises `SafetyRefusal` where this run's mark is not there any more.
         """
-        if self.data is None or self._endpoints[layer].kind is not EndpointKind.FILE:
+        endpoint = self._endpoints[layer]
+        if self.data is None or endpoint.kind not in (EndpointKind.FILE, *remote_file.FILES):
+            return
+        if endpoint.remote:
+            there = remote_file.own_mark(endpoint)
+            if there is None or there.uuid != self.data.mark:
+                raise SafetyRefusal("will not write to", endpoint.uri, "it is not this run's test file any more")
             return
         # The mark alone: the whole check reads more of the file, which a measurement would notice.
         mark = testfile.read_mark(self.path)
@@ -144,17 +151,20 @@ class Place:
             return Layout(file=file_segments(self.data.size), device=None, reason=e.why)
         return device_segments(self.path, device, fs_kind)
 
-    def _start(self, layer: str, export: str, connections: int) -> Endpoint:
+    def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
         backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
-        config = TargetConfig(backing=backing, export=export, shape=self.shapes.get(layer, Shape()))
+        config = TargetConfig(
+            backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns
+        )
         server = self._resources.enter_context(TargetProcess(config))
-        return Endpoint.parse(server.uri(connections))
+        # On the loopback of the node it is dialled from.
+        return Endpoint.parse(server.uri(endpoint.connections)).model_copy(update={"netns": endpoint.netns})
 
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
-        self.remotes += (probe_remote(layer, endpoint.uri, endpoint.connections),)
+        self.remotes += (probe_remote(layer, endpoint),)
         with self.path.open("rb") as f:
             mine = f.read(testfile.MARK_BYTES)
-        if read_remote(endpoint.uri, 0, testfile.MARK_BYTES) != mine:
+        if read_remote(endpoint, 0, testfile.MARK_BYTES) != mine:
             raise SafetyRefusal(
                 f"layer {layer!r} does not hold the data of the layers below at",
                 endpoint.uri,

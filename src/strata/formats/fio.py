@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.fio_words import grid, plain_uri, rates_of
+from strata.model.fio_words import entering, grid, plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
@@ -22,12 +22,15 @@ def fio_command(
 ) -> str | None:
     """One command line; None where fio cannot be told (no engine for `null:`, no word for the pattern) or would write
     to a device."""
-    if endpoint.kind is EndpointKind.NULL or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
+    if endpoint.kind in (EndpointKind.NULL, EndpointKind.NFS, EndpointKind.ISCSI) or (
+        endpoint.kind is EndpointKind.BLOCK and workload.rw.writes
+    ):
         return None
     pattern = _pattern(workload, segments)
     if pattern is None:
         return None
     words = [
+        *entering(endpoint),
         "fio",
         f"--name={workload.key}",
         *pattern,

@@ -18,7 +18,11 @@ from strata.host.xdg import state_dir
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: where it was made, what it is (device, inode, uuid), and by which process."""
+    """One file: where it was made, what it is (device, inode, uuid), and by which process.
+
+    A file on a server has its address for a path, no device and no inode, and ``netns`` where it was reached from a
+    network namespace.
+    """
 
     path: str
     uuid: str
@@ -26,11 +30,22 @@ class Entry:
     inode: int
     pid: int
     process: str
+    netns: str | None = None
 
     @classmethod
     def of(cls, path: Path, mark: Mark, found: os.stat_result) -> Entry:
         """The entry of a file this process has just made."""
         return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), process_of(os.getpid()))
+
+    @classmethod
+    def remote(cls, uri: str, netns: str | None, mark: Mark) -> Entry:
+        """The entry of a file on a server that this process is about to make."""
+        return cls(uri, mark.uuid, 0, 0, os.getpid(), _process(os.getpid()), netns)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether ``path`` is the address of a file on a server."""
+        return "://" in self.path
 
     @property
     def abandoned(self) -> bool:

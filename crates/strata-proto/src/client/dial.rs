@@ -1,7 +1,6 @@
 //! From an address to an agreed export: the client's half of the handshake.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -12,7 +11,8 @@ use crate::codec::client_handshake::{
 };
 use crate::codec::{Export, ProtoError, consts};
 use crate::named::{named, named_as};
-use crate::sock::Socket;
+use crate::netns;
+use crate::sock::{self, Socket};
 
 /// Longest wait for a connection, and for each answer of the handshake, whatever the caller's patience.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ impl<'a> Haggle<'a> {
     pub(super) fn start(uri: &'a Uri, patience: Duration) -> io::Result<Self> {
         // The system takes no wait of nothing.
         let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
-        let socket = connect(&uri.address, patience)
+        let socket = netns::within(uri.netns.as_deref(), || connect(&uri.address, patience))
             .map_err(|error| explain(uri, "cannot connect", patience, &error))?;
         let mut haggle = Self { uri, socket, structured: false, zeroes: true, patience };
         haggle.greet().map_err(|error| haggle.explain("no NBD greeting", &error))?;
@@ -194,15 +194,6 @@ fn explain(uri: &Uri, what: &str, patience: Duration, error: &io::Error) -> io::
 fn connect(address: &Address, patience: Duration) -> io::Result<Socket> {
     match address {
         Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path)?)),
-        Address::Tcp { host, port } => {
-            let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
-            for address in (host.as_str(), *port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, patience) {
-                    Ok(stream) => return Socket::tcp(stream),
-                    Err(error) => last = error,
-                }
-            }
-            Err(last)
-        }
+        Address::Tcp { host, port } => sock::dial(host, *port, patience),
     }
 }

@@ -1,0 +1,88 @@
+"""Remote endpoints outside a measurement: how far away they are, how large, and what stands at their beginning."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from strata import _core, units
+from strata.engine.native import said
+from strata.errors import RunFailed
+from strata.model.analysis import Remote
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.estimate import Estimate
+
+PATIENCE_NS = 30 * units.NS_PER_S
+"""How long a remote endpoint is waited for unless a caller says otherwise; in a handshake at most 10 s an answer."""
+
+
+def probe_remote(layer: str, endpoint: Endpoint, rounds: int = 16) -> Remote:
+    """Round trips that touch no data. Raises `RunFailed` when it does not answer."""
+    probe = _probed(endpoint, rounds, PATIENCE_NS)
+    rtts = sorted(probe["rtt_ns"])
+    median = statistics.median(rtts)
+    # Order-statistic interval of a median (binomial, 95 %): ranks n/2 ± 0.98·√n.
+    reach = math.ceil(0.98 * math.sqrt(len(rtts)))
+    low = rtts[max(0, len(rtts) // 2 - reach)]
+    high = rtts[min(len(rtts) - 1, len(rtts) // 2 + reach)]
+    return Remote(
+        layer=layer,
+        rtt_ns=Estimate(value=median, low=low, high=high, n=len(rtts), unit="ns"),
+        min_rtt_ns=rtts[0],
+        multi_conn=bool(probe["multi_conn"]),
+        connections=endpoint.connections,
+    )
+
+
+def remote_size(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> int:
+    """Its bytes. Raises `RunFailed`, also when no answer comes within ``patience_ns``."""
+    return int(_probed(endpoint, 1, patience_ns)["size_bytes"])
+
+
+def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int = PATIENCE_NS) -> bytes:
+    """A plain read, for showing that it holds the same data.
+
+    Raises `RunFailed`, also when no answer comes within ``patience_ns``.
+    """
+    try:
+        return _WAYS[endpoint.kind].read(endpoint.uri, offset, length, patience_ns, endpoint.netns)
+    except (OSError, ValueError) as e:
+        raise unreachable("cannot read", endpoint, e) from e
+
+
+def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:
+    """The client's own words, and what to look at next."""
+    words = said(error)
+    # What cannot be entered says its own next step.
+    hint = "" if "network namespace" in words else _WAYS[endpoint.kind].hint
+    return RunFailed(what, endpoint.uri, words, hint)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How endpoints of a kind are looked at: the compiled client's functions, and what to check when they fail."""
+
+    probe: Callable[[str, int, int, str | None], str]
+    read: Callable[[str, int, int, int, str | None], bytes]
+    hint: str
+
+
+_WAYS = {
+    EndpointKind.NBD: _Way(_core.nbd_probe, _core.nbd_read, "is the server running, and is the export name right?"),
+    EndpointKind.NFS: _Way(_core.nfs_probe, _core.nfs_read, "is the server running, and is the path exported?"),
+    EndpointKind.ISCSI: _Way(
+        _core.iscsi_probe, _core.iscsi_read, "is the target running, and are its name and the unit's number right?"
+    ),
+}
+
+
+def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
+    try:
+        seen: dict[str, Any] = json.loads(_WAYS[endpoint.kind].probe(endpoint.uri, rounds, patience_ns, endpoint.netns))
+    except (OSError, ValueError) as e:
+        raise unreachable("cannot reach", endpoint, e) from e
+    return seen
