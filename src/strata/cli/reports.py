@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,7 +46,7 @@ def clean(json: common.JsonFlag = False) -> None:
 
     files = clean_files()
     instances, left = clean_tracing()
-    removed = (*files, *map(Path, instances))
+    removed = (*files, *instances)
     for name in left:
         note(f"left: the tracing instance {name}; where tracefs is mounted, as root, it can be removed")
     if json:

@@ -40,7 +40,7 @@ class Entry:
     @classmethod
     def remote(cls, uri: str, netns: str | None, mark: Mark) -> Entry:
         """The entry of a file on a server that this process is about to make."""
-        return cls(uri, mark.uuid, 0, 0, os.getpid(), _process(os.getpid()), netns)
+        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()), netns)
 
     @property
     def is_remote(self) -> bool:
