@@ -9,7 +9,7 @@ pub const AHEAD: usize = 64;
 /// One thread's endless sequence: a [`Source`], asked for many I/Os at a time.
 pub struct Access {
     /// Drawn and not yet used: those in `at..end`.
-    drawn: Box<[Io; AHEAD]>,
+    drawn: Box<[Io; 2 * AHEAD]>,
     at: usize,
     end: usize,
     /// Draw no more than is asked for.
@@ -22,7 +22,7 @@ impl Access {
     /// for, so that none runs ahead of the others.
     #[must_use]
     pub fn of(source: impl Source + 'static, shared: bool) -> Self {
-        Self { drawn: Box::new([Io::default(); AHEAD]), at: 0, end: 0, shared, source: Box::new(source) }
+        Self { drawn: Box::new([Io::default(); 2 * AHEAD]), at: 0, end: 0, shared, source: Box::new(source) }
     }
 
     /// The next I/Os, `most` of them but no more than [`AHEAD`]; [`Self::used`] says how many were used.
@@ -53,7 +53,8 @@ impl Access {
     fn refill(&mut self, most: usize) {
         self.drawn.copy_within(self.at..self.end, 0);
         let left = self.end - self.at;
-        (self.at, self.end) = (0, if self.shared { most } else { AHEAD });
+        // Always as many at once, whatever is left: what is drawn must not depend on how it is asked for.
+        (self.at, self.end) = (0, if self.shared { most } else { left + AHEAD });
         self.source.fill(&mut self.drawn[left..self.end]);
     }
 }

@@ -318,3 +318,16 @@ fn a_flush_follows_every_so_many_writes_to_a_target() {
     let ios = draws(&mut reads.access(0, 1).expect("blocks"), 100);
     assert!(ios.iter().all(|io| io.op() == Op::Read));
 }
+
+#[test]
+fn what_is_drawn_does_not_depend_on_how_it_is_asked_for() {
+    let map = BlockMap::new(&[Segment { start: 0, length: 1 << 20, target: 0 }], 4096).unwrap();
+    let pattern = Pattern::new(map, Order::Random, Mix::Read, 1);
+    let (mut one_by_one, mut in_batches) = (pattern.access(0, 1).unwrap(), pattern.access(0, 1).unwrap());
+    for most in (1..30).cycle().take(500) {
+        let batch: Vec<Io> = in_batches.ahead(most).to_vec();
+        in_batches.used(batch.len());
+        let singly: Vec<Io> = batch.iter().map(|_| one_by_one.draw()).collect();
+        assert_eq!(batch, singly);
+    }
+}
