@@ -12,9 +12,10 @@ from pydantic import Field
 from strata import units
 from strata.app.opening import Target, opened
 from strata.app.preconditioning import budget_of, write_until_steady
-from strata.app.sampled import run_sampled
+from strata.app.sampled import Sampled, run_sampled
 from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
+from strata.app.watching import watch_endpoints
 from strata.engine import (
     DEFAULT_ENGINE,
     Piece,
@@ -33,8 +34,8 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
+from strata.model.progress import Glance
 from strata.model.result import CellResult, EngineResult, Interval
-from strata.model.series import Series
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, workload_from_words
@@ -90,7 +91,7 @@ def measure_endpoint(
     placement: Placement | None = None,
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
-    on_interval: Callable[[Interval], None],
+    on_interval: Callable[[Interval, Glance], None],
     engine: str = DEFAULT_ENGINE,
     aim: Aim | None = None,
 ) -> OneResult:
@@ -134,6 +135,7 @@ def measure_endpoint(
         if budget is not None:
             cell = Cell(layer=endpoint.kind.value, workload=workload)
             done = write_until_steady(cell, budget, first.endpoint, first.segments, more=others, placement=placement)
+        watch = watch_endpoints(endpoints)
         prepared = prepare_cell(
             Request(
                 endpoint=first.endpoint,
@@ -146,8 +148,19 @@ def measure_endpoint(
             )
         )
         with stop_on_signals() as stop:
-            heard, ends = (on_interval, stop) if precise is None else precise.between(on_interval, stop)
-            result, counters = run_sampled(generator, prepared, (), heard, ends)
+            latest = [Glance()]
+
+            def tell(interval: Interval) -> None:
+                on_interval(interval, latest[0])
+
+            heard, ends = (tell, stop) if precise is None else precise.between(tell, stop)
+
+            def take(interval: Interval, now: Glance) -> None:
+                latest[0] = now
+                heard(interval)
+
+            sampled = run_sampled(generator, prepared, watch, take, ends)
+    result = sampled.result
     trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     if result.ops == 0:
         if stop.signal is not None:
@@ -155,7 +168,7 @@ def measure_endpoint(
             signal.raise_signal(stop.signal)
         raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
     course = None if precise is None else precise.course(result)
-    analysis = _analysed(endpoint, workload, timing, size_here, result, counters, ceiling)
+    analysis = _analysed(endpoint, workload, timing, size_here, sampled, ceiling, watch.devices)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
@@ -187,9 +200,9 @@ def _analysed(
     workload: Workload,
     timing: Timing,
     size: int,
-    result: EngineResult,
-    counters: tuple[Series, ...],
+    sampled: Sampled,
     ceiling: Generator,
+    chain: Sequence[str],
 ) -> Analysis:
     """A run of one cell in one round, so that one measurement is held against the same laws as a whole run."""
     from strata.analyse import analyse
@@ -209,7 +222,7 @@ def _analysed(
         interval_s=timing.interval_s,
         file_size=size,
         seconds=timing.ramp_s + timing.runtime_s,
-        bytes_written=result.write.bytes,
+        bytes_written=sampled.result.write.bytes,
         assumed_write_bps=0,
     )
     done = CellResult(
@@ -219,7 +232,9 @@ def _analysed(
         kind=step.kind.value,
         layer=layer.name,
         workload_key=workload.key,
-        result=result,
-        counters=counters,
+        result=sampled.result,
+        counters=sampled.counters,
+        absent=sampled.absent,
+        server=sampled.server,
     )
-    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None)
+    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=chain)

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from strata.app.stacks import own_export
 from strata.engine import (
@@ -48,6 +49,7 @@ class Place:
         self.remotes: tuple[Remote, ...] = ()
         self.dropped: dict[str, str] = {}
         self._endpoints: dict[str, Endpoint] = {}
+        self._stats: dict[str, str] = {}
         self._resources = ExitStack()
 
     def prepare_file(self, size: int, *, keep: bool) -> None:
@@ -115,6 +117,10 @@ class Place:
         """Where the layer is during this run."""
         return self._endpoints[layer]
 
+    def stats(self, layer: str) -> str | None:
+        """Statistics socket of the server that Strata started for the layer; None where it started none."""
+        return self._stats.get(layer)
+
     def segments(self, layer: str) -> tuple[Segment, ...]:
         """The blocks of the layer."""
         assert self.data is not None
@@ -146,10 +152,12 @@ class Place:
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
         backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
+        stats = self._resources.enter_context(TemporaryDirectory(prefix="strata-")) + "/stats"
         config = TargetConfig(
-            backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns
+            backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns, stats=stats
         )
         server = self._resources.enter_context(TargetProcess(config))
+        self._stats[layer] = stats
         # On the loopback of the node it is dialled from.
         return Endpoint.parse(server.uri(endpoint.connections)).model_copy(update={"netns": endpoint.netns})
 

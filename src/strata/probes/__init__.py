@@ -30,12 +30,11 @@ from strata.probes import (
     target,
     tcp,
 )
-from strata.probes.glance import Glance
 from strata.probes.node import Node
 from strata.probes.port import Opener, Probe, Scope
 from strata.probes.sampler import Sampler
 
-__all__ = ["AT_EDGES", "OF_NODE", "PROBES", "REMOTE", "Glance", "Node", "Opener", "Probe", "Sampler", "Scope"]
+__all__ = ["AT_EDGES", "OF_NODE", "PROBES", "REMOTE", "Node", "Opener", "Probe", "Sampler", "Scope"]
 
 PROBES: dict[str, Opener] = {
     "clock": clock.open_probe,

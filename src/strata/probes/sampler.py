@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from strata.errors import UsageError
 from strata.host.proc import Sys
+from strata.model.progress import Glance
 from strata.model.series import Series
-from strata.probes.glance import Glance, glance
+from strata.probes.glance import glance
 from strata.probes.node import Node
 from strata.probes.port import Opener, Scope
 from strata.probes.recording import Recording, Watched

@@ -1,8 +1,8 @@
 """A target of our own (`strata target --stats`): what its side of each request took.
 
 Reads    the target's statistics socket.
-Makes    with ``{direction=read|write|sync}``: ``target_requests``, ``target_errors`` (requests, counter),
-         ``target_bytes`` (B, counter), ``target_seconds`` (s, counter: summed over requests, from the request's last
+Makes    with ``{direction=read|write|sync}``: ``target_requests`` (requests, counter), ``target_bytes``
+         (B, counter), ``target_seconds`` (s, counter: summed over requests, from the request's last
          byte in to the reply ready to go out; the shaped wire is not in it, waiting for a service thread is).
 Costs    60 µs per sample; counting costs the target 50 ns a request.
 Needs    a target that was started with ``--stats``.
@@ -25,7 +25,6 @@ TIMEOUT_S = 2.0
 DIRECTIONS = ("read", "write", "sync")
 _FIELDS = (
     ("ops", "target_requests", "requests", 1.0),
-    ("errors", "target_errors", "requests", 1.0),
     ("bytes", "target_bytes", "B", 1.0),
     ("time_ns", "target_seconds", "s", 1 / NS_PER_S),
 )
