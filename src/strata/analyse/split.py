@@ -16,10 +16,6 @@ from strata.analyse.stats import estimate
 from strata.model.ends import LatencySplit, PercentileSplit
 from strata.model.estimate import Estimate
 
-PERCENTILES_DO_NOT_ADD = (
-    "percentiles do not add: the slowest requests of the client need not be the server's, so the "
-    "difference of two percentiles is no percentile of the wire"
-)
 FEWER = 0.98
 """Below this share of the client's requests the server's counters are of other requests too, or not of all."""
 
@@ -68,8 +64,6 @@ def _percentile(p: str, rounds: Sequence[Ends]) -> PercentileSplit:
 
 def _notes(made: LatencySplit, rounds: Sequence[Ends]) -> tuple[str, ...]:
     notes = []
-    if made.percentiles:
-        notes.append(PERCENTILES_DO_NOT_ADD)
     if _high(made.wire_ns) < 0:
         notes.append("the server took longer than the client waited: its counters are of other requests too")
     shares = [r.server_iops / r.client_iops for r in rounds if r.server_iops is not None and r.client_iops]

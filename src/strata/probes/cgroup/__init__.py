@@ -39,8 +39,6 @@ class CgroupProbe(Reader):
                 if name in self._files or name == "/" or not _limited(directory, scope):
                     continue
                 self._files[name] = self.keep(f"{directory}/cpu.stat", scope)
-        if not self._files:
-            self.absent = ("no control group with a processor quota",)
         self.columns = tuple(
             Column(metric, unit, SeriesKind.COUNTER, {"cgroup": name})
             for name in self._files

@@ -56,8 +56,6 @@ class MembersProbe(Reader):
                     self._arrays.append(self.keep(f"{BASE}/{device}/md/{name}", scope))
                     arrays.append(Column(metric, unit, SeriesKind.GAUGE, {"device": device}))
         self.columns = (*stats, *states, *arrays)
-        if not found:
-            self.absent = ("no device of several members",)
 
     def read(self) -> Sequence[float | None]:
         values: list[float | None] = []

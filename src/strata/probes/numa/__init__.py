@@ -35,8 +35,6 @@ class NumaProbe(Reader):
         self._files = {}
         if len(nodes) > 1:
             self._files = {n[4:]: self.keep(f"{_BASE}/{n}/numastat", scope) for n in nodes}
-        else:
-            self.absent = ("one memory node",)
         self.columns = tuple(
             Column("numa_pages", "pages", SeriesKind.COUNTER, {"numa": number, "kind": kind})
             for number in self._files

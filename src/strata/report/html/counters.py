@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.run import Report
+from strata.model.series import counter_labels
 from strata.model.workload import Workload
 from strata.report import figures
 from strata.report.ladder import Ladder
@@ -25,6 +26,37 @@ class Column:
     write: Callable[[float], str]
 
 
+def _sum(cell: CellSummary, metric: str, **labels: str) -> float | None:
+    """Over every place that has it; None where nobody has."""
+    named = ((counter_labels(name), value) for name, value in cell.counters.items())
+    found = [value for (is_, has), value in named if is_ == metric and labels.items() <= has.items()]
+    return sum(found) if found else None
+
+
+def _metric(name: str) -> Reader:
+    return lambda cell: _sum(cell, name)
+
+
+def _rtt(cell: CellSummary) -> float | None:
+    named = ((counter_labels(name), value) for name, value in cell.counters.items())
+    # The server's end of the same connection is measured by its own traffic, which is the replies.
+    found = [v for (is_, has), v in named if is_ == "tcp_rtt_seconds" and has.get("end") == "client"]
+    return sum(found) / len(found) * 1e9 if found else None
+
+
+def _retransmits(cell: CellSummary) -> float | None:
+    whole = _sum(cell, "tcp_retransmitted_segments")
+    return whole if _rtt(cell) is not None else None
+
+
+def _pressure(cell: CellSummary) -> float | None:
+    return _sum(cell, "pressure_seconds", resource="io", kind="some")
+
+
+def _kernel_cycles(cell: CellSummary) -> float | None:
+    return next((c.kernel_per_byte.value for c in cell.cycles if c.end == "machine" and c.node is None), None)
+
+
 ALL = (
     Column("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
     Column("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
@@ -40,6 +72,13 @@ ALL = (
         units.significant,
     ),
     Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
+    Column("cycles/B", "kernel cycles of the whole machine per byte", _kernel_cycles, units.significant),
+    Column("TCP rtt", "mean round trip of the path's connections, as the kernel has it", _rtt, units.duration),
+    Column("sent again", "TCP segments sent again per second", _retransmits, units.significant),
+    Column("qdisc drops", "packets dropped before an interface, per second", _metric("qdisc_drops"), units.significant),
+    Column("backlog", "bytes waiting before an interface", _metric("qdisc_backlog_bytes"), units.size),
+    Column("I/O pressure", "share of time in which a task waited for I/O", _pressure, figures.percent),
+    Column("throttled", "held back by a processor quota", _metric("cgroup_throttled_seconds"), figures.percent),
     Column("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
     Column("flush p99", "99 of 100 flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
     Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
