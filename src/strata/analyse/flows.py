@@ -15,6 +15,8 @@ NEAR = 0.05
 """What may be missing or too much without a word: headers, the journal's own writes, the edges of the samples."""
 LITTLE = 0.001
 """Bytes for each application byte below which a place took no part."""
+UNEVEN = 1.5
+"""Times the mean of all members from which on one carries too much: three quarters where there are two."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def _between_members(found: Sequence[Flow]) -> Iterator[str]:
         values = [m.per_byte.value for m in members]
         mean = sum(values) / len(values)
         most = max(members, key=lambda m: m.per_byte.value)
-        if len(members) > 1 and mean > LITTLE and most.per_byte.value > 2 * mean * (1 - NEAR):
+        if len(members) > 1 and mean > LITTLE and most.per_byte.value > UNEVEN * mean:
             name = most.place.removeprefix("member ").partition(" of ")[0]
             verb = "reads" if direction == "read" else "writes"
             share = units.percent(most.per_byte.value / sum(values), 2)

@@ -75,7 +75,7 @@ def test_what_is_not_of_the_format_is_refused_with_its_line(line: str) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         for sample in parse(text):
-            of_node_exporter(sample)
+            of_node_exporter(sample.name, sample.labels)
     except Malformed as e:
         assert "line" in str(e)
 

@@ -9,7 +9,7 @@ Makes    with ``{device=…}``: ``blockdev_reads``, ``blockdev_writes``, ``block
          requests, queue and service), ``blockdev_io_seconds`` (s, counter: at least one request was under way),
          ``blockdev_weighted_seconds`` (s, counter: its growth per second is the mean number under way) and
          ``blockdev_in_flight`` (requests, gauge).
-Costs    4.6 µs per sample and device.
+Costs    65 µs per sample with 1 device, 6 µs for each more.
 Needs    nothing; discards need Linux 4.18, flushes Linux 5.5 and a whole device (partitions count none).
 Blind to requests held back above the block layer (a cgroup's throttle, a file system's lock); who asked. Times
          have a grain of 1 ms, ``io_seconds`` of a kernel tick. Share of time busy is no utilisation of a device

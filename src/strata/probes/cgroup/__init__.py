@@ -4,7 +4,7 @@ Reads    cpu.stat of the groups (versions 1 and 2) of the processes it is given 
          but the root.
 Makes    ``cgroup_periods``, ``cgroup_throttled_periods`` (periods, counter), ``cgroup_throttled_seconds`` (s, counter:
          summed over processors), each with ``{cgroup=…}``.
-Costs    5 µs per sample and group.
+Costs    87 µs per sample with 1 group, 15 µs without a quota.
 Needs    a group with a quota; a group without one has no columns.
 Blind to I/O limits (version 1 counts no time for them); quotas that are set after it was opened; limits that a
          hypervisor holds, which show as steal.

@@ -3,7 +3,7 @@
 Reads    CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME.
 Makes    ``clock_offset_seconds{clock=realtime|boottime}`` (s, gauge): how far that clock moved against the monotonic
          one since it was opened. A jump in ``realtime`` is a step; in ``boottime`` the machine slept meanwhile.
-Costs    2 µs per sample.
+Costs    45 µs per sample.
 Needs    nothing.
 Blind to a step back and forth between two samples; a slow slew is seen as what it is, a slope.
 """

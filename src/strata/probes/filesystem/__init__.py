@@ -3,7 +3,7 @@
 Reads    statvfs(2) of every path it is given, once for each file system.
 Makes    ``filesystem_bytes{path=…, kind=total|free|available}`` (B, gauge),
          ``filesystem_inodes{path=…, kind=total|free}`` (inodes, gauge).
-Costs    2 µs per sample and path.
+Costs    46 µs per sample with 1 path.
 Needs    a path that is there.
 Blind to file systems without an inode table (btrfs and others say 0 of 0: no such column); quotas; what is promised to
          delayed allocation. A mount whose server is gone would hang it: nfs, cifs and FUSE mounts are not asked.

@@ -2,7 +2,7 @@
 
 Reads    /sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq; else /proc/cpuinfo, once.
 Makes    ``cpu_frequency_hz{cpu=0|1…, source=cpufreq|cpuinfo}`` (Hz, gauge).
-Costs    2 µs per sample and processor with cpufreq; 0 µs per sample without.
+Costs    56 µs per sample with cpufreq of 2 processors, 11 µs without.
 Needs    nothing.
 Blind to what a hypervisor really gives: under one the value is a name plate (``cpuinfo``), and says so in its label.
 """

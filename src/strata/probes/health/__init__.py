@@ -6,7 +6,7 @@ Makes    with ``{device=…}``: ``nvme_temperature_kelvin`` (K, gauge), ``nvme_s
          gauge), ``nvme_critical_warning`` (bits, gauge), ``nvme_read_bytes``, ``nvme_written_bytes`` (B, counter: in
          the device's units of 512 000), ``nvme_media_errors`` (errors, counter), ``nvme_throttled_seconds`` (s,
          counter: hot, and slowed by itself, in whole minutes or seconds as the device counts).
-Costs    200 µs per sample and device; 0 µs per sample without one.
+Costs    17 µs per sample without such a device. With one: not measured yet; two readings a measurement.
 Needs    /dev/nvme*, root.
 Blind to SATA and SAS devices: their pages need a pass-through that may wake a sleeping disk (smartctl -A shows them);
          virtual disks, which have no health.

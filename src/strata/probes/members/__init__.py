@@ -5,7 +5,7 @@ Reads    /sys/class/block/<device>/slaves, /sys/fs/btrfs/*/devices, the members'
 Makes    ``member_read_bytes``, ``member_write_bytes`` (B, counter), ``member_seconds`` (s, counter: summed over
          requests), ``member_running`` (1 or 0, gauge: the path's state), each with ``{device=…, member=…}``;
          ``md_degraded`` (members, gauge), ``md_mismatches`` (sectors, gauge) with ``{device=…}``.
-Costs    5 µs per sample and member.
+Costs    55 µs per sample with 2 members, 15 µs without any.
 Needs    a device with at least two members.
 Blind to weights and policies: it shows what each carried, and an even share is not always what is wanted. Members of
          another machine (Ceph, Gluster) are that machine's devices.

@@ -9,7 +9,7 @@ Makes    NFS, with ``{mount=…, operation=read|write|commit|getattr|…}``: ``n
          ``nfs_bytes`` (B, counter). SMB, with ``{mount=…}``: ``smb_requests`` (requests, counter); with ``direction``
          ``smb_bytes`` (B, counter), ``smb_operations``, ``smb_failures`` (requests, counter). FUSE, with
          ``{mount=…}``: ``fuse_waiting`` (requests, gauge), handed to the daemon or waiting for it.
-Costs    35 µs per sample and NFS mount; 15 µs for SMB; 5 µs for a FUSE mount.
+Costs    375 µs per sample with an NFS mount of 63 operations, 116 µs with SMB, 52 µs with FUSE, 13 µs without any.
 Needs    the mount; FUSE: /sys/fs/fuse/connections (mounted fusectl), root.
 Blind to time in SMB (the kernel counts none without its debugging options): the layer's own latency has it;
          percentiles; mounts made after it was opened.

@@ -3,7 +3,7 @@
 Reads    /sys/devices/system/node/node*/numastat.
 Makes    ``numa_pages{numa=0|1…, kind=hit|miss|foreign|local|other}`` (pages, counter): allocations. A machine with one
          node has nothing to tell and no columns.
-Costs    5 µs per sample and node.
+Costs    74 µs per sample with 2 memory nodes, 19 µs with one.
 Needs    a machine of several nodes.
 Blind to accesses: it counts where pages were given out, not how often they are read from afar.
 """

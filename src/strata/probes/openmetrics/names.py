@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 
 from strata.model.series import SeriesKind
-from strata.probes.openmetrics.text import Sample
 from strata.probes.port import Column
 
 _COUNTER, _GAUGE = SeriesKind.COUNTER, SeriesKind.GAUGE
@@ -58,11 +57,8 @@ _PRESSURE = {
 _MODES = ("user", "system", "iowait", "irq", "softirq", "steal", "idle")
 
 
-def of_node_exporter(sample: Sample) -> Column | None:
-    """The column a sample belongs to; None for what has no word here and for values that are not numbers."""
-    if not math.isfinite(sample.value):
-        return None
-    name, labels = sample.name, sample.labels
+def of_node_exporter(name: str, labels: Mapping[str, str]) -> Column | None:
+    """The column a metric with these labels belongs to; None for what has no word here."""
     if name in _DEVICE and "device" in labels:
         return Column(*_DEVICE[name], {"device": labels["device"]})
     if name in _NET and "device" in labels:

@@ -4,7 +4,7 @@ Reads    RTM_GETQDISC over netlink, of the network namespace it is asked for (wh
 Makes    ``qdisc_bytes`` (B, counter), ``qdisc_packets``, ``qdisc_drops``, ``qdisc_requeues`` (packets, counter),
          ``qdisc_overlimits`` (times, counter: a packet had to wait for the rate), ``qdisc_backlog_bytes`` (B, gauge),
          ``qdisc_backlog_packets`` (packets, gauge), each with ``{interface=…, discipline=…, handle=…}``.
-Costs    60 µs per sample with one interface.
+Costs    111 µs per sample with 1 discipline.
 Needs    nothing; another namespace: CAP_SYS_ADMIN.
 Blind to disciplines added after it was opened; interfaces without one (``noqueue``: loopback, most veth); the ring of
          the adapter below; arriving packets. Counts of packets have 32 bits; a wrap is carried on.

@@ -6,7 +6,7 @@ Makes    ``server_cpu_seconds{process=…, mode=user|system}`` (s, counter), ``s
          ready to run, and waiting), ``server_switches`` (times, counter: it was given a processor),
          ``server_read_bytes``, ``server_written_bytes`` (B, counter: at the storage, not at the page cache),
          ``server_resident_bytes`` (B, gauge), ``server_processes`` (processes, gauge), each with ``{process=…}``.
-Costs    40 µs per sample and process, and 4 µs for each of its threads; looking for new children 500 µs, every 2 s.
+Costs    291 µs per sample with 1 process of 1 thread; every 2 s it looks for new children.
 Needs    nothing for its own user's processes; root for others' I/O and for finding a listener that is not one's own.
 Blind to kernel threads that work for it; CPU time below a clock tick (10 ms); children that came and went between two
          looks. What an ended child had spent stays counted.

@@ -4,7 +4,7 @@ Reads    ``smbstatus -P`` with the server's configuration file, at the two ends 
 Makes    with ``{operation=read|write|flush, part=protocol|file}``: ``smbd_operations`` (requests, counter),
          ``smbd_seconds`` (s, counter: summed over requests), ``smbd_bytes`` (B, counter). ``protocol`` is the SMB2
          request as a whole at the server, ``file`` the system call in it; their difference is Samba's own.
-Costs    30000 µs per sample, of which there are two in a measurement: a process is started for each.
+Costs    29000 µs per sample, in a process that is started for it; two readings a measurement.
 Needs    ``smbd profiling level = on`` and smbstatus; the right to read the server's lock directory.
 Blind to percentiles: sums and counts only; which client; the time a request lay in the server's socket.
 """
