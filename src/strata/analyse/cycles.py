@@ -17,6 +17,8 @@ from strata.model.estimate import Estimate
 from strata.model.series import counter_labels
 
 KERNEL_MODES = ("system", "irq", "softirq")
+IDLE = 0.005
+"""Of the machine's cycles: what a server spends that has nothing to do."""
 COUNTED = "counted by the processors"
 
 
@@ -54,7 +56,18 @@ def cycle_costs(rounds: Sequence[RoundWork]) -> tuple[CycleCost, ...]:
     for one in rounds:
         for end, spent in _ends(one):
             ends.setdefault(end, []).append(spent)
-    return tuple(_cost(end, node, spent, rounds) for (end, node), spent in ends.items() if len(spent) == len(rounds))
+    whole = ends.get(("machine", None), [])
+    return tuple(
+        _cost(end, node, spent, rounds)
+        for (end, node), spent in ends.items()
+        if len(spent) == len(rounds) and not (end.startswith("server") and _idle(spent, whole))
+    )
+
+
+def _idle(server: Sequence[_Spent], machine: Sequence[_Spent]) -> bool:
+    """A server that took no part: another layer's, running beside."""
+    mine, all_ = (sum(s.kernel + (s.user or 0.0) for s in some) for some in (server, machine))
+    return mine == 0 or mine < IDLE * all_
 
 
 def _ends(one: RoundWork) -> Iterator[tuple[tuple[str, str | None], _Spent]]:

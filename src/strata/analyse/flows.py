@@ -13,7 +13,7 @@ from strata.model.series import counter_labels
 
 NEAR = 0.05
 """What may be missing or too much without a word: headers, the journal's own writes, the edges of the samples."""
-LITTLE = 0.001
+LITTLE = 0.005
 """Bytes for each application byte below which a place took no part."""
 UNEVEN = 1.5
 """Times the mean of all members from which on one carries too much: three quarters where there are two."""

@@ -24,6 +24,8 @@ class Column:
     meaning: str
     read: Reader
     write: Callable[[float], str]
+    rare: bool = False
+    """Left out where it is 0 everywhere."""
 
 
 def _sum(cell: CellSummary, metric: str, **labels: str) -> float | None:
@@ -42,11 +44,6 @@ def _rtt(cell: CellSummary) -> float | None:
     # The server's end of the same connection is measured by its own traffic, which is the replies.
     found = [v for (is_, has), v in named if is_ == "tcp_rtt_seconds" and has.get("end") == "client"]
     return sum(found) / len(found) * 1e9 if found else None
-
-
-def _retransmits(cell: CellSummary) -> float | None:
-    whole = _sum(cell, "tcp_retransmitted_segments")
-    return whole if _rtt(cell) is not None else None
 
 
 def _pressure(cell: CellSummary) -> float | None:
@@ -74,11 +71,23 @@ ALL = (
     Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
     Column("cycles/B", "kernel cycles of the whole machine per byte", _kernel_cycles, units.significant),
     Column("TCP rtt", "mean round trip of the path's connections, as the kernel has it", _rtt, units.duration),
-    Column("sent again", "TCP segments sent again per second", _retransmits, units.significant),
-    Column("qdisc drops", "packets dropped before an interface, per second", _metric("qdisc_drops"), units.significant),
-    Column("backlog", "bytes waiting before an interface", _metric("qdisc_backlog_bytes"), units.size),
+    Column(
+        "sent again",
+        "TCP segments the path sent again, per second",
+        _metric("tcp_retransmits"),
+        units.significant,
+        True,
+    ),
+    Column(
+        "qdisc drops",
+        "packets dropped before an interface, per second",
+        _metric("qdisc_drops"),
+        units.significant,
+        True,
+    ),
+    Column("backlog", "bytes waiting before an interface", _metric("qdisc_backlog_bytes"), units.size, True),
     Column("I/O pressure", "share of time in which a task waited for I/O", _pressure, figures.percent),
-    Column("throttled", "held back by a processor quota", _metric("cgroup_throttled_seconds"), figures.percent),
+    Column("throttled", "held back by a processor quota", _metric("cgroup_throttled_seconds"), figures.percent, True),
     Column("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
     Column("flush p99", "99 of 100 flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
     Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
@@ -86,8 +95,13 @@ ALL = (
 
 
 def columns(report: Report) -> tuple[Column, ...]:
-    """Those that were read in at least one cell."""
-    return tuple(c for c in ALL if any(c.read(cell) is not None for cell in report.analysis.cells))
+    """Those that have something to tell in at least one cell."""
+    return tuple(c for c in ALL if any(_told(c, cell) for cell in report.analysis.cells))
+
+
+def _told(column: Column, cell: CellSummary) -> bool:
+    value = column.read(cell)
+    return value is not None and not (column.rare and value == 0)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from strata.model.analysis import CellSummary
 from strata.model.ends import LatencySplit
 from strata.model.run import Report
 
+SHOWN_PERCENTILES = ("50", "90", "99")
 SHOWN = 12
 """Notes beyond that repeat themselves."""
 
@@ -17,6 +18,7 @@ class EndsSection:
     """Cells in the run's order; ``notes`` name their cell."""
 
     splits: tuple[tuple[CellSummary, LatencySplit], ...]
+    percentiles: tuple[str, ...]
     flows: tuple[CellSummary, ...]
     cycles: tuple[CellSummary, ...]
     sources: tuple[str, ...]
@@ -35,6 +37,7 @@ def section(report: Report) -> EndsSection | None:
     notes = tuple(f"{note} ({_places(places)})" for note, places in list(told.items())[:SHOWN])
     found = EndsSection(
         splits=splits,
+        percentiles=tuple(p for p in SHOWN_PERCENTILES if any(p in _known(split) for _, split in splits)),
         flows=tuple(c for c in cells if c.flows),
         cycles=tuple(c for c in cells if c.cycles),
         sources=tuple(dict.fromkeys(cost.source for c in cells for cost in c.cycles)),
@@ -42,6 +45,10 @@ def section(report: Report) -> EndsSection | None:
         absent=tuple(dict.fromkeys(why for c in cells for why in c.absent)),
     )
     return found if splits or found.flows or found.cycles else None
+
+
+def _known(split: LatencySplit) -> set[str]:
+    return {p.percentile for p in split.percentiles}
 
 
 def _places(places: list[str]) -> str:
