@@ -292,6 +292,14 @@ def test_a_target_tells_what_its_side_took(tmp_path: Path) -> None:
     assert not Path(stats).exists(), "removed with the target"
 
 
+def test_a_targets_statistics_may_be_in_no_directory() -> None:
+    stats = f"@strata-test-{os.getpid()}"
+    with TargetProcess(TargetConfig(backing=Backing(kind="null", size_bytes=MIB), stats=stats)):
+        assert ask(stats)["read"] == {"ops": 0, "bytes": 0, "time_ns": 0}
+    with pytest.raises(OSError, match="refused"):
+        ask(stats)
+
+
 def test_a_target_that_began_anew_has_no_distribution_in_between() -> None:
     assert between({"read": {"bins": [[5, 9]]}}, {"read": {"bins": [[5, 2]]}}) == {}
     assert between({"read": {"bins": [[7, 9]]}}, {"read": {"bins": [[5, 2]]}}) == {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from strata.app.stacks import own_export
 from strata.engine import (
@@ -152,7 +152,8 @@ class Place:
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
         backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
-        stats = self._resources.enter_context(TemporaryDirectory(prefix="strata-")) + "/stats"
+        # In no directory: a run that is killed leaves nothing.
+        stats = f"@strata-{os.getpid()}-{secrets.token_hex(8)}"
         config = TargetConfig(
             backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns, stats=stats
         )

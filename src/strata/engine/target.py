@@ -66,7 +66,7 @@ class TargetConfig(Value):
     max_connections: int = 64
     faults: tuple[PlantedFault, ...] = ()
     stats: str | None = None
-    """A unix socket on which it tells what its side of each request took."""
+    """A unix socket on which it tells what its side of each request took; ``@name`` is in no directory."""
 
     def to_core(self, ready_fd: int | None = None) -> str:
         """The compiled server's configuration JSON."""

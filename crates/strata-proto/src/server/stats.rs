@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -76,7 +77,8 @@ impl Stats {
     }
 }
 
-/// The socket on which a server's counters are told; its file is removed when dropped.
+/// The socket on which a server's counters are told; its file is removed when dropped. `@name` is in no directory, so
+/// that nothing is left even by a server that was killed.
 #[derive(Debug)]
 pub(super) struct Window {
     listener: UnixListener,
@@ -85,7 +87,11 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let listener = UnixListener::bind(path).map_err(|error| {
+        let bound = match path.to_str().and_then(|text| text.strip_prefix('@')) {
+            Some(name) => SocketAddr::from_abstract_name(name).and_then(|at| UnixListener::bind_addr(&at)),
+            None => UnixListener::bind(path),
+        };
+        let listener = bound.map_err(|error| {
             named(format_args!("target stats {}: cannot listen there", path.display()), &error)
         })?;
         listener.set_nonblocking(true)?;
@@ -109,7 +115,9 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
-        let _already_gone = std::fs::remove_file(&self.path);
+        if !self.path.to_string_lossy().starts_with('@') {
+            let _already_gone = std::fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -34,7 +34,7 @@ def ask(path: str, *, times: bool = False) -> dict[str, Any]:
     """The target's answer: sums by direction; with ``times`` also every bucket as ``bins``. Raises `OSError`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(TIMEOUT_S)
-        connection.connect(path)
+        connection.connect(f"\0{path[1:]}" if path.startswith("@") else path)
         connection.sendall(b"t" if times else b"s")
         parts = []
         while part := connection.recv(1 << 16):
