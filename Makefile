@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-store bench-trace soak fuzz
+.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-probes bench-store bench-trace soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -27,6 +27,9 @@ bench-honesty: setup ## do stated intervals hold: known series and the real engi
 
 bench-gate: setup ## false alarms and finds of gate and change points, beside Apache Otava (OTAVA_PYTHON=…)
 	@.venv/bin/python benches/gate/run.py $(ARGS)
+
+bench-probes: setup ## what reading every counter costs, against the bar of 1 % of a core at 1 s (QUICK=1)
+	@.venv/bin/python benches/probes/run.py $(ARGS)
 
 bench-store: setup ## a store of a million cells in SQLite and PostgreSQL: how long it takes to answer
 	@.venv/bin/python benches/store/run.py $(ARGS)

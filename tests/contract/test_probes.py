@@ -18,12 +18,14 @@ from loops import MIB, image, loop, need_root
 from strata.errors import UsageError
 from strata.host.proc import Sys
 from strata.model.series import Series, SeriesKind
-from strata.probes import PROBES, Probe, Sampler
+from strata.probes import PROBES, Probe, Sampler, Scope
 from strata.probes.port import Column, Kept
 
 
-def some_device() -> str:
-    return sorted(p.name for p in Path("/sys/class/block").iterdir())[0]
+def here() -> Scope:
+    """What a probe could be asked to look at on this machine."""
+    device = sorted(p.name for p in Path("/sys/class/block").iterdir())[0]
+    return Scope(devices=(device,), paths=("/",), pids=(os.getppid(),), ports=(1,))
 
 
 def pick(found: Sequence[Series], metric: str, **labels: str) -> Series:
@@ -38,7 +40,7 @@ def test_a_probe_says_what_it_is(name: str) -> None:
     heads = re.findall(r"^(Reads|Makes|Costs|Needs|Blind to)\b", text, re.MULTILINE)
     assert heads == ["Reads", "Makes", "Costs", "Needs", "Blind to"]
     assert re.search(r"Costs +[0-9.]+ µs per sample", text)
-    probe = PROBES[name]([some_device()], Sys())
+    probe = PROBES[name](here())
     try:
         for column in probe.columns:
             assert f"``{column.metric}" in text
@@ -54,7 +56,7 @@ def test_a_probe_keeps_its_columns_and_gives_its_descriptors_back(name: str) -> 
         return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - counting, not walking
 
     before = descriptors()
-    probe = PROBES[name]([some_device()], Sys())
+    probe = PROBES[name](here())
     samples = [probe.read() for _ in range(3)]
     assert all(len(s) == len(probe.columns) for s in samples)
     assert len({(c.metric, tuple(sorted(c.labels.items()))) for c in probe.columns}) == len(probe.columns)
@@ -69,7 +71,7 @@ def test_a_probe_keeps_its_columns_and_gives_its_descriptors_back(name: str) -> 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_a_machine_that_has_none_of_it_gives_nothing(name: str, tmp_path: Path) -> None:
-    probe = PROBES[name](["vda"], Sys(tmp_path))
+    probe = PROBES[name](Scope(Sys(tmp_path), devices=("vda",), paths=("/",), pids=(1,), ports=(1,)))
     assert not any(v is not None for v in probe.read())
     probe.close()
 
@@ -144,8 +146,8 @@ def stat(root: Path, text: str) -> None:
 
 
 def test_the_fields_of_a_device_in_their_units(tmp_path: Path) -> None:
-    stat(tmp_path, "1 2 8 4000 5 6 16 8000 9 10000 11000 0 0 0 0 12 13000")
-    probe = PROBES["blockdev"](["sda", "/dev/sda", "absent"], Sys(tmp_path))
+    stat(tmp_path, "1 2 8 4000 5 6 16 8000 9 10000 11000 14 15 32 16000 12 13000")
+    probe = PROBES["blockdev"](Scope(Sys(tmp_path), devices=("sda", "/dev/sda", "absent")))
     found = dict(zip([c.metric.removeprefix("blockdev_") for c in probe.columns], probe.read(), strict=True))
     probe.close()
     assert found == {
@@ -160,6 +162,10 @@ def test_the_fields_of_a_device_in_their_units(tmp_path: Path) -> None:
         "in_flight": 9,
         "io_seconds": 10.0,
         "weighted_seconds": 11.0,
+        "discards": 14,
+        "discard_merges": 15,
+        "discard_bytes": 16384,
+        "discard_seconds": 16.0,
         "flushes": 12,
         "flush_seconds": 13.0,
     }
@@ -167,7 +173,7 @@ def test_the_fields_of_a_device_in_their_units(tmp_path: Path) -> None:
 
 def test_an_old_kernel_counts_no_flushes(tmp_path: Path) -> None:
     stat(tmp_path, "1 2 8 4 5 6 16 8 9 10 11")
-    probe = PROBES["blockdev"](["sda"], Sys(tmp_path))
+    probe = PROBES["blockdev"](Scope(Sys(tmp_path), devices=("sda",)))
     assert {c.metric for c in probe.columns}.isdisjoint({"blockdev_flushes", "blockdev_flush_seconds"})
     assert len(probe.read()) == 11
     probe.close()
@@ -205,7 +211,7 @@ def test_pressure_memory_and_processors_from_recorded_files(tmp_path: Path) -> N
     assert last("pressure_seconds", resource="cpu", kind="some") == 7.0
     assert not any(s.labels.get("resource") == "memory" for s in found)
     assert last("memory_bytes", kind="cached") == 3 << 10
-    assert {s.labels["kind"] for s in found if s.metric == "memory_bytes"} == {"cached", "dirty", "available"}
+    assert {s.labels["kind"] for s in found if s.metric == "memory_bytes"} == {"total", "cached", "dirty", "available"}
     tick = 1 / os.sysconf("SC_CLK_TCK")
     assert last("cpu_seconds", cpu="all", mode="user") == pytest.approx(150 * tick)
     assert last("cpu_seconds", cpu="7", mode="steal") == pytest.approx(tick)
@@ -234,6 +240,7 @@ class Broken:
 
     closed = 0
     columns = (Column("x", "s", SeriesKind.GAUGE),)
+    absent = ()
 
     def read(self) -> Sequence[float | None]:
         raise MemoryError
@@ -243,7 +250,7 @@ class Broken:
 
 
 def test_a_start_that_fails_closes_what_it_opened() -> None:
-    def opener(devices: Sequence[str], sys: Sys) -> Probe:
+    def opener(scope: Scope) -> Probe:
         return Broken()
 
     with pytest.raises(MemoryError):

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata.model.result import CellResult
-from strata.model.series import Series, SeriesKind
+from strata.model.series import Series, SeriesKind, counter_labels, counter_name
 
 BUSY_MODES = ("idle", "iowait")
 
 
 def name_of(series: Series) -> str:
     """``cpu_seconds{cpu=all,mode=user}``."""
-    labels = ",".join(f"{k}={v}" for k, v in sorted(series.labels.items()))
-    return f"{series.metric}{{{labels}}}" if labels else series.metric
+    return counter_name(series.metric, series.labels)
 
 
 def reading(series: Series, start_ns: int, end_ns: int) -> float | None:
@@ -71,18 +70,15 @@ class Processors:
     steal: float
 
 
-def labels_of(key: str) -> tuple[str, dict[str, str]]:
-    """Metric and labels back from `name_of`."""
-    metric, _, rest = key.rstrip("}").partition("{")
-    return metric, dict(part.split("=", 1) for part in rest.split(",") if "=" in part)
+def processors(values: dict[str, float], node: str | None = None) -> Processors | None:
+    """From ``cpu_seconds{cpu,mode}`` of this machine, or of another one that has the label ``node``.
 
-
-def processors(values: dict[str, float]) -> Processors | None:
-    """From ``cpu_seconds{cpu,mode}``. Waiting for I/O is idleness: the processor could have done other work."""
+    Waiting for I/O is idleness: the processor could have done other work.
+    """
     modes: dict[str, dict[str, float]] = {}
     for key, value in values.items():
-        metric, labels = labels_of(key)
-        if metric == "cpu_seconds" and {"cpu", "mode"} <= labels.keys():
+        metric, labels = counter_labels(key)
+        if metric == "cpu_seconds" and {"cpu", "mode"} <= labels.keys() and labels.get("node") == node:
             modes.setdefault(labels["cpu"], {})[labels["mode"]] = value
     single = {c: m for c, m in modes.items() if c != "all"}
     if "all" not in modes and single:
@@ -121,8 +117,8 @@ def device(values: dict[str, float], chain: Sequence[str]) -> DeviceLoad | None:
     """
     found: dict[str, dict[str, float]] = {}
     for key, value in values.items():
-        metric, labels = labels_of(key)
-        if metric.startswith("blockdev_") and "device" in labels:
+        metric, labels = counter_labels(key)
+        if metric.startswith("blockdev_") and "device" in labels and "node" not in labels:
             found.setdefault(labels["device"], {})[metric.removeprefix("blockdev_")] = value
     name = next((d for d in chain if d in found), next(iter(found)) if len(found) == 1 else None)
     if name is None:
@@ -144,13 +140,20 @@ def device(values: dict[str, float], chain: Sequence[str]) -> DeviceLoad | None:
 def wire_bytes(values: dict[str, float]) -> float | None:
     """Bytes per second on the wires: the larger direction of every interface, and what the loopback sent.
 
-    Loopback bytes are received as they are sent; they are counted once.
+    Loopback bytes are received as they are sent; they are counted once. Of named nodes, what all sent or all received,
+    whichever is more: a byte that one node sends another receives.
     """
     directions: dict[str, dict[str, float]] = {}
+    nodes: dict[str, float] = {}
     for key, value in values.items():
-        metric, labels = labels_of(key)
-        if metric == "net_bytes" and {"interface", "direction"} <= labels.keys():
+        metric, labels = counter_labels(key)
+        if metric != "net_bytes" or not {"interface", "direction"} <= labels.keys():
+            continue
+        if "node" not in labels:
             directions.setdefault(labels["interface"], {})[labels["direction"]] = value
-    if not directions:
+        elif labels["interface"] != "lo":
+            nodes[labels["direction"]] = nodes.get(labels["direction"], 0.0) + value
+    if not directions and not nodes:
         return None
-    return sum(d.get("tx", 0.0) if i == "lo" else max(d.values()) for i, d in directions.items())
+    here = sum(d.get("tx", 0.0) if i == "lo" else max(d.values()) for i, d in directions.items())
+    return here + max(nodes.values(), default=0.0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from strata.analyse import counters
+from strata.analyse import counters, ends, flows
 from strata.analyse.rounds import PERCENTILES, CellRounds, collect, supported
 from strata.analyse.stats import estimate
 from strata.model import histogram
@@ -52,6 +52,7 @@ def summarise(
     wire = counters.wire_bytes(mean)
     spent = _engine_cpu(cell)
     app = float(np.mean([v.bytes_per_second for v in cell.values]))
+    passed = flows.notes(found := ends.flows_of(cell, per_round), chain, direct=cell.workload.direct)
     return CellSummary(
         layer=cell.layer,
         workload=cell.workload,
@@ -80,7 +81,18 @@ def summarise(
         timeline=_timeline(cell, origin_ns),
         flushes=sum(d.ops for d in flushes),
         flush_ns=_flush_times(flushes),
+        flows=found,
+        cycles=ends.costs_of(cell, per_round),
+        splits=ends.splits_of(cell, per_round),
+        notes=passed,
+        absent=_never(cell.results),
     )
+
+
+def _never(results: Sequence[CellResult]) -> tuple[str, ...]:
+    """Reasons that hold in every round: a counter that was there once is not absent."""
+    first, *others = (r.absent for r in results)
+    return tuple(why for why in first if all(why in other for other in others))
 
 
 def _flush_times(flushes: Sequence[Direction]) -> dict[str, float]:

@@ -26,9 +26,13 @@ def analyse(
     remotes: Sequence[Remote] = (),
     survey: Survey | None = None,
     first_noise: NoiseProbe | None = None,
+    chain: Sequence[str] | None = None,
 ) -> Analysis:
-    """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones."""
-    run = view_of(plan, results, data=data, generator=generator, survey=survey, first_noise=first_noise)
+    """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones.
+
+    ``chain``: the block devices from the file system downward, where there is no survey to say them.
+    """
+    run = view_of(plan, results, data=data, generator=generator, survey=survey, first_noise=first_noise, chain=chain)
     return Analysis(
         noise=run.noise,
         cells=tuple(run.cells),
@@ -48,17 +52,19 @@ def view_of(
     generator: Generator | None = None,
     survey: Survey | None = None,
     first_noise: NoiseProbe | None = None,
+    chain: Sequence[str] | None = None,
 ) -> RunView:
     """The run as the laws see it: rounds, noise floor, summaries and comparisons."""
     rounds = collect_all(plan, results)
     noise = noise_floor(rounds.values(), first_noise)
-    chain = tuple(d.name.removeprefix("/dev/") for d in survey.devices) if survey else ()
+    if chain is None and survey is not None:
+        chain = tuple(d.name.removeprefix("/dev/") for d in survey.devices)
     started = [r.result.started_unix_ns for r in results if r.result is not None]
     origin = min(started, default=None)
     cells = tuple(
-        s for c in rounds.values() if (s := summarise(c, chain=chain, noise=noise, origin_ns=origin)) is not None
+        s for c in rounds.values() if (s := summarise(c, chain=chain or (), noise=noise, origin_ns=origin)) is not None
     )
-    devices = survey is None or bool(survey.devices)
+    devices = chain is None or bool(chain)
     comparisons = compare(plan, rounds, noise)
     memory = survey.memory.total if survey else None
     return RunView(plan, rounds, cells, comparisons, noise, data, generator, devices=devices, memory=memory)

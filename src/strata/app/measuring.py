@@ -12,10 +12,11 @@ from pydantic import Field
 from strata import units
 from strata.app.opening import Target, opened
 from strata.app.preconditioning import budget_of, write_until_steady
-from strata.app.sampled import run_sampled
+from strata.app.sampled import Sampled, run_sampled
 from strata.app.stopping import stop_on_signals
 from strata.app.traced import traced
 from strata.app.until import Precise, settled
+from strata.app.watching import watch_endpoints
 from strata.engine import (
     DEFAULT_ENGINE,
     Piece,
@@ -34,10 +35,9 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
+from strata.model.progress import Glance
 from strata.model.result import CellResult, EngineResult, Interval
-from strata.model.series import Series
 from strata.model.stack import Layer, Stack
-from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, workload_from_words
 from strata.probes.trace import check as check_trace
@@ -93,7 +93,7 @@ def measure_endpoint(
     placement: Placement | None = None,
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
-    on_interval: Callable[[Interval], None],
+    on_interval: Callable[[Interval, Glance], None],
     engine: str = DEFAULT_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
@@ -144,6 +144,7 @@ def measure_endpoint(
         if budget is not None:
             cell = Cell(layer=endpoint.kind.value, workload=workload)
             done = write_until_steady(cell, budget, first.endpoint, first.segments, more=others, placement=placement)
+        watch = watch_endpoints(endpoints)
         prepared = prepare_cell(
             Request(
                 endpoint=first.endpoint,
@@ -156,12 +157,22 @@ def measure_endpoint(
             )
         )
         with stop_on_signals() as stop:
-            heard, ends = (on_interval, stop) if precise is None else precise.between(on_interval, stop)
-            result, counters = run_sampled(generator, prepared, (), heard, ends)
-        traces: tuple[TraceSummary, ...] = ()
-        if trace and stop.signal is None and result.ops and fault(result) is None:
-            # Behind the measurement, as a window of its own.
-            traces = traced(generator, prepared.request, Path(endpoint.path or ""))
+            latest = [Glance()]
+
+            def tell(interval: Interval) -> None:
+                on_interval(interval, latest[0])
+
+            heard, ends = (tell, stop) if precise is None else precise.between(tell, stop)
+
+            def take(interval: Interval, now: Glance) -> None:
+                latest[0] = now
+                heard(interval)
+
+            sampled = run_sampled(generator, prepared, watch, take, ends)
+        result = sampled.result
+        # Behind the measurement, as a window of its own.
+        wanted = trace and stop.signal is None and result.ops and fault(result) is None
+        traces = traced(generator, prepared.request, Path(endpoint.path or "")) if wanted else ()
     trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     if result.ops == 0:
         if stop.signal is not None:
@@ -169,7 +180,7 @@ def measure_endpoint(
             signal.raise_signal(stop.signal)
         raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
     course = None if precise is None else precise.course(result)
-    analysis = _analysed(endpoint, workload, timing, size_here, result, counters, ceiling)
+    analysis = _analysed(endpoint, workload, timing, size_here, sampled, ceiling, watch.devices)
     summary = analysis.cells[0] if course is None else settled(analysis.cells[0], course)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
@@ -202,9 +213,9 @@ def _analysed(
     workload: Workload,
     timing: Timing,
     size: int,
-    result: EngineResult,
-    counters: tuple[Series, ...],
+    sampled: Sampled,
     ceiling: Generator,
+    chain: Sequence[str],
 ) -> Analysis:
     """A run of one cell in one round, so that one measurement is held against the same laws as a whole run."""
     from strata.analyse import analyse
@@ -224,7 +235,7 @@ def _analysed(
         interval_s=timing.interval_s,
         file_size=size,
         seconds=timing.ramp_s + timing.runtime_s,
-        bytes_written=result.write.bytes,
+        bytes_written=sampled.result.write.bytes,
         assumed_write_bps=0,
     )
     done = CellResult(
@@ -234,7 +245,9 @@ def _analysed(
         kind=step.kind.value,
         layer=layer.name,
         workload_key=workload.key,
-        result=result,
-        counters=counters,
+        result=sampled.result,
+        counters=sampled.counters,
+        absent=sampled.absent,
+        server=sampled.server,
     )
-    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None)
+    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=chain)

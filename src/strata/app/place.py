@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -49,6 +50,7 @@ class Place:
         self.remotes: tuple[Remote, ...] = ()
         self.dropped: dict[str, str] = {}
         self._endpoints: dict[str, Endpoint] = {}
+        self._stats: dict[str, str] = {}
         self._resources = ExitStack()
 
     def prepare_file(self, size: int, *, keep: bool) -> None:
@@ -116,6 +118,10 @@ class Place:
         """Where the layer is during this run."""
         return self._endpoints[layer]
 
+    def stats(self, layer: str) -> str | None:
+        """Statistics socket of the server that Strata started for the layer; None where it started none."""
+        return self._stats.get(layer)
+
     def segments(self, layer: str) -> tuple[Segment, ...]:
         """The blocks of the layer."""
         assert self.data is not None
@@ -153,10 +159,13 @@ class Place:
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
         backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
+        # In no directory: a run that is killed leaves nothing.
+        stats = f"@strata-{os.getpid()}-{secrets.token_hex(8)}"
         config = TargetConfig(
-            backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns
+            backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns, stats=stats
         )
         server = self._resources.enter_context(TargetProcess(config))
+        self._stats[layer] = stats
         # On the loopback of the node it is dialled from.
         return Endpoint.parse(server.uri(endpoint.connections)).model_copy(update={"netns": endpoint.netns})
 

@@ -1,31 +1,62 @@
-"""One measurement with the machine's counters beside it."""
+"""One measurement with the counters of all nodes beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from strata.app.watching import Watch
 from strata.engine import Engine, run_cell
 from strata.engine.cell import Prepared
-from strata.model.result import EngineResult, Interval
+from strata.model.progress import Glance
+from strata.model.result import EngineResult, Interval, ServerTimes
 from strata.model.series import Series
 from strata.probes import Sampler
+from strata.probes.target import ask, between
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What one measurement gave, what was counted meanwhile, and what could not be."""
+
+    result: EngineResult
+    counters: tuple[Series, ...]
+    absent: tuple[str, ...]
+    server: ServerTimes | None
 
 
 def run_sampled(
     engine: Engine,
     prepared: Prepared,
-    devices: Sequence[str],
-    on_interval: Callable[[Interval], None],
+    watch: Watch,
+    on_interval: Callable[[Interval, Glance], None],
     stop_requested: Callable[[], bool],
-) -> tuple[EngineResult, tuple[Series, ...]]:
-    """Measure, and read the counters of ``devices`` meanwhile.
+) -> Sampled:
+    """Measure, and read the counters of ``watch`` meanwhile; each interval comes with a glance at them.
 
     Raises what the engine raises; the counters are closed either way.
     """
-    sampler = Sampler(tuple(devices))
+    sampler = Sampler(watch.devices, paths=watch.paths, nodes=watch.nodes)
+    before = _server(watch)
     sampler.start()
     try:
-        result = run_cell(engine, prepared, on_interval, stop_requested)
+        result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
     finally:
         counters = sampler.stop()
-    return result, counters
+    return Sampled(result, counters, sampler.absent, _grown(before, _server(watch)))
+
+
+def _server(watch: Watch) -> dict[str, object] | None:
+    try:
+        return None if watch.stats is None else ask(watch.stats, times=True)
+    except OSError:
+        return None
+
+
+def _grown(before: dict[str, object] | None, after: dict[str, object] | None) -> ServerTimes | None:
+    if before is None or after is None:
+        return None
+    found = between(before, after)
+    if not found:
+        return None
+    return ServerTimes(source="target", read=found.get("read"), write=found.get("write"))

@@ -35,6 +35,7 @@ def target_config(
     service_threads: int,
     service_time_ns: int,
     faults: Sequence[str] = (),
+    stats: Path | None = None,
 ) -> TargetConfig:
     """Raises `SafetyRefusal` when a file that Strata did not create should be writable."""
     if file is not None:
@@ -60,6 +61,7 @@ def target_config(
         backing=backing,
         shape=shape,
         faults=tuple(planted(fault) for fault in faults),
+        stats=str(stats) if stats else None,
     )
 
 

@@ -17,6 +17,7 @@ from strata.app.sampled import run_sampled
 from strata.app.stacks import drop_layers
 from strata.app.stopping import caught
 from strata.app.traced import traced
+from strata.app.watching import Watch, watch_of
 from strata.engine import (
     Request,
     Shape,
@@ -31,7 +32,7 @@ from strata.model.analysis import Analysis, NoiseFloor
 from strata.model.finding import Diagnosis, Finding
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.precondition import Preconditioned
-from strata.model.progress import Phase, Progress
+from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.model.stack import Stack
@@ -258,7 +259,7 @@ class Session:
     def _measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
         plan = self._running().plan
 
-        def on_interval(interval: Interval) -> None:
+        def on_interval(interval: Interval, now: Glance) -> None:
             seconds = (interval.end_ns - interval.start_ns) / 1e9
             ops, size = interval.read.ops + interval.write.ops, interval.read.bytes + interval.write.bytes
             self.emit(
@@ -273,13 +274,14 @@ class Session:
                     iops=ops / seconds if seconds else None,
                     bytes_per_second=size / seconds if seconds else None,
                     p99_ns=_p99(interval),
+                    now=now,
                 )
             )
 
         if cell.workload.rw.writes:
             self.place.check_still_ours(cell.layer)
         prepared = prepare_cell(self._request(plan, cell, step.round))
-        result, counters = run_sampled(self.engine, prepared, self._devices, on_interval, self.stop_requested)
+        done = run_sampled(self.engine, prepared, self._watch(cell.layer), on_interval, self.stop_requested)
         return CellResult(
             order=step.order,
             round=step.round,
@@ -287,8 +289,10 @@ class Session:
             kind=step.kind.value,
             layer=cell.layer,
             workload_key=cell.workload.key,
-            result=result,
-            counters=counters,
+            result=done.result,
+            counters=done.counters,
+            absent=done.absent,
+            server=done.server,
         )
 
     def _trace_cells(self) -> list[str]:
@@ -333,6 +337,13 @@ class Session:
             round_index=index,
             placement=plan.placement,
         )
+
+    def _watch(self, layer: str) -> Watch:
+        stack = self._running().plan.stack
+        endpoints = [self.place.endpoint(x.name) for x in stack.layers]
+        found = watch_of(self._devices, (str(self.place.path),), endpoints, stack)
+        stats = self.place.stats(layer)
+        return found if stats is None else found.served_by(stats)
 
     def _noise(self, plan: Plan) -> NoiseProbe | None:
         """At the lowest layer, with the first workload that only reads and keeps several I/Os outstanding."""

@@ -14,6 +14,7 @@ from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
 
 if TYPE_CHECKING:
+    from strata.model.progress import Glance
     from strata.model.result import Interval
 
 
@@ -207,7 +208,7 @@ def measure(
     longest = timing.runtime_s if aim is None else aim.seconds_max
     with common.display(progress) as display:
 
-        def on_interval(done: Interval) -> None:
+        def on_interval(done: Interval, now: Glance) -> None:
             seconds = (done.end_ns - done.start_ns) / 1e9
             display.update(
                 Progress(
@@ -217,6 +218,7 @@ def measure(
                     iops=(done.read.ops + done.write.ops) / seconds,
                     bytes_per_second=(done.read.bytes + done.write.bytes) / seconds,
                     seconds_left=max(0.0, longest - done.end_ns / 1e9),
+                    now=now,
                 )
             )
 

@@ -34,6 +34,9 @@ def target(
             ":offset=BYTE, and :seed=N."
         ),
     ] = None,
+    stats: Annotated[
+        Path | None, typer.Option(help="Tell on this unix socket what this side of each request took.")
+    ] = None,
     config: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve a known-good remote end over NBD until interrupted, to measure a wire against."""
@@ -59,6 +62,7 @@ def target(
         service_threads=service_threads,
         service_time_ns=units.parse_duration_ns(service_time),
         faults=fault or (),
+        stats=stats,
     )
     note(f"pid {os.getpid()}; stop with Ctrl-C")
     serving.serve_and_say(chosen, note)

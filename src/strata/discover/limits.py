@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
-from strata.host.mounts import Mount, mounts
+from strata.host.cgroups import groups
 from strata.host.proc import Sys
 
 # Version 1 writes "no limit" as the largest multiple of a page below 2^63.
@@ -26,7 +25,7 @@ def limits(sys: Sys) -> dict[str, str]:
     per second), ``rlimit memlock|nofile|fsize`` (bytes, files, bytes), ``io_uring_disabled`` (1: unprivileged, 2: all).
     """
     found: dict[str, float] = {}
-    for directory in _groups(sys):
+    for directory, _ in groups(sys):
         for key, value in _of_group(directory, sys):
             found[key] = min(value, found.get(key, value))
     said = {key: f"{value:g}" if key == "cpu" else str(int(value)) for key, value in sorted(found.items())}
@@ -45,29 +44,6 @@ def memory_limit(found: dict[str, str]) -> int | None:
 def cpu_limit(found: dict[str, str]) -> float | None:
     """Processors; None: no limit."""
     return float(found["cpu"]) if "cpu" in found else None
-
-
-def _groups(sys: Sys) -> Iterator[str]:
-    """The directories of this process's groups, each with all its parents up to the mount."""
-    table = mounts(sys)
-    for line in sys.lines("/proc/self/cgroup"):
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        mount = _mount_for(table, number, set(controllers.split(",")))
-        if mount is None:
-            continue
-        # A container sees its own group as the mount's root while the path still has the host's prefix.
-        inside = PurePosixPath(path)
-        if inside.is_relative_to(mount.root):
-            inside = "/" / inside.relative_to(mount.root)
-        for part in (inside, *inside.parents):
-            yield f"{mount.point}/{str(part).lstrip('/')}".rstrip("/")
-
-
-def _mount_for(table: tuple[Mount, ...], number: str, controllers: set[str]) -> Mount | None:
-    if number == "0":
-        return next((m for m in table if m.kind == "cgroup2"), None)
-    return next((m for m in table if m.kind == "cgroup" and controllers <= set(m.options)), None)
 
 
 def _of_group(directory: str, sys: Sys) -> Iterator[tuple[str, float]]:

@@ -65,6 +65,8 @@ class TargetConfig(Value):
     multi_conn: bool = True
     max_connections: int = 64
     faults: tuple[PlantedFault, ...] = ()
+    stats: str | None = None
+    """A unix socket on which it tells what its side of each request took; ``@name`` is in no directory."""
 
     def to_core(self, ready_fd: int | None = None) -> str:
         """The compiled server's configuration JSON."""
@@ -79,6 +81,7 @@ class TargetConfig(Value):
                 "shape": self.shape.model_dump(),
                 "multi_conn": self.multi_conn,
                 "max_connections": self.max_connections,
+                "stats": self.stats,
                 "faults": [fault.model_dump() for fault in self.faults],
             }
         )

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from strata.model.base import Value
 from strata.model.caching import Caching
+from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.profile import GoalResult
 from strata.model.trace import TraceSummary
@@ -74,6 +75,15 @@ class CellSummary(Value):
     """(round, seconds from the start of the run, IOPS of that interval)."""
     flushes: int = Field(default=0, exclude_if=lambda n: n == 0)
     """Flushes that were counted; they are no part of ``ios``."""
+    flows: tuple[Flow, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """Bytes at each place of the path for each byte the application moved."""
+    cycles: tuple[CycleCost, ...] = Field(default=(), exclude_if=lambda found: not found)
+    splits: tuple[LatencySplit, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """client = wire + server, where the far end told its times."""
+    notes: tuple[str, ...] = Field(default=(), exclude_if=lambda said: not said)
+    """Where the bytes do not add up, and steps of the wall clock."""
+    absent: tuple[str, ...] = Field(default=(), exclude_if=lambda why: not why)
+    """Counters that could not be read in any round, and why."""
     flush_ns: dict[str, float] = Field(default={}, exclude_if=lambda times: not times)
     """Times of the flushes over all rounds: ``mean``, and the percentiles that their number supports."""
     traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)

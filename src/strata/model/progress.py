@@ -20,6 +20,18 @@ class Phase(StrEnum):
     VERIFY = "verify"
 
 
+class Glance(Value):
+    """What the counters say of this moment, for who watches; what is not known is None.
+
+    ``device_depth``: requests in flight at the busiest device. Bytes per second on all interfaces but the loopback, or
+    on the loopback where nothing else moved.
+    """
+
+    device_depth: float | None = None
+    wire_tx_bytes_per_second: float | None = None
+    wire_rx_bytes_per_second: float | None = None
+
+
 class Progress(Value):
     """One moment of a run. ``step`` counts from 1; rates are of the last interval, None before the first.
 
@@ -37,6 +49,7 @@ class Progress(Value):
     iops: float | None = None
     bytes_per_second: float | None = None
     p99_ns: float | None = None
+    now: Glance = Glance()
     seconds_left: float | None = None
     finished: bool = False
     error: str | None = None

@@ -201,6 +201,17 @@ class EngineResult(Value):
         return bool(build.get("profile") == "debug")
 
 
+class ServerTimes(Value):
+    """What the far end itself took of each request, as payloads of histograms; ``source`` says who counted.
+
+    From the start of the measurement to its end, ramp included: the far end does not know of it.
+    """
+
+    source: str
+    read: str | None = None
+    write: str | None = None
+
+
 class CellResult(Value):
     """One step of a plan, done: the unit that is committed to the store before the next begins."""
 
@@ -212,6 +223,9 @@ class CellResult(Value):
     workload_key: str
     result: EngineResult | None
     counters: tuple[Series, ...] = ()
+    absent: tuple[str, ...] = Field(default=(), exclude_if=lambda why: not why)
+    """Counters that could not be read, and why."""
+    server: ServerTimes | None = Field(default=None, exclude_if=lambda times: times is None)
     error: str | None = None
     traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
     """Of a window of its own (kind ``trace``): one for each device, the upper one first."""

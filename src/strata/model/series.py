@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from itertools import pairwise
+from urllib.parse import unquote
 
 from strata.model.base import Value
 
@@ -12,6 +15,23 @@ class SeriesKind(StrEnum):
 
     COUNTER = "counter"
     GAUGE = "gauge"
+
+
+def counter_name(metric: str, labels: Mapping[str, str]) -> str:
+    """``cpu_seconds{cpu=all,mode=user}``. What would end a label stands as its percent code."""
+    parts = ",".join(f"{k}={_quoted(v)}" for k, v in sorted(labels.items()))
+    return f"{metric}{{{parts}}}" if parts else metric
+
+
+def counter_labels(name: str) -> tuple[str, dict[str, str]]:
+    """Metric and labels back from `counter_name`."""
+    metric, _, rest = name.removesuffix("}").partition("{")
+    pairs = (part.split("=", 1) for part in rest.split(",") if "=" in part)
+    return metric, {key: unquote(value) for key, value in pairs}
+
+
+def _quoted(value: str) -> str:
+    return value.replace("%", "%25").replace(",", "%2C").replace("}", "%7D")
 
 
 class Series(Value):
@@ -26,11 +46,15 @@ class Series(Value):
 
     @property
     def delta(self) -> float | None:
-        """Growth of a counter from first to last sample; None with fewer than two samples or after a reset."""
+        """Growth of a counter from first to last sample; None with fewer than two samples or after a reset.
+
+        A reset in between is one too, even where the counter has passed its old value again since.
+        """
         if self.kind is not SeriesKind.COUNTER or len(self.values) < 2:
             return None
-        grown = self.values[-1] - self.values[0]
-        return grown if grown >= 0 else None
+        if any(after < before for before, after in pairwise(self.values)):
+            return None
+        return self.values[-1] - self.values[0]
 
     @property
     def seconds(self) -> float:

@@ -1,4 +1,4 @@
-"""What a probe is, and a file that is read again and again."""
+"""What a probe is, what it is asked to look at, and a file that is read again and again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from strata.host.netns import within
 from strata.host.proc import Sys
 from strata.model.series import SeriesKind
 
@@ -17,12 +18,37 @@ _MAX_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class Column:
-    """One number of each sample: becomes one `Series`."""
+    """One number of each sample: becomes one `Series`.
+
+    ``wraps_at``: where the kernel's own counter begins again at 0, in ``unit``; None for 64 bits, which no run sees.
+    """
 
     metric: str
     unit: str
     kind: SeriesKind
     labels: Mapping[str, str] = field(default_factory=dict)
+    wraps_at: float | None = None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a probe looks at.
+
+    ``devices``: block devices, as ``vda`` or ``/dev/vda``; ``paths``: files or directories of the path; ``netns``: the
+    network namespace (a path; None: the one it runs in); ``pids``: processes of the path; ``ports``: TCP ports of
+    servers of the path, at whichever end; ``url``: OpenMetrics text of another machine; ``smb_conf``: the
+    configuration of a Samba server here; ``stats``: statistics socket of a target of our own.
+    """
+
+    sys: Sys = field(default_factory=Sys)
+    devices: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    netns: str | None = None
+    pids: tuple[int, ...] = ()
+    ports: tuple[int, ...] = ()
+    url: str | None = None
+    smb_conf: str | None = None
+    stats: str | None = None
 
 
 class Probe(Protocol):
@@ -30,7 +56,12 @@ class Probe(Protocol):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What `read` gives, in its order; fixed while the probe is open."""
+        """What `read` gives, in its order. May grow at its end while the probe is open, never else."""
+        ...
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What this machine does not give and why, a clause each."""
         ...
 
     def read(self) -> Sequence[float | None]:
@@ -42,17 +73,49 @@ class Probe(Protocol):
         ...
 
 
-Opener = Callable[[Sequence[str], Sys], Probe]
-"""(device names, the kernel's files) -> a probe; with no columns when the machine has nothing for it."""
+class Reader:
+    """What most probes have in common: no columns and nothing absent until they say so, and files to close."""
+
+    def __init__(self) -> None:
+        self.columns: tuple[Column, ...] = ()
+        self.absent: tuple[str, ...] = ()
+        self._kept: list[Kept] = []
+
+    def keep(self, path: str, scope: Scope) -> Kept:
+        """A file that stays open until the probe is closed."""
+        made = Kept(path, scope.sys, scope.netns)
+        self._kept.append(made)
+        return made
+
+    def read(self) -> Sequence[float | None]:
+        """Nothing."""
+        return ()
+
+    def close(self) -> None:
+        """Closes what was kept."""
+        for file in self._kept:
+            file.close()
+
+
+Opener = Callable[[Scope], Probe]
+"""What to look at -> a probe; with no columns when the machine has nothing for it."""
 
 
 class Kept:
-    """A file of /proc or /sys that stays open: reading it again is one pread, without a path look-up."""
+    """A file of /proc or /sys that stays open: reading it again is one pread, without a path look-up.
 
-    def __init__(self, path: str, sys: Sys) -> None:
+    Opened inside ``netns`` a file of /proc/net goes on speaking of that namespace.
+    """
+
+    def __init__(self, path: str, sys: Sys, netns: str | None = None) -> None:
         self._fd = -1
         with contextlib.suppress(OSError):
-            self._fd = os.open(sys.at(path), os.O_RDONLY | os.O_CLOEXEC)
+            self._fd = within(netns, lambda: os.open(sys.at(path), os.O_RDONLY | os.O_CLOEXEC))
+
+    @property
+    def there(self) -> bool:
+        """Whether it could be opened."""
+        return self._fd >= 0
 
     def read(self) -> bytes:
         """All of it as it is now; empty when it is absent or gone (a device that was pulled)."""
@@ -75,3 +138,8 @@ class Kept:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def net_file(name: str, scope: Scope) -> str:
+    """``/proc/net/dev`` as the asking thread's namespace has it; /proc/net itself is that of the process's first."""
+    return f"/proc/thread-self/net/{name}" if scope.sys.live else f"/proc/net/{name}"

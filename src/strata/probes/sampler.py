@@ -1,27 +1,36 @@
-"""Reads all probes at a steady pace from one thread, and gives back what they saw as series.
+"""Reads all probes at a steady pace and gives back what they saw as series, aligned in time.
 
 A first sample is taken in `Sampler.start` and a last one in `Sampler.stop`, both in the caller's thread, so that the
-growth of every counter covers exactly what was done between the two calls.
+growth of every counter covers exactly what was done between the two calls. The probes of this machine share one thread
+and with it their instants (a sample of all takes well below a millisecond or so); a source on another machine has a
+thread of its own, so that a slow answer delays nobody.
 """
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from itertools import count
 
 from strata.errors import UsageError
 from strata.host.proc import Sys
+from strata.model.progress import Glance
 from strata.model.series import Series
-from strata.probes.port import Opener, Probe
+from strata.probes.glance import glance
+from strata.probes.node import Node
+from strata.probes.port import Opener, Scope
+from strata.probes.recording import Recording, Watched
 
-_Row = tuple[int, Sequence[float | None]]
+REMOTE_INTERVAL_S = 1.0
+"""Between two questions to another machine: what exporters are made for."""
 
 
 class Sampler:
-    """One recording. ``devices``: the block devices to watch; ``interval_s``: time between samples (0.01 s or more)."""
+    """One recording. ``devices``: the block devices to watch; ``interval_s``: time between samples (0.01 s or more).
+
+    ``paths``: files whose file systems are watched. ``nodes``: whose network, processes and groups are read; the
+    columns of a named node carry the label ``node``. Processors, memory and devices are the machine's, not a node's,
+    and are read once. Without nodes it is this machine as it is.
+    """
 
     def __init__(
         self,
@@ -29,6 +38,9 @@ class Sampler:
         interval_s: float = 0.25,
         probes: Mapping[str, Opener] | None = None,
         sys: Sys | None = None,
+        *,
+        paths: Sequence[str] = (),
+        nodes: Sequence[Node] = (),
     ) -> None:
         if not interval_s >= 0.01:
             raise UsageError(
@@ -38,80 +50,84 @@ class Sampler:
         from strata.probes import PROBES
 
         self._openers = PROBES if probes is None else probes
-        self._devices, self._interval_s = tuple(devices), interval_s
+        self._devices, self._paths = tuple(devices), tuple(paths)
+        self._nodes = tuple(nodes) or (Node(),)
         self._sys = sys or Sys()
-        self._open: list[tuple[Probe, list[_Row]]] = []
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._steady = Recording(interval_s)
+        self._edges = Recording(None)
+        self._remote = [Recording(max(interval_s, REMOTE_INTERVAL_S)) for node in self._nodes if node.url]
+        self._started = False
         self._epoch_ns = 0
+        self.absent: tuple[str, ...] = ()
+        """What could not be read and why, known from `start` on."""
 
     def start(self) -> Sampler:
         """Opens the probes, takes the first sample, and goes on in a thread of its own."""
-        if self._thread is not None:
+        if self._started:
             raise RuntimeError("a Sampler is started once")
+        self._started = True
         # Samples are placed by the monotonic clock: a step of the wall clock must not bend the rates.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
         try:
-            for opener in self._openers.values():
-                self._open.append((opener(self._devices, self._sys), []))
-            self._sample()
+            self._open()
+            for recording in self._all:
+                recording.sample()
         except BaseException:
             self._close()
             raise
-        self._thread = threading.Thread(target=self._run, name="strata-probes", daemon=True)
-        self._thread.start()
+        for recording in self._all:
+            recording.run()
         return self
 
     def stop(self) -> tuple[Series, ...]:
-        """Ends the thread, takes the last sample and gives back every series that has at least one value."""
-        if self._thread is None:
+        """Ends the threads, takes the last sample and gives back every series that has at least one value."""
+        if not self._started:
             raise RuntimeError("the Sampler was not started")
-        self._stop.set()
-        self._thread.join()
+        for recording in self._all:
+            recording.end()
         try:
-            if self._open:
-                self._sample()
-            return tuple(series for probe, rows in self._open for series in _series(probe, rows))
+            for recording in self._all:
+                recording.sample()
+            return tuple(series for recording in self._all for series in recording.series(self._epoch_ns))
         finally:
             self._close()
 
-    def _run(self) -> None:
-        begun = time.monotonic()
-        for n in count(1):
-            # On a fixed grid, so that delays do not add up; ticks missed by a stall are skipped, not made up for.
-            late = time.monotonic() - begun - n * self._interval_s
-            if late > self._interval_s:
-                continue
-            if self._stop.wait(max(-late, 0)):
-                return
-            self._sample()
+    def glance(self) -> Glance:
+        """What the last two samples say of now, for who watches; absent parts are None."""
+        return glance(self._steady.watched)
 
-    def _sample(self) -> None:
-        for probe, rows in self._open:
-            at = time.monotonic_ns()
-            values = probe.read()
-            rows.append(((at + time.monotonic_ns()) // 2 + self._epoch_ns, values))
+    @property
+    def _all(self) -> tuple[Recording, ...]:
+        return (self._steady, *self._remote, self._edges)
+
+    def _open(self) -> None:
+        from strata.probes import AT_EDGES, OF_NODE, REMOTE
+
+        here = Scope(sys=self._sys, devices=self._devices, paths=self._paths)
+        remote = iter(self._remote)
+        for name, opener in self._openers.items():
+            if name not in OF_NODE:
+                self._add(self._edges if name in AT_EDGES else self._steady, name, opener, here, None)
+        for node in self._nodes:
+            scope = node.scope(self._sys, self._devices, self._paths)
+            away = next(remote) if node.url else None
+            for name, opener in self._openers.items():
+                if away is not None and name in REMOTE:
+                    self._add(away, name, opener, scope, node.name)
+                elif away is None and name in OF_NODE and name not in REMOTE:
+                    self._add(self._edges if name in AT_EDGES else self._steady, name, opener, scope, node.name)
+
+    def _add(self, recording: Recording, name: str, opener: Opener, scope: Scope, node: str | None) -> None:
+        place = name if node is None else f"{name} of {node}"
+        try:
+            probe = opener(scope)
+        except UsageError as e:
+            # A node that is gone takes its counters along, not the measurement.
+            self.absent += (f"{place}: {e.what} {e.where}: {e.why}",)
+            return
+        recording.watched.append(Watched(probe, node))
+        self.absent += tuple(f"{place}: {why}" for why in probe.absent)
 
     def _close(self) -> None:
-        with contextlib.ExitStack() as closing:
-            for probe, _ in self._open:
-                closing.callback(probe.close)
-        self._open = []
-
-
-def _series(probe: Probe, rows: Sequence[_Row]) -> tuple[Series, ...]:
-    found = []
-    for place, column in enumerate(probe.columns):
-        seen = [(at, float(value)) for at, values in rows if (value := values[place]) is not None]
-        if seen:
-            found.append(
-                Series(
-                    metric=column.metric,
-                    unit=column.unit,
-                    kind=column.kind,
-                    labels=dict(column.labels),
-                    t_ns=tuple(at for at, _ in seen),
-                    values=tuple(value for _, value in seen),
-                )
-            )
-    return tuple(found)
+        for recording in self._all:
+            recording.close()

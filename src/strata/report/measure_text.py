@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check, CheckKind
@@ -11,6 +13,7 @@ from strata.model.result import EngineResult, ErrorCount, ThreadResult
 from strata.model.workload import Cache
 from strata.report import figures, flushes, words
 from strata.report.course_text import course_lines
+from strata.report.ends_text import cost_words, end_words, flows_line, percentile_words, split_words
 from strata.report.textual import Paint, field, wrap
 from strata.report.trace_lines import summary_lines
 
@@ -72,6 +75,8 @@ def measure_text(
     if s.device_in_flight is not None:
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
     out += summary_lines(s.traces, width)
+    for label, text in _both_ends(s, verbose):
+        out += line(label, text)
     if result is not None and result.caching is not None and (state := _caching(result.caching)):
         out += line("caching", state)
     if result is not None and (carrier := _carrier(result)):
@@ -86,6 +91,24 @@ def measure_text(
         sign = "cannot be true" if check.impossible else words.CHECK[check.kind]
         out += [paint(x, "yellow") for x in wrap(f"! {sign}: {check.message}", width, "  ", "    ")]
     return "\n".join(out)
+
+
+def _both_ends(s: CellSummary, verbose: bool) -> Iterator[tuple[str, str]]:
+    """Bytes at each place, client = wire + server, cycles; with ``verbose`` also percentiles and what was not read."""
+    if s.flows:
+        yield "bytes", f"{flows_line(s)} per byte"
+    for split in s.splits:
+        yield "time", split_words(split)
+        if verbose and (told := percentile_words(split)):
+            yield "", f"{told} (percentiles do not add)"
+    for cost in s.cycles if verbose else [c for c in s.cycles if c.end != "generator"]:
+        yield "cycles", f"{end_words(cost)}: {cost_words(cost)}"
+    if s.cycles and verbose:
+        yield "", s.cycles[0].source
+    for note in dict.fromkeys((*s.notes, *(n for split in s.splits for n in split.notes))):
+        yield "note", note
+    if verbose and s.absent:
+        yield "not read", " · ".join(s.absent)
 
 
 def _place(error: ErrorCount) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strata.analyse import counters
-from strata.model.series import Series, SeriesKind
+from strata.model.series import Series, SeriesKind, counter_labels
 
 from .material import SECOND, START, cell_result, counter, engine_result, workload
 
@@ -82,4 +82,4 @@ def test_loopback_bytes_count_once() -> None:
 
 def test_labels_survive_the_way_there_and_back() -> None:
     series = counter("cpu_seconds", 1.0, cpu="0", mode="user")
-    assert counters.labels_of(counters.name_of(series)) == ("cpu_seconds", {"cpu": "0", "mode": "user"})
+    assert counter_labels(counters.name_of(series)) == ("cpu_seconds", {"cpu": "0", "mode": "user"})

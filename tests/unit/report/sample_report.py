@@ -21,6 +21,7 @@ from strata.model.analysis import (
     NoiseFloor,
     Remote,
 )
+from strata.model.ends import CycleCost, Flow, LatencySplit, PercentileSplit
 from strata.model.estimate import Estimate
 from strata.model.finding import (
     Cause,
@@ -109,8 +110,76 @@ def _summary(
         device_in_flight=w.outstanding * (0.98 if layer == "disk" else 0.95 if layer == "file system" else 0.31),
         device_busy_ns_per_io=mean * 0.97,
         wire_bytes_per_byte=1.012 + 60 / w.bs if layer == "share" else None,
-        counters={"disk_reads{device=sda}": iops, "net_sent_bytes{interface=lo}": iops * w.bs},
+        counters={
+            "blockdev_reads{device=sda}": iops,
+            "net_bytes{direction=tx,interface=lo}": iops * w.bs,
+            "pressure_seconds{kind=some,resource=io}": 0.42,
+            **({"tcp_rtt_seconds{connection=0,end=client,peer=10.0.7.2:10809}": 8.1e-5} if layer == "share" else {}),
+        },
+        flows=_flows(layer, w),
+        cycles=_cycles(layer, w, iops),
+        splits=_splits(layer, w, mean),
+        notes=(
+            "sda moved 1.31 bytes per byte written: journal, copies, whole blocks for parts, or somebody else's I/O",
+        )
+        if layer == "file system" and w.rw is Rw.RANDWRITE
+        else (),
+        absent=("cycles: no cycles: the processor has no counters, or the hypervisor hides them",),
         timeline=tuple(timeline),
+    )
+
+
+def _flows(layer: str, w: Workload) -> tuple[Flow, ...]:
+    of = "write" if w.rw in (Rw.WRITE, Rw.RANDWRITE) else "read"
+    found = [
+        Flow(place="device sda", direction=of, of=of, per_byte=estimate(1.31 if of == "write" else 1.0, 0.01, "1"))
+    ]
+    if layer == "share":
+        towards = "tx" if of == "write" else "rx"
+        found.append(
+            Flow(place="wire eth0", node="node-1", direction=towards, of=of, per_byte=estimate(1.03, 0.01, "1"))
+        )
+    return tuple(found)
+
+
+def _cycles(layer: str, w: Workload, iops: float) -> tuple[CycleCost, ...]:
+    source = "processor time × clock (2.70 GHz, as cpufreq reads it)"
+    ends = {"machine": 52_000.0, "server smbd": 31_000.0} if layer == "share" else {"machine": 21_000.0}
+    return tuple(
+        CycleCost(
+            end=end,
+            node="node-2" if end.startswith("server") else None,
+            kernel_per_byte=estimate(each / w.bs, 0.02, "cycles/B"),
+            user_per_byte=estimate(each / w.bs / 4, 0.02, "cycles/B"),
+            kernel_per_io=estimate(each, 0.02, "cycles"),
+            user_per_io=estimate(each / 4, 0.02, "cycles"),
+            clock_hz=2.7e9,
+            source=source,
+        )
+        for end, each in ends.items()
+    )
+
+
+def _splits(layer: str, w: Workload, mean: float) -> tuple[LatencySplit, ...]:
+    if layer != "share":
+        return ()
+    return (
+        LatencySplit(
+            direction="write" if w.rw in (Rw.WRITE, Rw.RANDWRITE) else "read",
+            server="target",
+            client_ns=estimate(mean, 0.013, "ns"),
+            server_ns=estimate(mean * 0.4, 0.02, "ns"),
+            wire_ns=estimate(mean * 0.6, 0.03, "ns"),
+            percentiles=tuple(
+                PercentileSplit(
+                    percentile=p,
+                    client_ns=estimate(mean * factor, 0.03, "ns"),
+                    server_ns=estimate(mean * factor * 0.3, 0.03, "ns"),
+                    difference_ns=estimate(mean * factor * 0.7, 0.03, "ns"),
+                )
+                for p, factor in (("50", 0.9), ("99", 2.7))
+            ),
+        ),
     )
 
 

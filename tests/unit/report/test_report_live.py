@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.model.progress import Phase, Progress
+from strata.model.progress import Glance, Phase, Progress
 from strata.report.live import LiveView, QuietConsole, Screen, sparkline
 from strata.report.plain import PlainView, time_left
 
@@ -59,11 +59,26 @@ def test_plain_view_prints_a_line_a_finished_step_and_none_in_between() -> None:
     ]
 
 
+BUSY = Glance(device_depth=7.98, wire_tx_bytes_per_second=3.1e6, wire_rx_bytes_per_second=117.2e6)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_counters_of_now_stand_under_the_rates(width: int) -> None:
+    screen = Screen()
+    screen.take(STEP.model_copy(update={"now": BUSY}))
+    lines = [line.plain.replace("\u202f", " ") for line in screen.lines(width)]
+    assert lines[3] == "  device depth 8.0 · wire out 2.96 MiB/s · in 112 MiB/s"
+    screen.take(STEP.model_copy(update={"now": Glance(device_depth=0.4, wire_tx_bytes_per_second=900.0)}))
+    assert screen.lines(width)[3].plain.strip() == "device depth 0.40"
+    screen.take(STEP)
+    assert len(screen.lines(width)) == 3, "what is not known takes no line"
+
+
 @given(width=st.integers(40, 240), name=st.text(max_size=80), steps=st.integers(1, 500))
 def test_no_line_of_the_live_display_is_wider_than_the_terminal(width: int, name: str, steps: int) -> None:
     screen = Screen()
     for finished in (False, True):
-        screen.take(STEP.model_copy(update={"layer": name, "steps": steps, "finished": finished}))
+        screen.take(STEP.model_copy(update={"layer": name, "steps": steps, "finished": finished, "now": BUSY}))
         screen.take(STEP.model_copy(update={"layer": name, "steps": steps, "error": name}))
         for line in screen.lines(width):
             assert line.cell_len <= width, line.plain

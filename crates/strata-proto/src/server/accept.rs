@@ -19,6 +19,7 @@ use super::delay_queue::DelayQueue;
 use super::reader::serve_client;
 use super::service::Shared;
 use super::shape::Shape;
+use super::stats::{Stats, Window};
 use crate::codec::{Export, consts};
 use crate::lock::lock;
 use crate::named::named;
@@ -45,6 +46,7 @@ pub struct Server {
     live: Arc<Live>,
     accepting: Option<JoinHandle<()>>,
     serving: Vec<JoinHandle<()>>,
+    telling: Option<JoinHandle<()>>,
 }
 
 /// The sockets of connected clients, to end them at stop.
@@ -60,6 +62,7 @@ impl Server {
         config.check().map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
         let (backing, facts) = Backing::open(&config.backing)?;
         let (listener, endpoint) = netns::within(config.netns.as_deref(), || Listener::bind(&config.listen))?;
+        let window = config.stats.as_deref().map(Window::open).transpose()?;
         let clock = Clock::new();
         let shared = Arc::new(Shared {
             clock,
@@ -72,15 +75,31 @@ impl Server {
             jobs: DelayQueue::new(clock),
             connections: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
+            stats: window.is_some().then(Stats::default),
         });
         let live = Arc::new(Live::default());
-        let mut server =
-            Self { shared: Arc::clone(&shared), endpoint, live, accepting: None, serving: Vec::new() };
+        let mut server = Self {
+            shared: Arc::clone(&shared),
+            endpoint,
+            live,
+            accepting: None,
+            serving: Vec::new(),
+            telling: None,
+        };
         // From here on a failure drops `server`, which ends the threads that run already.
         for number in 0..shared.service_threads {
             let shared = Arc::clone(&shared);
             let thread = Builder::new().name(format!("nbd-io-{number}")).spawn(move || shared.serve())?;
             server.serving.push(thread);
+        }
+        if let Some(window) = window {
+            let shared = Arc::clone(&shared);
+            let answer = move || {
+                if let Some(stats) = &shared.stats {
+                    window.answer(stats, || shared.stop.load(Ordering::Acquire));
+                }
+            };
+            server.telling = Some(Builder::new().name("nbd-stats".into()).spawn(answer)?);
         }
         let live = Arc::clone(&server.live);
         let most = config.max_connections;
@@ -140,7 +159,7 @@ impl Drop for Server {
         if let Some(accepting) = self.accepting.take() {
             let _panicked = accepting.join(); // it joins the connections
         }
-        for thread in self.serving.drain(..) {
+        for thread in self.serving.drain(..).chain(self.telling.take()) {
             let _panicked = thread.join();
         }
         if let Endpoint::Unix(path) = &self.endpoint {

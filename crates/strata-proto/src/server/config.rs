@@ -33,6 +33,9 @@ pub struct Config {
     /// Clients beyond this many are hung up on.
     #[serde(default = "default_connections")]
     pub max_connections: usize,
+    /// A unix socket on which its counters are told, made at start and removed at stop; `@name` is in no directory.
+    #[serde(default)]
+    pub stats: Option<PathBuf>,
     /// What it does wrong on purpose.
     #[serde(default)]
     pub faults: Vec<FaultConfig>,

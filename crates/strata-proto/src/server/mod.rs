@@ -19,6 +19,7 @@ mod reader;
 mod service;
 mod shape;
 mod signals;
+mod stats;
 pub mod timeline;
 
 pub use accept::{Endpoint, Server};

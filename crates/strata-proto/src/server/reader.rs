@@ -87,7 +87,8 @@ impl Reader<'_> {
             let wire_bytes = (REQUEST_LEN as u64) + u64::from(request.payload_len());
             let now_ns = self.shared.clock.now_ns();
             let due_ns = self.shared.shape.admit(begun_ns, wire_bytes).max(begun_ns);
-            let job = Job { conn: Arc::clone(self.conn), request, payload, ticket };
+            let arrived_ns = due_ns.max(now_ns);
+            let job = Job { conn: Arc::clone(self.conn), request, payload, ticket, arrived_ns };
             if due_ns <= now_ns && holds <= INSTANT && self.serves_itself() {
                 self.instant(job);
             } else {
@@ -106,8 +107,10 @@ impl Reader<'_> {
     }
 
     fn instant(&mut self, job: Job) {
+        let (command, length, arrived_ns) = job.counted();
         let reply = self.shared.execute(job);
         let now_ns = self.shared.clock.now_ns();
+        self.shared.count(command, length, arrived_ns, now_ns);
         let due_ns = self.shared.shape.leave(now_ns, reply.len() as u64);
         if due_ns > now_ns {
             self.conn.send(due_ns, reply);

@@ -10,6 +10,7 @@ use super::clock::{Clock, precise_timers};
 use super::conn::{Conn, Reply};
 use super::delay_queue::DelayQueue;
 use super::shape::Shape;
+use super::stats::Stats;
 use crate::codec::{Command, Export, Request, consts, error_chunk, read_chunk_header, simple_reply};
 
 /// A request that is in, with the payload of a write.
@@ -19,6 +20,15 @@ pub(super) struct Job {
     pub(super) request: Request,
     pub(super) payload: Option<Buffer>,
     pub(super) ticket: Ticket,
+    /// When it was in whole, and through the shaped wire.
+    pub(super) arrived_ns: u64,
+}
+
+impl Job {
+    /// What the counters want to know of it once it is served.
+    pub(super) fn counted(&self) -> (Command, u32, u64) {
+        (self.request.command, self.request.length, self.arrived_ns)
+    }
 }
 
 /// What all threads of a server share.
@@ -34,6 +44,7 @@ pub(super) struct Shared {
     pub(super) jobs: DelayQueue<Job>,
     pub(super) connections: AtomicUsize,
     pub(super) stop: AtomicBool,
+    pub(super) stats: Option<Stats>,
 }
 
 impl Shared {
@@ -50,6 +61,7 @@ impl Shared {
                 continue;
             }
             let conn = Arc::clone(&job.conn);
+            let (command, length, arrived_ns) = job.counted();
             let begun_ns = self.clock.now_ns();
             let reply = self.execute(job);
             let done_ns = self.clock.now_ns();
@@ -60,8 +72,16 @@ impl Shared {
             } else {
                 done_ns
             };
+            self.count(command, length, arrived_ns, ready_ns);
             let due_ns = self.shape.leave(ready_ns, reply.len() as u64);
             conn.send(due_ns, reply);
+        }
+    }
+
+    /// Put a served request into the counters, where there are any.
+    pub(super) fn count(&self, command: Command, length: u32, arrived_ns: u64, ready_ns: u64) {
+        if let Some(stats) = &self.stats {
+            stats.count(command, length, ready_ns.saturating_sub(arrived_ns));
         }
     }
 
@@ -79,7 +99,7 @@ impl Shared {
 
     /// Do the I/O and make its reply.
     pub(super) fn execute(&self, job: Job) -> Reply {
-        let Job { conn, request, payload, ticket } = job;
+        let Job { conn, request, payload, ticket, .. } = job;
         if let Some(error) = request.refusal(self.export.size_bytes, conn.tx_flags) {
             return refused(&conn, &request, error, ticket);
         }

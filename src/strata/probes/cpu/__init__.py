@@ -3,7 +3,7 @@
 Reads    /proc/stat, /proc/self/task/*/schedstat, the process's own CPU clock.
 Makes    ``cpu_seconds{cpu=all|0|1…, mode=user|system|iowait|irq|softirq|steal|idle}`` (s, counter; user includes nice),
          ``process_cpu_seconds`` (s, counter), ``process_run_delay_seconds`` (s, counter: ready to run, and waiting).
-Costs    42.6 µs per sample with 2 processors and 1 thread; grows with processors, interrupts and threads.
+Costs    308 µs per sample with 2 processors and 1 thread; grows with processors, interrupts and threads.
 Needs    nothing; run delay needs CONFIG_SCHED_INFO (every distribution kernel).
 Blind to anything shorter than a clock tick (usually 10 ms) in ``cpu_seconds``; threads that began and ended between two
          samples in run delay; child processes.
@@ -17,19 +17,20 @@ from collections.abc import Sequence
 
 from strata.host.proc import Sys
 from strata.model.series import SeriesKind
-from strata.probes.port import Column, Kept, Probe
+from strata.probes.port import Column, Probe, Reader, Scope
 from strata.units import NS_PER_S
 
 _MODES = ("user", "system", "iowait", "irq", "softirq", "steal", "idle")
 _TASKS = "/proc/self/task"
 
 
-class CpuProbe:
+class CpuProbe(Reader):
     """See the module."""
 
-    def __init__(self, sys: Sys) -> None:
-        self._sys = sys
-        self._stat = Kept("/proc/stat", sys)
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self._sys = sys = scope.sys
+        self._stat = self.keep("/proc/stat", scope)
         self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
         self._cpus = tuple(self._rows())
         self._delay = RunDelay(sys)
@@ -42,7 +43,7 @@ class CpuProbe:
             Column("process_cpu_seconds", "s", SeriesKind.COUNTER),
             Column("process_run_delay_seconds", "s", SeriesKind.COUNTER),
         ]
-        self.columns: tuple[Column, ...] = (*seconds, *own)
+        self.columns = (*seconds, *own)
 
     def read(self) -> Sequence[float | None]:
         rows = self._rows()
@@ -53,9 +54,6 @@ class CpuProbe:
         values.append(time.process_time() if self._sys.live else None)
         values.append(self._delay.seconds())
         return values
-
-    def close(self) -> None:
-        self._stat.close()
 
     def _rows(self) -> dict[str, tuple[float | None, ...]]:
         """By processor. The ``cpu`` lines stand first; what follows them is not even split."""
@@ -91,6 +89,6 @@ class RunDelay:
         return self._total_ns / NS_PER_S if now else None
 
 
-def open_probe(devices: Sequence[str], sys: Sys) -> Probe:
-    """``devices`` does not matter here."""
-    return CpuProbe(sys)
+def open_probe(scope: Scope) -> Probe:
+    """Of the whole machine."""
+    return CpuProbe(scope)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.run import Report
+from strata.model.series import counter_labels
 from strata.model.workload import Workload
 from strata.report import figures
 from strata.report.ladder import Ladder
@@ -23,6 +24,34 @@ class Column:
     meaning: str
     read: Reader
     write: Callable[[float], str]
+    rare: bool = False
+    """Left out where it is 0 everywhere."""
+
+
+def _sum(cell: CellSummary, metric: str, **labels: str) -> float | None:
+    """Over every place that has it; None where nobody has."""
+    named = ((counter_labels(name), value) for name, value in cell.counters.items())
+    found = [value for (is_, has), value in named if is_ == metric and labels.items() <= has.items()]
+    return sum(found) if found else None
+
+
+def _metric(name: str) -> Reader:
+    return lambda cell: _sum(cell, name)
+
+
+def _rtt(cell: CellSummary) -> float | None:
+    named = ((counter_labels(name), value) for name, value in cell.counters.items())
+    # The server's end of the same connection is measured by its own traffic, which is the replies.
+    found = [v for (is_, has), v in named if is_ == "tcp_rtt_seconds" and has.get("end") == "client"]
+    return sum(found) / len(found) * 1e9 if found else None
+
+
+def _pressure(cell: CellSummary) -> float | None:
+    return _sum(cell, "pressure_seconds", resource="io", kind="some")
+
+
+def _kernel_cycles(cell: CellSummary) -> float | None:
+    return next((c.kernel_per_byte.value for c in cell.cycles if c.end == "machine" and c.node is None), None)
 
 
 ALL = (
@@ -40,6 +69,25 @@ ALL = (
         units.significant,
     ),
     Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
+    Column("cycles/B", "kernel cycles of the whole machine per byte", _kernel_cycles, units.significant),
+    Column("TCP rtt", "mean round trip of the path's connections, as the kernel has it", _rtt, units.duration),
+    Column(
+        "sent again",
+        "TCP segments the path sent again, per second",
+        _metric("tcp_retransmits"),
+        units.significant,
+        True,
+    ),
+    Column(
+        "qdisc drops",
+        "packets dropped before an interface, per second",
+        _metric("qdisc_drops"),
+        units.significant,
+        True,
+    ),
+    Column("backlog", "bytes waiting before an interface", _metric("qdisc_backlog_bytes"), units.size, True),
+    Column("I/O pressure", "share of time in which a task waited for I/O", _pressure, figures.percent),
+    Column("throttled", "held back by a processor quota", _metric("cgroup_throttled_seconds"), figures.percent, True),
     Column("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
     Column("flush p99", "99 of 100 flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
     Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
@@ -47,8 +95,13 @@ ALL = (
 
 
 def columns(report: Report) -> tuple[Column, ...]:
-    """Those that were read in at least one cell."""
-    return tuple(c for c in ALL if any(c.read(cell) is not None for cell in report.analysis.cells))
+    """Those that have something to tell in at least one cell."""
+    return tuple(c for c in ALL if any(_told(c, cell) for cell in report.analysis.cells))
+
+
+def _told(column: Column, cell: CellSummary) -> bool:
+    value = column.read(cell)
+    return value is not None and not (column.rare and value == 0)
 
 
 @dataclass(frozen=True)

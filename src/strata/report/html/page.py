@@ -14,9 +14,9 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, goals, ladder, survey_text, words
+from strata.report import answer, ends_text, figures, goals, ladder, survey_text, words
 from strata.report.check_lines import check_lines, told
-from strata.report.html import counters
+from strata.report.html import counters, ends
 from strata.report.html.charts import svg
 from strata.report.html.charts.percentiles import percentiles
 from strata.report.html.charts.prediction import prediction
@@ -52,7 +52,7 @@ def environment() -> Environment:
     env.globals.update(
         units=units, figures=figures, words=words, answer=answer, goals=goals, layer_class=svg.layer_class
     )
-    env.globals.update(MEANING=ladder.MEANING)
+    env.globals.update(MEANING=ladder.MEANING, ends_text=ends_text)
     return env
 
 
@@ -91,6 +91,7 @@ def context(report: Report) -> dict[str, Any]:
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
+        "ends": ends.section(report),
         "counters": counters.rows(report, table),
         "counter_columns": counters.columns(report),
         "percentile_keys": _percentile_keys(report),

@@ -1,0 +1,100 @@
+"""Both ends of the path over the rounds of one cell: what passed, what it cost, and where the time went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from strata.analyse.cycles import RoundWork, cycle_costs
+from strata.analyse.flows import RoundBytes, flows
+from strata.analyse.rounds import PERCENTILES, CellRounds, supported
+from strata.analyse.split import Ends, split
+from strata.model import histogram
+from strata.model.ends import CycleCost, Flow, LatencySplit
+from strata.model.result import CellResult, EngineResult
+from strata.model.series import counter_labels
+
+# The far ends that tell the time of a request: (requests, seconds, the label that is the direction, further labels).
+_SERVERS = {
+    "target": ("target_requests", "target_seconds", "direction", {}),
+    "smbd": ("smbd_operations", "smbd_seconds", "operation", {"part": "protocol"}),
+}
+
+
+def flows_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tuple[Flow, ...]:
+    """Bytes at each place for each byte of the application."""
+    return flows(
+        [
+            RoundBytes(r.read.bytes / r.seconds, r.write.bytes / r.seconds, counters)
+            for r, counters in _measured(cell, per_round)
+        ]
+    )
+
+
+def costs_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tuple[CycleCost, ...]:
+    """Cycles per byte and per I/O of every end whose processor time was read."""
+    made = []
+    for r, counters in _measured(cell, per_round):
+        user, system = r.cpu.get("user_ns"), r.cpu.get("system_ns")
+        made.append(
+            RoundWork(
+                bytes_per_second=r.bytes_per_second,
+                iops=r.iops,
+                counters=counters,
+                own_user=None if user is None else user / r.measured_ns,
+                own_system=None if system is None else system / r.measured_ns,
+            )
+        )
+    return cycle_costs(made)
+
+
+def splits_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tuple[LatencySplit, ...]:
+    """client = wire + server, for each direction and each far end that told its times in every round."""
+    pairs = list(zip(cell.results, per_round, strict=True))
+    made = []
+    for server in _SERVERS:
+        for direction in ("read", "write"):
+            found = [e for one, counters in pairs for e in _ends(one, counters, server, direction, cell.ios)]
+            if found and len(found) == len(pairs) and (told := split(direction, server, found)) is not None:
+                made.append(told)
+    return tuple(made)
+
+
+def _ends(one: CellResult, counters: Mapping[str, float], server: str, direction: str, ios: int) -> Iterator[Ends]:
+    requests, seconds, key, others = _SERVERS[server]
+    if one.result is None or one.result.seconds <= 0:
+        return
+    mine = one.result.read if direction == "read" else one.result.write
+    rate, took = 0.0, 0.0
+    for name, value in counters.items():
+        metric, labels = counter_labels(name)
+        if labels.get(key) == direction and others.items() <= labels.items():
+            rate += value if metric == requests else 0.0
+            took += value if metric == seconds else 0.0
+    if not mine.ops or rate <= 0:
+        return
+    theirs = None if one.server is None or one.server.source != server else getattr(one.server, direction)
+    wanted = supported(PERCENTILES, ios)
+    yield Ends(
+        client_ns=mine.service_sum_ns / mine.ops,
+        server_ns=took / rate * 1e9,
+        client_iops=mine.ops / one.result.seconds,
+        # A server that is asked at the two ends only counts the ramp too: its rate says nothing of the share.
+        server_iops=rate if server == "target" else None,
+        client=_percentiles(mine.service_time, wanted),
+        server=_percentiles(theirs, wanted),
+    )
+
+
+def _percentiles(payload: str | None, wanted: Sequence[str]) -> dict[str, float]:
+    if payload is None or not wanted:
+        return {}
+    times = histogram.quantiles(payload, [float(p) / 100 for p in wanted])
+    return dict(zip(wanted, map(float, times), strict=True))
+
+
+def _measured(
+    cell: CellRounds, per_round: Sequence[Mapping[str, float]]
+) -> Iterator[tuple[EngineResult, Mapping[str, float]]]:
+    for one, counters in zip(cell.results, per_round, strict=True):
+        if one.result is not None and one.result.seconds > 0:
+            yield one.result, counters

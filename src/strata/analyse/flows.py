@@ -1,0 +1,147 @@
+"""Amplification and conservation: bytes at each place of the path for each byte the application moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from strata import units
+from strata.analyse.stats import estimate
+from strata.model.ends import Flow
+from strata.model.estimate import Estimate
+from strata.model.series import counter_labels
+
+NEAR = 0.05
+"""What may be missing or too much without a word: headers, the journal's own writes, the edges of the samples."""
+LITTLE = 0.005
+"""Bytes for each application byte below which a place took no part."""
+UNEVEN = 1.5
+"""Times the mean of all members from which on one carries too much: three quarters where there are two."""
+
+
+@dataclass(frozen=True)
+class RoundBytes:
+    """One round: the application's bytes per second, and every counter's rate by its name."""
+
+    read: float
+    write: float
+    counters: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Place:
+    kind: str
+    name: str
+    node: str | None
+    direction: str
+
+
+def flows(rounds: Sequence[RoundBytes]) -> tuple[Flow, ...]:
+    """A ratio with its interval over the rounds for every place that took part; a place must be known in all rounds."""
+    found: dict[_Place, list[float]] = {}
+    for one in rounds:
+        for place, rate in _places(one.counters):
+            found.setdefault(place, []).append(rate)
+    made = []
+    for place, rates in found.items():
+        words = [_denominator(place, one) for one in rounds]
+        if len(rates) < len(rounds) or any(amount <= 0 for _, amount in words):
+            continue
+        ratios = [rate / amount for rate, (_, amount) in zip(rates, words, strict=True)]
+        if max(ratios) >= LITTLE:
+            made.append(
+                Flow(
+                    place=f"{place.kind} {place.name}",
+                    node=place.node,
+                    direction=place.direction,
+                    of=words[0][0],
+                    per_byte=estimate(ratios, "1"),
+                )
+            )
+    return tuple(sorted(made, key=lambda f: (_ORDER.index(f.place.split()[0]), f.node or "", f.place, f.direction)))
+
+
+_ORDER = ("device", "member", "target", "wire")
+
+
+def notes(found: Sequence[Flow], chain: Sequence[str] = (), *, direct: bool) -> tuple[str, ...]:
+    """Where the bytes do not add up, and what that usually means. ``chain``: devices from the file system downward."""
+    return (*_at_device(found, chain, direct), *_between_nodes(found), *_between_members(found))
+
+
+def _at_device(found: Sequence[Flow], chain: Sequence[str], direct: bool) -> Iterator[str]:
+    devices = {f.place.removeprefix("device "): f.place for f in found if f.place.startswith("device ") and not f.node}
+    name = next((d for d in chain if d in devices), None)
+    for flow in (f for f in found if name is not None and f.place == devices[name] and f.node is None):
+        times = f"{units.significant(flow.per_byte.value)} bytes"
+        if _below(flow.per_byte, 1 - NEAR) and flow.direction == flow.of == "read":
+            yield f"{name} read {times} per byte read: the rest came from a cache above it"
+        elif _below(flow.per_byte, 1 - NEAR) and flow.direction == flow.of == "write":
+            where = "the rest was not on it yet" if not direct else "a cache above it holds the rest"
+            yield f"{name} wrote {times} per byte written: {where}"
+        elif _above(flow.per_byte, 1 + NEAR) and flow.direction == flow.of:
+            what = "written" if flow.direction == "write" else "read"
+            why = "journal, copies, whole blocks for parts" if flow.direction == "write" else "whole blocks, read-ahead"
+            yield f"{name} moved {times} per byte {what}: {why}, or somebody else's I/O"
+        elif flow.direction == "read" and flow.of == "write" and _above(flow.per_byte, NEAR):
+            yield f"{name} read {times} per byte written: parts of blocks are read before they are written"
+
+
+def _between_nodes(found: Sequence[Flow]) -> Iterator[str]:
+    wires = [f for f in found if f.place.startswith("wire ") and f.node is not None and f.place != "wire lo"]
+    if len({f.node for f in wires}) < 2:
+        return
+    sent, received = (sum(f.per_byte.value for f in wires if f.direction == d) for d in ("tx", "rx"))
+    if max(sent, received) > 0 and abs(sent - received) / max(sent, received) > NEAR:
+        yield (
+            f"the nodes sent {units.significant(sent)} and received {units.significant(received)} bytes per byte: "
+            "lost on the way, or a node that is not watched has the difference"
+        )
+
+
+def _between_members(found: Sequence[Flow]) -> Iterator[str]:
+    families: dict[tuple[str, str], list[Flow]] = {}
+    for flow in found:
+        if flow.place.startswith("member "):
+            families.setdefault((flow.place.partition(" of ")[2], flow.direction), []).append(flow)
+    for (device, direction), members in families.items():
+        values = [m.per_byte.value for m in members]
+        mean = sum(values) / len(values)
+        most = max(members, key=lambda m: m.per_byte.value)
+        if len(members) > 1 and mean > LITTLE and most.per_byte.value > UNEVEN * mean:
+            name = most.place.removeprefix("member ").partition(" of ")[0]
+            verb = "reads" if direction == "read" else "writes"
+            share = units.percent(most.per_byte.value / sum(values), 2)
+            yield f"{name} carries {share} of the {verb} of {device}, which has {len(members)} members"
+
+
+def _places(counters: Mapping[str, float]) -> Iterator[tuple[_Place, float]]:
+    for key, rate in counters.items():
+        metric, labels = counter_labels(key)
+        node = labels.get("node")
+        if metric in ("blockdev_read_bytes", "blockdev_write_bytes"):
+            yield _Place("device", labels["device"], node, metric.split("_")[1]), rate
+        elif metric in ("member_read_bytes", "member_write_bytes"):
+            yield _Place("member", f"{labels['member']} of {labels['device']}", node, metric.split("_")[1]), rate
+        elif metric == "target_bytes" and labels["direction"] in ("read", "write"):
+            yield _Place("target", "of our own", node, labels["direction"]), rate
+        elif metric == "net_bytes":
+            yield _Place("wire", labels["interface"], node, labels["direction"]), rate
+
+
+def _denominator(place: _Place, one: RoundBytes) -> tuple[str, float]:
+    """Of a device the bytes of the same direction; of a wire all, and of a device that moves what nobody asked for."""
+    same = {"read": one.read, "write": one.write}.get(place.direction, 0.0)
+    if same > 0:
+        return place.direction, same
+    if one.read > 0 and one.write > 0:
+        return "all", one.read + one.write
+    return ("read", one.read) if one.read > 0 else ("write", one.write)
+
+
+def _below(e: Estimate, bound: float) -> bool:
+    return (e.value if e.high is None else e.high) < bound
+
+
+def _above(e: Estimate, bound: float) -> bool:
+    return (e.value if e.low is None else e.low) > bound

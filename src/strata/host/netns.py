@@ -1,0 +1,57 @@
+"""Doing something inside a network namespace: sockets and files of /proc opened there go on speaking of it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from strata.errors import UsageError
+
+T = TypeVar("T")
+
+_CLONE_NEWNET = 0x40000000
+
+
+def within(netns: str | None, call: Callable[[], T]) -> T:
+    """``call()`` in a thread of its own that has entered ``netns`` (a path, as ``/run/netns/n1``); None: right here.
+
+    A descriptor opened there stays a window into that namespace for every thread. Raises what ``call`` raises, and
+    `UsageError` where the namespace cannot be entered (gone, or no CAP_SYS_ADMIN).
+    """
+    if netns is None:
+        return call()
+    made: list[T] = []
+    failed: list[BaseException] = []
+
+    def inside() -> None:
+        try:
+            _enter(netns)
+            made.append(call())
+        except BaseException as e:
+            failed.append(e)
+
+    # The namespace belongs to a thread, not to the process: this one ends, and nobody else has moved.
+    thread = threading.Thread(target=inside, name="strata-netns")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return made[0]
+
+
+def _enter(netns: str) -> None:
+    try:
+        fd = os.open(netns, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET) != 0:
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number))
+        finally:
+            os.close(fd)
+    except OSError as e:
+        raise UsageError(
+            "cannot enter the network namespace", netns, e.strerror or str(e), "is it there, and are you root?"
+        ) from e

@@ -1,0 +1,67 @@
+"""Control groups: when a processor quota held the path's processes back.
+
+Reads    cpu.stat of the groups (versions 1 and 2) of the processes it is given and of this one, with all their parents
+         but the root.
+Makes    ``cgroup_periods``, ``cgroup_throttled_periods`` (periods, counter), ``cgroup_throttled_seconds`` (s, counter:
+         summed over processors), each with ``{cgroup=…}``.
+Costs    87 µs per sample with 1 group, 15 µs without a quota.
+Needs    a group with a quota; a group without one has no columns.
+Blind to I/O limits (version 1 counts no time for them); quotas that are set after it was opened; limits that a
+         hypervisor holds, which show as steal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strata.host.cgroups import groups
+from strata.model.series import SeriesKind
+from strata.probes.port import Column, Kept, Probe, Reader, Scope
+from strata.units import NS_PER_S
+
+# (metric, unit, the kernel's names with what turns them into the unit)
+_FIELDS: tuple[tuple[str, str, dict[bytes, float]], ...] = (
+    ("cgroup_periods", "periods", {b"nr_periods": 1}),
+    ("cgroup_throttled_periods", "periods", {b"nr_throttled": 1}),
+    ("cgroup_throttled_seconds", "s", {b"throttled_usec": 1e-6, b"throttled_time": 1 / NS_PER_S}),
+)
+
+
+class CgroupProbe(Reader):
+    """See the module."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self._files: dict[str, Kept] = {}
+        # This process is the client's end of the path where no other is named.
+        for pid in scope.pids or ("self",):
+            for directory, name in groups(scope.sys, pid):
+                if name in self._files or name == "/" or not _limited(directory, scope):
+                    continue
+                self._files[name] = self.keep(f"{directory}/cpu.stat", scope)
+        self.columns = tuple(
+            Column(metric, unit, SeriesKind.COUNTER, {"cgroup": name})
+            for name in self._files
+            for metric, unit, _ in _FIELDS
+        )
+
+    def read(self) -> Sequence[float | None]:
+        values: list[float | None] = []
+        for file in self._files.values():
+            fields = file.read().split()
+            found = dict(zip(fields[::2], fields[1::2], strict=False))
+            for _, _, names in _FIELDS:
+                values.append(next((int(found[n]) * factor for n, factor in names.items() if n in found), None))
+        return values
+
+
+def _limited(directory: str, scope: Scope) -> bool:
+    quota = scope.sys.text(f"{directory}/cpu.max")
+    if quota is not None:
+        return not quota.startswith("max")
+    return (scope.sys.int(f"{directory}/cpu.cfs_quota_us") or -1) > 0
+
+
+def open_probe(scope: Scope) -> Probe:
+    """Of ``scope.pids``."""
+    return CgroupProbe(scope)

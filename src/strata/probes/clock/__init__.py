@@ -1,0 +1,61 @@
+"""The two clocks: whether the wall clock ran beside the monotonic one or was set.
+
+Reads    CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME.
+Makes    ``clock_offset_seconds{clock=realtime|boottime}`` (s, gauge): how far that clock moved against the monotonic
+         one since it was opened. A jump in ``realtime`` is a step; in ``boottime`` the machine slept meanwhile.
+Costs    45 µs per sample.
+Needs    nothing.
+Blind to a step back and forth between two samples; a slow slew is seen as what it is, a slope.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from strata.model.series import SeriesKind
+from strata.probes.port import Column, Probe, Reader, Scope
+from strata.units import NS_PER_S
+
+_CLOCKS = {"realtime": time.CLOCK_REALTIME, "boottime": time.CLOCK_BOOTTIME}
+
+
+class ClockProbe(Reader):
+    """See the module."""
+
+    def __init__(self, live: bool) -> None:
+        super().__init__()
+        # A recorded tree has no clocks.
+        self._clocks = _CLOCKS if live else {}
+        self.columns = tuple(
+            Column("clock_offset_seconds", "s", SeriesKind.GAUGE, {"clock": name}) for name in self._clocks
+        )
+        self._begin = self._offsets()
+        self._open = True
+
+    def read(self) -> Sequence[float | None]:
+        if not self._open:
+            return [None] * len(self._clocks)
+        return [(now - begin) / NS_PER_S for now, begin in zip(self._offsets(), self._begin, strict=True)]
+
+    def close(self) -> None:
+        self._open = False
+
+    def _offsets(self) -> list[int]:
+        return [_offset(clock) for clock in self._clocks.values()]
+
+
+def _offset(clock: int) -> int:
+    """Bracketed: an interruption between the readings would look like a step. The tightest of three."""
+    found = []
+    for _ in range(3):
+        before = time.monotonic_ns()
+        there = time.clock_gettime_ns(clock)
+        after = time.monotonic_ns()
+        found.append((after - before, there - (before + after) // 2))
+    return min(found)[1]
+
+
+def open_probe(scope: Scope) -> Probe:
+    """Of this machine."""
+    return ClockProbe(scope.sys.live)

@@ -1,0 +1,85 @@
+"""File systems: how full they are, in bytes and inodes.
+
+Reads    statvfs(2) of every path it is given, once for each file system.
+Makes    ``filesystem_bytes{path=…, kind=total|free|available}`` (B, gauge),
+         ``filesystem_inodes{path=…, kind=total|free}`` (inodes, gauge).
+Costs    46 µs per sample with 1 path.
+Needs    a path that is there.
+Blind to file systems without an inode table (btrfs and others say 0 of 0: no such column); quotas; what is promised to
+         delayed allocation. A mount whose server is gone would hang it: nfs, cifs and FUSE mounts are not asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from strata.host.mounts import mount_of
+from strata.model.series import SeriesKind
+from strata.probes.port import Column, Probe, Reader, Scope
+
+_MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
+
+
+class FilesystemProbe(Reader):
+    """See the module."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self._paths: list[str] = []
+        self._inodes: list[str] = []
+        devices = set()
+        absent, columns = [], []
+        for path in scope.paths if scope.sys.live else ():
+            there = _existing(path)
+            mount = mount_of(there, scope.sys)
+            if mount is not None and (mount.kind in _MAY_HANG or mount.kind.startswith("fuse.")):
+                absent.append(f"{path} is on {mount.kind}")
+                continue
+            if (device := Path(there).stat().st_dev) in devices:
+                continue
+            devices.add(device)
+            self._paths.append(there)
+            gauge = SeriesKind.GAUGE
+            columns += [
+                Column("filesystem_bytes", "B", gauge, {"path": there, "kind": kind})
+                for kind in ("total", "free", "available")
+            ]
+            if os.statvfs(there).f_files:
+                self._inodes.append(there)
+                columns += [
+                    Column("filesystem_inodes", "inodes", gauge, {"path": there, "kind": kind})
+                    for kind in ("total", "free")
+                ]
+        self.columns, self.absent = tuple(columns), tuple(absent)
+
+    def read(self) -> Sequence[float | None]:
+        values: list[float | None] = []
+        for path in self._paths:
+            wanted = 5 if path in self._inodes else 3
+            try:
+                s = os.statvfs(path)
+            except OSError:
+                values += [None] * wanted
+                continue
+            found = [s.f_blocks * s.f_frsize, s.f_bfree * s.f_frsize, s.f_bavail * s.f_frsize, s.f_files, s.f_ffree]
+            values += found[:wanted]
+        return values
+
+    def close(self) -> None:
+        super().close()
+        self._paths = []
+
+
+def _existing(path: str) -> str:
+    """The path or the nearest directory above it that is there: the file may be made later."""
+    at = Path(path)
+    while not at.exists() and at != at.parent:
+        at = at.parent
+    return str(at)
+
+
+def open_probe(scope: Scope) -> Probe:
+    """Of the file systems of ``scope.paths``."""
+    return FilesystemProbe(scope)

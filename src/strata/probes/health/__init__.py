@@ -1,0 +1,128 @@
+"""The health of NVMe devices, as they tell it themselves.
+
+Reads    log page 2 (SMART / health information) of the controllers under the devices it is given, by an admin command.
+         Read at the two ends of a measurement only, not between: it takes a place in the device's own queue.
+Makes    with ``{device=…}``: ``nvme_temperature_kelvin`` (K, gauge), ``nvme_spare_share``, ``nvme_used_share`` (1,
+         gauge), ``nvme_critical_warning`` (bits, gauge), ``nvme_read_bytes``, ``nvme_written_bytes`` (B, counter: in
+         the device's units of 512 000), ``nvme_media_errors`` (errors, counter), ``nvme_throttled_seconds`` (s,
+         counter: hot, and slowed by itself, in whole minutes or seconds as the device counts).
+Costs    17 µs per sample without such a device. With one: not measured yet; two readings a measurement.
+Needs    /dev/nvme*, root.
+Blind to SATA and SAS devices: their pages need a pass-through that may wake a sleeping disk (smartctl -A shows them);
+         virtual disks, which have no health.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import re
+import struct
+from collections.abc import Callable, Sequence
+
+from strata.model.series import SeriesKind
+from strata.probes.port import Column, Probe, Reader, Scope
+
+_ADMIN = 0xC0484E41  # NVME_IOCTL_ADMIN_CMD
+_COMMAND = struct.Struct("=BBHIIIQQIIIIIIIIII")
+_GET_LOG_PAGE, _SMART, _ALL = 0x02, 0x02, 0xFFFFFFFF
+PAGE_BYTES = 512
+_UNIT = 512_000.0
+_COUNTER, _GAUGE = SeriesKind.COUNTER, SeriesKind.GAUGE
+_FIELDS = (
+    ("nvme_critical_warning", "bits", _GAUGE),
+    ("nvme_temperature_kelvin", "K", _GAUGE),
+    ("nvme_spare_share", "1", _GAUGE),
+    ("nvme_used_share", "1", _GAUGE),
+    ("nvme_read_bytes", "B", _COUNTER),
+    ("nvme_written_bytes", "B", _COUNTER),
+    ("nvme_media_errors", "errors", _COUNTER),
+    ("nvme_throttled_seconds", "s", _COUNTER),
+)
+
+Fetch = Callable[[str], bytes]
+"""Controller (``/dev/nvme0``) -> the page. Raises `OSError`."""
+
+
+def fetch(controller: str) -> bytes:
+    """Asks the controller. Raises `OSError`."""
+    page = ctypes.create_string_buffer(PAGE_BYTES)
+    words = PAGE_BYTES // 4 - 1
+    command = bytearray(
+        _COMMAND.pack(
+            _GET_LOG_PAGE, 0, 0, _ALL, 0, 0, 0, ctypes.addressof(page), 0, PAGE_BYTES, words << 16 | _SMART,
+            0, 0, 0, 0, 0, 0,
+        )
+    )  # fmt: skip
+    fd = os.open(controller, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if (status := fcntl.ioctl(fd, _ADMIN, command)) != 0:
+            raise OSError(f"the controller refused the log page (status {status:#x})")
+    finally:
+        os.close(fd)
+    return page.raw
+
+
+def parse(page: bytes) -> tuple[float, ...]:
+    """The fields in the order of `_FIELDS` (NVM Express base specification 2.0, figure 207: SMART / health log)."""
+    warning, temperature, spare, _, used = struct.unpack_from("<BHBBB", page, 0)
+    long = [int.from_bytes(page[at : at + 16], "little") for at in (32, 48, 160)]
+    minutes = struct.unpack_from("<I", page, 192)[0]
+    throttled = sum(struct.unpack_from("<II", page, 224))
+    return (
+        warning,
+        temperature,
+        spare / 100,
+        used / 100,
+        long[0] * _UNIT,
+        long[1] * _UNIT,
+        long[2],
+        throttled + minutes * 60,
+    )
+
+
+class HealthProbe(Reader):
+    """See the module."""
+
+    def __init__(self, devices: Sequence[str], ask: Fetch) -> None:
+        super().__init__()
+        self._ask: Fetch | None = ask
+        absent: list[str] = []
+        found: dict[str, str] = {}
+        for device in devices:
+            name = device.removeprefix("/dev/")
+            match = re.match(r"nvme\d+", name)
+            if match is None:
+                continue
+            try:
+                ask(f"/dev/{match.group()}")
+                found[name] = f"/dev/{match.group()}"
+            except OSError as e:
+                absent.append(f"health of {name}: {e.strerror or e}")
+        if not found and not absent:
+            absent.append("no NVMe device; the health of others is not read")
+        self._controllers = found
+        self.absent = tuple(absent)
+        self.columns = tuple(
+            Column(metric, unit, kind, {"device": name}) for name in found for metric, unit, kind in _FIELDS
+        )
+
+    def read(self) -> Sequence[float | None]:
+        values: list[float | None] = []
+        for controller in self._controllers.values():
+            try:
+                page = b"" if self._ask is None else self._ask(controller)
+            except OSError:
+                page = b""
+            values += parse(page) if len(page) == PAGE_BYTES else [None] * len(_FIELDS)
+        return values
+
+    def close(self) -> None:
+        super().close()
+        self._ask = None
+
+
+def open_probe(scope: Scope) -> Probe:
+    """Of ``scope.devices``."""
+    return HealthProbe(scope.devices if scope.sys.live else (), fetch)

@@ -1,0 +1,99 @@
+"""The text of OpenMetrics 1.0 and of the Prometheus exposition format 0.0.4: samples, strictly read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|(?=\}))')
+# float() would also take "1_000", "infinity" and blanks.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_SPECIAL = {"+Inf": math.inf, "Inf": math.inf, "-Inf": -math.inf, "NaN": math.nan, "Nan": math.nan}
+_ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+
+
+class Malformed(ValueError):
+    """The text is not of the format; says which line and why."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One line. A value that is not a number is kept: who uses it decides."""
+
+    name: str
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Parser:
+    """Reads the same exporter again and again: a name with its labels is taken apart once.
+
+    ``heads``: name and labels by what stands before the value, of every line read so far.
+    """
+
+    def __init__(self) -> None:
+        self.heads: dict[str, tuple[str, Mapping[str, str]]] = {}
+
+    def values(self, text: str) -> Iterator[tuple[str, float]]:
+        """(head, value) of every sample in order. Comments, help and types are passed over; exemplars and timestamps
+        are not kept.
+
+        Raises `Malformed` at the first line that is neither: half of an answer is no answer.
+        """
+        for number, raw in enumerate(text.split("\n"), 1):
+            line = raw.strip()
+            if not line or line[0] == "#":
+                continue
+            head, _, value = line.rpartition(" ")
+            try:
+                yield (head, _value(value)) if head in self.heads else self._whole(line)
+            except ValueError as e:
+                raise Malformed(f"line {number}: {e}") from e
+
+    def _whole(self, line: str) -> tuple[str, float]:
+        match = _NAME.match(line)
+        if match is None:
+            raise ValueError("no metric name")
+        labels, at = _labels(line, match.end())
+        value, *rest = line[at:].partition(" # ")[0].split() or [""]
+        if len(rest) > 1 or (rest and not _NUMBER.fullmatch(rest[0])):
+            raise ValueError(f"{' '.join(rest)!r} is no timestamp")
+        found = _value(value)
+        head = line[:at].rstrip()
+        self.heads[head] = match.group(), labels
+        return head, found
+
+
+def parse(text: str) -> Iterator[Sample]:
+    """Every sample in order, as `Parser.values`. Raises `Malformed`."""
+    parser = Parser()
+    for head, value in parser.values(text):
+        name, labels = parser.heads[head]
+        yield Sample(name, value, labels)
+
+
+def _labels(line: str, at: int) -> tuple[dict[str, str], int]:
+    if not line.startswith("{", at):
+        return {}, at
+    at += 1
+    found: dict[str, str] = {}
+    while not (closing := re.compile(r"\s*\}").match(line, at)):
+        match = _LABEL.match(line, at)
+        if match is None:
+            raise ValueError("the labels do not end")
+        if match.group(1) in found:
+            raise ValueError(f"label {match.group(1)!r} twice")
+        found[match.group(1)] = re.sub(r"\\.", lambda m: _ESCAPES.get(m.group(), m.group()), match.group(2))
+        at = match.end()
+    return found, closing.end()
+
+
+def _value(text: str) -> float:
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    raise ValueError(f"{text!r} is no number")

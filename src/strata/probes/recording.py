@@ -1,0 +1,103 @@
+"""The samples of some probes, taken together from one thread, and the series they become."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from strata.model.series import Series
+from strata.probes.port import Column, Probe
+from strata.probes.unwrap import unwrap
+
+_Row = tuple[int, Sequence[float | None]]
+
+
+@dataclass
+class Watched:
+    """One open probe, of which node, and what it gave so far (monotonic ns, values)."""
+
+    probe: Probe
+    node: str | None = None
+    rows: list[_Row] = field(default_factory=list)
+
+
+class Recording:
+    """Reads its probes in their order. ``interval_s`` None: only when asked, no thread."""
+
+    def __init__(self, interval_s: float | None) -> None:
+        self.watched: list[Watched] = []
+        self._interval_s = interval_s
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def sample(self) -> None:
+        """One row for each probe, placed at the middle of its reading."""
+        for one in self.watched:
+            at = time.monotonic_ns()
+            values = one.probe.read()
+            one.rows.append(((at + time.monotonic_ns()) // 2, values))
+
+    def run(self) -> None:
+        """Goes on in a thread of its own, where there is anything to read again."""
+        if self._interval_s is None or not self.watched:
+            return
+        self._thread = threading.Thread(target=self._go, args=(self._interval_s,), name="strata-probes", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Ends the thread, which may take as long as one sample."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def close(self) -> None:
+        """Closes every probe, also when one refuses."""
+        with contextlib.ExitStack() as closing:
+            for one in self.watched:
+                closing.callback(one.probe.close)
+        self.watched = []
+
+    def series(self, epoch_ns: int) -> tuple[Series, ...]:
+        """Every column with at least one value; ``epoch_ns`` is added to the instants."""
+        found = (_series(one, place, column, epoch_ns) for one in self.watched for place, column in _columns(one))
+        return tuple(s for s in found if s is not None)
+
+    def _go(self, interval_s: float) -> None:
+        begun = time.monotonic()
+        for n in count(1):
+            # On a fixed grid, so that delays do not add up; ticks missed by a stall are skipped, not made up for.
+            late = time.monotonic() - begun - n * interval_s
+            if late > interval_s:
+                continue
+            if self._stop.wait(max(-late, 0)):
+                return
+            self.sample()
+
+
+def _columns(one: Watched) -> list[tuple[int, Column]]:
+    return list(enumerate(one.probe.columns))
+
+
+def _series(one: Watched, place: int, column: Column, epoch_ns: int) -> Series | None:
+    # A column that appeared later is missing in the rows before.
+    seen = [(at, float(v)) for at, row in one.rows if place < len(row) and (v := row[place]) is not None]
+    if not seen:
+        return None
+    values = unwrap([v for _, v in seen], column.wraps_at)
+    times = [at + epoch_ns for at, _ in seen]
+    if len(values) > 2 and len(set(values)) == 1:
+        # What never moved is told by its two ends; most counters of a run are such.
+        times, values = [times[0], times[-1]], [values[0], values[-1]]
+    labels = dict(column.labels) if one.node is None else {**column.labels, "node": one.node}
+    return Series(
+        metric=column.metric,
+        unit=column.unit,
+        kind=column.kind,
+        labels=labels,
+        t_ns=tuple(times),
+        values=tuple(values),
+    )

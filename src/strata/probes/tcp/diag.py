@@ -1,0 +1,108 @@
+"""INET_DIAG: the TCP sockets of a namespace and what the kernel knows of each."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from strata.probes.netlink import Netlink, attributes
+
+_BY_FAMILY = 20
+_TCP, _INFO = 6, 2
+ESTABLISHED, LISTEN = 1, 10
+_ID = struct.Struct("!HH16s16s")  # ports and addresses are in network order
+_REQUEST = struct.Struct("=BBBxI")
+_MESSAGE = 72
+
+# (name, format, offset in struct tcp_info), in the kernel's own units.
+_FIELDS = {
+    "unacked": ("=I", 24),
+    "rtt_us": ("=I", 68),
+    "rttvar_us": ("=I", 72),
+    "cwnd": ("=I", 80),
+    "retransmits": ("=I", 100),
+    "acked_bytes": ("=Q", 120),
+    "received_bytes": ("=Q", 128),
+    "notsent_bytes": ("=I", 144),
+    "min_rtt_us": ("=I", 148),
+    "delivery_rate": ("=Q", 160),
+    "busy_us": ("=Q", 168),
+    "rwnd_limited_us": ("=Q", 176),
+    "sndbuf_limited_us": ("=Q", 184),
+}
+
+
+@dataclass(frozen=True)
+class Socket:
+    """One end of a connection. ``key`` finds it again, and nobody else after it (it holds the kernel's cookie)."""
+
+    key: bytes
+    family: int
+    state: int
+    local: str
+    local_port: int
+    peer: str
+    peer_port: int
+    inode: int
+
+
+def sockets(netlink: Netlink, state: int) -> Iterator[Socket]:
+    """Every TCP socket in that state, of both families. Walks the kernel's whole table."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        body = _REQUEST.pack(family, _TCP, 0, 1 << state) + bytes(48)
+        with contextlib.suppress(OSError):  # no IPv6 here, or no tcp_diag
+            for answer in netlink.ask(_BY_FAMILY, body, dump=True):
+                if len(answer) >= _MESSAGE:
+                    yield _socket(answer)
+
+
+def info(netlink: Netlink, one: Socket) -> dict[str, int] | None:
+    """Of one socket, by its exact key: no walk. None once it is closed. Raises `OSError` when refused."""
+    body = _REQUEST.pack(one.family, _TCP, 1 << (_INFO - 1), 0xFFFFFFFF) + one.key
+    try:
+        answers = netlink.ask(_BY_FAMILY, body, dump=False)
+    except OSError as e:
+        if e.errno in (errno.ENOENT, errno.ESTALE):
+            return None
+        raise
+    for answer in answers:
+        for kind, content in attributes(answer, _MESSAGE):
+            if kind == _INFO:
+                return parse_info(content)
+    return None
+
+
+def parse_info(data: bytes) -> dict[str, int]:
+    """The fields this kernel has; older ones end earlier."""
+    return {
+        name: struct.unpack_from(form, data, at)[0]
+        for name, (form, at) in _FIELDS.items()
+        if at + struct.calcsize(form) <= len(data)
+    }
+
+
+def _socket(answer: bytes) -> Socket:
+    family, state = answer[0], answer[1]
+    local_port, peer_port, local, peer = _ID.unpack_from(answer, 4)
+    return Socket(
+        key=answer[4:52],
+        family=family,
+        state=state,
+        local=_address(family, local),
+        local_port=local_port,
+        peer=_address(family, peer),
+        peer_port=peer_port,
+        inode=struct.unpack_from("=I", answer, 68)[0],
+    )
+
+
+def _address(family: int, raw: bytes) -> str:
+    if family == socket.AF_INET:
+        return str(ipaddress.IPv4Address(raw[:4]))
+    six = ipaddress.IPv6Address(raw)
+    return str(six.ipv4_mapped or six)

@@ -1,0 +1,70 @@
+"""Bytes, cycles and times at both ends of the path, in words: the same for the terminal and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from strata import units
+from strata.model.analysis import CellSummary
+from strata.model.ends import CycleCost, Flow, LatencySplit
+from strata.model.estimate import Estimate
+from strata.report import figures
+from strata.report.textual import clean
+
+
+def at(node: str | None) -> str:
+    """`` at n1``; nothing for this machine."""
+    return f" at {node}" if node else ""
+
+
+def flow_words(flow: Flow) -> str:
+    """``wire eth0 at n1 tx 2.09 ±.03 per byte written``."""
+    of = {"read": "byte read", "write": "byte written"}.get(flow.of, "byte")
+    ratio = f"{figures.ratio(flow.per_byte)} {figures.ratio_error(flow.per_byte)}".rstrip()
+    return clean(f"{flow.place}{at(flow.node)} {flow.direction} {ratio} per {of}")
+
+
+def flows_line(s: CellSummary) -> str:
+    """All places in a row, each with its directions: ``device vda write 1.00 · wire lo rx 1.02, tx 1.02``."""
+    places: dict[str, list[str]] = {}
+    for flow in s.flows:
+        places.setdefault(f"{flow.place}{at(flow.node)}", []).append(f"{flow.direction} {figures.ratio(flow.per_byte)}")
+    return clean(" · ".join(f"{place} {', '.join(parts)}" for place, parts in places.items()))
+
+
+def cost_words(cost: CycleCost) -> str:
+    """``kernel 13.6 + user 52.7 per byte, 111 000 + 432 000 per I/O``."""
+    byte = _pair(cost.kernel_per_byte, cost.user_per_byte, units.significant)
+    each = _pair(cost.kernel_per_io, cost.user_per_io, lambda v: units.count(round(v, -2) if v >= 1e4 else v))
+    return f"{byte} per byte, {each} per I/O"
+
+
+def _pair(kernel: Estimate, user: Estimate | None, say: Callable[[float], str]) -> str:
+    text = f"{say(kernel.value)} kernel"
+    return text if user is None else f"{text} + {say(user.value)} user"
+
+
+def end_words(cost: CycleCost) -> str:
+    """``machine``, ``server smbd at n2``."""
+    return clean(f"{cost.end}{at(cost.node)}")
+
+
+def split_words(split: LatencySplit) -> str:
+    """``read: 534 µs = 212 µs target + 322 µs wire``, each with its interval's half-width where there is one."""
+    parts = [_time(e) for e in (split.client_ns, split.server_ns, split.wire_ns)]
+    text = f"{split.direction}: {parts[0]} = {parts[1]} {split.server} + {parts[2]} wire"
+    return text if split.null_ns is None else f"{text} (alone {_time(split.null_ns)})"
+
+
+def percentile_words(split: LatencySplit) -> str:
+    """``p99 1.20 ms at the client, 410 µs at the target``; empty without percentiles at both ends."""
+    return " · ".join(
+        f"p{p.percentile} {units.duration(p.client_ns.value)} at the client, "
+        f"{units.duration(p.server_ns.value)} at the {split.server}"
+        for p in split.percentiles
+    )
+
+
+def _time(e: Estimate) -> str:
+    text = units.duration(e.value) if e.value >= 0 else figures.signed_duration(e.value)
+    return f"{text} {figures.share_error(e)}".rstrip()

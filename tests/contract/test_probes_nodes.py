@@ -1,0 +1,318 @@
+"""Nodes: each namespace's own counters, moved by real traffic, real processes and real limits."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from loops import MIB, image, loop, need, need_root, run
+from namespaces import Nodes, inside, two_nodes
+
+from strata.engine import Backing, Shape, TargetConfig, TargetProcess
+from strata.errors import UsageError
+from strata.host.netns import within
+from strata.model import histogram
+from strata.model.series import Series
+from strata.probes import Node, Sampler
+from strata.probes.target import ask, between
+
+PORT = 15099
+SIZE = 2 * MIB
+
+SERVER = f"""
+import socket, sys, os
+listener = socket.create_server((sys.argv[1], {PORT}))
+os.write(1, b"ready\\n")
+while True:
+    one, _ = listener.accept()
+    while data := one.recv(1 << 16):
+        pass
+    for _ in range(300_000):
+        pass
+    os.write(1, b"done\\n")
+"""
+
+
+def pick(found: Sequence[Series], metric: str, **labels: str) -> Series:
+    hits = [s for s in found if s.metric == metric and labels.items() <= s.labels.items()]
+    assert len(hits) == 1, (metric, labels, [(s.metric, s.labels) for s in found if s.metric == metric])
+    return hits[0]
+
+
+@contextlib.contextmanager
+def server(nodes: Nodes) -> Iterator[subprocess.Popen[bytes]]:
+    argv = [*inside(nodes.second), sys.executable, "-c", SERVER, nodes.second_address]
+    child = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+        if child.stdout:
+            child.stdout.close()
+
+
+def nodes_of(two: Nodes) -> list[Node]:
+    return [Node("n1", two.first, ports=(PORT,)), Node("n2", two.second, ports=(PORT,))]
+
+
+@pytest.mark.root
+def test_bytes_packets_and_connections_of_two_namespaces() -> None:
+    need_root()
+    with two_nodes() as two, server(two) as child:
+        client = within(two.first, lambda: socket.create_connection((two.second_address, PORT)))
+        sampler = Sampler([], 60, nodes=nodes_of(two)).start()
+        client.sendall(bytes(SIZE))
+        client.shutdown(socket.SHUT_WR)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"done\n"
+        found = sampler.stop()
+        client.close()
+    assert sampler.absent == () or not any(" of n" in why and "tcp" in why for why in sampler.absent)
+    for node, direction in (("n1", "tx"), ("n2", "rx")):
+        grown = pick(found, "net_bytes", node=node, interface="wire", direction=direction).delta
+        assert grown is not None
+        assert SIZE <= grown < SIZE * 1.1
+        other = pick(found, "net_bytes", node=node, interface="wire", direction="rx" if direction == "tx" else "tx")
+        assert other.delta is not None
+        assert other.delta < SIZE / 4
+    sent = pick(found, "tcp_acked_bytes", node="n1", end="client")
+    assert sent.labels["peer"] == f"{two.second_address}:{PORT}"
+    # The end of the stream is counted as a byte.
+    assert sent.delta in (SIZE, SIZE + 1)
+    assert pick(found, "tcp_received_bytes", node="n2", end="server").delta in (SIZE, SIZE + 1)
+    assert pick(found, "tcp_rtt_seconds", node="n1", end="client").values[-1] > 0
+    segments = pick(found, "tcp_segments", node="n1", direction="out").delta
+    assert segments is not None
+    assert segments > 0
+    spent = [s for s in found if s.metric == "server_cpu_seconds"]
+    assert {s.labels["node"] for s in spent} == {"n2"}, "the listener is found where it listens"
+    assert sum(s.delta or 0 for s in spent) > 0
+    switches = pick(found, "server_switches", node="n2").delta
+    assert switches is not None
+    assert switches > 0
+    assert not any(s.metric == "cpu_seconds" and "node" in s.labels for s in found)
+
+
+@pytest.mark.root
+def test_a_shaped_interface_shows_its_backlog_and_what_it_drops() -> None:
+    need_root()
+    tc = need("tc")
+    with two_nodes() as two:
+        run(*inside(two.first), tc, "qdisc", "add", "dev", "wire", "root", "handle", "5:", "tbf",
+            "rate", "1mbit", "burst", "4k", "limit", "16k")  # fmt: skip
+        sender = within(two.first, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        receiver = within(two.second, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        receiver.bind((two.second_address, PORT))
+        sampler = Sampler([], 60, nodes=nodes_of(two)).start()
+        for _ in range(64):
+            with contextlib.suppress(OSError):
+                sender.sendto(bytes(1200), (two.second_address, PORT))
+        found = sampler.stop()
+        sender.close()
+        receiver.close()
+    shaped = {"node": "n1", "interface": "wire", "discipline": "tbf", "handle": "5"}
+    drops, backlog = pick(found, "qdisc_drops", **shaped), pick(found, "qdisc_backlog_bytes", **shaped)
+    assert drops.delta is not None
+    assert drops.delta > 10
+    assert backlog.values[0] == 0
+    assert 4096 < backlog.values[-1] <= 16384
+    over = pick(found, "qdisc_overlimits", **shaped).delta
+    assert over is not None
+    assert over > 0
+
+
+@pytest.mark.root
+def test_a_namespace_that_is_not_there_is_said_and_takes_nothing_else_along() -> None:
+    need_root()
+    sampler = Sampler([], 60, nodes=[Node("gone", "/run/netns/strata-is-not-there")]).start()
+    found = sampler.stop()
+    assert any("net of gone" in why and "No such file" in why for why in sampler.absent)
+    assert any(s.metric == "cpu_seconds" for s in found)
+    with pytest.raises(UsageError, match="cannot enter"):
+        within("/run/netns/strata-is-not-there", lambda: None)
+
+
+@pytest.mark.root
+def test_nobody_else_moves_into_the_namespace() -> None:
+    need_root()
+    here = os.readlink("/proc/self/ns/net")  # noqa: PTH115 - a name, not a path
+    with two_nodes() as two:
+        there = within(two.first, lambda: os.readlink("/proc/thread-self/ns/net"))  # noqa: PTH115
+        assert there != here
+        with pytest.raises(ZeroDivisionError):
+            within(two.first, lambda: 1 // 0)
+    assert os.readlink("/proc/thread-self/ns/net") == here  # noqa: PTH115
+
+
+@pytest.mark.root
+def test_a_process_that_is_held_back_by_a_quota(tmp_path: Path) -> None:
+    need_root()
+    base = Path("/sys/fs/cgroup/cpu")
+    if not (base / "cpu.cfs_quota_us").exists():
+        pytest.skip("no control groups of version 1 here")
+    group = base / f"strata-test-{os.getpid()}"
+    group.mkdir()
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        (group / "cpu.cfs_period_us").write_text("10000")
+        (group / "cpu.cfs_quota_us").write_text("1000")
+        (group / "tasks").write_text(str(child.pid))
+        sampler = Sampler([], 60, nodes=[Node("n", pids=(child.pid,))]).start()
+        stat = group / "cpu.stat"
+        before = stat.read_text()
+        for _ in range(200):
+            if stat.read_text().split()[3] != before.split()[3]:
+                break
+            time.sleep(0.05)
+        found = sampler.stop()
+    finally:
+        child.kill()
+        child.wait()
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                group.rmdir()
+                break
+            time.sleep(0.02)
+    name = f"/{group.name}"
+    throttled = pick(found, "cgroup_throttled_seconds", cgroup=name, node="n").delta
+    assert throttled is not None
+    assert throttled > 0
+    assert (pick(found, "cgroup_throttled_periods", cgroup=name).delta or 0) > 0
+    assert not any(s.metric == "server_cpu_seconds" and s.delta is None for s in found)
+
+
+def test_a_servers_children_are_its_own_and_what_they_spent_stays() -> None:
+    code = (
+        "import os, sys, time\n"
+        "sys.stdin.readline()\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    t = time.process_time()\n"
+        "    while time.process_time() - t < 0.1: pass\n"
+        "    print('spent', flush=True); sys.stdin.readline(); os._exit(0)\n"
+        "os.waitpid(pid, 0); print('reaped', flush=True); sys.stdin.readline()\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    from strata.probes import PROBES, Scope
+    from strata.probes.servers import ServersProbe
+
+    probe = PROBES["servers"](Scope(pids=(child.pid,)))
+    assert isinstance(probe, ServersProbe)
+    try:
+        places = {(c.metric, c.labels.get("mode")): i for i, c in enumerate(probe.columns)}
+
+        def read() -> tuple[float, float]:
+            probe._looked = float("-inf")
+            values = probe.read()
+            user, system = values[places["server_cpu_seconds", "user"]], values[places["server_cpu_seconds", "system"]]
+            processes = values[places["server_processes", None]]
+            assert user is not None
+            assert system is not None
+            assert processes is not None
+            return user + system, processes
+
+        first, alone = read()
+        child.stdin.write("go\n")
+        assert child.stdout.readline() == "spent\n"
+        second, both = read()
+        child.stdin.write("end\n")
+        assert child.stdout.readline() == "reaped\n"
+        third, after = read()
+        assert (alone, both, after) == (1, 2, 1)
+        assert second - first >= 0.09
+        assert third >= second
+    finally:
+        child.stdin.write("x\n")
+        child.stdin.close()
+        child.stdout.close()
+        child.wait()
+        probe.close()
+
+
+@pytest.mark.root
+def test_bytes_written_to_a_loop_device_show_there_and_under_it(tmp_path: Path) -> None:
+    need_root()
+    with loop(image(tmp_path / "disk.img", 8 * MIB)) as device:
+        sampler = Sampler([device], 0.05, paths=[str(tmp_path)]).start()
+        fd = os.open(device, os.O_WRONLY)
+        os.write(fd, os.urandom(MIB))
+        os.fsync(fd)
+        os.close(fd)
+        found = sampler.stop()
+    name = device.removeprefix("/dev/")
+    assert pick(found, "blockdev_write_bytes", device=name).delta == MIB
+    assert (pick(found, "blockdev_weighted_seconds", device=name).delta or 0) >= 0
+    dirtied = pick(found, "pages", event="dirtied").delta
+    assert dirtied is not None
+    assert dirtied * 4096 >= MIB, "through the page cache, of the device and of the file under it"
+    assert pick(found, "filesystem_bytes", kind="total").values[-1] > 0
+    assert pick(found, "filesystem_inodes", kind="free").values[-1] > 0
+
+
+def test_a_target_tells_what_its_side_took(tmp_path: Path) -> None:
+    stats = str(tmp_path / "stats")
+    shape = Shape(service_time_ns=3_000_000, latency_ns=20_000_000)
+    config = TargetConfig(backing=Backing(kind="memory", size_bytes=MIB), shape=shape, stats=stats)
+    with TargetProcess(config) as target:
+        from strata.engine import read_remote
+        from strata.model.endpoint import Endpoint
+
+        endpoint = Endpoint.parse(target.uri())
+        before = ask(stats, times=True)
+        sampler = Sampler([], 60, nodes=[Node(stats=stats)]).start()
+        begun = time.monotonic()
+        for _ in range(4):
+            read_remote(endpoint, 0, 4096)
+        took = time.monotonic() - begun
+        found = sampler.stop()
+        grown = between(before, ask(stats, times=True))
+    assert pick(found, "target_requests", direction="read").delta == 4
+    assert pick(found, "target_bytes", direction="read").delta == 4 * 4096
+    seconds = pick(found, "target_seconds", direction="read").delta
+    assert seconds is not None
+    assert 4 * 0.003 <= seconds < took - 4 * 0.020, "the medium is in it, the wire is not"
+    assert set(grown) == {"read"}
+    assert histogram.total(grown["read"]) == 4
+    assert histogram.quantiles(grown["read"], [0.5])[0] >= 3_000_000
+    assert not Path(stats).exists(), "removed with the target"
+
+
+def test_a_targets_statistics_may_be_in_no_directory() -> None:
+    stats = f"@strata-test-{os.getpid()}"
+    with TargetProcess(TargetConfig(backing=Backing(kind="null", size_bytes=MIB), stats=stats)):
+        assert ask(stats)["read"] == {"ops": 0, "bytes": 0, "time_ns": 0}
+    with pytest.raises(OSError, match="refused"):
+        ask(stats)
+
+
+def test_a_target_that_began_anew_has_no_distribution_in_between() -> None:
+    assert between({"read": {"bins": [[5, 9]]}}, {"read": {"bins": [[5, 2]]}}) == {}
+    assert between({"read": {"bins": [[7, 9]]}}, {"read": {"bins": [[5, 2]]}}) == {}
+
+
+def test_samples_of_all_nodes_share_their_instants() -> None:
+    sampler = Sampler([], 0.02, nodes=[Node("a"), Node("b")]).start()
+    done = threading.Event()
+    done.wait(0.2)
+    found = sampler.stop()
+    # The loopback of this machine, read as two nodes: bytes move between the two readings of one sample.
+    a = pick(found, "tcp_segments", node="a", direction="in")
+    b = pick(found, "tcp_segments", node="b", direction="in")
+    assert len(a.t_ns) > 1
+    apart = [abs(x - y) for x, y in zip(a.t_ns, b.t_ns, strict=False)] if len(a.t_ns) == len(b.t_ns) else [0]
+    assert sorted(apart)[len(apart) // 2] < 20e6

@@ -1,0 +1,178 @@
+"""Counters of another machine: the text, the names, and a real server that is good, slow, broken and gone."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strata.analyse.counters import processors, readings
+from strata.errors import UsageError
+from strata.model.result import CellResult
+from strata.probes import Node, Sampler
+from strata.probes.openmetrics.names import of_node_exporter
+from strata.probes.openmetrics.text import Malformed, Sample, parse
+
+TEXT = """\
+# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
+# TYPE node_cpu_seconds_total counter
+node_cpu_seconds_total{cpu="0",mode="idle"} 100.5
+node_cpu_seconds_total{cpu="0",mode="nice"} 1.5
+node_cpu_seconds_total{cpu="0",mode="user"} 10
+node_cpu_seconds_total{cpu="0",mode="system"} 7
+node_disk_io_now{device="sda"} 3
+node_disk_read_bytes_total{device="sda"} 4.096e+06
+node_network_receive_bytes_total{device="eth0"} 1.000001e6
+node_network_transmit_drop_total{device="eth0"} 2
+node_memory_Dirty_bytes 8192
+node_pressure_io_waiting_seconds_total 0.25
+node_cpu_scaling_frequency_hertz{cpu="0"} 2.1e+09
+node_netstat_Tcp_RetransSegs 17
+node_disk_write_time_seconds_total{device="sda"} NaN
+something_else_total{path="a \\"b\\" \\\\ \\n"} 1 # {trace_id="x"} 0.5 1.5
+# EOF
+"""
+
+
+def test_every_line_of_the_format() -> None:
+    found = list(parse(TEXT))
+    assert found[-1] == Sample("something_else_total", 1.0, {"path": 'a "b" \\ \n'})
+    assert found[4].labels == {"device": "sda"}
+    assert math.isnan(found[-2].value)
+    special = list(parse('a 1 1700000000.5\nb{} +Inf\nc{x="1",} -Inf\nd -1.5e-3'))
+    assert [s.value for s in special] == [1.0, math.inf, -math.inf, -0.0015]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a",
+        "a b",
+        'a{x="1" 1',
+        'a{x="1",x="2"} 1',
+        "a{x=1} 1",
+        "1a 1",
+        "a 1 2 3",
+        "a 1 x",
+        "a 1_000",
+        "<html><body>not found</body></html>",
+        "a infinity",
+    ],
+)
+def test_what_is_not_of_the_format_is_refused_with_its_line(line: str) -> None:
+    with pytest.raises(Malformed, match="line 2"):
+        list(parse(f"good 1\n{line}\n"))
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        for sample in parse(text):
+            of_node_exporter(sample.name, sample.labels)
+    except Malformed as e:
+        assert "line" in str(e)
+
+
+class Exporter:
+    """What the next answer is, and how it comes."""
+
+    def __init__(self) -> None:
+        self.text, self.status, self.wait_s, self.asked = TEXT, 200, 0.0, 0
+        self.url = ""
+
+
+@contextmanager
+def exporter() -> Iterator[Exporter]:
+    state = Exporter()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.asked += 1
+            body = state.text.encode()
+            self.send_response(state.status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            time.sleep(state.wait_s)
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_address[1]}/metrics"
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_machine_elsewhere_is_read_under_our_own_names() -> None:
+    with exporter() as there:
+        sampler = Sampler([], 60, nodes=[Node(), Node(name="storage-1", url=there.url)]).start()
+        there.text = TEXT.replace('mode="idle"} 100.5', 'mode="idle"} 101.5').replace(
+            'mode="nice"} 1.5', 'mode="nice"} 4.5'
+        )
+        found = sampler.stop()
+    away = {(s.metric, *sorted(s.labels.items())): s for s in found if s.labels.get("node") == "storage-1"}
+    user = away["cpu_seconds", ("cpu", "0"), ("mode", "user"), ("node", "storage-1")]
+    assert user.values == (11.5, 14.5), "nice is part of user"
+    assert away["blockdev_in_flight", ("device", "sda"), ("node", "storage-1")].values == (3, 3)
+    assert away["net_bytes", ("direction", "rx"), ("interface", "eth0"), ("node", "storage-1")].values[0] == 1000001
+    assert not any(m == "blockdev_write_seconds" for m, *_ in away), "not a number is absent, not 0"
+    assert not any(m == "something_else_total" for m, *_ in away)
+    assert any(s.metric == "cpu_seconds" and "node" not in s.labels for s in found), "this machine is read too"
+    cell = CellResult(
+        order=0, round=1, cell="c", kind="measure", layer="l", workload_key="w", result=None, counters=found
+    )
+    busy = processors(readings(cell), node="storage-1")
+    assert busy is not None
+    assert busy.busy == pytest.approx(3 / 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("<html>busy</html>", 200), (TEXT, 503), (TEXT[:700] + " x y z", 200)],
+    ids=["html", "503", "cut"],
+)
+def test_an_answer_that_is_none_is_a_gap_not_zeroes(text: str, status: int) -> None:
+    with exporter() as there:
+        sampler = Sampler([], 60, nodes=[Node(name="a", url=there.url)]).start()
+        there.text, there.status = text, status
+        found = sampler.stop()
+    away = [s for s in found if s.labels.get("node") == "a"]
+    assert away
+    assert all(len(s.values) == 1 for s in away)
+    assert all(s.delta is None for s in away)
+
+
+def test_an_exporter_that_is_away_at_the_start_is_said_and_read_when_it_comes() -> None:
+    with exporter() as there:
+        there.status = 500
+        sampler = Sampler([], 60, nodes=[Node(name="a", url=there.url)]).start()
+        assert any("500" in why for why in sampler.absent)
+        there.status = 200
+        found = sampler.stop()
+    assert any(s.metric == "memory_bytes" and s.labels.get("node") == "a" for s in found)
+
+
+def test_only_addresses_that_are_understood() -> None:
+    sampler = Sampler([], 60, nodes=[Node(name="a", url="file:///etc/passwd")]).start()
+    found = sampler.stop()
+    assert any("only http" in why for why in sampler.absent)
+    assert not any(s.labels.get("node") == "a" for s in found)
+    with pytest.raises(UsageError, match="only http"):
+        from strata.probes.openmetrics import OpenMetricsProbe
+
+        OpenMetricsProbe("https://x/metrics")
