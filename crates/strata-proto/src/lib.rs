@@ -11,4 +11,4 @@ mod named;
 pub mod server;
 mod sock;
 
-pub use named::errno;
+pub use named::{errno, named, named_as};
