@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::job::{Aim, EngineChoice, Job, Sync, Target};
 use crate::nbd;
 use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
+use crate::remote::Remote;
 use crate::run::{Launch, Run, limit};
 use crate::worker::{Made, Recipe};
 
@@ -21,8 +22,10 @@ use crate::worker::{Made, Recipe};
 pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run> {
     let limit = limit(job, &recipe.pattern);
     let (aims, writes) = (job.aims(), job.workload.rw.writes());
-    if let [Aim { target: Target::Nbd { uri, connections, sync }, .. }] = &*aims {
-        return nbd::launch(uri, *connections, *sync, writes, recipe, build, limit);
+    if let [Aim { target: Target::Nbd { uri, connections, sync, netns }, .. }] = &*aims {
+        let (netns, connections, sync) = (netns.as_deref(), *connections, *sync);
+        let remote = Remote { uri, netns, connections, sync, write: writes };
+        return nbd::launch(&remote, recipe, build, limit);
     }
     let spec = |aim: &Aim| match &aim.target {
         Target::File { path, direct, sync, .. } => {
@@ -58,6 +61,7 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
         blocks: blocks(&recipe),
         block_bytes,
         connections: 1,
+        netns: None,
         targets: Vec::new(),
     };
     let endpoint = "null:".to_owned();
@@ -108,6 +112,7 @@ pub(crate) fn disk(
         blocks: blocks(&recipe),
         block_bytes,
         connections: 1,
+        netns: None,
         targets: each_of_several(specs, &opened, &recipe),
     };
     let write_flags = sync.write_flags();

@@ -95,6 +95,9 @@ pub enum Target {
         /// Write-through (FUA) or not.
         #[serde(default)]
         sync: Sync,
+        /// Path of the network namespace it is dialled from; without one the process's own.
+        #[serde(default)]
+        netns: Option<String>,
     },
 }
 

@@ -21,6 +21,7 @@ mod outcome;
 pub mod pace;
 mod place;
 pub mod record;
+mod remote;
 mod report;
 mod run;
 #[cfg(test)]

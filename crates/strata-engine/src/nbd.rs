@@ -7,25 +7,24 @@ use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::job::Sync;
 use crate::outcome::{BuildInfo, Effective};
+use crate::remote::{Remote, refused};
 use crate::run::{Launch, Run};
 use crate::worker::{Made, Recipe};
 
-/// Load the export at `uri` over `connections`, or as many as its address asks for.
+/// Load the export over the connections asked for, or as many as its address asks for.
 ///
 /// Every thread has connections of its own: with more threads than connections asked for, there
 /// is one for each thread, and `effective.connections` says so.
 pub(crate) fn launch(
-    uri: &str,
-    connections: u32,
-    sync: Sync,
-    write: bool,
+    remote: &Remote<'_>,
     recipe: Recipe,
     build: BuildInfo,
     limit: Option<(u64, Reason)>,
 ) -> Result<Run> {
-    let uri: Uri = uri.parse().map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
-    let threads = recipe.threads;
-    let connections = connections.max(uri.connections.unwrap_or(1)).max(threads);
+    let uri: Uri = remote.uri.parse().map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
+    let uri = uri.from_namespace(remote.namespace());
+    let (threads, sync) = (recipe.threads, remote.sync);
+    let connections = remote.connections.max(uri.connections.unwrap_or(1)).max(threads);
     // The wire knows one way only: FUA with each write.
     let dsync = sync != Sync::None;
     let (depth, block) = (recipe.depth, recipe.block_bytes);
@@ -36,7 +35,7 @@ pub(crate) fn launch(
     // Asked once before any thread starts, to know what the export is.
     let first = open(&uri, 1, 1)?;
     let offset_align = first.export().blocks.map_or(1, |blocks| blocks.minimum);
-    fits(&recipe, &uri, &first, connections, write)?;
+    fits(&recipe, &uri, &first, connections, remote.write)?;
     drop(first);
     let effective = Effective {
         direct: false,
@@ -46,11 +45,11 @@ pub(crate) fn launch(
         blocks: recipe.pattern.blocks(0),
         block_bytes: block,
         connections,
+        netns: remote.netns.map(str::to_owned),
         targets: Vec::new(),
     };
     let factory = move |thread: u32| {
-        let own = connections / threads + u32::from(thread < connections % threads);
-        let queue = open(&uri, depth, own)?;
+        let queue = open(&uri, depth, Remote::share(connections, thread, threads))?;
         let structured = if queue.structured() { "structured_replies" } else { "simple_replies" };
         Ok(Made { queue, setup: vec![structured.to_owned()] })
     };
@@ -107,9 +106,4 @@ fn fits(recipe: &Recipe, uri: &Uri, first: &NbdQueue, connections: u32, write: b
         ),
         None => Ok(()),
     }
-}
-
-fn refused(error: std::io::Error) -> Error {
-    let source = std::io::Error::from_raw_os_error(strata_proto::errno(&error));
-    Error::Io(strata_io::Error { what: error.to_string(), path: None, source })
 }

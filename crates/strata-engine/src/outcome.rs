@@ -84,6 +84,9 @@ pub struct Effective {
     pub block_bytes: u32,
     /// Connections (1 where there are none).
     pub connections: u32,
+    /// The network namespace the connections were made from, where it is not the process's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub netns: Option<String>,
     /// Each of several files or devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<EffectiveTarget>,

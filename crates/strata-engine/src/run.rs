@@ -282,6 +282,7 @@ mod tests {
                 blocks: 1,
                 block_bytes: 512,
                 connections: 1,
+                netns: None,
                 targets: vec![],
             },
             endpoint: "test".to_owned(),

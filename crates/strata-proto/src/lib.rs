@@ -8,6 +8,7 @@ pub mod client;
 pub mod codec;
 mod lock;
 mod named;
+pub mod netns;
 pub mod server;
 mod sock;
 

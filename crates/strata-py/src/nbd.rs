@@ -1,6 +1,7 @@
 //! NBD for Python: serve a shaped target, look at a server, read a range.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::errors;
@@ -41,14 +42,20 @@ pub fn target_serve(py: Python<'_>, config_json: &str) -> PyResult<()> {
 /// Look at an export without touching its data: JSON with its size, flags, block sizes, and the
 /// times of connecting and of `rounds` exchanges of `NBD_OPT_INFO` (wire and protocol only).
 ///
-/// Block sizes are null where the server tells none. Waits `patience_ns`, at most 10 s, for each answer. Raises
-/// `OSError` that names the address.
+/// Block sizes are null where the server tells none. Waits `patience_ns`, at most 10 s, for each answer. Dials from the
+/// network namespace at `netns`, if one is given. Raises `OSError` that names the address.
 #[pyfunction]
-#[pyo3(signature = (uri, rounds, patience_ns = PATIENCE_NS))]
-pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32, patience_ns: u64) -> PyResult<String> {
+#[pyo3(signature = (uri, rounds, patience_ns = PATIENCE_NS, netns = None))]
+pub fn nbd_probe(
+    py: Python<'_>,
+    uri: &str,
+    rounds: u32,
+    patience_ns: u64,
+    netns: Option<PathBuf>,
+) -> PyResult<String> {
     let patience = Duration::from_nanos(patience_ns);
-    let seen = errors::detached(py, || uri.parse::<Uri>().and_then(|uri| probe(&uri, rounds, patience)))?
-        .map_err(|error| raise(&error))?;
+    let look = || probe(&uri.parse::<Uri>()?.from_namespace(netns), rounds, patience);
+    let seen = errors::detached(py, look)?.map_err(|error| raise(&error))?;
     let blocks = seen.export.blocks;
     let json = serde_json::json!({
         "size_bytes": seen.export.size_bytes,
@@ -70,16 +77,17 @@ pub fn nbd_probe(py: Python<'_>, uri: &str, rounds: u32, patience_ns: u64) -> Py
 /// Waits `patience_ns` for each piece of 64 KiB, and as `nbd_probe` for the connection. Raises `OSError` that names the
 /// address: unreachable, no answer, beyond the end, or the server's errno.
 #[pyfunction]
-#[pyo3(signature = (uri, offset, length, patience_ns = PATIENCE_NS))]
+#[pyo3(signature = (uri, offset, length, patience_ns = PATIENCE_NS, netns = None))]
 pub fn nbd_read<'py>(
     py: Python<'py>,
     uri: &str,
     offset: u64,
     length: u64,
     patience_ns: u64,
+    netns: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let patience = Duration::from_nanos(patience_ns);
-    let read = || uri.parse::<Uri>().and_then(|uri| read_range(&uri, offset, length, patience));
+    let read = || read_range(&uri.parse::<Uri>()?.from_namespace(netns), offset, length, patience);
     let bytes = errors::detached(py, read)?.map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }

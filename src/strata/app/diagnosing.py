@@ -120,7 +120,9 @@ def plan_only(where: Path, options: Options) -> Plan:
     workloads = chosen_workloads(source.workloads, options)
     # Where the data will lie is not known before it is written: what only that decides shows when it is run.
     refused = refused_cells(
-        engine_of(options.engine, options.placement), workloads, {x.name: (x.target, ()) for x in source.stack.layers}
+        engine_of(options.engine, options.placement),
+        workloads,
+        {x.name: (source.stack.endpoint_of(x), ()) for x in source.stack.layers},
     )
     return plan_of(source.stack, workloads, options, run_id, size, refused)
 

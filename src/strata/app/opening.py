@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from strata import units
-from strata.engine import fill, read_remote
+from strata.engine import PATIENCE_NS, fill, read_remote, remote_size
 from strata.engine.layout import file_segments
-from strata.engine.native import PATIENCE_NS, endpoint_size
+from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
 from strata.host import safety, testfile
 from strata.host.mark import parse_header
@@ -105,10 +105,10 @@ def _block(device: str, workload: Workload, destructive: str | None, made: ExitS
 
 
 def _nbd(endpoint: Endpoint, workload: Workload, destructive: str | None, patience_ns: int) -> Target:
-    size = endpoint_size(endpoint.uri, patience_ns)
+    size = remote_size(endpoint, patience_ns)
     if not workload.rw.writes:
         return Target(segments=(_whole(size),))
-    if parse_header(read_remote(endpoint.uri, 0, testfile.MARK_BYTES, patience_ns)) is not None:
+    if parse_header(read_remote(endpoint, 0, testfile.MARK_BYTES, patience_ns)) is not None:
         return Target(segments=file_segments(size))
     if destructive is None:
         raise SafetyRefusal(

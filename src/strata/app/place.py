@@ -86,7 +86,7 @@ class Place:
         segments: dict[str, tuple[Segment, ...]] = {}
         file_list = file_segments(self.data.size)
         for layer in self.stack.layers:
-            target = layer.target
+            target = self.stack.endpoint_of(layer)
             if target.kind is EndpointKind.BLOCK:
                 device = str(target.path)
                 layout = self._map(device, fs_kind)
@@ -101,7 +101,7 @@ class Place:
             elif target.kind is EndpointKind.NBD:
                 export = own_export(layer)
                 if export is not None:
-                    target = self._start(layer.name, export, target.connections)
+                    target = self._start(layer.name, export, target)
                 identity[layer.name] = self._same_remote(layer.name, target)
             else:
                 raise UsageError("cannot compare layer", layer.name, "null: holds no data")
@@ -144,17 +144,20 @@ class Place:
             return Layout(file=file_segments(self.data.size), device=None, reason=e.why)
         return device_segments(self.path, device, fs_kind)
 
-    def _start(self, layer: str, export: str, connections: int) -> Endpoint:
+    def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
         backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
-        config = TargetConfig(backing=backing, export=export, shape=self.shapes.get(layer, Shape()))
+        config = TargetConfig(
+            backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns
+        )
         server = self._resources.enter_context(TargetProcess(config))
-        return Endpoint.parse(server.uri(connections))
+        # On the loopback of the node it is dialled from.
+        return Endpoint.parse(server.uri(endpoint.connections)).model_copy(update={"netns": endpoint.netns})
 
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
-        self.remotes += (probe_remote(layer, endpoint.uri, endpoint.connections),)
+        self.remotes += (probe_remote(layer, endpoint),)
         with self.path.open("rb") as f:
             mine = f.read(testfile.MARK_BYTES)
-        if read_remote(endpoint.uri, 0, testfile.MARK_BYTES) != mine:
+        if read_remote(endpoint, 0, testfile.MARK_BYTES) != mine:
             raise SafetyRefusal(
                 f"layer {layer!r} does not hold the data of the layers below at",
                 endpoint.uri,

@@ -7,6 +7,7 @@ import shlex
 from strata.app.stacks import OWN_PORT, own_export
 from strata.formats import fio_command
 from strata.model.endpoint import Endpoint
+from strata.model.fio_words import entering
 from strata.model.run import DataSet, Run
 
 PORT = 10809
@@ -28,12 +29,25 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
     for number, layer in enumerate(run.plan.stack.layers):
         export = own_export(layer)
         if export is None:
-            endpoints[layer.name] = layer.target
+            endpoints[layer.name] = run.plan.stack.endpoint_of(layer)
             continue
         address = f"127.0.0.1:{PORT + number}"
-        words = ["strata", "target", "--file", run.data.path, "--writable", "--listen", address, "--export", export]
+        there = run.plan.stack.endpoint_of(layer)
+        words = [
+            *entering(there),
+            "strata",
+            "target",
+            "--file",
+            run.data.path,
+            "--writable",
+            "--listen",
+            address,
+            "--export",
+            export,
+        ]
         lines.append((f"the server of {layer.name!r}, in a terminal of its own", shlex.join(words)))
-        endpoints[layer.name] = Endpoint.parse(layer.endpoint.replace(OWN_PORT, f"{address}/"))
+        uri = layer.endpoint.replace(OWN_PORT, f"{address}/")
+        endpoints[layer.name] = Endpoint.parse(uri).model_copy(update={"netns": there.netns})
     for cell in run.plan.cells:
         segments = run.data.segments.get(cell.layer, ())
         if cell.skip is None and segments:

@@ -6,14 +6,16 @@ from strata.engine.cell import Prepared, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing, build_job
 from strata.engine.layout import Layout, device_segments, file_segments
-from strata.engine.native import build_info, fill, probe_remote, read_remote, run_job
+from strata.engine.native import build_info, fill, run_job
 from strata.engine.port import Engine, Request
 from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
 from strata.engine.registry import engine_of
+from strata.engine.remote import PATIENCE_NS, probe_remote, read_remote, remote_size
 from strata.engine.target import Backing, PlantedFault, Shape, TargetConfig, TargetProcess, serve, serve_config
 
 __all__ = [
     "DEFAULT_ENGINE",
+    "PATIENCE_NS",
     "Backing",
     "Engine",
     "Layout",
@@ -35,6 +37,7 @@ __all__ = [
     "prepare_cell",
     "probe_remote",
     "read_remote",
+    "remote_size",
     "run_cell",
     "run_job",
     "serve",

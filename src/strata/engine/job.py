@@ -128,7 +128,13 @@ def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[s
             base = {"kind": "block", "path": endpoint.path, "direct": workload.direct, "sync": sync}
             return base | ({"allow_write": True} if allow_write else {})
         case EndpointKind.NBD:
-            return {"kind": "nbd", "uri": endpoint.uri, "connections": endpoint.connections, "sync": sync}
+            return {
+                "kind": "nbd",
+                "uri": endpoint.uri,
+                "connections": endpoint.connections,
+                "sync": sync,
+                "netns": endpoint.netns,
+            }
 
 
 def seed_of(workload: Workload, round_index: int) -> int:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from strata import _core, units
+from strata import _core
 from strata.engine.job import build_job
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
-from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint
-from strata.model.estimate import Estimate
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
 from strata.model.workload import Workload
 
 POLL_S = 0.1
 """How often Python looks at a running job. The loop itself never sees Python."""
-
-
-PATIENCE_NS = 30 * units.NS_PER_S
-"""How long a remote endpoint is waited for unless a caller says otherwise; in a handshake at most 10 s an answer."""
 
 
 class NativeEngine:
@@ -98,38 +90,6 @@ def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True)
     return filled
 
 
-def probe_remote(layer: str, uri: str, connections: int, rounds: int = 16) -> Remote:
-    """Round trips that touch no data, of one remote endpoint. Raises `RunFailed` when it does not answer."""
-    try:
-        probe = json.loads(_core.nbd_probe(uri, rounds))
-    except (OSError, ValueError) as e:
-        raise RunFailed("cannot reach", uri, said(e), "is the server running, and is the export name right?") from e
-    rtts = sorted(probe["rtt_ns"])
-    median = statistics.median(rtts)
-    # Order-statistic interval of a median (binomial, 95 %): ranks n/2 ± 0.98·√n.
-    reach = math.ceil(0.98 * math.sqrt(len(rtts)))
-    low = rtts[max(0, len(rtts) // 2 - reach)]
-    high = rtts[min(len(rtts) - 1, len(rtts) // 2 + reach)]
-    return Remote(
-        layer=layer,
-        rtt_ns=Estimate(value=median, low=low, high=high, n=len(rtts), unit="ns"),
-        min_rtt_ns=rtts[0],
-        multi_conn=bool(probe["multi_conn"]),
-        connections=connections,
-    )
-
-
-def read_remote(uri: str, offset: int, length: int, patience_ns: int = PATIENCE_NS) -> bytes:
-    """A plain read of a remote endpoint, for showing that it holds the same data.
-
-    Raises `RunFailed`, also when no answer comes within ``patience_ns``.
-    """
-    try:
-        return _core.nbd_read(uri, offset, length, patience_ns)
-    except (OSError, ValueError) as e:
-        raise RunFailed("cannot read", uri, said(e), "is the server running, and is the export name right?") from e
-
-
 def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
     try:
         return start()
@@ -186,14 +146,9 @@ def hint(error: OSError) -> str:
     return hints.get(error.errno or 0, "")
 
 
-def endpoint_size(where: str, patience_ns: int = PATIENCE_NS) -> int:
-    """Bytes of a block device (path) or an NBD export (URI), whose server is waited for ``patience_ns``.
-
-    Raises `RunFailed`.
-    """
+def endpoint_size(path: str) -> int:
+    """Bytes of a block device. Raises `RunFailed`."""
     try:
-        if where.startswith("nbd"):
-            return int(json.loads(_core.nbd_probe(where, 1, patience_ns))["size_bytes"])
-        return int(json.loads(_core.io_limits(where))["size_bytes"])
+        return int(json.loads(_core.io_limits(path))["size_bytes"])
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot open", where, said(e), hint(e) if isinstance(e, OSError) else "") from e
+        raise RunFailed("cannot open", path, said(e), hint(e) if isinstance(e, OSError) else "") from e

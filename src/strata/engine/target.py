@@ -53,10 +53,12 @@ class PlantedFault(Value):
 
 
 class TargetConfig(Value):
-    """One server: where it listens (TCP ``host:port`` or a unix socket path), what it serves and how well."""
+    """One server: where it listens (TCP ``host:port``, in the network namespace at ``netns`` if one is given, or a unix
+    socket path), what it serves and how well."""
 
     tcp: str | None = "127.0.0.1:0"
     unix: str | None = None
+    netns: str | None = None
     export: str = ""
     backing: Backing
     shape: Shape = Shape()
@@ -70,6 +72,7 @@ class TargetConfig(Value):
         return json.dumps(
             {
                 "listen": listen,
+                "netns": self.netns,
                 "export": self.export,
                 "ready_fd": ready_fd,
                 "backing": self.backing.model_dump(exclude_none=True, exclude=self._irrelevant()),

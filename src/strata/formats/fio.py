@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.fio_words import grid, plain_uri, rates_of
+from strata.model.fio_words import entering, grid, plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
@@ -28,6 +28,7 @@ def fio_command(
     if pattern is None:
         return None
     words = [
+        *entering(endpoint),
         "fio",
         f"--name={workload.key}",
         *pattern,

@@ -18,16 +18,31 @@ class EndpointKind(StrEnum):
     NBD = "nbd"
 
 
+REMOTE = frozenset({EndpointKind.NBD})
+"""Kinds that are reached over connections."""
+
+
 class Endpoint(Value):
     """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``.
 
-    ``uri`` is as given; ``path`` is set for file and block only.
+    ``uri`` is as given; ``path`` is set for file and block only. ``netns``: connections are made from this network
+    namespace (its path) and not from the process's own.
     """
 
     kind: EndpointKind
     uri: str
     path: str | None = None
     connections: int = 1
+    netns: str | None = None
+
+    @property
+    def remote(self) -> bool:
+        """Whether connections lead there."""
+        return self.kind in REMOTE
+
+    def seen_from(self, netns: str) -> Endpoint:
+        """The same endpoint, reached from the network namespace at this path."""
+        return self.model_copy(update={"netns": netns}) if self.remote else self
 
     @classmethod
     def parse(cls, uri: str) -> Endpoint:

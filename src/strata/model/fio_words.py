@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.workload import OpenLoop, Rw, Workload
 
@@ -23,6 +24,11 @@ def rates_of(workload: Workload) -> tuple[int, int] | None:
     if any(abs(x - round(x)) > 1e-9 for x in (read, write)) or round(read) < 1 or round(write) < 1:
         return None
     return round(read), round(write)
+
+
+def entering(endpoint: Endpoint) -> list[str]:
+    """What stands before a command so that it runs where the endpoint's node is; nothing on the machine itself."""
+    return [] if endpoint.netns is None else ["nsenter", f"--net={endpoint.netns}", "--"]
 
 
 def plain_uri(uri: str) -> str:

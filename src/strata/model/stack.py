@@ -13,10 +13,15 @@ from strata.model.endpoint import Endpoint
 
 
 class Node(Value):
-    """A machine; ``owner`` marks the coordinator, the one that has the disk."""
+    """A machine; ``owner`` marks the coordinator, the one that has the disk.
+
+    ``netns``: path of a network namespace of this machine that stands for the node, as a lab makes them. Connections
+    to the endpoints of its layers are made from there; files and devices are the same from everywhere.
+    """
 
     name: str
     owner: bool = False
+    netns: str | None = None
 
 
 class Expect(Value):
@@ -77,6 +82,11 @@ class Stack(Value):
             if layer.name == name:
                 return layer
         raise KeyError(name)
+
+    def endpoint_of(self, layer: Layer) -> Endpoint:
+        """The layer's endpoint as its node reaches it. Raises `UsageError`."""
+        netns = next((n.netns for n in self.nodes if n.name == layer.node), None)
+        return layer.target if netns is None else layer.target.seen_from(netns)
 
     @property
     def pairs(self) -> tuple[tuple[Layer, Layer], ...]:

@@ -12,6 +12,7 @@ use crate::codec::client_handshake::{
 };
 use crate::codec::{Export, ProtoError, consts};
 use crate::named::{named, named_as};
+use crate::netns;
 use crate::sock::Socket;
 
 /// Longest wait for a connection, and for each answer of the handshake, whatever the caller's patience.
@@ -44,7 +45,7 @@ impl<'a> Haggle<'a> {
     pub(super) fn start(uri: &'a Uri, patience: Duration) -> io::Result<Self> {
         // The system takes no wait of nothing.
         let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
-        let socket = connect(&uri.address, patience)
+        let socket = netns::within(uri.netns.as_deref(), || connect(&uri.address, patience))
             .map_err(|error| explain(uri, "cannot connect", patience, &error))?;
         let mut haggle = Self { uri, socket, structured: false, zeroes: true, patience };
         haggle.greet().map_err(|error| haggle.explain("no NBD greeting", &error))?;

@@ -37,7 +37,18 @@ pub struct Uri {
     pub export: String,
     /// Connections wished for, if the address says.
     pub connections: Option<u32>,
+    /// The network namespace it is dialled from; `None`: the caller's own.
+    pub netns: Option<PathBuf>,
     text: String,
+}
+
+impl Uri {
+    /// The same export, dialled from the network namespace at `path`.
+    #[must_use]
+    pub fn from_namespace(mut self, path: Option<PathBuf>) -> Self {
+        self.netns = path;
+        self
+    }
 }
 
 impl fmt::Display for Uri {
@@ -84,7 +95,7 @@ fn parse(text: &str) -> Result<Uri, String> {
         ("nbds" | "nbds+unix", _) => return Err("TLS is not spoken here".into()),
         _ => return Err(format!("the scheme {scheme:?} is not NBD")),
     };
-    Ok(Uri { address, export, connections, text: text.into() })
+    Ok(Uri { address, export, connections, netns: None, text: text.into() })
 }
 
 fn tcp(host: &str) -> Result<Address, String> {

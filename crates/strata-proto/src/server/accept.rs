@@ -22,6 +22,7 @@ use super::shape::Shape;
 use crate::codec::{Export, consts};
 use crate::lock::lock;
 use crate::named::named;
+use crate::netns;
 use crate::sock::Socket;
 
 /// How often the accepting thread looks whether it should stop, in milliseconds.
@@ -58,7 +59,7 @@ impl Server {
     pub fn start(config: &Config) -> io::Result<Self> {
         config.check().map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
         let (backing, facts) = Backing::open(&config.backing)?;
-        let (listener, endpoint) = Listener::bind(&config.listen)?;
+        let (listener, endpoint) = netns::within(config.netns.as_deref(), || Listener::bind(&config.listen))?;
         let clock = Clock::new();
         let shared = Arc::new(Shared {
             clock,

@@ -13,6 +13,9 @@ use crate::codec::MAX_NAME;
 pub struct Config {
     /// Where to listen.
     pub listen: Listen,
+    /// Network namespace to listen in; without one the process's own.
+    #[serde(default)]
+    pub netns: Option<PathBuf>,
     /// Name of the one export.
     #[serde(default)]
     pub export: String,

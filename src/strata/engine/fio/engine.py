@@ -14,6 +14,7 @@ from strata.engine.fio.stream import merge_failures
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.fio_words import entering
 from strata.model.plan import Segment
 from strata.model.result import EngineResult
 from strata.model.workload import Workload
@@ -53,6 +54,7 @@ class FioEngine:
             with Opened(request) as opened:
                 carried = carry_out(
                     lambda output, c=carrier, name=opened.filename: [  # type: ignore[misc]
+                        *entering(request.endpoint),
                         fio.path,
                         *command.words(request, c, name, output),
                     ],
@@ -101,7 +103,8 @@ def _result(
                 "blocks": command.blocks_of(request),
                 "block_bytes": request.workload.bs,
                 "connections": request.workload.threads if request.endpoint.kind is EndpointKind.NBD else 1,
-            },
+            }
+            | ({} if request.endpoint.netns is None else {"netns": request.endpoint.netns}),
             stop_reason=carried.reason or ("runtime" if ended_well else "error"),
             begun_unix_ns=carried.begun_unix_ns,
             failures=failures,
@@ -123,7 +126,7 @@ def _engine(fio: Program, request: Request, carrier: str, refusal: str | None) -
         "setup": [],
         "fallback_reason": refusal,
         "clock": {"kind": "clock_gettime"},
-        "command": ["fio", *command.words(request, carrier, name, "-")[1:]],
+        "command": [*entering(request.endpoint), "fio", *command.words(request, carrier, name, "-")[1:]],
     }
 
 

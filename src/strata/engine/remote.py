@@ -1,0 +1,67 @@
+"""Remote endpoints outside a measurement: how far away they are, how large, and what stands at their beginning."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from typing import Any
+
+from strata import _core, units
+from strata.engine.native import said
+from strata.errors import RunFailed
+from strata.model.analysis import Remote
+from strata.model.endpoint import Endpoint
+from strata.model.estimate import Estimate
+
+PATIENCE_NS = 30 * units.NS_PER_S
+"""How long a remote endpoint is waited for unless a caller says otherwise; in a handshake at most 10 s an answer."""
+
+
+def probe_remote(layer: str, endpoint: Endpoint, rounds: int = 16) -> Remote:
+    """Round trips that touch no data. Raises `RunFailed` when it does not answer."""
+    probe = _probed(endpoint, rounds, PATIENCE_NS)
+    rtts = sorted(probe["rtt_ns"])
+    median = statistics.median(rtts)
+    # Order-statistic interval of a median (binomial, 95 %): ranks n/2 ± 0.98·√n.
+    reach = math.ceil(0.98 * math.sqrt(len(rtts)))
+    low = rtts[max(0, len(rtts) // 2 - reach)]
+    high = rtts[min(len(rtts) - 1, len(rtts) // 2 + reach)]
+    return Remote(
+        layer=layer,
+        rtt_ns=Estimate(value=median, low=low, high=high, n=len(rtts), unit="ns"),
+        min_rtt_ns=rtts[0],
+        multi_conn=bool(probe["multi_conn"]),
+        connections=endpoint.connections,
+    )
+
+
+def remote_size(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> int:
+    """Its bytes. Raises `RunFailed`, also when no answer comes within ``patience_ns``."""
+    return int(_probed(endpoint, 1, patience_ns)["size_bytes"])
+
+
+def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int = PATIENCE_NS) -> bytes:
+    """A plain read, for showing that it holds the same data.
+
+    Raises `RunFailed`, also when no answer comes within ``patience_ns``.
+    """
+    try:
+        return _core.nbd_read(endpoint.uri, offset, length, patience_ns, endpoint.netns)
+    except (OSError, ValueError) as e:
+        raise _unreachable("cannot read", endpoint, e) from e
+
+
+def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
+    try:
+        seen: dict[str, Any] = json.loads(_core.nbd_probe(endpoint.uri, rounds, patience_ns, endpoint.netns))
+    except (OSError, ValueError) as e:
+        raise _unreachable("cannot reach", endpoint, e) from e
+    return seen
+
+
+def _unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:
+    words = said(error)
+    # What cannot be entered says its own next step.
+    hint = "" if "network namespace" in words else "is the server running, and is the export name right?"
+    return RunFailed(what, endpoint.uri, words, hint)
