@@ -16,6 +16,7 @@ use crate::nbd;
 use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
 use crate::remote::Remote;
 use crate::run::{Launch, Run, limit};
+use crate::smb;
 use crate::worker::{Made, Recipe};
 
 /// Open the targets of `job` and start its threads.
@@ -27,6 +28,13 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
         let remote = Remote { uri, netns, connections, sync, write: writes };
         return nbd::launch(&remote, recipe, build, limit);
     }
+    if let [Aim { target: Target::Smb { uri, password, connections, direct, sync, netns }, .. }] = &*aims {
+        let (netns, connections, sync) = (netns.as_deref(), *connections, *sync);
+        let remote = Remote { uri, netns, connections, sync, write: writes };
+        let uri = smb::address(&remote, password.clone())?;
+        let manner = smb::Manner { connections, sync, write: writes, unbuffered: *direct, epilogue: None };
+        return smb::launch(uri, manner, recipe, build, limit);
+    }
     let spec = |aim: &Aim| match &aim.target {
         Target::File { path, direct, sync, .. } => {
             Some(Spec { path: path.into(), kind: Kind::File, direct: *direct, sync: *sync })
@@ -34,7 +42,7 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
         Target::Block { path, direct, sync, .. } => {
             Some(Spec { path: path.into(), kind: Kind::Block, direct: *direct, sync: *sync })
         }
-        Target::Null {} | Target::Nbd { .. } => None,
+        Target::Null {} | Target::Nbd { .. } | Target::Smb { .. } => None,
     };
     let specs: Vec<Spec> = aims.iter().filter_map(spec).collect();
     if specs.is_empty() {
@@ -62,6 +70,7 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
         block_bytes,
         connections: 1,
         netns: None,
+        smb: None,
         targets: Vec::new(),
     };
     let endpoint = "null:".to_owned();
@@ -113,6 +122,7 @@ pub(crate) fn disk(
         block_bytes,
         connections: 1,
         netns: None,
+        smb: None,
         targets: each_of_several(specs, &opened, &recipe),
     };
     let write_flags = sync.write_flags();

@@ -51,7 +51,7 @@ pub struct FillSpec {
 /// # Errors
 /// The sizes do not fit, the file cannot be opened as asked, or the first block cannot be written.
 pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
-    let block_bytes = block_bytes(&spec)?;
+    let block_bytes = block_bytes(spec.size_bytes, &spec.header)?;
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -75,23 +75,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     let mut edge = Edge::new(&file, &spec.path, block_bytes, spec.seed)?;
     edge.write(0, block_bytes as usize, &spec.header)?;
 
-    let recipe = Recipe {
-        pattern: Pattern::new(map, Order::Sequential, Mix::Write, spec.seed),
-        seed: spec.seed,
-        threads: 1,
-        depth: DEPTH,
-        batch: DEPTH,
-        block_bytes,
-        rate: None,
-        limits: None,
-        ramp_ns: 0,
-        runtime_ns: NO_END_NS,
-        interval_ns: SECOND_NS,
-        stop_on_error: true,
-        pin: None,
-        dress: Dress::Refill,
-        drain_ns: DRAIN_NS,
-    };
+    let recipe = recipe(map, spec.seed, block_bytes);
     let (path, seed, direct, tail) = (spec.path.clone(), spec.seed, spec.direct, spec.size_bytes - whole);
     let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
     let target = Spec { path: spec.path, kind: Kind::File, direct: spec.direct, sync: Sync::None };
@@ -106,16 +90,38 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     )
 }
 
-fn block_bytes(spec: &FillSpec) -> Result<u32> {
+/// Blocks of `map` in their order, each once, by one thread.
+pub(crate) fn recipe(map: BlockMap, seed: u64, block_bytes: u32) -> Recipe {
+    Recipe {
+        pattern: Pattern::new(map, Order::Sequential, Mix::Write, seed),
+        seed,
+        threads: 1,
+        depth: DEPTH,
+        batch: DEPTH,
+        block_bytes,
+        rate: None,
+        limits: None,
+        ramp_ns: 0,
+        runtime_ns: NO_END_NS,
+        interval_ns: SECOND_NS,
+        stop_on_error: true,
+        pin: None,
+        dress: Dress::Refill,
+        drain_ns: DRAIN_NS,
+    }
+}
+
+/// Bytes of the blocks with which a file of `size_bytes` that begins with `header` is filled.
+pub(crate) fn block_bytes(size_bytes: u64, header: &[u8]) -> Result<u32> {
     let mut problems = Vec::new();
-    if spec.header.len() > HEAD_BYTES {
-        problems.push(format!("header: {} bytes, at most {HEAD_BYTES} fit", spec.header.len()));
+    if header.len() > HEAD_BYTES {
+        problems.push(format!("header: {} bytes, at most {HEAD_BYTES} fit", header.len()));
     }
     // Enough blocks to keep the queue busy, else smaller ones.
-    let fitting = [1 << 20, 128 << 10, 4096].into_iter().find(|&b| spec.size_bytes >= u64::from(b) * 16);
-    let block = fitting.or((spec.size_bytes >= 8192).then_some(4096));
+    let fitting = [1 << 20, 128 << 10, 4096].into_iter().find(|&b| size_bytes >= u64::from(b) * 16);
+    let block = fitting.or((size_bytes >= 8192).then_some(4096));
     if block.is_none() {
-        problems.push(format!("size_bytes: {} is below the smallest file of 8192 bytes", spec.size_bytes));
+        problems.push(format!("size_bytes: {size_bytes} is below the smallest file of 8192 bytes"));
     }
     match block {
         Some(block) if problems.is_empty() => Ok(block),

@@ -11,6 +11,7 @@ mod cpu;
 mod errno;
 mod error;
 mod fill;
+mod fill_smb;
 mod in_place;
 pub mod job;
 pub mod ledger;
@@ -27,6 +28,7 @@ mod run;
 #[cfg(test)]
 mod scripted;
 mod shape;
+mod smb;
 #[cfg(test)]
 mod timing_tests;
 pub mod tsc;
@@ -35,6 +37,7 @@ mod worker;
 
 pub use error::{Error, Result};
 pub use fill::{FillSpec, fill};
+pub use fill_smb::{SmbFill, fill_smb};
 pub use job::Job;
 pub use outcome::BuildInfo;
 pub use run::{Run, start};

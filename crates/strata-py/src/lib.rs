@@ -8,6 +8,7 @@ mod hist;
 mod nbd;
 mod paths;
 mod run;
+mod smb;
 mod verify;
 
 use pyo3::prelude::*;
@@ -25,6 +26,8 @@ mod _core {
     use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]
     use super::run::{Run, fill, start};
+    #[pymodule_export]
+    use super::smb::{smb_create, smb_fill, smb_probe, smb_read, smb_remove};
     #[pymodule_export]
     use super::verify::{Verification, verify, verify_journal};
 }

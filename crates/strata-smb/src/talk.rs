@@ -9,7 +9,7 @@ use smb2::msg::Header;
 use smb2::pack::{Pack, ReadCursor, Unpack, WriteCursor};
 use smb2::types::status::NtStatus;
 use smb2::types::{Command, CreditCharge, MessageId, SessionId, TreeId};
-use strata_proto::{named, named_as};
+use strata_proto::{named, named_as, netns};
 
 use crate::frame::{HEADER, PREFIX, SIGNED, prefix};
 use crate::guard::{Guard, Signer, invalid};
@@ -64,7 +64,8 @@ impl Talk {
         // The system takes no wait of nothing.
         let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
         let open = || {
-            let socket = socket::connect(&uri.host, uri.port, patience)?;
+            let there = || socket::connect(&uri.host, uri.port, patience);
+            let socket = netns::within(uri.netns.as_deref(), there)?;
             socket.set_read_timeout(Some(patience))?;
             socket.set_write_timeout(Some(patience))?;
             Ok(socket)

@@ -70,6 +70,8 @@ pub struct Uri {
     pub encrypt: Encrypt,
     /// A file with user and password.
     pub credentials: Option<PathBuf>,
+    /// The network namespace it is dialled from; `None`: the caller's own.
+    pub netns: Option<PathBuf>,
     password: Option<Password>,
     text: String,
 }
@@ -86,6 +88,13 @@ impl Uri {
     #[must_use]
     pub fn with_password(mut self, password: Option<Password>) -> Self {
         self.password = password.or(self.password);
+        self
+    }
+
+    /// The same file, dialled from the network namespace at `path`.
+    #[must_use]
+    pub fn from_namespace(mut self, path: Option<PathBuf>) -> Self {
+        self.netns = path;
         self
     }
 
@@ -175,6 +184,7 @@ fn parse(text: &str) -> Result<Uri, String> {
         sign: Sign::AsServer,
         encrypt: Encrypt::AsServer,
         credentials: None,
+        netns: None,
         password,
         text: shown(text),
     };

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from strata.app.share import clean_shares
 from strata.host import testfile
+
+__all__ = ["clean_files", "clean_shares"]
 
 
 def clean_files() -> tuple[Path, ...]:

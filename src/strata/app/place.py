@@ -98,7 +98,7 @@ class Place:
                 identity[layer.name] = f"the file's {len(layout.device)} extents (FIEMAP); sampled blocks are equal"
             elif target.kind is EndpointKind.FILE:
                 identity[layer.name] = "the file itself"
-            elif target.kind is EndpointKind.NBD:
+            elif target.remote:
                 export = own_export(layer)
                 if export is not None:
                     target = self._start(layer.name, export, target)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strata import units
-from strata.app.opening import Target, opened
+from strata.app.opened import Target
+from strata.app.opening import opened
 from strata.app.stopping import stop_on_signals
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
@@ -73,6 +74,13 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     endpoint = Endpoint.parse(uri or str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
+    if endpoint.kind is EndpointKind.SMB:
+        raise UsageError(
+            "cannot verify",
+            endpoint.uri,
+            "SMB shares are measured, not verified",
+            "verify where the share's file lies, or a mount of it",
+        )
     if o.journal is not None and known is None:
         _check_new_journal(Path(o.journal))
     if known is not None and endpoint.path is not None and not os.path.lexists(endpoint.path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,10 +42,13 @@ def runs(
 
 def clean(json: common.JsonFlag = False) -> None:
     """Remove test files that a crashed or killed run left behind. Only files that carry Strata's mark."""
-    from strata.app.cleaning import clean_files
+    from strata.app.cleaning import clean_files, clean_shares
     from strata.report.json_ import render_clean
 
-    removed = clean_files()
+    shared, left = clean_shares()
+    removed: tuple[Path | str, ...] = (*clean_files(), *shared)
+    for why in left:
+        note(f"left for the next time: {why}")
     if json:
         out(render_clean(removed))
         return

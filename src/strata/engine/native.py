@@ -82,11 +82,20 @@ def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True)
 
     Errors as `run_job`, and `RunFailed` when not every byte of it was written.
     """
-    running = _started(lambda: _core.fill(path, size, seed, header, direct), path)
-    filled = _finish(running, None, lambda: False, path)
+    return _filled(lambda: _core.fill(path, size, seed, header, direct), path)
+
+
+def fill_share(endpoint: Endpoint, size: int, seed: int, header: bytes) -> EngineResult:
+    """As `fill`, of an existing file on an SMB share."""
+    uri, password = endpoint.uri, endpoint.password
+    return _filled(lambda: _core.smb_fill(uri, password, size, seed, header, endpoint.netns), uri)
+
+
+def _filled(start: Callable[[], _core.Run], where: str) -> EngineResult:
+    filled = _finish(_started(start, where), None, lambda: False, where)
     if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
         names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
-        raise RunFailed("could not fill the test file", path, names, "is there enough free space?")
+        raise RunFailed("could not fill the test file", where, names, "is there enough free space?")
     return filled
 
 
@@ -135,6 +144,9 @@ def hint(error: OSError) -> str:
     """The next step for an errno; empty where there is none to name."""
     if "cannot pin" in str(error.strerror):
         return f"this process may use processors {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
+    if "smb://" in str(error.strerror):
+        # A share's client names the next step itself.
+        return ""
     hints = {
         1: "this needs more rights; without them the layer can be left out",
         2: "the path is gone; check it and start again",

@@ -11,7 +11,7 @@ from strata import _core, units
 from strata.engine.native import said
 from strata.errors import RunFailed
 from strata.model.analysis import Remote
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.estimate import Estimate
 
 PATIENCE_NS = 30 * units.NS_PER_S
@@ -47,6 +47,8 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
     Raises `RunFailed`, also when no answer comes within ``patience_ns``.
     """
     try:
+        if endpoint.kind is EndpointKind.SMB:
+            return _core.smb_read(endpoint.uri, endpoint.password, offset, length, patience_ns, endpoint.netns)
         return _core.nbd_read(endpoint.uri, offset, length, patience_ns, endpoint.netns)
     except (OSError, ValueError) as e:
         raise _unreachable("cannot read", endpoint, e) from e
@@ -54,14 +56,21 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
 
 def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
     try:
-        seen: dict[str, Any] = json.loads(_core.nbd_probe(endpoint.uri, rounds, patience_ns, endpoint.netns))
+        seen: dict[str, Any] = json.loads(_probe(endpoint, rounds, patience_ns))
     except (OSError, ValueError) as e:
         raise _unreachable("cannot reach", endpoint, e) from e
     return seen
 
 
+def _probe(endpoint: Endpoint, rounds: int, patience_ns: int) -> str:
+    if endpoint.kind is EndpointKind.SMB:
+        return _core.smb_probe(endpoint.uri, endpoint.password, rounds, patience_ns, endpoint.netns)
+    return _core.nbd_probe(endpoint.uri, rounds, patience_ns, endpoint.netns)
+
+
 def _unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:
-    words = said(error)
-    # What cannot be entered says its own next step.
-    hint = "" if "network namespace" in words else "is the server running, and is the export name right?"
+    words = said(error).removeprefix(f"{endpoint.uri}: ")
+    # What cannot be entered says its own next step, and so does the client of shares.
+    own = "network namespace" in words or endpoint.kind is EndpointKind.SMB
+    hint = "" if own else "is the server running, and is the export name right?"
     return RunFailed(what, endpoint.uri, words, hint)

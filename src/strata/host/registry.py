@@ -32,6 +32,16 @@ class Entry:
         """The entry of a file this process has just made."""
         return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), _process(os.getpid()))
 
+    @classmethod
+    def of_remote(cls, uri: str, mark: Mark) -> Entry:
+        """The entry of a file that this process is about to make behind a network, at an address without a password."""
+        return cls(uri, mark.uuid, 0, 0, os.getpid(), _process(os.getpid()))
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is an address and not a path."""
+        return "://" in self.path
+
     @property
     def abandoned(self) -> bool:
         """True when the process that made it is gone (a new process with its number does not count)."""

@@ -119,6 +119,9 @@ def clean() -> tuple[Path, ...]:
     """
     removed = []
     for entry in registry.abandoned():
+        if entry.remote:
+            # Reached by an engine, which is not known here.
+            continue
         path = Path(entry.path)
         try:
             found = path.lstat()

@@ -74,6 +74,8 @@ def refusal(endpoint: Endpoint, workload: Workload) -> str | None:
     match endpoint.kind:
         case EndpointKind.NBD:
             return f"an NBD client has no cache that could be {workload.cache}; the server's is out of reach"
+        case EndpointKind.SMB:
+            return f"this SMB client has no cache that could be {workload.cache}; the server's is out of reach"
         case EndpointKind.NULL:
             return "nothing is read or written, so there is no cache"
         case EndpointKind.BLOCK if workload.cache is Cache.COLD:

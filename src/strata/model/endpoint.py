@@ -5,7 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
 
+from pydantic import PrivateAttr, SecretStr
+
 from strata.errors import UsageError
+from strata.model import smb_uri
 from strata.model.base import Value
 
 
@@ -16,17 +19,19 @@ class EndpointKind(StrEnum):
     BLOCK = "block"
     NULL = "null"
     NBD = "nbd"
+    SMB = "smb"
 
 
-REMOTE = frozenset({EndpointKind.NBD})
+REMOTE = frozenset({EndpointKind.NBD, EndpointKind.SMB})
 """Kinds that are reached over connections."""
 
 
 class Endpoint(Value):
-    """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``.
+    """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``
+    · ``smb://user@host:port/share/path``.
 
-    ``uri`` is as given; ``path`` is set for file and block only. ``netns``: connections are made from this network
-    namespace (its path) and not from the process's own.
+    ``uri`` is as given, without a password; ``path`` is set for file and block only. ``netns``: connections
+    are made from this network namespace (its path) and not from the process's own.
     """
 
     kind: EndpointKind
@@ -34,6 +39,18 @@ class Endpoint(Value):
     path: str | None = None
     connections: int = 1
     netns: str | None = None
+    _password: SecretStr | None = PrivateAttr(default=None)
+
+    @property
+    def password(self) -> str | None:
+        """The password that stood in the address. It is saved and printed with nothing."""
+        return None if self._password is None else self._password.get_secret_value()
+
+    def with_password(self, password: str | None) -> Endpoint:
+        """The same endpoint and this password for it."""
+        made = self.model_copy()
+        made._password = None if password is None else SecretStr(password)
+        return made
 
     @property
     def remote(self) -> bool:
@@ -70,9 +87,15 @@ class Endpoint(Value):
             if not connections.isdigit() or not 1 <= int(connections) <= 64:
                 raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not 1..64")
             return cls(kind=EndpointKind.NBD, uri=uri, connections=int(connections))
+        if scheme == "smb":
+            bare, password = smb_uri.split(uri)
+            if (why := smb_uri.problem(bare)) is not None:
+                raise UsageError("cannot use the endpoint", smb_uri.shown(uri), why, smb_uri.WRITE)
+            made = cls(kind=EndpointKind.SMB, uri=bare, connections=smb_uri.connections(bare))
+            return made.with_password(password)
         raise UsageError(
             "cannot use the endpoint",
-            uri,
+            smb_uri.shown(uri),
             f"unknown scheme {scheme!r}",
-            "use file:/path, block:/dev/…, null: or nbd://host:port/export",
+            "use file:/path, block:/dev/…, null:, nbd://host:port/export or smb://user@host/share/file",
         )

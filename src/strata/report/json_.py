@@ -148,7 +148,7 @@ def render_runs(runs: tuple[RunHead, ...]) -> str:
     return _wrapped("strata.runs/1", {"runs": listed})
 
 
-def render_clean(removed: Sequence[Path]) -> str:
+def render_clean(removed: Sequence[Path | str]) -> str:
     """``{"schema": "strata.clean/1", "removed": [paths]}``."""
     return _wrapped("strata.clean/1", {"removed": [str(path) for path in removed]})
 

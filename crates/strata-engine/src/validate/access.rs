@@ -27,8 +27,8 @@ pub fn target_problems(job: &Job) -> Vec<String> {
     {
         found.push(format!("targets: {} and {} cannot be loaded by one engine", kind(first), kind(other)));
     }
-    if aims.len() > 1 && aims.iter().any(|aim| kind(aim) == "nbd") {
-        found.push("targets: one export at a time; load several by runs of their own".to_owned());
+    if aims.len() > 1 && aims.iter().any(|aim| matches!(kind(aim), "nbd" | "smb")) {
+        found.push("targets: one remote target at a time; load several by runs of their own".to_owned());
     }
     if aims.iter().map(|aim| u64::from(aim.weight)).sum::<u64>() == 0 && !aims.is_empty() {
         found.push("targets: one of them must have a weight above 0".to_owned());
@@ -53,6 +53,7 @@ fn kind(aim: &Aim) -> &'static str {
         Target::Block { .. } => "block",
         Target::Null {} => "null",
         Target::Nbd { .. } => "nbd",
+        Target::Smb { .. } => "smb",
     }
 }
 
@@ -78,7 +79,7 @@ fn one_target(target: &Target, name: &str, writes: bool) -> Vec<String> {
                 ));
             }
         }
-        Target::Nbd { connections, .. } => {
+        Target::Nbd { connections, .. } | Target::Smb { connections, .. } => {
             if !(1..=MAX_CONNECTIONS).contains(connections) {
                 found.push(format!("{name}.connections: {connections} is not in 1..={MAX_CONNECTIONS}"));
             }

@@ -40,6 +40,8 @@ def refusals(
     endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ioengines: Collection[str]
 ) -> list[str]:
     """One reason for each thing that fio cannot be told."""
+    if endpoint.kind is EndpointKind.SMB:
+        return ["fio has no I/O engine for SMB shares"]
     said = [
         f"{name} is not carried over to fio" + (f" ({WHY[name]})" if name in WHY else "")
         for name in _beyond(workload, CARRIED) + _beyond(workload.arrival, CARRIED_ARRIVALS)
@@ -93,6 +95,8 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
             return ["null"]
         case EndpointKind.NBD:
             return ["nbd"]
+        case EndpointKind.SMB:
+            return []
         case EndpointKind.FILE | EndpointKind.BLOCK:
             # libaio is asynchronous on unbuffered files only, psync has no depth: neither may pass for what was asked.
             also = ["libaio"] if workload.direct else ["psync"] if workload.arrival.iodepth == 1 else []
