@@ -79,8 +79,15 @@ struct Edge {
 
 impl Edge {
     fn open(uri: &Uri, block: u32) -> Result<Self> {
-        let spec =
-            OpenSpec { depth: 1, block, connections: 1, write: true, through: false, unbuffered: false };
+        let spec = OpenSpec {
+            depth: 1,
+            block,
+            connections: 1,
+            write: true,
+            through: false,
+            through_each: false,
+            unbuffered: false,
+        };
         Ok(Self { uri: uri.clone(), queue: SmbQueue::open(uri, spec).map_err(refused)? })
     }
 

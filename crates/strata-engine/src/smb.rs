@@ -45,9 +45,10 @@ pub(crate) fn launch(
     let threads = recipe.threads;
     let connections = connections.max(uri.connections.unwrap_or(1)).max(threads);
     let (depth, block) = (recipe.depth, recipe.block_bytes);
-    let through = sync != Sync::None;
+    // The open file promises it for all writes; where a server looks at the flag of each write alone, that is there too.
+    let (through, through_each) = (sync == Sync::Dsync, sync != Sync::None);
     let open = move |uri: &Uri, depth, connections| {
-        SmbQueue::open(uri, OpenSpec { depth, block, connections, write, through, unbuffered })
+        SmbQueue::open(uri, OpenSpec { depth, block, connections, write, through, through_each, unbuffered })
             .map_err(refused)
     };
     let own = Remote::share(connections, 0, threads);

@@ -383,3 +383,7 @@ fn read_reply(header: &Header, message: &[u8]) -> Option<(usize, u32)> {
 fn four(message: &[u8], at: usize) -> Option<u32> {
     message.get(at..at + 4).and_then(|four| four.try_into().ok()).map(u32::from_le_bytes)
 }
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

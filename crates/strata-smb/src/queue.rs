@@ -23,8 +23,10 @@ pub struct OpenSpec {
     pub connections: u32,
     /// Whether anything is written.
     pub write: bool,
-    /// The file is opened for write-through, and each write says it too.
+    /// The file is opened for write-through.
     pub through: bool,
+    /// Each write asks to be written through.
+    pub through_each: bool,
     /// The server is asked to go past its cache.
     pub unbuffered: bool,
 }
@@ -113,7 +115,7 @@ impl SmbQueue {
             agreed,
             size_bytes,
             sessions: if uri.multichannel { 1 } else { spec.connections },
-            through: spec.through,
+            through: spec.through_each,
             polls: Vec::with_capacity(links.len()),
             links,
             turn: 0,

@@ -25,8 +25,8 @@ pub(crate) fn errno_of(status: NtStatus) -> i32 {
         | NtStatus::PASSWORD_MUST_CHANGE
         | NtStatus::INVALID_LOGON_HOURS
         | NtStatus::INVALID_WORKSTATION => libc::EACCES,
-        NtStatus::BAD_NETWORK_NAME
-        | NtStatus::BAD_NETWORK_PATH
+        NtStatus::BAD_NETWORK_NAME => libc::ENXIO,
+        NtStatus::BAD_NETWORK_PATH
         | NtStatus::OBJECT_NAME_NOT_FOUND
         | NtStatus::OBJECT_PATH_NOT_FOUND
         | NtStatus::NO_SUCH_FILE

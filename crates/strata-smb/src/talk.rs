@@ -84,6 +84,14 @@ impl Talk {
         })
     }
 
+    /// A connection that is set up, over this socket.
+    #[cfg(test)]
+    pub(crate) fn over(socket: TcpStream, credits: u32) -> Self {
+        let uri = "smb://u@h/s/f".parse().expect("an address");
+        let (guard, hash) = (Guard::Plain, PreauthHasher::new());
+        Self { uri, socket, guard, hash, session: 1, tree: 1, next_id: 7, credits, patience: PATIENCE }
+    }
+
     /// Ask `body`, whose answer brings or takes `payload` bytes; the answer, whatever its status.
     ///
     /// # Errors

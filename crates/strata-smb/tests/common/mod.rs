@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use strata_io::{Io, Op, Queue};
 use strata_smb::{OpenSpec, SmbQueue, Uri};
 
 pub const PASSWORD: &str = "open sesame";
@@ -131,5 +132,23 @@ impl Drop for Smbd {
 }
 
 pub fn spec(depth: u32, block: u32, connections: u32) -> OpenSpec {
-    OpenSpec { depth, block, connections, write: true, through: false, unbuffered: false }
+    OpenSpec {
+        depth,
+        block,
+        connections,
+        write: true,
+        through: false,
+        through_each: false,
+        unbuffered: false,
+    }
+}
+
+/// One I/O on slot 0, waited for; its result.
+pub fn one(queue: &mut SmbQueue, op: Op, offset: u64, len: u32) -> i32 {
+    queue.push(0, Io::new(op, 0, offset, len));
+    queue.submit(1, Some(Duration::from_secs(30))).expect("the connection holds");
+    let mut results = Vec::new();
+    queue.reap(|completion| results.push(completion.result));
+    assert_eq!(results.len(), 1, "an answer within 30 s");
+    results[0]
 }
