@@ -9,10 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from commands import target, working_disk
+from samba import smbd
 
 from strata.engine import Engine, Request, Timing, engine_of
 from strata.engine.registry import ENGINES
@@ -55,6 +57,10 @@ def place(kind: str) -> Iterator[str]:
     elif kind == "file":
         with data_file() as path:
             yield f"file:{path}"
+    elif kind == "smb":
+        with TemporaryDirectory(prefix="strata-smbd") as at, smbd(Path(at) / "s") as server:
+            (server.share / "data").write_bytes(os.urandom(SIZE))
+            yield server.uri("data")
     else:
         with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, _):
             yield uri

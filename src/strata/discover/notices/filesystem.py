@@ -69,7 +69,15 @@ def remote(survey: Survey) -> Iterator[Notice]:
             "fs.remote",
             f"{fs.mount_point} is {fs.kind} from {server}",
             "what is measured is this machine, the wire, the server and its disk together",
-            f"survey {server} too and write a stack file that has its disk as the first layer",
+            f"survey {server} too and write a stack file that has its disk as the first layer"
+            + (f"; its share without this mount is {fs.detail['endpoint']}" if "endpoint" in fs.detail else ""),
+        )
+    if fs.detail.get("flush"):
+        yield warn(
+            "fs.flush-not-sent",
+            f"{fs.mount_point} is mounted with nostrictsync",
+            "fsync returns without the server having been asked, so durable writes look as fast as any",
+            "mount it without nostrictsync for a measurement of durable writes",
         )
 
 
