@@ -22,6 +22,7 @@ from strata.engine import (
 )
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import safety, testfile
+from strata.host.mark import parse_header
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -125,7 +126,13 @@ class Place:
 
         Raises `SafetyRefusal` where this run's mark is not there any more.
         """
-        if self.data is None or self._endpoints[layer].kind is not EndpointKind.FILE:
+        endpoint = self._endpoints[layer]
+        if self.data is None or endpoint.kind not in (EndpointKind.FILE, EndpointKind.SMB):
+            return
+        if endpoint.kind is EndpointKind.SMB:
+            there = parse_header(read_remote(endpoint, 0, testfile.MARK_BYTES))
+            if there is None or there.uuid != self.data.mark:
+                raise SafetyRefusal("will not write to", endpoint.uri, "it is not this run's test file any more")
             return
         # The mark alone: the whole check reads more of the file, which a measurement would notice.
         mark = testfile.read_mark(self.path)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def measure(
     where: Annotated[
         str | None,
-        typer.Argument(help="An endpoint (file:/…, block:/dev/…, nbd://…, null:), a directory or a stack file."),
+        typer.Argument(
+            help="An endpoint (file:/…, block:/dev/…, nbd://…, smb://…, null:), a directory or a stack file."
+        ),
     ] = None,
     rw: Annotated[str | None, typer.Option(help="read, write, randread (default), randwrite, rw or randrw.")] = None,
     bs: Annotated[str, typer.Option(help="Block size, e.g. 4k.")] = "4k",
