@@ -28,7 +28,9 @@ pub fn target_problems(job: &Job) -> Vec<String> {
         found.push(format!("targets: {} and {} cannot be loaded by one engine", kind(first), kind(other)));
     }
     if aims.len() > 1 && aims.iter().any(|aim| matches!(kind(aim), "nbd" | "smb")) {
-        found.push("targets: one remote target at a time; load several by runs of their own".to_owned());
+        found.push(
+            "targets: one export at a time, or one share; load several by runs of their own".to_owned(),
+        );
     }
     if aims.iter().map(|aim| u64::from(aim.weight)).sum::<u64>() == 0 && !aims.is_empty() {
         found.push("targets: one of them must have a weight above 0".to_owned());
