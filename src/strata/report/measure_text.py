@@ -11,6 +11,7 @@ from strata.model.result import EngineResult, ErrorCount, ThreadResult
 from strata.model.workload import Cache
 from strata.report import figures, flushes, words
 from strata.report.course_text import course_lines
+from strata.report.smb_text import smb_words
 from strata.report.textual import Paint, field, wrap
 
 _LABEL = 12
@@ -72,6 +73,8 @@ def measure_text(
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
     if result is not None and result.caching is not None and (state := _caching(result.caching)):
         out += line("caching", state)
+    if result is not None and (agreed := smb_words(result.effective)):
+        out += line("protocol", agreed)
     if result is not None and (carrier := _carrier(result)):
         out += line("carried by", carrier)
     if result is not None and (verbose or any(c.kind is CheckKind.THREADS for c in checks)):
