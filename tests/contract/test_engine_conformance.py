@@ -12,7 +12,20 @@ from pathlib import Path
 
 import pytest
 from commands import target
-from engine_cases import KIB, MIB, RUNTIME_S, SIZE, data_file, engine, errors_of, failing_server, names, place, request
+from engine_cases import (
+    KIB,
+    MIB,
+    OVER,
+    RUNTIME_S,
+    SIZE,
+    data_file,
+    engine,
+    errors_of,
+    failing_server,
+    names,
+    place,
+    request,
+)
 from loops import loop, need_root
 
 from strata.engine import Engine
@@ -36,7 +49,7 @@ def load(request: pytest.FixtureRequest) -> Engine:
     return engine(request.param)
 
 
-@pytest.fixture(scope="module", params=["null", "file", "nbd", "smb"])
+@pytest.fixture(scope="module", params=["null", "file", "nbd", "smb", *OVER])
 def uri(request: pytest.FixtureRequest) -> Iterator[str]:
     with place(request.param) as where:
         yield where
@@ -83,6 +96,11 @@ def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
     if load.name == "fio" and asked.endpoint.kind is EndpointKind.SMB:
         assert load.refusals(asked.endpoint, asked.workload) == ["fio has no I/O engine for SMB shares"]
         with pytest.raises(UsageError, match="SMB"):
+            load.run(asked)
+        return
+    if load.name != "native" and asked.endpoint.kind.value in OVER:
+        assert load.refusals(asked.endpoint, asked.workload, asked.segments)
+        with pytest.raises(UsageError, match=f"is not driven over {asked.endpoint.kind.value}"):
             load.run(asked)
         return
     assert load.refusals(asked.endpoint, asked.workload, asked.segments) == []

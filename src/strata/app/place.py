@@ -19,10 +19,10 @@ from strata.engine import (
     fill,
     probe_remote,
     read_remote,
+    remote_file,
 )
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import safety, testfile
-from strata.host.mark import parse_header
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -127,10 +127,10 @@ class Place:
         Raises `SafetyRefusal` where this run's mark is not there any more.
         """
         endpoint = self._endpoints[layer]
-        if self.data is None or endpoint.kind not in (EndpointKind.FILE, EndpointKind.SMB):
+        if self.data is None or endpoint.kind not in (EndpointKind.FILE, EndpointKind.SMB, *remote_file.FILES):
             return
-        if endpoint.kind is EndpointKind.SMB:
-            there = parse_header(read_remote(endpoint, 0, testfile.MARK_BYTES))
+        if endpoint.remote:
+            there = remote_file.own_mark(endpoint)
             if there is None or there.uuid != self.data.mark:
                 raise SafetyRefusal("will not write to", endpoint.uri, "it is not this run's test file any more")
             return

@@ -51,9 +51,11 @@ def clean_shares() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     removed, left = [], []
     for entry in registry.abandoned():
-        if not entry.remote:
+        if not entry.path.startswith("smb://"):
             continue
         endpoint = Endpoint.parse(entry.path)
+        if entry.netns is not None:
+            endpoint = endpoint.seen_from(entry.netns)
         try:
             size = size_on_share(endpoint)
             mark = None if size is None else _mark(endpoint, size, PATIENCE_NS)
@@ -82,7 +84,7 @@ def _new(
     mark = Mark.new(wanted - wanted % units.MIB)
     header = header_bytes(mark)
     # On the list before it is made: only a file that carries this very mark is ever removed.
-    registry.add(registry.Entry.of_remote(endpoint.uri, mark))
+    registry.add(registry.Entry.remote(endpoint.uri, endpoint.netns, mark))
     try:
         make_on_share(endpoint, mark.size, header, patience_ns)
     except StrataError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,17 +40,22 @@ def runs(
 
 
 def clean(json: common.JsonFlag = False) -> None:
-    """Remove test files that a crashed or killed run left behind. Only files that carry Strata's mark."""
-    from strata.app.cleaning import clean_files, clean_shares
+    """Remove test files and tracing instances that a crashed or killed run left behind. Only Strata's own."""
+    from strata.app.cleaning import clean_files, clean_shares, clean_tracing
     from strata.report.json_ import render_clean
 
-    shared, left = clean_shares()
-    removed: tuple[Path | str, ...] = (*clean_files(), *shared)
-    for why in left:
+    files = clean_files()
+    shared, unreached = clean_shares()
+    instances, left = clean_tracing()
+    removed = (*files, *shared, *instances)
+    for why in unreached:
         note(f"left for the next time: {why}")
+    for name in left:
+        note(f"left: the tracing instance {name}; where tracefs is mounted, as root, it can be removed")
     if json:
         out(render_clean(removed))
         return
     for path in removed:
         note(f"removed {path}")
-    out(f"{len(removed)} file(s) removed")
+    more = f", {len(instances)} tracing instance(s)" if instances else ""
+    out(f"{len(files)} file(s) removed{more}")

@@ -82,16 +82,17 @@ def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True)
 
     Errors as `run_job`, and `RunFailed` when not every byte of it was written.
     """
-    return _filled(lambda: _core.fill(path, size, seed, header, direct), path)
+    return finish_fill(lambda: _core.fill(path, size, seed, header, direct), path)
 
 
 def fill_share(endpoint: Endpoint, size: int, seed: int, header: bytes) -> EngineResult:
     """As `fill`, of an existing file on an SMB share."""
     uri, password = endpoint.uri, endpoint.password
-    return _filled(lambda: _core.smb_fill(uri, password, size, seed, header, endpoint.netns), uri)
+    return finish_fill(lambda: _core.smb_fill(uri, password, size, seed, header, endpoint.netns), uri)
 
 
-def _filled(start: Callable[[], _core.Run], where: str) -> EngineResult:
+def finish_fill(start: Callable[[], _core.Run], where: str) -> EngineResult:
+    """Carry out a fill to its end. Errors as `fill`."""
     filled = _finish(_started(start, where), None, lambda: False, where)
     if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
         names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason

@@ -20,10 +20,10 @@ from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 def fio_command(
     endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ramp_s: float, runtime_s: float
 ) -> str | None:
-    """One command line; None where fio cannot be told (no engine for `null:` and shares, no word for the pattern)
-    or would write to a device."""
-    unknown = endpoint.kind in (EndpointKind.NULL, EndpointKind.SMB)
-    if unknown or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
+    """One command line; None where fio cannot be told (no engine for `null:`, no word for the pattern) or would write
+    to a device."""
+    unknown = (EndpointKind.NULL, EndpointKind.NFS, EndpointKind.ISCSI, EndpointKind.SMB)
+    if endpoint.kind in unknown or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
         return None
     pattern = _pattern(workload, segments)
     if pattern is None:

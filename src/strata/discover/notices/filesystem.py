@@ -79,6 +79,13 @@ def remote(survey: Survey) -> Iterator[Notice]:
             "fsync returns without the server having been asked, so durable writes look as fast as any",
             "mount it without nostrictsync for a measurement of durable writes",
         )
+    if fs.detail.get("when_silent", "").startswith("errors"):
+        yield warn(
+            "fs.soft-mount",
+            f"{fs.mount_point} is mounted soft",
+            "when the server is silent for too long, requests fail instead of being repeated: a stall is an error here",
+            "mount it hard, unless that is how it is used; the errors are counted in the results",
+        )
 
 
 def copy_on_write(survey: Survey) -> Iterator[Notice]:

@@ -32,6 +32,12 @@ WHY = {
 }
 """Why not; a field without a reason here is named as it is."""
 
+NOT_SPOKEN = {
+    EndpointKind.NFS: "its nfs engine is not in the usual builds; mount the export and measure file:/…",
+    EndpointKind.ISCSI: "its libiscsi engine is not in the usual builds; log in with the system's initiator and read "
+    "block:/dev/…",
+}
+
 LEAST_STATUS_S = 0.02
 """fio's statistics thread is not asked more often than that."""
 
@@ -42,6 +48,8 @@ def refusals(
     """One reason for each thing that fio cannot be told."""
     if endpoint.kind is EndpointKind.SMB:
         return ["fio has no I/O engine for SMB shares"]
+    if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI):
+        return [f"fio is not driven over {endpoint.kind.value}: {NOT_SPOKEN[endpoint.kind]}"]
     said = [
         f"{name} is not carried over to fio" + (f" ({WHY[name]})" if name in WHY else "")
         for name in _beyond(workload, CARRIED) + _beyond(workload.arrival, CARRIED_ARRIVALS)
@@ -95,7 +103,7 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
             return ["null"]
         case EndpointKind.NBD:
             return ["nbd"]
-        case EndpointKind.SMB:
+        case EndpointKind.NFS | EndpointKind.ISCSI | EndpointKind.SMB:
             return []
         case EndpointKind.FILE | EndpointKind.BLOCK:
             # libaio is asynchronous on unbuffered files only, psync has no depth: neither may pass for what was asked.
