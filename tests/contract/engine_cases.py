@@ -10,12 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from commands import target, working_disk
 from iscsi_peer import iscsi_server
 from nfs_peer import NfsServer, nfs_server
+from samba import smbd
 
 from strata.engine import Engine, Request, Timing, engine_of
 from strata.engine.registry import ENGINES
@@ -80,6 +82,10 @@ def place(kind: str) -> Iterator[str]:
     elif kind == "file":
         with data_file() as path:
             yield f"file:{path}"
+    elif kind == "smb":
+        with TemporaryDirectory(prefix="strata-smbd") as at, smbd(Path(at) / "s") as server:
+            (server.share / "data").write_bytes(os.urandom(SIZE))
+            yield server.uri("data")
     elif kind in OVER:
         with served(kind) as uri:
             yield uri

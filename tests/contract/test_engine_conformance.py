@@ -31,6 +31,7 @@ from loops import loop, need_root
 from strata.engine import Engine
 from strata.errors import RunFailed, UsageError
 from strata.model import histogram
+from strata.model.endpoint import EndpointKind
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
 from strata.run.judge import fault
@@ -48,7 +49,7 @@ def load(request: pytest.FixtureRequest) -> Engine:
     return engine(request.param)
 
 
-@pytest.fixture(scope="module", params=["null", "file", "nbd", *OVER])
+@pytest.fixture(scope="module", params=["null", "file", "nbd", "smb", *OVER])
 def uri(request: pytest.FixtureRequest) -> Iterator[str]:
     with place(request.param) as where:
         yield where
@@ -92,6 +93,11 @@ def sound(result: EngineResult, bs: int) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
     asked = request(uri, **SHAPES[shape])
+    if load.name == "fio" and asked.endpoint.kind is EndpointKind.SMB:
+        assert load.refusals(asked.endpoint, asked.workload) == ["fio has no I/O engine for SMB shares"]
+        with pytest.raises(UsageError, match="SMB"):
+            load.run(asked)
+        return
     if load.name != "native" and asked.endpoint.kind.value in OVER:
         assert load.refusals(asked.endpoint, asked.workload, asked.segments)
         with pytest.raises(UsageError, match=f"is not driven over {asked.endpoint.kind.value}"):

@@ -200,3 +200,51 @@ def test_the_mount_on_top_wins_and_names_are_unescaped(tree: Tree) -> None:
     second = parse("2 1 8:1 / /x rw,noatime shared:5 master:1 - ext4 /dev/sda1 rw,errors=remount-ro")
     assert second is not None and second.options == ("rw", "noatime", "errors=remount-ro")
     assert unescape("/a\\134b/ü\\011") == "/a\\b/ü\t"
+
+
+# Options as kernels showed them for mounts of theirs; names and addresses are others.
+CIFS = [
+    (
+        "40 1 0:50 / /mnt/nas rw,relatime shared:230 - cifs //nas.lab/projects/big\\040data rw,vers=3.1.1,cache=strict,"
+        "username=ann,uid=0,noforceuid,gid=0,noforcegid,addr=10.0.0.5,file_mode=0755,dir_mode=0755,seal,soft,nounix,"
+        "serverino,mapposix,rsize=4194304,wsize=4194304,bsize=1048576,retrans=1,echo_interval=60,actimeo=1,closetimeo=1",
+        {
+            "server": "10.0.0.5",
+            "share": "projects",
+            "share_path": "big data",
+            "user": "ann",
+            "dialect": "SMB 3.1.1",
+            "encryption": "on",
+            "channels": "1",
+            "client_cache": "strict",
+            "rsize": "4194304",
+            "endpoint": "smb://ann@nas.lab/projects/big%20data/FILE",
+        },
+        {"signing", "flush"},
+    ),
+    (
+        "41 1 0:51 / /mnt/nas rw,relatime - cifs //10.0.0.5/sql rw,vers=3.1.1,sec=ntlmsspi,cache=strict,username=sa,"
+        "uid=0,noforceuid,gid=0,noforcegid,addr=10.0.0.5,file_mode=0777,dir_mode=0777,soft,persistenthandles,nounix,serverino,"
+        "mapposix,mfsymlinks,nostrictsync,rsize=1048576,wsize=1048576,bsize=1048576,echo_interval=60,actimeo=1,"
+        "multichannel,max_channels=2",
+        {
+            "share": "sql",
+            "signing": "on",
+            "channels": "2",
+            "flush": "not sent to the server",
+            "endpoint": "smb://sa@10.0.0.5/sql/FILE",
+        },
+        {"share_path", "encryption"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "told", "untold"), CIFS)
+def test_mounts_of_the_kernels_smb_client(tree: Tree, line: str, told: dict[str, str], untold: set[str]) -> None:
+    tree.mounts("1 0 8:0 / / rw - ext4 /dev/sda rw", line)
+    mount = mount_of("/mnt/nas/dir/file", tree.sys)
+    assert mount is not None
+    fs = describe(mount, SPACE, None, tree.sys)
+    assert fs.remote
+    assert {key: fs.detail.get(key) for key in told} == told
+    assert not untold & set(fs.detail)

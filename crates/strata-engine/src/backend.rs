@@ -15,6 +15,7 @@ use crate::job::{Aim, EngineChoice, Job, Sync, Target};
 use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
 use crate::remote::Remote;
 use crate::run::{Launch, Run, limit};
+use crate::smb;
 use crate::worker::{Made, Recipe};
 use crate::{iscsi, nbd, nfs};
 
@@ -30,6 +31,13 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
             Target::Iscsi { .. } => iscsi::launch(&remote, recipe, build, limit),
             _ => nbd::launch(&remote, recipe, build, limit),
         };
+    }
+    if let [Aim { target: Target::Smb { uri, password, connections, direct, sync, netns }, .. }] = &*aims {
+        let (netns, connections, sync) = (netns.as_deref(), *connections, *sync);
+        let remote = Remote { uri, netns, connections, sync, write: writes };
+        let uri = smb::address(&remote, password.clone())?;
+        let manner = smb::Manner { connections, sync, write: writes, unbuffered: *direct, epilogue: None };
+        return smb::launch(uri, manner, recipe, build, limit);
     }
     let spec = |aim: &Aim| match &aim.target {
         Target::File { path, direct, sync, .. } => {
@@ -66,6 +74,7 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
         block_bytes,
         connections: 1,
         netns: None,
+        smb: None,
         targets: Vec::new(),
     };
     let endpoint = "null:".to_owned();
@@ -117,6 +126,7 @@ pub(crate) fn disk(
         block_bytes,
         connections: 1,
         netns: None,
+        smb: None,
         targets: each_of_several(specs, &opened, &recipe),
     };
     let write_flags = sync.write_flags();

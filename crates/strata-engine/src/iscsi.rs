@@ -45,6 +45,7 @@ pub(crate) fn launch(
         block_bytes: block,
         connections,
         netns: remote.netns.map(str::to_owned),
+        smb: None,
         targets: Vec::new(),
     };
     let endpoint = uri.to_string();

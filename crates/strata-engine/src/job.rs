@@ -2,7 +2,8 @@
 
 mod access;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use strata_smb::Password;
 
 pub use access::{Aim, BsShare, BsSplit, Data, Deal, Order, Range, Zone};
 
@@ -99,6 +100,26 @@ pub enum Target {
         #[serde(default)]
         netns: Option<String>,
     },
+    /// A file on an SMB 3.1.1 share.
+    Smb {
+        /// `smb://[user@]host[:port]/share/path[?options]`.
+        uri: String,
+        /// In place of one in `uri`.
+        #[serde(default, deserialize_with = "hidden")]
+        password: Option<Password>,
+        /// Connections, dealt out to the threads; each thread has at least one of its own.
+        #[serde(default = "one")]
+        connections: u32,
+        /// Ask the server to go past its cache. Nothing tells whether it does.
+        #[serde(default)]
+        direct: bool,
+        /// Write-through or not.
+        #[serde(default)]
+        sync: Sync,
+        /// Path of the network namespace it is dialled from; without one the process's own.
+        #[serde(default)]
+        netns: Option<String>,
+    },
     /// A file on an NFS server, version 3.
     Nfs {
         /// `nfs://host[:port]/export/path[?connections=N&uid=N&gid=N&mountport=N]`.
@@ -140,6 +161,7 @@ impl Target {
             Self::Nbd { .. } => "nbd",
             Self::Nfs { .. } => "nfs",
             Self::Iscsi { .. } => "iscsi",
+            Self::Smb { .. } => "smb",
         }
     }
 
@@ -343,6 +365,9 @@ pub enum OnError {
     Stop,
 }
 
+fn hidden<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<Password>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.map(Password::new))
+}
 fn second() -> u64 {
     1_000_000_000
 }

@@ -12,6 +12,7 @@ mod errno;
 mod error;
 mod fill;
 mod fill_remote;
+mod fill_smb;
 mod in_place;
 mod iscsi;
 pub mod job;
@@ -30,6 +31,7 @@ mod run;
 #[cfg(test)]
 mod scripted;
 mod shape;
+mod smb;
 #[cfg(test)]
 mod timing_tests;
 pub mod tsc;
@@ -39,6 +41,7 @@ mod worker;
 pub use error::{Error, Result};
 pub use fill::{FillSpec, fill};
 pub use fill_remote::{RemoteFillSpec, fill_remote};
+pub use fill_smb::{SmbFill, fill_smb};
 pub use job::Job;
 pub use outcome::BuildInfo;
 pub use run::{Run, start};

@@ -46,6 +46,7 @@ pub(crate) fn launch(
         block_bytes: block,
         connections,
         netns: remote.netns.map(str::to_owned),
+        smb: None,
         targets: Vec::new(),
     };
     let factory = move |thread: u32| {

@@ -67,6 +67,7 @@ pub(crate) fn go(
         block_bytes: block,
         connections,
         netns: remote.netns.map(str::to_owned),
+        smb: None,
         targets: Vec::new(),
     };
     let endpoint = uri.to_string();

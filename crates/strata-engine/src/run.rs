@@ -283,6 +283,7 @@ mod tests {
                 block_bytes: 512,
                 connections: 1,
                 netns: None,
+                smb: None,
                 targets: vec![],
             },
             endpoint: "test".to_owned(),

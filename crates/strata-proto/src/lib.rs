@@ -20,4 +20,4 @@ mod sock;
 #[path = "../tests/storm/mod.rs"]
 mod storm;
 
-pub use named::errno;
+pub use named::{errno, named, named_as};

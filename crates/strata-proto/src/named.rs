@@ -19,14 +19,16 @@ impl fmt::Display for Named {
 impl std::error::Error for Named {}
 
 /// `error` with `text` before its own: "`text`: `error`". Its kind and errno stay.
-pub(crate) fn named(text: impl fmt::Display, error: &io::Error) -> io::Error {
+#[must_use]
+pub fn named(text: impl fmt::Display, error: &io::Error) -> io::Error {
     let errno = errno(error);
     let kind = error.kind();
     io::Error::new(kind, Named { text: format!("{text}: {error}"), errno })
 }
 
-/// An error of this crate's own making: `text`, reported as `errno`.
-pub(crate) fn named_as(text: impl fmt::Display, errno: i32) -> io::Error {
+/// An error of our own making: `text`, reported as `errno`.
+#[must_use]
+pub fn named_as(text: impl fmt::Display, errno: i32) -> io::Error {
     let kind = io::Error::from_raw_os_error(errno).kind();
     io::Error::new(kind, Named { text: text.to_string(), errno })
 }

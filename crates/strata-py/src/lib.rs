@@ -11,6 +11,7 @@ mod nbd;
 mod nfs;
 mod paths;
 mod run;
+mod smb;
 mod trace;
 mod verify;
 
@@ -35,6 +36,8 @@ mod _core {
     use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]
     use super::run::{Run, fill, start};
+    #[pymodule_export]
+    use super::smb::{smb_create, smb_fill, smb_probe, smb_read, smb_remove};
     #[pymodule_export]
     use super::trace::{Trace, trace, trace_read};
     #[pymodule_export]

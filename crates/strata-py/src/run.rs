@@ -20,6 +20,7 @@ pub struct Run {
 }
 
 impl Run {
+    /// A run that has begun.
     pub fn of(inner: strata_engine::Run) -> Self {
         Self { inner }
     }

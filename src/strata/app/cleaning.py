@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from strata.app.share import clean_shares
 from strata.engine import remote_file
 from strata.host import instances, testfile
+
+__all__ = ["clean_files", "clean_shares", "clean_tracing"]
 
 
 def clean_files() -> tuple[str, ...]:

@@ -133,7 +133,7 @@ class Place:
         Raises `SafetyRefusal` where this run's mark is not there any more.
         """
         endpoint = self._endpoints[layer]
-        if self.data is None or endpoint.kind not in (EndpointKind.FILE, *remote_file.FILES):
+        if self.data is None or endpoint.kind not in (EndpointKind.FILE, EndpointKind.SMB, *remote_file.FILES):
             return
         if endpoint.remote:
             there = remote_file.own_mark(endpoint)

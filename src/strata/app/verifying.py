@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strata import units
-from strata.app.opening import Target, opened
+from strata.app.opened import Target
+from strata.app.opening import opened
 from strata.app.stopping import stop_on_signals
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
@@ -73,7 +74,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     endpoint = Endpoint.parse(uri or str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
-    if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI):
+    if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI, EndpointKind.SMB):
         hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
         raise UsageError("cannot verify", endpoint.uri, "verification knows files, devices and NBD exports", hint)
     if o.journal is not None and known is None:

@@ -41,12 +41,15 @@ def runs(
 
 def clean(json: common.JsonFlag = False) -> None:
     """Remove test files and tracing instances that a crashed or killed run left behind. Only Strata's own."""
-    from strata.app.cleaning import clean_files, clean_tracing
+    from strata.app.cleaning import clean_files, clean_shares, clean_tracing
     from strata.report.json_ import render_clean
 
     files = clean_files()
+    shared, unreached = clean_shares()
     instances, left = clean_tracing()
-    removed = (*files, *instances)
+    removed = (*files, *shared, *instances)
+    for why in unreached:
+        note(f"left for the next time: {why}")
     for name in left:
         note(f"left: the tracing instance {name}; where tracefs is mounted, as root, it can be removed")
     if json:

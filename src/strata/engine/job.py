@@ -135,6 +135,16 @@ def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[s
                 "sync": sync,
                 "netns": endpoint.netns,
             }
+        case EndpointKind.SMB:
+            return {
+                "kind": "smb",
+                "uri": endpoint.uri,
+                "password": endpoint.password,
+                "connections": endpoint.connections,
+                "direct": workload.direct,
+                "sync": sync,
+                "netns": endpoint.netns,
+            }
 
 
 def seed_of(workload: Workload, round_index: int) -> int:

@@ -85,6 +85,12 @@ def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True)
     return finish_fill(lambda: _core.fill(path, size, seed, header, direct), path)
 
 
+def fill_share(endpoint: Endpoint, size: int, seed: int, header: bytes) -> EngineResult:
+    """As `fill`, of an existing file on an SMB share."""
+    uri, password = endpoint.uri, endpoint.password
+    return finish_fill(lambda: _core.smb_fill(uri, password, size, seed, header, endpoint.netns), uri)
+
+
 def finish_fill(start: Callable[[], _core.Run], where: str) -> EngineResult:
     """Carry out a fill to its end. Errors as `fill`."""
     filled = _finish(_started(start, where), None, lambda: False, where)
@@ -139,6 +145,9 @@ def hint(error: OSError) -> str:
     """The next step for an errno; empty where there is none to name."""
     if "cannot pin" in str(error.strerror):
         return f"this process may use processors {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
+    if "smb://" in str(error.strerror):
+        # A share's client names the next step itself.
+        return ""
     hints = {
         1: "this needs more rights; without them the layer can be left out",
         2: "the path is gone; check it and start again",

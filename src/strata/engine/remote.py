@@ -49,6 +49,8 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
     Raises `RunFailed`, also when no answer comes within ``patience_ns``.
     """
     try:
+        if endpoint.kind is EndpointKind.SMB:
+            return _core.smb_read(endpoint.uri, endpoint.password, offset, length, patience_ns, endpoint.netns)
         return _WAYS[endpoint.kind].read(endpoint.uri, offset, length, patience_ns, endpoint.netns)
     except (OSError, ValueError) as e:
         raise unreachable("cannot read", endpoint, e) from e
@@ -56,9 +58,10 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
 
 def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:
     """The client's own words, and what to look at next."""
-    words = said(error)
-    # What cannot be entered says its own next step.
-    hint = "" if "network namespace" in words else _WAYS[endpoint.kind].hint
+    words = said(error).removeprefix(f"{endpoint.uri}: ")
+    # What cannot be entered says its own next step, and so does the client of shares.
+    own = "network namespace" in words or endpoint.kind is EndpointKind.SMB
+    hint = "" if own else _WAYS[endpoint.kind].hint
     return RunFailed(what, endpoint.uri, words, hint)
 
 
@@ -82,7 +85,13 @@ _WAYS = {
 
 def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
     try:
-        seen: dict[str, Any] = json.loads(_WAYS[endpoint.kind].probe(endpoint.uri, rounds, patience_ns, endpoint.netns))
+        seen: dict[str, Any] = json.loads(_probe(endpoint, rounds, patience_ns))
     except (OSError, ValueError) as e:
         raise unreachable("cannot reach", endpoint, e) from e
     return seen
+
+
+def _probe(endpoint: Endpoint, rounds: int, patience_ns: int) -> str:
+    if endpoint.kind is EndpointKind.SMB:
+        return _core.smb_probe(endpoint.uri, endpoint.password, rounds, patience_ns, endpoint.netns)
+    return _WAYS[endpoint.kind].probe(endpoint.uri, rounds, patience_ns, endpoint.netns)

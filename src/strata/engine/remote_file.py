@@ -117,6 +117,8 @@ def clean() -> tuple[str, ...]:
         if not entry.is_remote:
             continue
         endpoint = Endpoint.parse(entry.path)
+        if endpoint.kind not in FILES:
+            continue
         if entry.netns is not None:
             if not Path(entry.netns).exists():
                 # The machine it was reached from is gone: a lab that was taken down.

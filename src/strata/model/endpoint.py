@@ -5,7 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
 
+from pydantic import PrivateAttr, SecretStr
+
 from strata.errors import UsageError
+from strata.model import smb_uri
 from strata.model.base import Value
 
 
@@ -16,19 +19,21 @@ class EndpointKind(StrEnum):
     BLOCK = "block"
     NULL = "null"
     NBD = "nbd"
+    SMB = "smb"
     NFS = "nfs"
     ISCSI = "iscsi"
 
 
-REMOTE = frozenset({EndpointKind.NBD, EndpointKind.NFS, EndpointKind.ISCSI})
+REMOTE = frozenset({EndpointKind.NBD, EndpointKind.SMB, EndpointKind.NFS, EndpointKind.ISCSI})
 """Kinds that are reached over connections."""
 
 
 class Endpoint(Value):
-    """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``.
+    """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``
+    · ``smb://user@host:port/share/path``.
 
-    ``uri`` is as given; ``path`` is set for file and block only. ``netns``: connections are made from this network
-    namespace (its path) and not from the process's own.
+    ``uri`` is as given, without a password; ``path`` is set for file and block only. ``netns``: connections
+    are made from this network namespace (its path) and not from the process's own.
     """
 
     kind: EndpointKind
@@ -36,6 +41,18 @@ class Endpoint(Value):
     path: str | None = None
     connections: int = 1
     netns: str | None = None
+    _password: SecretStr | None = PrivateAttr(default=None)
+
+    @property
+    def password(self) -> str | None:
+        """The password that stood in the address. It is saved and printed with nothing."""
+        return None if self._password is None else self._password.get_secret_value()
+
+    def with_password(self, password: str | None) -> Endpoint:
+        """The same endpoint and this password for it."""
+        made = self.model_copy()
+        made._password = None if password is None else SecretStr(password)
+        return made
 
     @property
     def remote(self) -> bool:
@@ -57,14 +74,20 @@ class Endpoint(Value):
             return cls(kind=EndpointKind(scheme), uri=f"{scheme}:{path}", path=path)
         if scheme == "null":
             return cls(kind=EndpointKind.NULL, uri="null:")
+        if scheme == "smb":
+            bare, password = smb_uri.split(uri)
+            if (why := smb_uri.problem(bare)) is not None:
+                raise UsageError("cannot use the endpoint", smb_uri.shown(uri), why, smb_uri.WRITE)
+            made = cls(kind=EndpointKind.SMB, uri=bare, connections=smb_uri.connections(bare))
+            return made.with_password(password)
         if scheme in FORMS:
             return _remote(uri, scheme)
         raise UsageError(
             "cannot use the endpoint",
-            uri,
+            smb_uri.shown(uri),
             f"unknown scheme {scheme!r}",
-            "use file:/path, block:/dev/…, null:, nbd://host:port/export, nfs://host/export/file or "
-            "iscsi://host/target/lun",
+            "use file:/path, block:/dev/…, null:, nbd://host:port/export, nfs://host/export/file, "
+            "smb://user@host/share/file or iscsi://host/target/lun",
         )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from strata.errors import UsageError
+from strata.model import smb_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
 
@@ -35,18 +36,35 @@ class Expect(Value):
 
 
 class Layer(Value):
-    """One station at which I/O can be issued. ``above`` names the layers below it that it is compared with."""
+    """One station at which I/O can be issued. ``above`` names the layers below it that it is compared with.
+
+    A password in ``endpoint`` is taken out of it and kept beside it while this value lives: it is saved nowhere.
+    """
 
     name: str
     endpoint: str
     node: str | None = None
     above: tuple[str, ...] = ()
     expect: Expect = Expect()
+    _password: SecretStr | None = PrivateAttr(default=None)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_password(cls, given: Any, handler: ModelWrapValidatorHandler[Layer]) -> Layer:
+        endpoint = given.get("endpoint") if isinstance(given, dict) else None
+        if not isinstance(endpoint, str):
+            return handler(given)
+        bare, password = smb_uri.split(endpoint)
+        made = handler({**given, "endpoint": bare})
+        if password is not None:
+            made._password = SecretStr(password)
+        return made
 
     @property
     def target(self) -> Endpoint:
         """The parsed endpoint. Raises `UsageError`."""
-        return Endpoint.parse(self.endpoint)
+        found = Endpoint.parse(self.endpoint)
+        return found if self._password is None else found.with_password(self._password.get_secret_value())
 
 
 class Stack(Value):

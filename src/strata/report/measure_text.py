@@ -14,6 +14,7 @@ from strata.model.workload import Cache
 from strata.report import figures, flushes, words
 from strata.report.course_text import course_lines
 from strata.report.ends_text import cost_words, end_words, flows_line, percentile_words, split_words
+from strata.report.smb_text import smb_words
 from strata.report.textual import Paint, field, wrap
 from strata.report.trace_lines import summary_lines
 
@@ -77,10 +78,8 @@ def measure_text(
     out += summary_lines(s.traces, width)
     for label, text in _both_ends(s, verbose):
         out += line(label, text)
-    if result is not None and result.caching is not None and (state := _caching(result.caching)):
-        out += line("caching", state)
-    if result is not None and (carrier := _carrier(result)):
-        out += line("carried by", carrier)
+    for label, text in [] if result is None else _in_force(result):
+        out += line(label, text)
     if result is not None and (verbose or any(c.kind is CheckKind.THREADS for c in checks)):
         for number, thread in enumerate(result.threads):
             out += line(f"thread {number}", _thread(thread, result.seconds))
@@ -152,6 +151,12 @@ def _thread(t: ThreadResult, seconds: float) -> str:
     if t.memory not in (None, "default"):
         parts.append(f"{t.memory} memory")
     return " · ".join(parts)
+
+
+def _in_force(result: EngineResult) -> list[tuple[str, str]]:
+    caching = "" if result.caching is None else _caching(result.caching)
+    found = [("caching", caching), ("protocol", smb_words(result.effective)), ("carried by", _carrier(result))]
+    return [(label, text) for label, text in found if text]
 
 
 def _caching(caching: Caching) -> str | None:

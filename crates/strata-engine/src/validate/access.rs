@@ -76,7 +76,8 @@ fn one_target(target: &Target, name: &str, writes: bool) -> Vec<String> {
         }
         Target::Nbd { connections, .. }
         | Target::Nfs { connections, .. }
-        | Target::Iscsi { connections, .. } => {
+        | Target::Iscsi { connections, .. }
+        | Target::Smb { connections, .. } => {
             if !(1..=MAX_CONNECTIONS).contains(connections) {
                 found.push(format!("{name}.connections: {connections} is not in 1..={MAX_CONNECTIONS}"));
             }

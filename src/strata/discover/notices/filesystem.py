@@ -72,6 +72,13 @@ def remote(survey: Survey) -> Iterator[Notice]:
             f"survey {server} too and write a stack file that has its disk as the first layer"
             + (f"; its share without this mount is {fs.detail['endpoint']}" if "endpoint" in fs.detail else ""),
         )
+    if fs.detail.get("flush"):
+        yield warn(
+            "fs.flush-not-sent",
+            f"{fs.mount_point} is mounted with nostrictsync",
+            "fsync returns without the server having been asked, so durable writes look as fast as any",
+            "mount it without nostrictsync for a measurement of durable writes",
+        )
     if fs.detail.get("when_silent", "").startswith("errors"):
         yield warn(
             "fs.soft-mount",

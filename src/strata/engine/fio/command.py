@@ -46,6 +46,8 @@ def refusals(
     endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ioengines: Collection[str]
 ) -> list[str]:
     """One reason for each thing that fio cannot be told."""
+    if endpoint.kind is EndpointKind.SMB:
+        return ["fio has no I/O engine for SMB shares"]
     if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI):
         return [f"fio is not driven over {endpoint.kind.value}: {NOT_SPOKEN[endpoint.kind]}"]
     said = [
@@ -101,7 +103,7 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
             return ["null"]
         case EndpointKind.NBD:
             return ["nbd"]
-        case EndpointKind.NFS | EndpointKind.ISCSI:
+        case EndpointKind.NFS | EndpointKind.ISCSI | EndpointKind.SMB:
             return []
         case EndpointKind.FILE | EndpointKind.BLOCK:
             # libaio is asynchronous on unbuffered files only, psync has no depth: neither may pass for what was asked.

@@ -1,0 +1,389 @@
+//! One connection of a queue: requests out as credits allow, replies in straight to where they belong.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::io::{self, IoSlice};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+
+use smb2::msg::Header;
+use smb2::pack::{ReadCursor, Unpack};
+use smb2::types::status::NtStatus;
+use strata_proto::named_as;
+
+use crate::frame::{Ask, Frame, HEADER, Handle, SIGNED};
+use crate::guard::{Guard, invalid};
+use crate::inbox::{Inbox, Piece};
+use crate::slots::Slots;
+use crate::socket::send_now;
+use crate::status::{ends_the_session, errno_of, refused};
+use crate::talk::Talk;
+
+/// Requests written with one system call.
+const BATCH: usize = 256;
+/// Asked in vain so often for credits, a server is not going to give any.
+const MAX_BEGGING: u32 = 16;
+/// The slot of a request that belongs to nobody's I/O.
+const NOBODY: u32 = u32::MAX;
+
+/// Message ids are counted up: they need no mixing to be spread.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Hasher for Counted {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("message ids are u64")
+    }
+    fn write_u64(&mut self, id: u64) {
+        // The table looks at the high bits too.
+        self.0 = id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+/// A request that waits for its reply.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    slot: u32,
+    ask: Ask,
+    /// Credits it asked for and has not got yet.
+    asked: u16,
+}
+
+/// A request that is not wholly on the wire yet.
+#[derive(Debug)]
+struct Outgoing {
+    head: Head,
+    /// A plain write's data stays in the slot's buffer.
+    payload: Option<(u32, u32)>,
+    done: usize,
+}
+
+#[derive(Debug)]
+enum Head {
+    Plain(Frame),
+    /// Signed or sealed, payload included.
+    Closed(Vec<u8>),
+}
+
+impl Outgoing {
+    fn head(&self) -> &[u8] {
+        match &self.head {
+            Head::Plain(frame) => frame.bytes(),
+            Head::Closed(bytes) => bytes,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.head().len() + self.payload.map_or(0, |(_, len)| len as usize)
+    }
+}
+
+/// A connection on which the load goes.
+pub(crate) struct Link {
+    socket: TcpStream,
+    guard: Guard,
+    handle: Handle,
+    next_id: u64,
+    credits: u32,
+    /// Credits that what is outstanding has asked for.
+    asked: u32,
+    /// Credits with which everything could go at once.
+    wanted: u32,
+    begged: u32,
+    pending: HashMap<u64, Pending, BuildHasherDefault<Counted>>,
+    waiting: VecDeque<(u32, Ask)>,
+    out: VecDeque<Outgoing>,
+    inbox: Inbox,
+    room: Vec<u8>,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link")
+            .field("credits", &self.credits)
+            .field("guard", &self.guard)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// Go on with a connection that is set up. `wanted`: credits with which all its requests could go at once.
+    ///
+    /// # Errors
+    /// The socket refuses to be polled.
+    pub(crate) fn new(talk: Talk, handle: Handle, wanted: u32) -> io::Result<Self> {
+        talk.socket.set_nonblocking(true)?;
+        Ok(Self {
+            socket: talk.socket,
+            guard: talk.guard,
+            handle,
+            next_id: talk.next_id,
+            credits: talk.credits,
+            asked: 0,
+            wanted,
+            begged: 0,
+            pending: HashMap::default(),
+            waiting: VecDeque::new(),
+            out: VecDeque::new(),
+            inbox: Inbox::new(),
+            room: Vec::new(),
+        })
+    }
+
+    /// Put a request into the next batch, or behind those that wait for credits.
+    ///
+    /// # Errors
+    /// It cannot be signed or sealed.
+    pub(crate) fn push(&mut self, slot: u32, ask: Ask, slots: &Slots) -> io::Result<()> {
+        self.waiting.push_back((slot, ask));
+        self.release(slots)
+    }
+
+    /// The descriptor and what to wait for on it.
+    pub(crate) fn poll(&self) -> (RawFd, i16) {
+        let writes = if self.out.is_empty() { 0 } else { libc::POLLOUT };
+        (self.socket.as_raw_fd(), libc::POLLIN | writes)
+    }
+
+    /// Close the file in good order, without waiting for the answer.
+    pub(crate) fn leave(&mut self) {
+        if self.out.is_empty()
+            && self.credits > 0
+            && let Ok(goodbye) = self.closed(NOBODY, Ask::Close, None)
+        {
+            let _gone = send_now(&self.socket, &[IoSlice::new(goodbye.head())]);
+        }
+    }
+
+    /// Let go what the credits allow.
+    fn release(&mut self, slots: &Slots) -> io::Result<()> {
+        while let Some(&(slot, ask)) = self.waiting.front() {
+            if self.credits < u32::from(ask.charge()) {
+                return Ok(());
+            }
+            let outgoing = self.closed(slot, ask, Some(slots))?;
+            self.out.push_back(outgoing);
+            self.waiting.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Give `ask` an id and its credits, and protect it.
+    fn closed(&mut self, slot: u32, ask: Ask, slots: Option<&Slots>) -> io::Result<Outgoing> {
+        let (id, charge) = (self.next_id, ask.charge());
+        self.next_id += u64::from(charge);
+        self.credits -= u32::from(charge);
+        let missing = self.wanted.saturating_sub(self.credits + self.asked);
+        let asked = u16::try_from(missing).unwrap_or(u16::MAX).max(1);
+        self.asked += u32::from(asked);
+        self.pending.insert(id, Pending { slot, ask, asked });
+        let flags = if matches!(self.guard, Guard::Sign(_)) { SIGNED } else { 0 };
+        let frame = Frame::new(ask, &self.handle, id, asked, flags);
+        let len = ask.payload();
+        if self.guard.is_plain() {
+            let payload = (len > 0).then_some((slot, len));
+            return Ok(Outgoing { head: Head::Plain(frame), payload, done: 0 });
+        }
+        let mut wire = Vec::with_capacity(frame.bytes().len() + len as usize);
+        wire.extend(frame.bytes());
+        if let (Some(slots), 1..) = (slots, len) {
+            wire.extend(slots.payload(slot, len));
+        }
+        Ok(Outgoing { head: Head::Closed(self.guard.close(wire, id)?), payload: None, done: 0 })
+    }
+
+    /// Ask for credits where requests wait for them and no reply will bring any.
+    fn beg(&mut self, slots: &Slots) -> io::Result<()> {
+        if self.waiting.is_empty() || !self.pending.is_empty() {
+            return Ok(());
+        }
+        if self.credits == 0 || self.begged == MAX_BEGGING {
+            let text = format!("the server left {} credits, too few for a request", self.credits);
+            return Err(named_as(text, libc::EPROTO));
+        }
+        self.begged += 1;
+        let echo = self.closed(NOBODY, Ask::Echo, Some(slots))?;
+        self.out.push_back(echo);
+        Ok(())
+    }
+
+    /// Write what waits, as far as credits and the socket allow.
+    ///
+    /// # Errors
+    /// The connection is gone, or the server gives no credits any more.
+    pub(crate) fn send(&mut self, slots: &Slots) -> io::Result<()> {
+        self.beg(slots)?;
+        while !self.out.is_empty() {
+            let mut parts = Vec::with_capacity(2 * self.out.len().min(BATCH));
+            for item in self.out.iter().take(BATCH) {
+                let head = item.head();
+                if item.done < head.len() {
+                    parts.push(IoSlice::new(&head[item.done..]));
+                }
+                if let Some((slot, len)) = item.payload {
+                    let from = item.done.saturating_sub(head.len());
+                    parts.push(IoSlice::new(&slots.payload(slot, len)[from..]));
+                }
+            }
+            let mut sent = match send_now(&self.socket, &parts) {
+                Ok(sent) => sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            while let Some(front) = self.out.front_mut() {
+                let left = front.len() - front.done;
+                if sent < left {
+                    front.done += sent;
+                    break;
+                }
+                sent -= left;
+                self.out.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// Take in every reply that has come. Never waits.
+    ///
+    /// # Errors
+    /// The server closed the connection, ended the session, or broke the protocol (`InvalidData`).
+    pub(crate) fn receive(&mut self, slots: &mut Slots) -> io::Result<()> {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let result = self.take_all(&mut inbox, slots);
+        self.inbox = inbox;
+        result?;
+        self.release(slots)
+    }
+
+    fn take_all(&mut self, inbox: &mut Inbox, slots: &mut Slots) -> io::Result<()> {
+        inbox.look_again();
+        loop {
+            match inbox.next(self.guard.is_plain())? {
+                Piece::More => {
+                    let idle = self.pending.is_empty();
+                    if inbox.drained() || (idle && inbox.is_empty()) {
+                        return Ok(()); // nothing more can be there; spare the call that would say so
+                    }
+                    if !inbox.fetch(&self.socket, slots)? {
+                        return Ok(());
+                    }
+                }
+                Piece::Head(head) => {
+                    let place = self.place(head)?;
+                    inbox.place(place, slots)?;
+                }
+                Piece::Placed { slot, len } => slots.finish(slot, len as i32), // at most the slot's length
+                Piece::Message(message) => self.take(message, slots)?,
+            }
+        }
+    }
+
+    /// Where the data behind the head of a plain message goes, when it is that of a read that went well.
+    fn place(&mut self, head: &[u8]) -> io::Result<Option<(u32, u32)>> {
+        let header = header_of(head)?;
+        let known = self.pending.get(&header.message_id.0);
+        let Some(&Pending { slot, ask: Ask::Read { len, .. }, .. }) = known else { return Ok(None) };
+        let Some((offset, got)) = read_reply(&header, head) else { return Ok(None) };
+        if offset != head.len() || got == 0 || header.next_command != 0 {
+            return Ok(None);
+        }
+        if got > len {
+            return Err(invalid("a reply with more data than was asked"));
+        }
+        self.settle(&header);
+        Ok(Some((slot, got)))
+    }
+
+    /// What a whole message means.
+    fn take(&mut self, outer: &[u8], slots: &mut Slots) -> io::Result<()> {
+        let mut room = std::mem::take(&mut self.room);
+        let mut rest = self.guard.open(outer, &mut room)?;
+        loop {
+            let header = header_of(rest)?;
+            let next = header.next_command as usize;
+            let (message, behind) = match next {
+                0 => (rest, &[][..]),
+                _ => rest
+                    .split_at_checked(next)
+                    .ok_or_else(|| invalid("a chain of replies that is too long"))?,
+            };
+            self.answer(&header, message, slots)?;
+            if next == 0 {
+                break;
+            }
+            rest = behind;
+        }
+        self.room = room;
+        Ok(())
+    }
+
+    fn answer(&mut self, header: &Header, message: &[u8], slots: &mut Slots) -> io::Result<()> {
+        let Some(Pending { slot, ask, .. }) = self.settle(header) else { return Ok(()) };
+        let status = header.status;
+        if ends_the_session(status) {
+            return Err(refused("the server ended the session", status));
+        }
+        if slot == NOBODY {
+            return Ok(());
+        }
+        let result = match ask {
+            Ask::Read { .. } if status == NtStatus::END_OF_FILE => 0,
+            _ if !status.is_success_or_partial() => -errno_of(status),
+            Ask::Read { len, .. } => {
+                let (offset, got) = read_reply(header, message).unwrap_or((0, 0));
+                let data = message.get(offset..offset + got as usize).filter(|_| got <= len);
+                let data = data.ok_or_else(|| invalid("a reply whose data is not where it says"))?;
+                slots.buffer(slot)[..data.len()].copy_from_slice(data);
+                got as i32
+            }
+            Ask::Write { len, .. } => {
+                let count = four(message, HEADER + 4).filter(|&count| count <= len);
+                count.ok_or_else(|| invalid("a write that wrote more than there was"))? as i32
+            }
+            Ask::Flush | Ask::Echo | Ask::Close => 0,
+        };
+        slots.finish(slot, result);
+        Ok(())
+    }
+
+    /// Take in the credits of a reply; the request it ends. An interim reply ("later") brings credits and ends nothing:
+    /// who does not count them runs dry.
+    fn settle(&mut self, header: &Header) -> Option<Pending> {
+        self.credits += u32::from(header.credits);
+        if header.credits > 0 {
+            self.begged = 0;
+        }
+        let id = header.message_id.0;
+        if header.status.is_pending() {
+            if let Some(pending) = self.pending.get_mut(&id) {
+                self.asked -= u32::from(std::mem::take(&mut pending.asked));
+            }
+            return None;
+        }
+        let pending = self.pending.remove(&id)?;
+        self.asked -= u32::from(pending.asked);
+        Some(pending)
+    }
+}
+
+fn header_of(message: &[u8]) -> io::Result<Header> {
+    Header::unpack(&mut ReadCursor::new(message)).map_err(|_| invalid("a reply that is not SMB2 or SMB3"))
+}
+
+/// Where the data of a good reply to a read begins in its message, and how much it is.
+fn read_reply(header: &Header, message: &[u8]) -> Option<(usize, u32)> {
+    let offset = usize::from(*message.get(HEADER + 2)?);
+    header.status.is_success_or_partial().then_some((offset, four(message, HEADER + 4)?))
+}
+
+fn four(message: &[u8], at: usize) -> Option<u32> {
+    message.get(at..at + 4).and_then(|four| four.try_into().ok()).map(u32::from_le_bytes)
+}
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

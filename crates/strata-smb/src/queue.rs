@@ -1,0 +1,262 @@
+//! The load loop's carrier over SMB.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use strata_io::{Completion, Io, Op, Queue};
+use strata_proto::named_as;
+
+use crate::dial::{Agreed, Manner, Purpose, dial};
+use crate::frame::{Ask, charge_of};
+use crate::link::Link;
+use crate::slots::Slots;
+use crate::uri::Uri;
+
+/// What a queue is asked to be.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenSpec {
+    /// Requests in flight at most, over all connections.
+    pub depth: u32,
+    /// Bytes of the longest request.
+    pub block: u32,
+    /// Connections; requests are dealt out to them in turn.
+    pub connections: u32,
+    /// Whether anything is written.
+    pub write: bool,
+    /// The file is opened for write-through.
+    pub through: bool,
+    /// Each write asks to be written through.
+    pub through_each: bool,
+    /// The server is asked to go past its cache.
+    pub unbuffered: bool,
+}
+
+/// A [`Queue`] over one or more connections to one file.
+///
+/// Requests that have no credit wait here and go as replies bring some, in their order. A flush covers what was answered
+/// before it, on any connection.
+#[derive(Debug)]
+pub struct SmbQueue {
+    uri: Uri,
+    agreed: Agreed,
+    size_bytes: u64,
+    sessions: u32,
+    through: bool,
+    links: Vec<Link>,
+    turn: usize,
+    slots: Slots,
+    polls: Vec<libc::pollfd>,
+    lost: Option<io::Error>,
+}
+
+impl SmbQueue {
+    /// Connect to `uri` and open its file, waiting at most 10 s for each answer.
+    ///
+    /// # Errors
+    /// As [`Self::open_within`].
+    pub fn open(uri: &Uri, spec: OpenSpec) -> io::Result<Self> {
+        Self::open_within(uri, spec, Duration::MAX)
+    }
+
+    /// Connect to `uri` and open its file, waiting `patience` and at most 10 s for each answer.
+    ///
+    /// # Errors
+    /// The server cannot be reached or refuses; it does not take requests of this size, or not protected as asked.
+    /// Named with the address and the next step.
+    pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
+        if spec.depth == 0 || spec.block == 0 || spec.connections == 0 {
+            let text = "depth, block and connections must be positive";
+            return Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
+        }
+        let purpose = if spec.write { Purpose::Write } else { Purpose::Read };
+        let manner = Manner { through: spec.through, unbuffered: spec.unbuffered };
+        // A credit more, so that asking for credits never takes one from an I/O.
+        let wanted = u64::from(spec.depth.div_ceil(spec.connections)) * u64::from(charge_of(spec.block)) + 1;
+        let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
+        let mut first = dial(uri, purpose, manner, patience)?;
+        let longest = if spec.write {
+            first.agreed.max_read.min(first.agreed.max_write)
+        } else {
+            first.agreed.max_read
+        };
+        if spec.block > longest {
+            let text = format!("the server takes requests of {longest} bytes, not blocks of {}", spec.block);
+            return Err(named_as(format_args!("{uri}: {text}; choose a smaller bs"), libc::EOPNOTSUPP));
+        }
+        let size_bytes = first.size_bytes;
+        let mut links = Vec::new();
+        let mut others = Vec::new();
+        for number in 1..spec.connections {
+            if uri.multichannel {
+                let talk = first.join(u8::try_from(number).unwrap_or(u8::MAX), patience)?;
+                others.push((talk, first.handle));
+            } else {
+                let other = dial(uri, purpose, manner, patience)?;
+                if other.size_bytes != size_bytes {
+                    let text = "its size differs between two connections";
+                    return Err(named_as(format_args!("{uri}: {text}"), libc::EBUSY));
+                }
+                others.push((other.talk, other.handle));
+            }
+        }
+        first.talk.gather(wanted)?;
+        let agreed = Agreed { credits: first.talk.credits, ..first.agreed };
+        others.insert(0, (first.talk, first.handle));
+        for (mut talk, handle) in others {
+            talk.gather(wanted)?;
+            if talk.credits < u32::from(charge_of(spec.block)) {
+                let text = format!("the server grants {} credits, a block needs more", talk.credits);
+                return Err(named_as(format_args!("{uri}: {text}; choose a smaller bs"), libc::EOPNOTSUPP));
+            }
+            links.push(Link::new(talk, handle, wanted)?);
+        }
+        Ok(Self {
+            uri: uri.clone(),
+            agreed,
+            size_bytes,
+            sessions: if uri.multichannel { 1 } else { spec.connections },
+            through: spec.through_each,
+            polls: Vec::with_capacity(links.len()),
+            links,
+            turn: 0,
+            slots: Slots::new(spec.depth, spec.block),
+            lost: None,
+        })
+    }
+
+    /// What both sides agreed on, on the first connection.
+    #[must_use]
+    pub fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// Bytes of the file when it was opened.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Sessions: as many as connections, or one of which all connections are channels.
+    #[must_use]
+    pub fn sessions(&self) -> u32 {
+        self.sessions
+    }
+
+    /// Wait until something happens on a connection; `false` when the time is over or a signal came.
+    fn poll(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
+        self.polls.clear();
+        self.polls.extend(self.links.iter().map(|link| {
+            let (fd, events) = link.poll();
+            libc::pollfd { fd, events, revents: 0 }
+        }));
+        let wait = timeout.map(|wait| libc::timespec {
+            tv_sec: libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: libc::c_long::from(wait.subsec_nanos()),
+        });
+        let wait = wait.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: `polls` and the timespec behind `wait` live through the call; no signal mask.
+        let events =
+            unsafe { libc::ppoll(self.polls.as_mut_ptr(), self.polls.len() as _, wait, std::ptr::null()) };
+        if events >= 0 {
+            return Ok(events > 0);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
+    }
+
+    /// Take in what has come, and send what that allows.
+    fn turn_links(&mut self) -> io::Result<()> {
+        for (link, poll) in self.links.iter_mut().zip(&self.polls) {
+            if poll.revents & !libc::POLLOUT != 0 {
+                link.receive(&mut self.slots)?;
+            }
+            if poll.revents != 0 {
+                link.send(&self.slots)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Send, then wait as [`Queue::submit`] says; an error means that a connection is of no use.
+    fn carry(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        for link in &mut self.links {
+            link.send(&self.slots)?;
+        }
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        let mut looked = false;
+        loop {
+            let enough = self.slots.ready.len() >= wait as usize;
+            // Without a deadline, and with nothing in flight, nothing would ever end the wait.
+            let idle = self.slots.in_flight() == 0;
+            if (enough && (looked || idle)) || (idle && deadline.is_none()) {
+                return Ok(());
+            }
+            let left = match deadline {
+                _ if enough => Some(Duration::ZERO),
+                Some(deadline) => Some(deadline.saturating_duration_since(Instant::now())),
+                None => None,
+            };
+            if !self.poll(left)? {
+                return Ok(());
+            }
+            self.turn_links()?;
+            looked = true;
+        }
+    }
+}
+
+impl Queue for SmbQueue {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        self.slots.buffer(slot)
+    }
+
+    fn push(&mut self, slot: u32, io: Io) {
+        self.slots.begin(slot, io.len());
+        let (offset, len) = (io.offset(), io.len());
+        let ask = match io.op() {
+            Op::Read => Ask::Read { offset, len },
+            Op::Write => Ask::Write { offset, len, through: self.through },
+            // The protocol has one kind of flush.
+            Op::Fsync | Op::Fdatasync => Ask::Flush,
+        };
+        let number = self.turn;
+        self.turn = (number + 1) % self.links.len();
+        if let Err(error) = self.links[number].push(slot, ask, &self.slots) {
+            self.lost.get_or_insert(error);
+        }
+    }
+
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        if self.lost.is_none() {
+            match self.carry(wait, timeout) {
+                Ok(()) => return Ok(()),
+                Err(error) => self.lost = Some(error),
+            }
+        }
+        // What is in flight comes back by `reap`, the loss is told now and by every later call.
+        let Some(lost) = &self.lost else { return Ok(()) };
+        let errno = if lost.kind() == io::ErrorKind::InvalidData { libc::EIO } else { libc::ENOTCONN };
+        self.slots.fail_all(errno);
+        Err(named_as(format_args!("{}: connection lost: {lost}", self.uri), errno))
+    }
+
+    fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
+        let count = self.slots.ready.len();
+        self.slots.ready.drain(..).for_each(&mut f);
+        count
+    }
+
+    /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.
+    fn abandon(self) {}
+}
+
+impl Drop for SmbQueue {
+    fn drop(&mut self) {
+        if self.lost.is_some() {
+            return;
+        }
+        // Channels share one open file.
+        let opens = if self.sessions == 1 { 1 } else { self.links.len() };
+        self.links.iter_mut().take(opens).for_each(Link::leave);
+    }
+}

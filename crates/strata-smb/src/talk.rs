@@ -1,0 +1,247 @@
+//! One connection while it is set up: one request, one answer, and a bounded wait for it.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use smb2::crypto::kdf::PreauthHasher;
+use smb2::msg::Header;
+use smb2::pack::{Pack, ReadCursor, Unpack, WriteCursor};
+use smb2::types::status::NtStatus;
+use smb2::types::{Command, CreditCharge, MessageId, SessionId, TreeId};
+use strata_proto::{named, named_as, netns};
+
+use crate::frame::{HEADER, PREFIX, SIGNED, prefix};
+use crate::guard::{Guard, Signer, invalid};
+use crate::socket;
+use crate::uri::Uri;
+
+/// Longest wait for a connection, and for each answer, whatever the caller's patience.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Notices ("later", oplocks) that may come before one answer.
+const MAX_NOTICES: usize = 1024;
+/// Credits asked for with each request of the set-up.
+const CREDITS: u16 = 256;
+
+/// An answer.
+pub(crate) struct Reply {
+    pub(crate) header: Header,
+    /// The whole message, header included.
+    pub(crate) message: Vec<u8>,
+}
+
+impl Reply {
+    /// The body as `T`.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(crate) fn body<T: Unpack>(&self) -> io::Result<T> {
+        T::unpack(&mut ReadCursor::new(self.message.get(HEADER..).unwrap_or_default()))
+            .map_err(|_| invalid("a reply that is not well formed"))
+    }
+}
+
+/// A connection on which one thing is asked after the other.
+pub(crate) struct Talk {
+    pub(crate) uri: Uri,
+    pub(crate) socket: TcpStream,
+    pub(crate) guard: Guard,
+    /// What the key derivation takes in of negotiation and logon.
+    pub(crate) hash: PreauthHasher,
+    pub(crate) session: u64,
+    pub(crate) tree: u32,
+    pub(crate) next_id: u64,
+    pub(crate) credits: u32,
+    patience: Duration,
+}
+
+impl Talk {
+    /// Connect to the server of `uri`, waiting `patience` and at most 10 s, for every answer too.
+    ///
+    /// # Errors
+    /// Nobody listens there; named with the address.
+    pub(crate) fn connect(uri: &Uri, patience: Duration) -> io::Result<Self> {
+        // The system takes no wait of nothing.
+        let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
+        let open = || {
+            let there = || socket::connect(&uri.host, uri.port, patience);
+            let socket = netns::within(uri.netns.as_deref(), there)?;
+            socket.set_read_timeout(Some(patience))?;
+            socket.set_write_timeout(Some(patience))?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|error| explain(uri, "cannot connect", patience, &error))?;
+        Ok(Self {
+            uri: uri.clone(),
+            socket,
+            guard: Guard::Plain,
+            hash: PreauthHasher::new(),
+            session: 0,
+            tree: 0,
+            next_id: 0,
+            credits: 1,
+            patience,
+        })
+    }
+
+    /// A connection that is set up, over this socket.
+    #[cfg(test)]
+    pub(crate) fn over(socket: TcpStream, credits: u32) -> Self {
+        let uri = "smb://u@h/s/f".parse().expect("an address");
+        let (guard, hash) = (Guard::Plain, PreauthHasher::new());
+        Self { uri, socket, guard, hash, session: 1, tree: 1, next_id: 7, credits, patience: PATIENCE }
+    }
+
+    /// Ask `body`, whose answer brings or takes `payload` bytes; the answer, whatever its status.
+    ///
+    /// # Errors
+    /// No answer in time, or not one of SMB; named with the address and `what`.
+    pub(crate) fn ask(
+        &mut self,
+        what: &str,
+        command: Command,
+        body: &dyn Pack,
+        payload: u32,
+    ) -> io::Result<Reply> {
+        let patience = self.patience;
+        let wire = self.wire(command, body, payload);
+        self.exchange(wire, None).map_err(|error| explain(&self.uri, what, patience, &error))
+    }
+
+    /// As [`Self::ask`], signed by `signer` whatever the connection does else; the answer must be signed as well.
+    pub(crate) fn ask_signed(
+        &mut self,
+        what: &str,
+        command: Command,
+        body: &dyn Pack,
+        signer: &Signer,
+        check: bool,
+    ) -> io::Result<Reply> {
+        let patience = self.patience;
+        let wire = self.wire(command, body, 0);
+        self.exchange(wire, Some((signer, check))).map_err(|error| explain(&self.uri, what, patience, &error))
+    }
+
+    /// As [`Self::ask`], and a refusal is an error that names `what`.
+    pub(crate) fn demand(
+        &mut self,
+        what: &str,
+        command: Command,
+        body: &dyn Pack,
+        payload: u32,
+    ) -> io::Result<Reply> {
+        let reply = self.ask(what, command, body, payload)?;
+        if reply.header.status.is_success() {
+            return Ok(reply);
+        }
+        Err(crate::status::refused(format_args!("{}: {what}", self.uri), reply.header.status))
+    }
+
+    /// Ask for more credits until there are `wanted`, or the server gives no more.
+    pub(crate) fn gather(&mut self, wanted: u32) -> io::Result<()> {
+        let mut before = 0;
+        while self.credits < wanted && self.credits > before {
+            before = self.credits;
+            self.demand("asking for credits", Command::Echo, &smb2::msg::echo::EchoRequest, 0)?;
+        }
+        Ok(())
+    }
+
+    fn wire(&self, command: Command, body: &dyn Pack, payload: u32) -> Vec<u8> {
+        let mut header = Header::new_request(command);
+        header.credit_charge = CreditCharge(crate::frame::charge_of(payload));
+        header.credits = CREDITS;
+        header.message_id = MessageId(self.next_id);
+        header.session_id = SessionId(self.session);
+        header.tree_id = Some(TreeId(self.tree));
+        let mut cursor = WriteCursor::new();
+        cursor.write_bytes(&[0; PREFIX]);
+        header.pack(&mut cursor);
+        // Offsets inside a body count from its own header: a cursor of its own keeps alignment right.
+        let mut inner = WriteCursor::new();
+        body.pack(&mut inner);
+        cursor.write_bytes(inner.as_bytes());
+        let mut wire = cursor.into_inner();
+        let message = wire.len() - PREFIX;
+        wire[..PREFIX].copy_from_slice(&prefix(message));
+        wire
+    }
+
+    fn exchange(&mut self, mut wire: Vec<u8>, signer: Option<(&Signer, bool)>) -> io::Result<Reply> {
+        let id = self.next_id;
+        let charge = u32::from(u16::from_le_bytes([wire[PREFIX + 6], wire[PREFIX + 7]]));
+        self.credits = self.credits.checked_sub(charge).ok_or_else(|| {
+            named_as("the server grants too few credits for a request of this size", libc::EPROTO)
+        })?;
+        self.next_id += u64::from(charge);
+        let early = matches!(wire[PREFIX + 12], 0 | 1);
+        let wire = match (signer, &mut self.guard) {
+            (Some((signer, _)), _) => {
+                wire[PREFIX + 16] |= SIGNED as u8;
+                signer.sign(wire, id)?
+            }
+            (None, guard @ Guard::Sign(_)) => {
+                wire[PREFIX + 16] |= SIGNED as u8;
+                guard.close(wire, id)?
+            }
+            (None, guard) => guard.close(wire, id)?,
+        };
+        if early {
+            self.hash.update(&wire[PREFIX..]);
+        }
+        (&self.socket).write_all(&wire)?;
+        for _ in 0..MAX_NOTICES {
+            let outer = self.receive()?;
+            let mut room = Vec::new();
+            let message = match signer {
+                None => self.guard.open(&outer, &mut room)?,
+                Some((signer, check)) => {
+                    if check && !NtStatus(word(&outer, 8)).is_pending() {
+                        signer.verify(&outer)?;
+                    }
+                    &outer
+                }
+            };
+            let header = Header::unpack(&mut ReadCursor::new(message))
+                .map_err(|_| invalid("a reply that is not SMB2 or SMB3"))?;
+            self.credits += u32::from(header.credits);
+            if header.message_id.0 == id && !header.status.is_pending() {
+                return Ok(Reply { header, message: message.to_vec() });
+            }
+        }
+        Err(invalid("notices without end in place of an answer"))
+    }
+
+    fn receive(&self) -> io::Result<Vec<u8>> {
+        let mut length = [0; PREFIX];
+        (&self.socket).read_exact(&mut length)?;
+        if length[0] != 0 {
+            return Err(invalid("an answer that is not SMB"));
+        }
+        let mut message = vec![0; u32::from_be_bytes(length) as usize]; // below 16 MiB
+        (&self.socket).read_exact(&mut message)?;
+        Ok(message)
+    }
+}
+
+fn word(message: &[u8], at: usize) -> u32 {
+    message.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+fn explain(uri: &Uri, what: &str, patience: Duration, error: &io::Error) -> io::Error {
+    match error.kind() {
+        // A socket's own words for it are "resource temporarily unavailable".
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            named_as(format_args!("{uri}: {what}: no answer within {patience:?}"), libc::ETIMEDOUT)
+        }
+        io::ErrorKind::UnexpectedEof => {
+            let why = "the server hung up; does it speak SMB 3.1.1, and does it admit this address?";
+            named_as(format_args!("{uri}: {what}: {why}"), libc::ECONNRESET)
+        }
+        io::ErrorKind::ConnectionRefused => {
+            let why = "nothing listens there; is the server running, and is the port right?";
+            named_as(format_args!("{uri}: {what}: {why}"), libc::ECONNREFUSED)
+        }
+        _ => named(format_args!("{uri}: {what}"), error),
+    }
+}

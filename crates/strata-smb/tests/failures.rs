@@ -1,0 +1,151 @@
+//! Refusals, a server that is gone, and one that is short of credits, on a real smbd; and one that speaks nonsense.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::Duration;
+
+use common::{PASSWORD, PATIENCE, one, smbd, spec};
+use strata_io::{Io, Op, Queue};
+use strata_smb::{SmbQueue, Uri, errno, probe};
+
+#[test]
+fn refusals_name_what_and_why() {
+    let Some(server) = smbd("smb2 max read = 1048576") else { return };
+    server.file("data", 1 << 20);
+    let bad: Uri = format!("smb://root:wrong@127.0.0.1:{}/share/data", server.port).parse().unwrap();
+    let sealed = |options| server.uri("sealed", "data", options);
+    for (uri, code, words) in [
+        (bad, libc::EACCES, "logging on as root: STATUS_LOGON_FAILURE: check user and password"),
+        (
+            server.uri("none", "data", ""),
+            libc::ENXIO,
+            "connecting to the share none: STATUS_BAD_NETWORK_NAME",
+        ),
+        (server.uri("share", "none", ""), libc::ENOENT, "there is no such file"),
+        (server.uri("readonly", "data", ""), libc::EACCES, "opening for writing: STATUS_ACCESS_DENIED"),
+        (sealed("encrypt=off"), libc::EOPNOTSUPP, "requires encryption"),
+    ] {
+        let error = SmbQueue::open(&uri, spec(1, 4096, 1)).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(words), "{said}");
+        assert!(
+            said.starts_with(&uri.to_string()) && !said.contains("wrong") && !said.contains(PASSWORD),
+            "{said}"
+        );
+        assert_eq!(errno(&error), code, "{said}");
+    }
+    let long = SmbQueue::open(&server.uri("share", "data", ""), spec(1, 2 << 20, 1)).unwrap_err();
+    assert!(long.to_string().contains("requests of 1048576 bytes, not blocks of 2097152"), "{long}");
+    // What a share requires is done without being asked for.
+    let queue = SmbQueue::open(&sealed(""), spec(1, 4096, 1)).unwrap();
+    assert_eq!(queue.agreed().encryption, "AES-128-GCM");
+}
+
+#[test]
+fn signing_that_the_server_requires_is_done_or_refused() {
+    let Some(server) = smbd("server signing = mandatory") else { return };
+    server.file("data", 1 << 20);
+    assert_eq!(server.queue("", 1, 4096, 1).agreed().signing, "AES-128-GMAC");
+    let off = SmbQueue::open(&server.uri("share", "data", "sign=off"), spec(1, 4096, 1)).unwrap_err();
+    assert!(off.to_string().contains("requires signing and sign=off was asked"), "{off}");
+}
+
+#[test]
+fn guests_are_told_from_users() {
+    let Some(server) =
+        smbd("map to guest = bad user\n guest account = root\n [open]\n path = /tmp\n guest ok = yes")
+    else {
+        return;
+    };
+    let stranger: Uri = format!("smb://nobody-here:x@127.0.0.1:{}/open/x", server.port).parse().unwrap();
+    let error = SmbQueue::open(&stranger, spec(1, 4096, 1)).unwrap_err();
+    assert!(error.to_string().contains("as a guest only, without looking at the password"), "{error}");
+    let guest: Uri =
+        format!("smb://127.0.0.1:{}/open/there-is-none-of-this-name", server.port).parse().unwrap();
+    let error = SmbQueue::open(&guest, spec(1, 4096, 1)).unwrap_err();
+    assert_eq!(errno(&error), libc::ENOENT, "a guest got as far as the file: {error}");
+    let signed: Uri = format!("smb://127.0.0.1:{}/open/x?sign=on", server.port).parse().unwrap();
+    let error = SmbQueue::open(&signed, spec(1, 4096, 1)).unwrap_err();
+    assert!(error.to_string().contains("a guest has no key to sign with"), "{error}");
+}
+
+#[test]
+fn few_credits_make_requests_wait_and_none_hangs() {
+    let Some(server) = smbd("smb2 max credits = 8") else { return };
+    server.file("data", 4 << 20);
+    for (options, block, depth) in
+        [("", 8192, 64), ("sign=on", 8192, 64), ("", 256 << 10, 32), ("encrypt=on", 8192, 40)]
+    {
+        let mut queue = server.queue(options, depth, block, 1);
+        assert!(queue.agreed().credits <= 8);
+        for round in 0..3 {
+            for slot in 0..depth {
+                let op = if (slot + round) % 2 == 0 { Op::Read } else { Op::Write };
+                queue.push(slot, Io::new(op, 0, u64::from(slot % 8) * u64::from(block), block));
+            }
+            let mut done = 0;
+            while done < depth {
+                queue.submit(1, Some(Duration::from_secs(30))).unwrap();
+                let got = queue.reap(|completion| assert_eq!(completion.result, block as i32)) as u32;
+                assert!(got > 0, "{options}: {done} of {depth} came back and then none for 30 s");
+                done += got;
+            }
+        }
+    }
+    let error = SmbQueue::open(&server.uri("share", "data", ""), spec(1, 1 << 20, 1)).unwrap_err();
+    assert!(error.to_string().contains("credits, a block needs more; choose a smaller bs"), "{error}");
+}
+
+#[test]
+fn a_server_that_is_gone_ends_what_is_in_flight() {
+    let Some(mut server) = smbd("") else { return };
+    server.file("data", 1 << 20);
+    let mut queue = server.queue("", 4, 8192, 2);
+    assert_eq!(one(&mut queue, Op::Read, 0, 8192), 8192);
+    for slot in 0..4 {
+        queue.push(slot, Io::read(0, 8192));
+    }
+    server.stop();
+    // What was answered before it went is as it should be, the rest says what became of it.
+    let mut results = Vec::new();
+    let error = loop {
+        let ended = queue.submit(1, Some(Duration::from_secs(30)));
+        queue.reap(|completion| results.push(completion.result));
+        if let Err(error) = ended {
+            break error;
+        }
+    };
+    assert_eq!(results.len(), 4, "all that was in flight comes back");
+    assert!(results.iter().all(|result| [8192, -libc::ENOTCONN].contains(result)), "{results:?}");
+    assert!(queue.submit(0, None).is_err(), "and it stays so");
+    assert_eq!(errno(&error), libc::ENOTCONN, "{error}");
+    assert!(error.to_string().contains("/share/data?: connection lost"), "{error}");
+}
+
+#[test]
+fn a_server_that_speaks_nonsense_is_an_error() {
+    let nonsense: [&[u8]; 6] = [
+        b"SSH-2.0-nonsense\r\n",
+        b"\0\0\0\x04abcd",
+        b"\0\0\0\x40\xfeSMB@\0\0\0\0\0\0\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        b"\0\xff\xff\xff",
+        b"\x82\0\0\0",
+        b"",
+    ];
+    for bytes in nonsense {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _asked = stream.read(&mut [0; 1024]);
+            let _said = stream.write_all(bytes);
+        });
+        let uri: Uri = format!("smb://u:p@127.0.0.1:{port}/share/file").parse().unwrap();
+        let error = probe(&uri, 1, PATIENCE).unwrap_err();
+        assert!(error.to_string().contains("/share/file: "), "{error}");
+        server.join().unwrap();
+    }
+}

@@ -1,0 +1,62 @@
+"""``smb://`` addresses: what they say, and their password apart from them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+SCHEME = "smb://"
+WRITE = "write smb://user@host[:port]/share/path/to/file"
+OPTIONS = {
+    "connections": re.compile(r"[1-9]|[1-5]\d|6[0-4]"),
+    "multichannel": re.compile("on|off"),
+    "sign": re.compile("on|off|required"),
+    "encrypt": re.compile("on|off"),
+    "credentials": re.compile(".+", re.DOTALL),
+}
+"""Every option and what it may be."""
+
+
+def split(uri: str) -> tuple[str, str | None]:
+    """The address without its password, and the password."""
+    if not uri.startswith(SCHEME):
+        return uri, None
+    rest = uri.removeprefix(SCHEME)
+    server = re.split(r"[/?]", rest, maxsplit=1)[0]
+    who, at, _ = server.rpartition("@")
+    user, colon, password = who.partition(":")
+    if not at or not colon:
+        return uri, None
+    return SCHEME + user + rest[len(who) :], unquote(password)
+
+
+def shown(uri: str) -> str:
+    """An address that is not understood, without what may be its password."""
+    return re.sub(r"(\w+://[^:/@\s]*):\S*@", r"\1:***@", uri, flags=re.DOTALL)
+
+
+def problem(uri: str) -> str | None:
+    """What is wrong with an address without a password; None when it is sound."""
+    try:
+        parts = urlsplit(uri)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "its host or port cannot be read"
+    if not host:
+        return "no host"
+    if parts.fragment or "#" in uri:
+        return "it holds a #: write %23"
+    below = [unquote(part) for part in parts.path.strip("/").split("/")]
+    if len(below) < 2 or any(part in ("", ".", "..") for part in below):
+        return "it names no file below a share"
+    for key, value in parse_qsl(parts.query, keep_blank_values=True):
+        if key not in OPTIONS:
+            return f"the option {key!r} is not known ({', '.join(OPTIONS)} are)"
+        if not OPTIONS[key].fullmatch(value):
+            return f"the option {key} cannot be {value!r}"
+    return None
+
+
+def connections(uri: str) -> int:
+    """Connections that a sound address asks for."""
+    return int(dict(parse_qsl(urlsplit(uri).query)).get("connections", "1"))
