@@ -10,7 +10,8 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
-from strata.app.opening import Target, opened
+from strata.app.opened import Target
+from strata.app.opening import opened
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.stopping import stop_on_signals

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from strata import units
+from strata.app.opened import Target, whole
 from strata.engine import PATIENCE_NS, fill, read_remote, remote_file, remote_size
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
@@ -15,19 +16,8 @@ from strata.errors import SafetyRefusal, UsageError
 from strata.host import safety, testfile
 from strata.host.mark import parse_header
 from strata.host.rawcheck import check_raw_read, open_raw_write
-from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.plan import Segment
 from strata.model.workload import Workload
-
-
-class Target(Value):
-    """What may be driven, after the safety gate: blocks and whether a device may be opened for writing."""
-
-    segments: tuple[Segment, ...]
-    allow_write: bool = False
-    opened: str | None = None
-    """Path of the descriptor that the safety gate checked, where the engine must open that and no other."""
 
 
 @contextmanager
@@ -49,7 +39,7 @@ def opened(
     with ExitStack() as made:
         match endpoint.kind:
             case EndpointKind.NULL:
-                yield Target(segments=(_whole(size or units.GIB),))
+                yield Target(segments=(whole(size or units.GIB),))
             case EndpointKind.FILE:
                 yield _file(Path(endpoint.path or ""), workload, size, keep, made, fill_new)
             case EndpointKind.BLOCK:
@@ -75,7 +65,7 @@ def _file_there(path: Path, workload: Workload) -> Target:
         return Target(segments=file_segments(path.stat().st_size))
     if not path.is_file():
         raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
-    return Target(segments=(_whole(path.stat().st_size),))
+    return Target(segments=(whole(path.stat().st_size),))
 
 
 def _new_file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
@@ -101,15 +91,15 @@ def _block(device: str, workload: Workload, destructive: str | None, made: ExitS
         claim = open_raw_write(device, destructive)
         made.callback(os.close, claim)
         opened = f"/proc/self/fd/{claim}"
-        return Target(segments=(_whole(endpoint_size(opened)),), allow_write=True, opened=opened)
+        return Target(segments=(whole(endpoint_size(opened)),), allow_write=True, opened=opened)
     check_raw_read(device)
-    return Target(segments=(_whole(endpoint_size(device)),))
+    return Target(segments=(whole(endpoint_size(device)),))
 
 
 def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str | None, patience_ns: int) -> Target:
     size = remote_size(endpoint, patience_ns)
     if not workload.rw.writes:
-        return Target(segments=(_whole(size),))
+        return Target(segments=(whole(size),))
     if parse_header(read_remote(endpoint, 0, testfile.MARK_BYTES, patience_ns)) is not None:
         return Target(segments=file_segments(size))
     if destructive is None:
@@ -121,7 +111,7 @@ def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str
         )
     if destructive != endpoint.uri:
         raise UsageError("the name after --destructive differs from the endpoint", destructive, f"not {endpoint.uri}")
-    return Target(segments=(_whole(size),))
+    return Target(segments=(whole(size),))
 
 
 def _file_of_a_server(
@@ -148,8 +138,4 @@ def _file_of_a_server(
         if keep:
             testfile.keep(mark)
         return Target(segments=file_segments(mark.size))
-    return Target(segments=(_whole(remote_size(endpoint, patience_ns)),))
-
-
-def _whole(size: int) -> Segment:
-    return Segment(start=0, length=size, target=0)
+    return Target(segments=(whole(remote_size(endpoint, patience_ns)),))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strata import units
-from strata.app.opening import Target, opened
+from strata.app.opened import Target
+from strata.app.opening import opened
 from strata.app.stopping import stop_on_signals
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
