@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use strata_io::{Completion, Io, Queue};
-use strata_pattern::{BlockMap, Mix, Order, Pattern, Segment};
+use strata_pattern::{Access, BlockMap, Mix, Order, Pattern, Segment};
 
 use crate::clock::Clock;
 use crate::control::Control;
@@ -57,6 +57,8 @@ pub struct Scripted<'a> {
     pub lost_at_ns: u64,
     script: Script<'a>,
     pushed: Vec<u32>,
+    /// The pattern once more: where the next I/O has to be.
+    drawn: Access,
     number: u64,
     /// (instant it is done, completion)
     aloft: Vec<(u64, Completion)>,
@@ -76,6 +78,8 @@ impl<'a> Scripted<'a> {
             lost_at_ns: u64::MAX,
             script,
             pushed: vec![],
+            // Offsets do not depend on the mix.
+            drawn: access(Mix::Read),
             number: 0,
             aloft: vec![],
             buffer: vec![0; BLOCK as usize],
@@ -92,6 +96,11 @@ impl Queue for Scripted<'_> {
         assert!(io.offset().is_multiple_of(u64::from(BLOCK)) && io.len() == BLOCK);
         let busy = self.aloft.iter().any(|(_, c)| c.slot == slot) || self.pushed.contains(&slot);
         assert!(!busy, "slot {slot} is in flight");
+        assert_eq!(
+            io.offset(),
+            self.drawn.draw().offset(),
+            "I/Os are handed over in the order of the pattern"
+        );
         self.pushed.push(slot);
     }
 
@@ -227,6 +236,12 @@ pub struct Played {
     pub control: Rc<Control>,
 }
 
+fn access(mix: Mix) -> Access {
+    let whole = Segment { start: 0, length: 1 << 20, target: 0 };
+    let map = BlockMap::new(&[whole], u64::from(BLOCK)).expect("blocks");
+    Pattern::new(map, Order::Random, mix, 1).access(0, 1).expect("blocks")
+}
+
 /// Run the loop on a script. The run starts at instant 0 of the fake clock plus whatever has passed on it.
 pub fn play<P: Pace>(setting: Setting, pace: P, control: &Rc<Control>, queue: Scripted<'_>) -> Played {
     let clock = queue.clock.clone();
@@ -243,10 +258,7 @@ pub fn play_on<P: Pace, Q: Queue>(
 ) -> Played {
     let start_ns = clock.now_ns();
     control.open_gate(start_ns, start_ns + setting.ramp_ns + setting.runtime_ns);
-    let map =
-        BlockMap::new(&[Segment { start: 0, length: 1 << 20, target: 0 }], u64::from(BLOCK)).expect("blocks");
-    let pattern = Pattern::new(map, Order::Random, setting.mix, 1);
-    let access = pattern.access(0, 1).expect("blocks");
+    let access = access(setting.mix);
     let ledger = Ledger::new(setting.depth);
     let parts = Parts::default();
     let mut recorder = Recorder::new(0, start_ns + setting.ramp_ns, setting.interval_ns, parts.clone());

@@ -6,10 +6,12 @@ mod build_info;
 mod errors;
 mod hist;
 mod iscsi;
+mod lab;
 mod nbd;
 mod nfs;
 mod paths;
 mod run;
+mod trace;
 mod verify;
 
 use pyo3::prelude::*;
@@ -24,6 +26,8 @@ mod _core {
     #[pymodule_export]
     use super::iscsi::{iscsi_probe, iscsi_read};
     #[pymodule_export]
+    use super::lab::{lab_disk, lab_hop};
+    #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]
     use super::nfs::{nfs_create, nfs_fill, nfs_probe, nfs_read, nfs_remove};
@@ -31,6 +35,8 @@ mod _core {
     use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]
     use super::run::{Run, fill, start};
+    #[pymodule_export]
+    use super::trace::{Trace, trace, trace_read};
     #[pymodule_export]
     use super::verify::{Verification, verify, verify_journal};
 }

@@ -101,6 +101,7 @@ def measure(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run (id, or the newest).")
     ] = False,
+    trace: common.Trace = False,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Each thread of one endpoint's measurement.")] = False,
@@ -188,7 +189,7 @@ def measure(
             precondition=precondition,
             precondition_bytes=precondition_bytes,
             cooldown=cooldown,
-        ).model_copy(update={"only": (workload,) if special else listed})
+        ).model_copy(update={"only": (workload,) if special else listed, "trace": trace})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.app.preconditioning import said_of
     from strata.app.until import BIN_S, aim_of
@@ -232,6 +233,7 @@ def measure(
             on_interval=on_interval,
             engine=engine,
             aim=aim,
+            trace=trace,
         )
     if json:
         out(result.model_dump_json(indent=2))

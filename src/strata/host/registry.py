@@ -35,12 +35,12 @@ class Entry:
     @classmethod
     def of(cls, path: Path, mark: Mark, found: os.stat_result) -> Entry:
         """The entry of a file this process has just made."""
-        return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), _process(os.getpid()))
+        return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), process_of(os.getpid()))
 
     @classmethod
     def of_remote(cls, uri: str, mark: Mark) -> Entry:
         """The entry of a file that this process is about to make behind a network, at an address without a password."""
-        return cls(uri, mark.uuid, 0, 0, os.getpid(), _process(os.getpid()))
+        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()))
 
     @property
     def remote(self) -> bool:
@@ -50,7 +50,7 @@ class Entry:
     @property
     def abandoned(self) -> bool:
         """True when the process that made it is gone (a new process with its number does not count)."""
-        return _process(self.pid) != self.process
+        return process_of(self.pid) != self.process
 
 
 def add(entry: Entry) -> None:
@@ -89,7 +89,7 @@ def _keep(wanted: Callable[[Entry], bool]) -> None:
             _write(file, "".join(f"{line}\n" for line in kept))
 
 
-def _process(pid: int) -> str:
+def process_of(pid: int) -> str:
     """Boot and start time: together with the number they name one process for ever. Empty when there is none."""
     # The command in parentheses may hold anything, also parentheses: the fields are counted after the last one.
     fields = (read_text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
