@@ -99,6 +99,17 @@ def test_writes_arrive_in_their_place(server: IscsiServer, backing: Path, bs: st
     assert read_remote(server.endpoint(), 8 * MIB, 4 * MIB) == after[8 * MIB : 12 * MIB]
 
 
+def test_what_was_written_is_verified(server: IscsiServer, backing: Path) -> None:
+    """Ours end to end: long blocks in several pieces each, stamped, read back and compared."""
+    before = backing.read_bytes()
+    argv = [*inside(server.netns), *STRATA, "verify", server.uri(), "--destructive", server.uri(), "--bs", "256k"]
+    words = ["--size", "8m", "--iodepth", "4", "--threads", "2", "--flush-every", "8", "--progress", "none"]
+    done = subprocess.run([*argv, *words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert backing.read_bytes()[: 8 * MIB] != before[: 8 * MIB]
+    backing.write_bytes(before)
+
+
 def test_more_commands_than_the_target_takes_at_once(server: IscsiServer) -> None:
     """They wait for the window of command numbers; none is lost."""
     asked = request(server.uri(), "randread", iodepth=600, segments=(Segment(start=0, length=SIZE, target=0),))

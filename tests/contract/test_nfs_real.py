@@ -131,6 +131,21 @@ def test_writes_arrive_in_their_place(server: NfsServer, sync: str, word: str) -
     path.unlink()
 
 
+def test_what_was_written_is_verified(server: NfsServer, tmp_path: Path) -> None:
+    """Ours end to end: stamped, flushed, read back and held against a journal, over two connections."""
+    uri, journal = server.uri("verified.dat"), tmp_path / "journal"
+    words = ("verify", uri, "--size", "4m", "--bs", "8k", "--iodepth", 8, "--threads", 2, "--flush-every", 64)
+    done = strata(server, *words, "--journal", journal, "--progress", "none")
+    assert done.returncode == 0, done.stderr + done.stdout
+    path = server.data / "verified.dat"
+    with path.open("r+b") as f:
+        f.seek(2 * MIB)
+        f.write(b"x" * 4096)
+    found = strata(server, "verify", "--check", "--journal", journal, "--progress", "none")
+    assert found.returncode != 0, "a block that was changed is found"
+    path.unlink()
+
+
 def test_a_file_that_shrinks_gives_short_reads(server: NfsServer) -> None:
     path = server.data / "short.dat"
     path.write_bytes(os.urandom(8 * MIB))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from strata.app.verifying import VerifyOptions, verify_endpoint
 from strata.engine.fio.command import refusals
 from strata.engine.job import Timing, build_job
 from strata.errors import UsageError
@@ -73,8 +72,6 @@ def test_who_does_not_speak_it_says_so(uri: str) -> None:
     (said,) = refusals(endpoint, workload, (), {"nbd", "io_uring"})
     assert f"is not driven over {endpoint.kind.value}" in said
     assert fio_command(endpoint, workload, (Segment(start=0, length=1 << 20, target=0),), 0, 1) is None
-    with pytest.raises(UsageError, match="verification knows files, devices and NBD exports"):
-        verify_endpoint(uri, VerifyOptions(), lambda _: None)
 
 
 def test_a_layer_is_reached_from_its_node() -> None:

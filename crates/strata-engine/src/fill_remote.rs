@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
-use strata_pattern::{Rng, fill_incompressible};
+use strata_pattern::{BlockMap, Rng, Segment, fill_incompressible};
 use strata_proto::nfs;
 
 use crate::conductor::Epilogue;
 use crate::control::Reason;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fill::{block_bytes, recipe};
 use crate::job::Sync;
 use crate::outcome::BuildInfo;
 use crate::remote::{Remote, refusal, refused};
 use crate::run::Run;
+
+/// Blocks for servers that take no longer ones.
+const SMALLER: u32 = 32 << 10;
+const SMALLEST: u32 = 4096;
 
 /// A remote file to fill.
 #[derive(Clone, Debug)]
@@ -38,9 +42,14 @@ pub fn fill_remote(spec: &RemoteFillSpec, build: BuildInfo) -> Result<Run> {
     let netns = spec.netns.as_deref();
     let remote = Remote { uri: &spec.uri, netns, connections: 1, sync: Sync::None, write: true };
     let file = crate::nfs::find(&remote)?;
-    let block = block_bytes(spec.size_bytes, &spec.header, file.write_most.min(file.read_most))?;
-    let whole = spec.size_bytes / u64::from(block) * u64::from(block);
-    let (recipe, blocks) = recipe(whole, block, spec.seed)?;
+    let (fitting, most) = (block_bytes(spec.size_bytes, &spec.header)?, file.write_most.min(file.read_most));
+    let block = [fitting, SMALLER, SMALLEST].into_iter().find(|&block| block <= most).unwrap_or(SMALLEST);
+    let (blocks, bytes) = (spec.size_bytes / u64::from(block), u64::from(block));
+    let whole = blocks * bytes;
+    let segment = Segment { start: bytes, length: whole - bytes, target: bytes };
+    let map = BlockMap::new(&[segment], bytes)
+        .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
+    let recipe = recipe(map, spec.seed, block);
     if file.size_bytes < spec.size_bytes {
         let why = format!(
             "cannot fill {} bytes of a file of {}; extend it first",
@@ -64,5 +73,5 @@ pub fn fill_remote(spec: &RemoteFillSpec, build: BuildInfo) -> Result<Run> {
         nfs::write_range(&found.uri, whole, &tail, crate::nfs::PATIENCE).map_err(refused)?;
         found.commit(crate::nfs::PATIENCE).map_err(refused)
     });
-    crate::nfs::go(file, &remote, recipe, build, Some((blocks, Reason::Ios)), Some(epilogue))
+    crate::nfs::go(file, &remote, recipe, build, Some((blocks - 1, Reason::Ios)), Some(epilogue))
 }

@@ -125,3 +125,17 @@ fn the_verifier_is_one_for_all_connections() {
     server.started_anew();
     assert!(one(&mut flusher, Op::Fsync).is_err());
 }
+
+#[test]
+fn calls_come_from_reserved_ports_also_when_many_were_used() {
+    // SAFETY: only returns a number.
+    if unsafe { libc::geteuid() } != 0 {
+        return; // only root has them
+    }
+    let server = Server::start(SIZE, PLAIN);
+    // More connections than there are such ports, in less than the minute for which a closed one is remembered.
+    (0..300).for_each(|_| drop(file(&server)));
+    let callers = server.callers();
+    assert!(callers.len() >= 600);
+    assert!(callers.iter().all(|port| (512..1024).contains(port)), "{callers:?}");
+}

@@ -94,11 +94,33 @@ pub enum Target {
         /// Write-through (FUA).
         dsync: bool,
     },
+    /// A file on an NFS server, version 3.
+    Nfs {
+        /// Its address.
+        uri: String,
+        /// Connections, dealt out to the threads.
+        connections: u32,
+        /// Write-through (FILE_SYNC).
+        dsync: bool,
+    },
+    /// A logical unit of an iSCSI target.
+    Iscsi {
+        /// Its address.
+        uri: String,
+        /// Sessions, dealt out to the threads.
+        connections: u32,
+        /// Write-through (FUA).
+        dsync: bool,
+    },
 }
 
 impl Target {
     pub(crate) fn dsync(&self) -> bool {
-        let (Self::File { dsync, .. } | Self::Block { dsync, .. } | Self::Nbd { dsync, .. }) = self;
+        let (Self::File { dsync, .. }
+        | Self::Block { dsync, .. }
+        | Self::Nbd { dsync, .. }
+        | Self::Nfs { dsync, .. }
+        | Self::Iscsi { dsync, .. }) = self;
         *dsync
     }
 }

@@ -11,6 +11,7 @@ pub mod journal;
 mod journal_file;
 pub mod ledger;
 pub mod permutation;
+mod remote;
 mod run;
 mod shared;
 pub mod stamp;

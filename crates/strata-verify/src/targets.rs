@@ -9,6 +9,7 @@ use strata_proto::codec::consts;
 
 use crate::error::{Error, Result};
 use crate::job::{EngineChoice, Job, Mode, Target};
+use crate::remote::{self, Remote};
 
 /// What takes a factory of queues to a running verification.
 pub(crate) trait Launch {
@@ -39,6 +40,12 @@ pub(crate) fn open<L: Launch>(job: &Job, launch: L) -> Result<L::Done> {
         Target::File { path, direct, dsync } => disk(job, launch, path, Kind::File, *direct, *dsync),
         Target::Block { path, direct, dsync, .. } => disk(job, launch, path, Kind::Block, *direct, *dsync),
         Target::Nbd { uri, connections, dsync } => nbd(job, launch, uri, *connections, *dsync),
+        Target::Nfs { uri, connections, dsync } => {
+            remote::nfs(job, launch, &Remote { uri, connections: *connections, dsync: *dsync })
+        }
+        Target::Iscsi { uri, connections, dsync } => {
+            remote::iscsi(job, launch, &Remote { uri, connections: *connections, dsync: *dsync })
+        }
     }
 }
 
@@ -152,7 +159,7 @@ fn nbd<L: Launch>(job: &Job, launch: L, uri: &str, connections: u32, dsync: bool
     })
 }
 
-fn refused(error: std::io::Error) -> Error {
+pub(crate) fn refused(error: std::io::Error) -> Error {
     let source = std::io::Error::from_raw_os_error(strata_proto::errno(&error));
     Error::Io(strata_io::Error { what: error.to_string(), path: None, source })
 }

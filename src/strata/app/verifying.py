@@ -12,6 +12,7 @@ from strata import units
 from strata.app.opened import Target
 from strata.app.opening import opened
 from strata.app.stopping import stop_on_signals
+from strata.engine import remote_file
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
@@ -74,22 +75,22 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     endpoint = Endpoint.parse(uri or str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
-    if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI, EndpointKind.SMB):
+    if endpoint.kind is EndpointKind.SMB:
         hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
-        raise UsageError("cannot verify", endpoint.uri, "verification knows files, devices and NBD exports", hint)
+        raise UsageError("cannot verify", endpoint.uri, "verification does not speak SMB", hint)
     if o.journal is not None and known is None:
         _check_new_journal(Path(o.journal))
-    if known is not None and endpoint.path is not None and not os.path.lexists(endpoint.path):
-        raise RunFailed("cannot verify", endpoint.path, "it does not exist any more")
+    new = not _exists(endpoint)
+    if known is not None and new:
+        raise RunFailed("cannot verify", endpoint.path or endpoint.uri, "it does not exist any more")
     # The same gate as for any other workload that reads or writes.
     rw = "randread" if o.mode == "check" else "randwrite"
     workload = workload_from_words(rw, o.bs, direct=o.direct, seed=o.seed)
     keep = o.keep or o.journal is not None
-    new = endpoint.path is not None and not os.path.lexists(endpoint.path)
     with opened(
         endpoint, workload, o.size, keep, o.destructive, fill_new=False, patience_ns=o.stuck_after_ns
     ) as target:
-        mark = testfile.read_mark(endpoint.path) if endpoint.path is not None else None
+        mark = _mark(endpoint) if keep and new else None
         try:
             job = _job(endpoint, o, target, known)
             with stop_on_signals() as stop:
@@ -98,11 +99,29 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
                 told.over()
         except StrataError:
             # Nothing was begun: what was made for it is of no use to anybody.
-            if keep and new and mark is not None:
-                testfile.remove(str(endpoint.path), mark)
+            if mark is not None:
+                _remove(endpoint, mark)
             raise
     verdict, why = judge(result)
     return VerifyResult(endpoint=endpoint.uri, verdict=verdict, why=why, result=result, stopped_by=stop.signal)
+
+
+def _exists(endpoint: Endpoint) -> bool:
+    """Whether a file is there; of anything else that shows when it is opened."""
+    if endpoint.path is not None:
+        return os.path.lexists(endpoint.path)
+    return endpoint.kind not in remote_file.FILES or remote_file.exists(endpoint)
+
+
+def _mark(endpoint: Endpoint) -> testfile.Mark | None:
+    return remote_file.own_mark(endpoint) if endpoint.path is None else testfile.read_mark(endpoint.path)
+
+
+def _remove(endpoint: Endpoint, mark: testfile.Mark) -> None:
+    if endpoint.path is None:
+        remote_file.remove(endpoint, mark)
+    else:
+        testfile.remove(endpoint.path, mark)
 
 
 def _check_new_journal(path: Path) -> None:
@@ -152,8 +171,8 @@ def _job(endpoint: Endpoint, o: VerifyOptions, target: Target, known: Journal | 
 
 
 def _target(endpoint: Endpoint, o: VerifyOptions, target: Target, dsync: bool) -> dict[str, Any]:
-    if endpoint.kind is EndpointKind.NBD:
-        return {"kind": "nbd", "uri": endpoint.uri, "connections": endpoint.connections, "dsync": dsync}
+    if endpoint.remote:
+        return {"kind": endpoint.kind.value, "uri": endpoint.uri, "connections": endpoint.connections, "dsync": dsync}
     disk = {"path": target.opened or endpoint.path, "direct": o.direct, "dsync": dsync}
     if endpoint.kind is EndpointKind.BLOCK:
         return {"kind": "block", "allow_write": target.allow_write, **disk}

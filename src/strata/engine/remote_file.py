@@ -7,7 +7,7 @@ server's to know. It is registered like one of this machine, so that `strata cle
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from strata import _core
@@ -32,6 +32,9 @@ _WAYS = {EndpointKind.NFS: _Way(_core.nfs_create, _core.nfs_fill, _core.nfs_remo
 
 FILES = frozenset(_WAYS)
 """Kinds of remote endpoints that are files, which can be made and removed."""
+
+SCHEMES = tuple(f"{kind.value}://" for kind in FILES)
+"""How their addresses begin."""
 
 
 def exists(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> bool:
@@ -71,7 +74,7 @@ def create(endpoint: Endpoint, size: int) -> Mark:
     """
     mark = Mark.new(size)
     # Before it is made: from its first instant on a crash leaves nothing that `strata clean` does not know.
-    registry.add(registry.Entry.remote(endpoint.uri, endpoint.netns, mark))
+    registry.add(replace(registry.Entry.of_remote(endpoint.uri, mark), netns=endpoint.netns))
     try:
         _WAYS[endpoint.kind].create(endpoint.uri, size, header_bytes(mark), endpoint.netns)
     except FileExistsError as e:
@@ -114,7 +117,7 @@ def clean() -> tuple[str, ...]:
     """
     removed = []
     for entry in registry.abandoned():
-        if not entry.is_remote:
+        if not entry.remote or not entry.path.startswith(SCHEMES):
             continue
         endpoint = Endpoint.parse(entry.path)
         if endpoint.kind not in FILES:

@@ -38,13 +38,13 @@ class Entry:
         return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), process_of(os.getpid()))
 
     @classmethod
-    def remote(cls, uri: str, netns: str | None, mark: Mark) -> Entry:
-        """The entry of a file on a server that this process is about to make."""
-        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()), netns)
+    def of_remote(cls, uri: str, mark: Mark) -> Entry:
+        """The entry of a file that this process is about to make behind a network, at an address without a password."""
+        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()))
 
     @property
-    def is_remote(self) -> bool:
-        """Whether ``path`` is the address of a file on a server."""
+    def remote(self) -> bool:
+        """Whether it is an address and not a path."""
         return "://" in self.path
 
     @property

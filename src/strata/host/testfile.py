@@ -120,7 +120,8 @@ def clean() -> tuple[Path, ...]:
     """
     removed = []
     for entry in registry.abandoned():
-        if entry.is_remote:
+        if entry.remote:
+            # Reached by an engine, which is not known here.
             continue
         path = Path(entry.path)
         try:

@@ -27,7 +27,7 @@ pub(crate) fn port_of(
     cred: Cred,
     patience: Duration,
 ) -> io::Result<u16> {
-    let mut session = Session::open(place, PORT, cred, patience)
+    let mut session = Session::open_plainly(place, PORT, cred, patience)
         .map_err(|error| named(format_args!("no portmapper (rpcbind) at port {PORT}"), &error))?;
     let ask = Xdr::default().u32(program).u32(version).u32(TCP).u32(0);
     let reply = session.call(PROGRAM, VERSION, GETPORT, &ask.0)?;

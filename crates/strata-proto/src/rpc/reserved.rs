@@ -60,6 +60,19 @@ fn from_port(to: &SocketAddr, port: u16, patience: Duration) -> io::Result<TcpSt
     }
     // SAFETY: the descriptor is new and nobody else's.
     let stream = TcpStream::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    // Else a port would be of no use for a minute after each connection from it, whoever that was to.
+    let yes: libc::c_int = 1;
+    let len = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the option's value is an integer that lives through the call; a refusal leaves fewer ports.
+    unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_REUSEADDR,
+            (&raw const yes).cast(),
+            len,
+        )
+    };
     // The kernel bounds a connect by it as well.
     stream.set_write_timeout(Some(patience))?;
     let any = if to.is_ipv4() { SocketAddr::from(([0; 4], port)) } else { SocketAddr::from(([0; 16], port)) };

@@ -11,7 +11,7 @@ use crate::address::Place;
 use crate::codec::ProtoError;
 use crate::named::{any_number, named_as};
 use crate::netns;
-use crate::sock::Socket;
+use crate::sock::{Socket, dial};
 
 /// Longest wait for a connection and for each answer, whatever the caller's patience.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,12 +27,28 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Connect, waiting for that and later for each answer `patience` and at most 10 s.
+    /// Connect from a reserved port if one can be had, waiting for that and later for each answer `patience` and at
+    /// most 10 s.
     pub(crate) fn open(place: &Place, port: u16, cred: Cred, patience: Duration) -> io::Result<Self> {
+        Self::by(place, cred, patience, |patience| {
+            Socket::tcp(reserved::connect(&place.host, port, patience)?)
+        })
+    }
+
+    /// Connect from any port; else as [`Self::open`].
+    pub(super) fn open_plainly(place: &Place, port: u16, cred: Cred, patience: Duration) -> io::Result<Self> {
+        Self::by(place, cred, patience, |patience| dial(&place.host, port, patience))
+    }
+
+    fn by(
+        place: &Place,
+        cred: Cred,
+        patience: Duration,
+        connect: impl FnOnce(Duration) -> io::Result<Socket> + Send,
+    ) -> io::Result<Self> {
         // The system takes no wait of nothing.
         let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
-        let dial = || reserved::connect(&place.host, port, patience);
-        let socket = Socket::tcp(netns::within(place.netns.as_deref(), dial)?)?;
+        let socket = netns::within(place.netns.as_deref(), || connect(patience))?;
         socket.set_read_timeout(Some(patience))?;
         socket.set_write_timeout(Some(patience))?;
         Ok(Self { socket, cred, xid: any_number() })

@@ -24,6 +24,7 @@ pub const PLAIN: Ways = Ways { fragment: 1 << 24, reorder: 1, moves: 1 << 24 };
 struct File {
     data: Mutex<Vec<u8>>,
     verifier: Mutex<u64>,
+    callers: Mutex<Vec<u16>>,
 }
 
 /// A server in threads of its own, for as long as the test runs.
@@ -36,15 +37,25 @@ impl Server {
     pub fn start(size: usize, ways: Ways) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let file = Arc::new(File { data: Mutex::new(vec![0; size]), verifier: Mutex::new(1) });
+        let file = Arc::new(File {
+            data: Mutex::new(vec![0; size]),
+            verifier: Mutex::new(1),
+            callers: Mutex::default(),
+        });
         let served = Arc::clone(&file);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (stream, file) = (stream.unwrap(), Arc::clone(&served));
+                file.callers.lock().unwrap().push(stream.peer_addr().unwrap().port());
                 thread::spawn(move || serve(stream, &file, ways));
             }
         });
         Self { uri: format!("nfs://127.0.0.1:{port}/export/deep/file?mountport={port}"), file }
+    }
+
+    /// The ports of all that called.
+    pub fn callers(&self) -> Vec<u16> {
+        self.file.callers.lock().unwrap().clone()
     }
 
     /// As if it had been started anew, with its connections kept.
