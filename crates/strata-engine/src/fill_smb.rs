@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use strata_io::{Io, Op, Queue};
-use strata_pattern::{Rng, fill_incompressible};
+use strata_pattern::{BlockMap, Rng, Segment, fill_incompressible};
 use strata_smb::{OpenSpec, SmbQueue, Uri};
 
 use crate::conductor::Epilogue;
@@ -40,10 +40,12 @@ pub struct SmbFill {
 /// The sizes do not fit, the file cannot be opened as asked, or the first block cannot be written.
 pub fn fill_smb(spec: SmbFill, build: BuildInfo) -> Result<Run> {
     let SmbFill { uri, size_bytes, seed, header } = spec;
-    let block = fill::block_bytes(size_bytes, &header, u32::MAX)?;
+    let block = fill::block_bytes(size_bytes, &header)?;
     let step = u64::from(block);
     let (blocks, tail) = (size_bytes / step, size_bytes % step);
-    let (recipe, ios) = fill::recipe(blocks * step, block, seed)?;
+    let map = BlockMap::new(&[Segment { start: step, length: (blocks - 1) * step, target: step }], step)
+        .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
+    let recipe = fill::recipe(map, seed, block);
     let mut edge = Edge::open(&uri, block)?;
     let there = edge.queue.size_bytes();
     if there < size_bytes {
@@ -65,7 +67,7 @@ pub fn fill_smb(spec: SmbFill, build: BuildInfo) -> Result<Run> {
     });
     let manner =
         Manner { connections: 1, sync: Sync::None, write: true, unbuffered: false, epilogue: Some(epilogue) };
-    smb::launch(uri, manner, recipe, build, Some((ios, Reason::Ios)))
+    smb::launch(uri, manner, recipe, build, Some((blocks - 1, Reason::Ios)))
 }
 
 /// I/Os outside the loop, one at a time.

@@ -84,7 +84,7 @@ def _new(
     mark = Mark.new(wanted - wanted % units.MIB)
     header = header_bytes(mark)
     # On the list before it is made: only a file that carries this very mark is ever removed.
-    registry.add(registry.Entry.remote(endpoint.uri, endpoint.netns, mark))
+    registry.add(registry.Entry.of_remote(endpoint.uri, endpoint.netns, mark))
     try:
         make_on_share(endpoint, mark.size, header, patience_ns)
     except StrataError:

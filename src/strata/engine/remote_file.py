@@ -7,7 +7,7 @@ server's to know. It is registered like one of this machine, so that `strata cle
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from strata import _core
@@ -74,7 +74,7 @@ def create(endpoint: Endpoint, size: int) -> Mark:
     """
     mark = Mark.new(size)
     # Before it is made: from its first instant on a crash leaves nothing that `strata clean` does not know.
-    registry.add(replace(registry.Entry.of_remote(endpoint.uri, mark), netns=endpoint.netns))
+    registry.add(registry.Entry.of_remote(endpoint.uri, endpoint.netns, mark))
     try:
         _WAYS[endpoint.kind].create(endpoint.uri, size, header_bytes(mark), endpoint.netns)
     except FileExistsError as e:

@@ -38,9 +38,9 @@ class Entry:
         return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), process_of(os.getpid()))
 
     @classmethod
-    def of_remote(cls, uri: str, mark: Mark) -> Entry:
+    def of_remote(cls, uri: str, netns: str | None, mark: Mark) -> Entry:
         """The entry of a file that this process is about to make behind a network, at an address without a password."""
-        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()))
+        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()), netns)
 
     @property
     def remote(self) -> bool:
