@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 PROGRAMS = ("fio", "diskspd")
-_FIRST = 4
-"""The program stands among the first words (after ``sudo``, ``&``, ``time``), or the line is no command."""
+_BEFORE = frozenset(
+    {"&", "$", ">", "call", "cmd", "exec", "ionice", "nice", "numactl", "start", "sudo", "taskset", "time"}
+)
+"""What stands before the program in a command, beside options and ``NAME=value``; other words are prose."""
 _WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|[^\s"'])+""")
 _QUOTED = re.compile(r"""["']([^"']*)["']""")
 _RESULT = "command line:"
@@ -22,12 +24,14 @@ def program_of(line: str) -> tuple[str, list[str]] | None:
     Backslashes are kept, because they are part of Windows' paths. Redirections and what follows them are left out.
     """
     words = [_QUOTED.sub(r"\1", word) for word in _WORD.findall(line)]
-    for at, word in enumerate(words[:_FIRST]):
+    for at, word in enumerate(words):
         name = re.split(r"[/\\]", word)[-1].lower().removesuffix(".exe")
         if name in PROGRAMS:
             rest = words[at + 1 :]
             end = next((i for i, w in enumerate(rest) if w in _ENDS or w.startswith((">", "2>"))), len(rest))
             return name, rest[:end]
+        if word.lower() not in _BEFORE and not word.isdecimal() and "=" not in word and not word.startswith(("-", "/")):
+            return None
     return None
 
 
@@ -38,5 +42,7 @@ def commands_in(text: str) -> Iterator[str]:
         line = raw.strip()
         if line.lower().startswith(_RESULT):
             line = line[len(_RESULT) :].strip()
-        if not line.lower().startswith(_COMMENTS) and program_of(line) is not None:
+        found = None if line.lower().startswith(_COMMENTS) else program_of(line)
+        # Options are what tells a command from a sentence that begins with its name.
+        if found is not None and any(len(word) > 1 and word[0] in "-/" for word in found[1]):
             yield line

@@ -134,7 +134,7 @@ def _random(said: _Said, threads: int) -> None:
     if said.zones is not None:
         made.special["random_distribution"] = said.zones
     if said.interlocked or said.apart is not None or said.parallel:
-        made.complaints.append("-si, -T and -p: are of sequences, and -r is not one")
+        made.complaints.append("-r: contradicts -si, -T and -p, which are of sequences")
 
 
 def _sequential(said: _Said, threads: int) -> None:

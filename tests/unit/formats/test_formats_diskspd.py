@@ -91,7 +91,7 @@ def test_a_line_and_its_workload(line: str, key: str) -> None:
         ("diskspd -b8Q x", "-b8Q"),
         ("diskspd -p -o4 x", "-p"),
         ("diskspd -rdpct90/10 x", "-rd"),
-        ("diskspd -r -T1M -t2 x", "-T"),
+        ("diskspd -r -T1M -t2 x", "-r"),
         ("diskspd -si1M -b64K -t2 x", "-si1048576"),
         ("diskspd -i4 x", "-i4"),
         ("diskspd -O4 -F2 x y", "-O"),
@@ -141,6 +141,7 @@ def test_commands_among_other_text() -> None:
     text = (
         "# diskspd -b1K comment\n"
         "Command Line: C:\\t\\diskspd.exe -b8K x\n"
+        "fio and diskspd are compared\n"
         "Results of fio and diskspd follow in the next part of this text, where fio --name=x is no command\n"
         "sudo fio --name=a \\\n  --rw=read\n"
         "diskspd -b4K ^\r\n  -r x | tee y\n"
