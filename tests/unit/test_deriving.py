@@ -49,6 +49,7 @@ def test_a_fio_job_a_script_and_a_result(tmp_path: Path) -> None:
 def test_a_command_line_itself() -> None:
     fio = "fio --rw=randread --bs=8k --direct=1 --iodepth=8 --ioengine=libaio --norandommap --runtime=60"
     assert keys(fio) == ["randread-8KiB-qd8"]
+    assert keys("diskspd -b64K \\\n -Su x\nfio --name=a --rw=read") == ["read-64KiB-qd2", "read-4KiB-qd1-buffered"]
     derived = derive("diskspd.exe -b8K -d60 -o8 -t4 -r -w30 -Sh -Z1M file")
     assert [w.workload.key for w in derived.profile.workloads] == ["randrw70-8KiB-qd8-t4-dsync"]
     assert derived.notes == ("not of the workload, left out: -d60",)
@@ -85,6 +86,8 @@ def test_files_that_hold_nothing(tmp_path: Path) -> None:
 def test_a_written_profile_is_found_and_others_files_are_left(tmp_path: Path) -> None:
     own, others = tmp_path / "ours.toml", tmp_path / "others.toml"
     derived = derive("diskspd -b8K -r -w30 -Sh x", "ours")
+    with pytest.raises(UsageError, match="does not end in .toml"):
+        write_profile(tmp_path / "ours", derived)
     write_profile(own, derived)
     assert find_profile(str(own)) == derived.profile
     write_profile(own, derived)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from pathlib import Path
 
 from strata import units
@@ -26,6 +27,7 @@ _HINT = (
     "give a file of strata trace --save, the text of blkparse, a fio job file, or a command line: "
     "'fio --rw=randread …', 'diskspd -b8K …'"
 )
+_SECTION = re.compile(r"^\s*\[[^\s\[\]-][^\[\]\n]*\]\s*$", re.MULTILINE)
 _TEXT_MOST = 4 * units.MIB
 """Longer files are traces."""
 
@@ -49,10 +51,10 @@ def derive(asked: str, name: str = NAME) -> Derived:
             raise UsageError(
                 "cannot derive from", repr(asked), "there is no such file, and it runs no fio or diskspd", _HINT
             )
-        return _of_commands([asked], name, "a command line")
+        return _of_commands(list(commands_in(asked)) or [asked], name, "a command line")
     text = _text_of(path)
     if text is not None:
-        if any(line.strip().startswith("[") and line.strip().endswith("]") for line in text.splitlines()):
+        if _SECTION.search(text):
             made = jobs_of(text, str(path))
             return _profile(name, f"the fio jobs in {path}", [(n, w, f"[{n}] of {path.name}") for n, w in made], [])
         if lines := list(commands_in(text)):
@@ -61,7 +63,10 @@ def derive(asked: str, name: str = NAME) -> Derived:
 
 
 def write_profile(path: Path, derived: Derived) -> None:
-    """The profile as a file that ``--profile`` reads. Raises as `write_output`."""
+    """The profile as a file that ``--profile`` reads. Raises as `write_output`, and for a name it does not read."""
+    if path.suffix != ".toml":
+        why = "--profile takes what does not end in .toml for a profile's name"
+        raise UsageError("will not write the profile in", str(path), why, f"--write-profile {path}.toml")
     check_output(path)
     head = [_STAMP, "It has no goals yet: docs/guide/profiles.md says how they look.", *derived.notes]
     write_output(path, toml_of(derived.profile, head))

@@ -156,7 +156,7 @@ def plan(
 ) -> None:
     """What diagnose would run: cells, time and every byte that would be written. Creates nothing.
 
-    With --from-trace: the plan of a profile derived from what was recorded or run; --write-profile alone keeps it.
+    With --from-trace: the plan of a profile derived from what was recorded or run, which only --write-profile keeps.
     """
     from strata.app.diagnosing import plan_only
     from strata.report.json_ import render_plan

@@ -96,7 +96,7 @@ def workload_of_trace(traced: TracedWorkload) -> tuple[Workload, tuple[str, ...]
     depth = max(1, round(traced.iodepth / threads))
     reads, writes = "write" not in traced.rw, "read" not in traced.rw
     mixed = traced.rw in ("rw", "randrw")
-    sides = [traced.bssplit_read] * (reads or mixed) + [traced.bssplit_write] * (writes or mixed)
+    sides = [traced.bssplit_read] * reads + [traced.bssplit_write] * writes
     sizes = {share.bs for side in sides for share in side}
     durable = bool(traced.write_through_share is not None and traced.write_through_share >= 0.5)
     flushed = traced.writes_per_flush if writes and not durable else None
