@@ -86,7 +86,7 @@ def test_files_that_hold_nothing(tmp_path: Path) -> None:
 def test_a_written_profile_is_found_and_others_files_are_left(tmp_path: Path) -> None:
     own, others = tmp_path / "ours.toml", tmp_path / "others.toml"
     derived = derive("diskspd -b8K -r -w30 -Sh x", "ours")
-    with pytest.raises(UsageError, match="does not end in .toml"):
+    with pytest.raises(UsageError, match=r"does not end in \.toml"):
         write_profile(tmp_path / "ours", derived)
     write_profile(own, derived)
     assert find_profile(str(own)) == derived.profile
