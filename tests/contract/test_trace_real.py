@@ -17,6 +17,7 @@ from commands import STRATA, strata
 from loops import MIB, image, loop, need_root
 from tracing import BLOCK, extents, jittered, trace, with_tracefs
 
+from strata.app.deriving import derive
 from strata.model.trace import Recording
 
 pytestmark = pytest.mark.root
@@ -97,6 +98,8 @@ def test_a_saved_trace_gives_the_same_page_again(device: str, tmp_path: Path) ->
     again = json.loads(strata("trace", "--from", kept, "--json").stdout)
     assert again["figures"] == live["figures"]
     assert (again["form"], again["recording"]) == ("strata", live["recording"])
+    (workload,) = derive(str(kept)).profile.workloads
+    assert (workload.workload.rw.value, workload.workload.bs) == ("read", BLOCK)
     # It is not written over.
     refused = trace(device, "--save", kept, "--seconds", "0.1")
     assert refused.returncode == 2

@@ -16,19 +16,24 @@ def read_jobs(path: Path) -> tuple[Workload, ...]:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as e:
         raise UsageError("cannot read the job file", str(path), str(e), "name a fio job file") from e
+    return tuple(workload for _, workload in jobs_of(text, str(path)))
+
+
+def jobs_of(text: str, where: str) -> tuple[tuple[str, Workload], ...]:
+    """Name and workload of each section of a job file's text. Raises as `read_jobs`; ``where`` it came from."""
     problems: list[str] = []
-    found: list[Workload] = []
+    found: list[tuple[str, Workload]] = []
     for section, words, special, complaints in workloads_of_fio_job(text):
         problems += [f"[{section}] {complaint}" for complaint in complaints]
         if complaints:
             continue
         try:
-            found.append(workload_from_words(**words, more=PatternWords(**special)))
+            found.append((section, workload_from_words(**words, more=PatternWords(**special))))
         except UsageError as e:
             problems += [f"[{section}] {problem}" for problem in e.problems or (e.why,)]
     if not found and not problems:
         problems.append("there is no section")
     if problems:
         why = f"{len(problems)} problem(s)"
-        raise UsageError("cannot use the job file", str(path), why, "remove what is named", tuple(problems))
+        raise UsageError("cannot use the job file", where, why, "remove what is named", tuple(problems))
     return tuple(found)

@@ -13,6 +13,7 @@ STAMPS = (
     b'"schema": "strata.',
     b'<testsuites name="strata',
     b"# Drafted by strata survey.",
+    b"# Derived by strata plan --from-trace.",
 )
 """What the head of a file written by Strata holds."""
 

@@ -14,6 +14,7 @@ from strata.errors import UsageError
 
 if TYPE_CHECKING:
     from strata.app.options import Options
+    from strata.model.profile import Profile
     from strata.model.run import Report
 
 Where = Annotated[Path | None, typer.Argument(help="A directory on the storage in question, or a stack file (.toml).")]
@@ -140,6 +141,8 @@ def plan(
     workloads: common.Workloads = None,
     profile: patterns.ProfileName = None,
     job: patterns.JobFile = None,
+    from_trace: patterns.FromTrace = None,
+    write_profile: patterns.WriteProfile = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
     cpus: common.Cpus = None,
@@ -151,7 +154,10 @@ def plan(
     engine: common.Engine = "native",
     json: common.JsonFlag = False,
 ) -> None:
-    """What diagnose would run: cells, time and every byte that would be written. Creates nothing."""
+    """What diagnose would run: cells, time and every byte that would be written. Creates nothing.
+
+    With --from-trace: the plan of a profile derived from what was recorded or run, which only --write-profile keeps.
+    """
     from strata.app.diagnosing import plan_only
     from strata.report.json_ import render_plan
     from strata.report.plan_text import plan_text
@@ -175,5 +181,26 @@ def plan(
         cooldown=cooldown,
         store=None,
     ).model_copy(update=_asked(profile, job))
+    if from_trace is not None:
+        chosen = chosen.model_copy(update={"profile": _derived(from_trace, write_profile, profile, job)})
+    elif write_profile is not None:
+        why = "there is nothing to write without --from-trace"
+        raise UsageError("cannot use --write-profile", str(write_profile), why, "add --from-trace FILE")
     made = plan_only(where or Path(), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()))
+
+
+def _derived(asked: str, to: Path | None, profile: str | None, job: Path | None) -> Profile:
+    """The profile that a record holds, kept where that was asked; what is not known of it goes to stderr."""
+    from strata.app import deriving
+
+    if profile is not None or job is not None:
+        why = "--profile and --job bring workloads too"
+        raise UsageError("cannot use --from-trace", asked, why, "give one of the three")
+    found = deriving.derive(asked, to.stem if to is not None else deriving.NAME)
+    for one in found.notes:
+        note(f"note: {one}")
+    if to is not None:
+        deriving.write_profile(to, found)
+        note(f"profile: {to.resolve()}")
+    return found.profile

@@ -63,6 +63,18 @@ JobFile = Annotated[
     typer.Option("--job", help="Workloads from a fio job file, one for each section, in place of the usual set."),
 ]
 
+FromTrace = Annotated[
+    str | None,
+    typer.Option(
+        "--from-trace",
+        help="Derive a profile: a saved trace, blkparse's text, a fio job file, a command line of fio or diskspd.",
+    ),
+]
+WriteProfile = Annotated[
+    Path | None,
+    typer.Option("--write-profile", help="Keep what --from-trace derived in this .toml file, for --profile."),
+]
+
 
 def shares_of(text: str | None, targets: int) -> tuple[int, ...]:
     """The weights of so many targets: equal ones without a text, none for a single target. Raises `UsageError`."""

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from strata.formats.command_line import commands_in, program_of
+from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.formats.fio import fio_command
 from strata.formats.fio_job import workloads_of_fio_job
 from strata.formats.fio_json import read_fio
+from strata.formats.fio_line import job_of_fio_line
 from strata.formats.table import read_table
 
-__all__ = ["fio_command", "read_fio", "read_table", "workloads_of_fio_job"]
+__all__ = [
+    "DiskspdCommand",
+    "commands_in",
+    "fio_command",
+    "job_of_fio_line",
+    "program_of",
+    "read_fio",
+    "read_table",
+    "workload_of_diskspd",
+    "workloads_of_fio_job",
+]

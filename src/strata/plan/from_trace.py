@@ -6,13 +6,20 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from strata import units
 from strata.model.base import Value
 from strata.model.trace import DeviceTrace, Half, Passing, TraceFigures
+from strata.model.workload import Workload
+from strata.plan.words import PatternWords, workload_from_words
 
 SEQUENTIAL = 0.8
 """From this windowed share on a direction is called sequential."""
 RARE = 0.01
 """Lengths of a smaller share are left out of the mix."""
+FLUSHES_MATTER = 1000
+"""With more writes than this to a flush, flushes are somebody else's."""
+BUSY = 0.5
+"""With less of the stated depth under way on average, the load had pauses that a closed loop does not have."""
 
 
 class SizeShare(Value):
@@ -27,7 +34,8 @@ class TracedWorkload(Value):
 
     ``rw`` in fio's words; ``iodepth`` is the mean number under way, rounded, at least 1; ``iops`` what was seen,
     which is a rate that was asked only where the load was not limited by the device. ``range_bytes``: from the first
-    to the last byte touched. ``sequential`` by direction: the windowed share.
+    to the last byte touched. ``sequential`` by direction: the windowed share. ``under_way``: requests with the device
+    at any time, on average (Little's law: their number times their mean service time, over the window).
     """
 
     device: str
@@ -42,6 +50,8 @@ class TracedWorkload(Value):
     sequential_read: float | None
     sequential_write: float | None
     write_through_share: float | None
+    writes_per_flush: float | None = None
+    under_way: float | None = None
     cautions: tuple[str, ...] = ()
 
 
@@ -70,8 +80,79 @@ def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | N
         sequential_read=read.order.windowed_share,
         sequential_write=write.order.windowed_share,
         write_through_share=device.write.write_through / device.write.issued.ios if device.write.issued.ios else None,
+        writes_per_flush=writes / device.flush.count if device.flush is not None and device.flush.count else None,
+        under_way=_under_way(device, figures.window_ns),
         cautions=tuple(_cautions(device, whole, ways)),
     )
+
+
+def workload_of_trace(traced: TracedWorkload) -> tuple[Workload, tuple[str, ...]]:
+    """A closed loop that keeps under way what was seen under way, and what that leaves open. Pure.
+
+    Raises `UsageError` where no workload has such figures.
+    """
+    # Outstanding over all threads is what was seen; more threads than that were not at work at once.
+    threads = min(traced.numjobs, traced.iodepth, 256)
+    depth = max(1, round(traced.iodepth / threads))
+    reads, writes = "write" not in traced.rw, "read" not in traced.rw
+    mixed = traced.rw in ("rw", "randrw")
+    sides = [traced.bssplit_read] * reads + [traced.bssplit_write] * writes
+    sizes = {share.bs for side in sides for share in side}
+    durable = bool(traced.write_through_share is not None and traced.write_through_share >= 0.5)
+    flushed = traced.writes_per_flush if writes and not durable else None
+    workload = workload_from_words(
+        traced.rw,
+        max(sizes, default=4 * units.KIB),
+        iodepth=depth,
+        threads=threads,
+        rwmixread=traced.rwmixread if mixed else None,
+        sync="dsync" if durable else "none",
+        more=PatternWords(
+            bssplit=",".join(_split(side) for side in sides) if len(sizes) > 1 else None,
+            fdatasync=max(1, round(flushed)) if flushed and flushed <= FLUSHES_MATTER else 0,
+        ),
+    )
+    return workload, tuple(_left_open(traced, workload))
+
+
+def _split(side: Sequence[SizeShare]) -> str:
+    """The last share is what the others leave, so that they add up."""
+    parts = [f"{s.bs}/{100 * s.share:.2f}" for s in side[:-1]]
+    return ":".join([*parts, str(side[-1].bs)])
+
+
+def _left_open(traced: TracedWorkload, workload: Workload) -> list[str]:
+    name = traced.device
+    said = [
+        f"seen at {name}, which is not what the application asked: caches, read-ahead, merges and a file system lie "
+        "between",
+        f"depth is what {name} had under way; who waits for a slow device asks for more of a fast one",
+    ]
+    said += traced.cautions
+    seen = f"{units.count(traced.iops)} IOPS were seen"
+    if traced.under_way is not None and traced.under_way < BUSY * workload.outstanding:
+        idle = units.significant(traced.under_way, 2)
+        said.append(
+            f"{seen} with {idle} under way on average, so the load had pauses; a closed loop has none: for the same "
+            f"rate put rate_iops = {traced.iops:.6g} in place of iodepth"
+        )
+    else:
+        said.append(f"{seen}; whether more was asked cannot be told")
+    if traced.range_bytes is not None:
+        first, end = traced.range_bytes
+        said.append(f"it touched {units.size(end - first)} of {name}; the test file has its own size: --size")
+    if (share := traced.write_through_share) is not None and 0 < share < 1:
+        taken = "all are" if share >= 0.5 else "none is"
+        said.append(f"{units.percent(share, 2)} of the writes were write-through; here {taken}")
+    if workload.fdatasync:
+        every = units.significant(traced.writes_per_flush or 0, 2)
+        said.append(f"one flush to {every} writes was seen; here they come evenly")
+    return said
+
+
+def _under_way(device: DeviceTrace, window_ns: int) -> float | None:
+    times = [half.service for half in (device.read, device.write) if half.service is not None]
+    return sum(t.count * t.mean_ns for t in times) / window_ns if times else None
 
 
 def _seen(half: Half) -> Passing:

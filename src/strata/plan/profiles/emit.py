@@ -1,0 +1,132 @@
+"""A profile as the TOML text that `profile_of` reads: derived ones are written for people to go on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from strata.errors import UsageError
+from strata.model.access import BsShare, BsSplit, Interlocked, Once, Order, Strided, Zipf, Zones
+from strata.model.profile import Goal, Profile, ProfileWorkload
+from strata.model.workload import Cache, OpenLoop, Sync, Workload
+from strata.plan.profiles import profile_of
+
+
+def toml_of(profile: Profile, head: Iterable[str] = ()) -> str:
+    """The text, with ``head`` as comments before it.
+
+    Raises `UsageError` for a workload that words cannot say exactly (parts of a mix finer than 0.01 percent).
+    """
+    parts = [
+        "".join(f"# {_comment(line)}\n" for line in head)
+        + f"title = {_value(profile.title)}\nsource = {_value(profile.source)}\n"
+    ]
+    parts += [_workload(one) for one in profile.workloads]
+    text = "\n".join(parts)
+    back = profile_of(text, profile.name, "as it would be written")
+    differ = [a.name for a, b in zip(profile.workloads, back.workloads, strict=True) if a != b]
+    if differ or back != profile:
+        raise UsageError(
+            "cannot write the profile",
+            profile.name,
+            f"no words say exactly: {', '.join(differ)}",
+            "give shares of sizes in whole hundredths of a percent, and one kind of zones",
+        )
+    return text
+
+
+def words_of(w: Workload) -> dict[str, Any]:
+    """The words that `workload_from_words` and `PatternWords` would be given; without those that say nothing."""
+    words: dict[str, Any] = {"rw": w.rw.value, "bs": w.bs, "iodepth": w.arrival.iodepth}
+    if isinstance(w.arrival, OpenLoop):
+        words |= {"rate_iops": w.arrival.iops, "process": w.arrival.process, "burst": w.arrival.burst}
+    elif (limits := w.arrival.limits) is not None:
+        words |= {"limit_iops": limits.iops, "limit_bytes": _whole(limits.bytes_per_s)}
+        if limits.think_ns:
+            words |= {"thinktime": f"{limits.think_ns}ns", "thinktime_blocks": limits.think_every}
+    words |= {"threads": w.threads, "rwmixread": w.rwmixread, "seed": w.seed, "fsync": w.fsync}
+    words |= {"fdatasync": w.fdatasync, "rwmix_run": w.rwmix_run, "blockalign": w.align, "misalign": w.misalign}
+    if w.cache is not Cache.AS_FOUND:
+        words["cache"] = w.cache.value
+    elif not w.direct:
+        words["direct"] = False
+    if w.sync is not Sync.NONE:
+        words["sync"] = w.sync.value
+    if w.range is not None:
+        words["range"] = str(w.range.start) + ("" if w.range.length is None else f":{w.range.length}")
+    if w.data is not None:
+        words |= {"compress_percent": w.data.compress_percent, "dedupe_percent": w.data.dedupe_percent}
+        words["refill"] = words["compress_percent"] == words["dedupe_percent"] == 0
+    words |= {"bssplit": None if w.bssplit is None else _split(w.bssplit), "shares": list(w.shares), "deal": w.deal}
+    words |= _order(w.order)
+    return {key: value for key, value in words.items() if value is not None and value != _NOTHING.get(key)}
+
+
+_NOTHING: dict[str, Any] = {
+    "process": "constant", "burst": 1, "thinktime_blocks": 1, "threads": 1, "seed": 1, "fsync": 0, "fdatasync": 0,
+    "rwmix_run": 1, "misalign": 0, "compress_percent": 0, "dedupe_percent": 0, "refill": False, "shares": [],
+    "deal": "share",
+}  # fmt: skip
+
+
+def _order(order: Order | None) -> dict[str, Any]:
+    match order:
+        case Interlocked():
+            return {"interlocked": True}
+        case Strided():
+            return {"stride": order.stride, "offset_increment": order.thread_offset}
+        case Once():
+            return {"randommap": True}
+        case Zipf():
+            return {"random_distribution": f"zipf:{order.theta!r}"}
+        case Zones():
+            absolute = any(zone.range_bytes is not None for zone in order.zones)
+            spans = [
+                f"{z.access_percent!r}/{z.range_bytes if absolute else repr(z.range_percent)}" for z in order.zones
+            ]
+            return {"random_distribution": f"{'zoned_abs' if absolute else 'zoned'}:{':'.join(spans)}"}
+    return {}
+
+
+def _split(split: BsSplit) -> str:
+    read, write = (_side(side) for side in (split.read, split.write))
+    return read or write if read == write or not (read and write) else f"{read},{write}"
+
+
+def _side(side: tuple[BsShare, ...]) -> str:
+    total = sum(s.weight for s in side)
+    # The last has no share: it is what the others leave.
+    parts = [f"{s.bs}/{round(10_000 * s.weight / total) / 100!r}" for s in side[:-1]]
+    return ":".join([*parts, *(str(s.bs) for s in side[-1:])])
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _workload(one: ProfileWorkload) -> str:
+    lines = [f"name = {_value(one.name)}"]
+    lines += [f"{key} = {_value(value)}" for key, value in words_of(one.workload).items()]
+    if one.why:
+        lines.append(f"why = {_value(one.why)}")
+    if one.goals:
+        lines.append(f"goals = [{', '.join(_inline(_goal(goal)) for goal in one.goals)}]")
+    return "[[workload]]\n" + "".join(f"{line}\n" for line in lines)
+
+
+def _goal(goal: Goal) -> dict[str, Any]:
+    return {key: value for key, value in goal.model_dump().items() if value is not None}
+
+
+def _inline(table: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{key} = {_value(value)}" for key, value in table.items()) + " }"
+
+
+def _comment(line: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in line).split())
+
+
+def _value(value: Any) -> str:
+    """JSON's strings, numbers and lists are TOML's too, but for one character that TOML wants escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
