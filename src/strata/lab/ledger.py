@@ -1,10 +1,9 @@
 """What a lab made, written down before it is made: one file of JSON lines a lab.
 
 A line ``{"undo": kind, …}`` says how to remove one thing, ``{"fact": kind, …}`` what others need to know of the lab. A
-line is one ``write`` to a file opened for appending, so that a process killed at any instant leaves whole lines (at most
-the last one is torn, and then the thing it spoke of was not made yet). Whoever changes a lab holds its lock: a descriptor
-that children inherit until they are what they were started as: `down` after a kill waits for a child that is
-just writing itself down.
+line is one ``write`` to a file opened for appending: a process killed at any instant leaves whole lines, or a torn last
+one, and then what it spoke of was not made yet. Whoever changes a lab holds its lock: a descriptor that children inherit
+until they are what they were started as, so that `down` after a kill waits for a child that is writing itself down.
 """
 
 from __future__ import annotations
