@@ -2,7 +2,7 @@
 
 A line ``{"undo": kind, …}`` says how to remove one thing, ``{"fact": kind, …}`` what others need to know of the lab. A
 line is one ``write`` to a file opened for appending: a process killed at any instant leaves whole lines, or a torn last
-one, and then what it spoke of was not made yet. Whoever changes a lab holds its lock: a descriptor that children inherit
+one, and then what it spoke of was not made yet. Whoever changes a lab holds its lock: a descriptor that children keep
 until they are what they were started as, so that `down` after a kill waits for a child that is writing itself down.
 """
 
