@@ -123,3 +123,14 @@ def test_every_stack_has_a_template_and_variants_of_its_own_options(name: str) -
         assert set(stacks.chosen(name, options)) == set(stacks.builder(name).OPTIONS)
     with pytest.raises(UsageError, match="has no option wheels"):
         stacks.chosen(name, {"wheels": "4"})
+
+
+def test_the_guide_has_every_injection_with_its_values_and_every_stack() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "lab.md").read_text()
+    assert [name for name in stacks.stack_names() if f"| **{name}** |" not in guide] == []
+    for cause in CAUSES:
+        truth = inject.injection(cause)
+        row = next((line for line in guide.splitlines() if line.startswith(f"| **{cause}** |")), "")
+        values = " · ".join(f"{truth.value[s]:g}" for s in Severity)
+        assert truth.mechanism in row, cause
+        assert f"| {values} {truth.unit} |" in row, cause

@@ -110,6 +110,12 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     curve = [(float(p), float(ns)) for p, ns in summary["curve"]]
     p50, p99 = (next((ns for p, ns in curve if p >= want), 0.0) for want in (50.0, 99.0))
     iops, moved = summary["iops"]["value"], summary["bytes_per_second"]["value"] * seconds
+    # Of what the lab counted with the ramp in it: good for comparing two cells, not as an amplification.
+    if "disk.ios" in figures and iops:
+        figures["disk.ios_per_io"] = figures["disk.ios"] / (iops * seconds)
+    if moved and node is not None:
+        received = [v for k, v in figures.items() if k.startswith(f"wire.{node.name}.") and k.endswith("rx_bytes")]
+        figures["wire.bytes_per_byte"] = sum(received) / moved
     return Measured(iops, summary["mean_ns"]["value"], p50, p99, moved, figures)
 
 

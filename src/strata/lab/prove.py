@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from strata.errors import RunFailed
 from strata.lab import inject
-from strata.lab.client import Measured, measure
+from strata.lab.client import Measured, layer_of, measure
 from strata.lab.lab import Lab
 from strata.lab.truth import Hurts, Signal
 
@@ -72,7 +72,9 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         why = f"{len(missing)} of {len(truth.signals)} promised signals are absent"
         raise RunFailed("the injection lacks its signature:", str(asked), why, "", _told(missing, healthy, injected))
     with (lab.data / "truth.toml").open("a") as f:
-        f.write(truth.toml(asked.cause, asked.severity) + f"impact = {impact:.3f}\n\n")
+        how = "Strata's own server limits itself" if lab.reduced else None
+        f.write(truth.toml(asked.cause, asked.severity, layer_of(lab, "top").name, how))
+        f.write(f"impact = {impact:.3f}\n\n")
     say(proof.line)
     return proof
 
