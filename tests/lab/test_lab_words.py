@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from strata.errors import UsageError
+from strata.errors import RunFailed, UsageError
 from strata.lab import inject, stacks, where
+from strata.lab.client import Measured
+from strata.lab.lab import Lab
 from strata.lab.ledger import Ledger, names
+from strata.lab.prove import put_in
 from strata.lab.truth import How, Severity, Signal
+from strata.model.stack import Layer
 
 CAUSES = inject.cause_names()
 RISES, FALLS, STAYS, ABOVE = How.RISES, How.FALLS, How.STAYS, How.ABOVE
@@ -103,6 +107,42 @@ def test_a_signal_that_was_not_seen_does_not_hold(
     signal: Signal, healthy: float | None, injected: float | None, holds: bool
 ) -> None:
     assert signal.holds(healthy, injected) is holds
+
+
+@pytest.mark.parametrize(
+    ("cause", "healthy", "injected", "said"),
+    [
+        ("slow-medium", [4000, 5000], [1000], "5.00x slower"),
+        ("slow-medium", [5000, 4000], [4000], "changes too little"),
+        ("slow-medium", [5000, 5000], [1000], "lacks its signature"),
+        # A trap that was disturbed is looked at again, a limit is not: there noise would speak for it.
+        ("cache-fit", [5000, 5000], [5000, 20000], "4.00x too good"),
+        ("cache-fit", [5000, 5000], [5000, 5000], "changes too little"),
+    ],
+)
+def test_an_injection_that_changes_nothing_or_lacks_its_signature_is_an_error(
+    cause: str, healthy: list[float], injected: list[float], said: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(ledger)
+    lab.data = ledger.dir
+    signed = "signature" not in said
+    before = {"disk.service_us": 800.0, "disk.read_hit_share": 0.0}
+    after = {"disk.service_us": 3200.0 if cause == "slow-medium" else 20.0, "disk.read_hit_share": 1.0}
+    results = [Measured(n, 1, 1, 1, 1, before) for n in healthy]
+    results += [Measured(n, 1, 1, 1, 1, after if signed else before) for n in injected]
+    monkeypatch.setattr("strata.lab.prove.measure", lambda *_: results.pop(0))
+    monkeypatch.setattr(inject.Asked, "apply", lambda *_: None)
+    monkeypatch.setattr("strata.lab.prove.layer_of", lambda *_: Layer(name="file system", endpoint="null:"))
+    heard: list[str] = []
+    if "x " in said:
+        put_in(lab, inject.parse(cause), heard.append)
+        assert said in heard[0]
+        assert f'cause = "{cause}"' in (lab.data / "truth.toml").read_text()
+    else:
+        with pytest.raises(RunFailed, match=said):
+            put_in(lab, inject.parse(cause), heard.append)
+        assert not (lab.data / "truth.toml").exists()
+    assert results == []
 
 
 def test_words_of_the_user_become_an_injection_or_are_refused_with_what_there_is() -> None:

@@ -23,6 +23,8 @@ from strata.model.stack import Layer
 _TIMEOUT_S = 60.0
 _RAMP, _RAMP_S = "150ms", 0.15
 _POLL_S = 0.005
+# More than the client reads to look at its target before it begins.
+_BEGUN_IOS = 300
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,8 @@ def measure(lab: Lab, cell: Cell) -> Measured:
 
 
 def _limit_while_measuring(client: subprocess.Popen[str], groups: Sequence[Path], watch: Watch, seconds: float) -> None:
-    """Into the limits with the first I/O, out of them when its time is over: start and end take no minutes so."""
-    while client.poll() is None and watch.stop().get("disk.ios", 1) < 1:
+    """Into the limits when it has begun, out of them when its time is over: start and end take no minutes so."""
+    while client.poll() is None and watch.stop().get("disk.ios", _BEGUN_IOS) < _BEGUN_IOS:
         time.sleep(_POLL_S)
     for group in groups:
         cgroups.join(group, (client.pid,))
