@@ -105,7 +105,7 @@ def measure(lab: Lab, cell: Cell) -> Measured:
             client.kill()
     figures = watch.stop()
     if client.returncode:
-        said = tuple(stderr.strip().splitlines()[-4:])
+        said = (*stderr.strip().splitlines()[-4:], *_trouble(stdout))
         raise RunFailed("cannot measure", cell.text, f"the client ended with {client.returncode}", problems=said)
     summary = json.loads(stdout)["summary"]
     # Of the whole curve: here a coarse p99 of few samples is better than none.
@@ -119,6 +119,15 @@ def measure(lab: Lab, cell: Cell) -> Measured:
         received = [v for k, v in figures.items() if k.startswith(f"wire.{node.name}.") and k.endswith("rx_bytes")]
         figures["wire.bytes_per_byte"] = sum(received) / moved
     return Measured(iops, summary["mean_ns"]["value"], p50, p99, moved, figures)
+
+
+def _trouble(stdout: str) -> tuple[str, ...]:
+    """What cut the measurement off, where the client still printed its result."""
+    try:
+        trouble = json.loads(stdout).get("trouble")
+    except (ValueError, AttributeError):
+        return ()
+    return (str(trouble),) if trouble else ()
 
 
 def _limit_while_measuring(client: subprocess.Popen[str], groups: Sequence[Path], watch: Watch, seconds: float) -> None:
