@@ -13,6 +13,7 @@ from strata.cli import (
     checking,
     comparing,
     diagnosing,
+    lab,
     measuring,
     remembering,
     reports,
@@ -62,6 +63,7 @@ app.command("report")(reports.report)
 app.command("runs")(reports.runs)
 app.command("target")(serving.target)
 app.command("clean")(reports.clean)
+app.add_typer(lab.lab)
 
 
 def main() -> None:

@@ -1,0 +1,113 @@
+"""Disks of a lab: images and modelled media in its directory, loop devices on them, file systems mounted there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from strata.errors import RunFailed, UsageError
+from strata.lab import proc
+from strata.lab.lab import Lab
+from strata.lab.parts.disk import DiskControl
+
+FILE_SYSTEMS = ("ext4", "xfs", "btrfs")
+_MKFS = {
+    "ext4": ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+    "xfs": ("mkfs.xfs", "-q", "-f"),
+    "btrfs": ("mkfs.btrfs", "-q", "-f"),
+}
+_TIMEOUT_S = 60.0
+
+
+def image(lab: Lab, name: str, size_bytes: int) -> Path:
+    """A sparse file of that size in the lab's directory."""
+    path = lab.dir("disks") / f"{name}.img"
+    with path.open("xb") as f:
+        os.truncate(f.fileno(), size_bytes)
+    return path
+
+
+def modelled(lab: Lab, name: str, size_bytes: int, model: str) -> DiskControl:
+    """A disk that behaves as ``model`` says (``"c=4 svc=800"``), its content in memory; its `disk` and `ctl` files."""
+    home = lab.dir("disks") / name
+    home.mkdir()
+    # It takes its mount along when it ends; killed, it leaves it behind.
+    lab.undo("mount", path=str(home))
+    words = [sys.executable, "-m", "strata.lab.parts.disk", str(home), "--size", str(size_bytes), "--model", model]
+    control = DiskControl(home)
+    lab.run(None, words, name=f"disk-{name}", wait_for=control.ctl.exists)
+    lab.fact("disk", name=name, path=str(home), model=model, size_bytes=size_bytes)
+    return control
+
+
+def control(lab: Lab, name: str) -> DiskControl:
+    """The modelled disk of that name. Raises `RunFailed` when the lab has none."""
+    found = lab.last_fact("disk", name=name)
+    if found is None:
+        raise RunFailed("there is no modelled disk", repr(name), f"in the lab {lab.name}")
+    return DiskControl(found["path"])
+
+
+def attach(lab: Lab, backing: Path, *, direct: bool = True) -> str:
+    """A loop device on that file; ``/dev/loopN``. With ``direct`` the page cache below it is not used."""
+    lab.undo("loop", backing=str(backing))
+    words = ["losetup", "--find", "--show", f"--direct-io={'on' if direct else 'off'}", str(backing)]
+    device = tool(words, "attach a loop device to").strip()
+    # The kernel keeps it from the device's last user.
+    set_queue(lab, device, "max_sectors_kb", _queue(device, "max_hw_sectors_kb").read_text().strip())
+    return device
+
+
+def set_queue(lab: Lab, device: str, name: str, value: str) -> None:
+    """A queue setting of a device of the lab (``max_sectors_kb``); `down` puts the old one back."""
+    path = _queue(device, name)
+    before = path.read_text().strip()
+    if before != value:
+        lab.undo("setting", path=str(path), before=before, now=value)
+        path.write_text(value)
+
+
+def _queue(device: str, name: str) -> Path:
+    return Path("/sys/block") / Path(device).name / "queue" / name
+
+
+def make_fs(device: str, fs: str) -> None:
+    """An empty file system on a device of the lab. Raises `UsageError` for a kind the lab does not know."""
+    if fs not in _MKFS:
+        raise UsageError("cannot make a file system", repr(fs), "", f"choose one of: {', '.join(FILE_SYSTEMS)}")
+    tool([*_MKFS[fs], device], f"make {fs} on")
+
+
+def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
+    """Mounts it at ``mnt/NAME`` in the lab's directory; that path."""
+    path = lab.dir("mnt") / name
+    path.mkdir(exist_ok=True)
+    lab.undo("mount", path=str(path))
+    tool(["mount", *(["-o", options] if options else []), device, str(path)], "mount")
+    return path
+
+
+def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None) -> str:
+    """Runs one program of the system to its end; its output. Raises `RunFailed` with what it said."""
+    try:
+        done = subprocess.run(
+            words,
+            preexec_fn=proc.dies_with_us(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            env=env,
+        )
+    except FileNotFoundError as e:
+        raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} is not installed") from e
+    except subprocess.TimeoutExpired as e:
+        raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} took longer than {_TIMEOUT_S:g} s") from e
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip() or f"{words[0]} ended with {done.returncode}").splitlines()
+        raise RunFailed(f"cannot {doing}", words[-1], said[-1], problems=tuple(said[:-1][-5:]))
+    return done.stdout
