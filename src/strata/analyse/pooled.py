@@ -80,7 +80,7 @@ def _stretch(raw: Floats, lags: NDArray[np.int64], weights: Floats, size: float)
         at = int(np.argmin(off))
         if float(off[at]) < best[0]:
             best = float(off[at]), 1 + 2 * float(shares[at, 0]) * r / (1 - r)
-    return min(max(1.0, best[1]), size / 2)
+    return min(max(1.0, best[1]), size / 3)
 
 
 def cell_noise(visits: Sequence[Visit], stretch: float) -> CellNoise | None:
@@ -90,11 +90,11 @@ def cell_noise(visits: Sequence[Visit], stretch: float) -> CellNoise | None:
     seconds = sum(v.seconds for v in visits)
     bins = sum(v.rates.size for v in visits)
     # The mean of a visit takes `stretch` bins' worth of the variance with it.
-    left = max(1.0, bins - stretch * len(visits))
+    left = max(0.5 * bins, bins - stretch * len(visits))
     variance = sum(float(v.residuals @ v.residuals) for v in visits) / left
     bin_s = seconds / bins
     # Squares of correlated bins repeat each other half as long as the bins themselves do.
-    return CellNoise(variance * stretch * bin_s, max(1.0, left / max(1.0, stretch / 2)), seconds)
+    return CellNoise(variance * stretch * bin_s, max(2.0, left / max(1.0, stretch / 2)), seconds)
 
 
 def pooled(visits: Sequence[Visit], known: PooledNoise | None = None) -> PooledNoise | None:

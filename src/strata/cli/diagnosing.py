@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strata.cli import common, patterns
+from strata.cli import common, matrixing, patterns
 from strata.cli.common import note, out
 from strata.errors import UsageError
 
@@ -122,7 +122,17 @@ def publish(report: Report, *, html: Path | None, markdown: Path | None, json: b
 
 
 def plan(
-    where: Where = None,
+    where: Annotated[
+        str | None,
+        typer.Argument(help="A directory on the storage in question, or a stack file (.toml); with --matrix: an endpoint."),
+    ] = None,
+    matrix: matrixing.Matrix = None,
+    budget: matrixing.Budget = None,
+    until: Annotated[
+        str | None, typer.Option(help="With --matrix: the half-width that every cell's 95 % interval is to have, e.g. 2%.")
+    ] = None,
+    buffered: matrixing.Buffered = False,
+    sync: matrixing.Sync = None,
     rounds: common.Rounds = 5,
     runtime: common.Runtime = "1s",
     ramp: common.Ramp = "250ms",
@@ -140,8 +150,12 @@ def plan(
     seed: common.Seed = 1,
     engine: common.Engine = "native",
     json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
 ) -> None:
-    """What diagnose would run: cells, time and every byte that would be written. Creates nothing."""
+    """What diagnose would run: cells, time and every byte that would be written. Creates nothing.
+
+    With --matrix: what a matrix would take, and the error that the noise of earlier runs here lets it have.
+    """
     from strata.app.diagnosing import plan_only
     from strata.report.json_ import render_plan
     from strata.report.plan_text import plan_text
@@ -163,7 +177,15 @@ def plan(
         precondition=precondition,
         precondition_bytes=precondition_bytes,
         cooldown=cooldown,
-        store=None,
+        store=store,
     ).model_copy(update={"only": common.jobs(job)})
-    made = plan_only(where or Path(), chosen)
+    if matrix is not None:
+        from strata.app.matrixing import words_of
+
+        asked = words_of(matrix, budget, until, None, buffered=buffered, sync=sync)
+        matrixing.plan(where or ".", asked, chosen, json)
+        return
+    if budget or until or buffered or sync:
+        raise UsageError("--budget, --until, --buffered and --sync go with", "--matrix", "", "for example --matrix full")
+    made = plan_only(Path(where or "."), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()))

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from strata.model.access import ByteRange
 from strata.model.base import Value
+from strata.model.matrix import MatrixAsk
 from strata.model.placement import Placement
 from strata.model.precondition import PreconditionBudget
 from strata.model.stack import Stack
@@ -91,6 +92,8 @@ class Plan(Value):
     placement: Placement | None = None
     cooldown_s: float = 0.0
     precondition: PreconditionBudget | None = None
+    matrix: MatrixAsk | None = Field(default=None, exclude_if=lambda ask: ask is None)
+    """Where the run is a matrix: its steps are the first visits, further ones follow from what was measured."""
 
     def cell(self, key: str) -> Cell:
         """The cell of that key. Raises `KeyError`."""

@@ -69,9 +69,9 @@ def _error(
 def _seconds(
     noise: PooledNoise, variance_s: float, start_s: float, error: float, shortest: float, longest: float
 ) -> float | None:
-    """For a standard error of ``error``; None where not even the most starts bring it."""
+    """For a standard error of ``error``; None where what differs between starts forbids it."""
+    if noise.between / math.sqrt(VISITS_MOST) > error:
+        return None
     length = visit_seconds(noise, variance_s, start_s, shortest, longest)
     starts = max(1, math.ceil((noise.between**2 + variance_s / length) / error**2))
-    if starts > VISITS_MOST:
-        return None
     return starts * (length + start_s)
