@@ -1,9 +1,9 @@
 """Tables of IOPS whose truth is known: form, kinks, noise.
 
-A pattern is a latency bound and a capacity bound with a soft corner; on it stand kinks as real storage has them (a request
-limit from which one I/O becomes several, a stripe that small requests stay inside, a prefetch that lifts one column) and a
-roughness of each cell. Noise: correlated bins (first-order autoregression), counting noise of slow cells, an offset of each
-start.
+A pattern is a latency bound and a capacity bound with a soft corner; on it stand kinks as real storage has them (a
+request limit from which one I/O becomes several, a stripe that small requests stay inside, a prefetch that lifts one
+column) and a roughness of each cell. Noise: correlated bins (first-order autoregression), counting noise of slow
+cells, an offset of each start.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ CLASSES = (
 
 @dataclass(frozen=True)
 class Medium:
-    """Seconds and bytes a second. ``servers`` are how many I/Os it serves at once, ``seek_s`` what random ones cost more."""
+    """Seconds and bytes a second. ``servers`` are how many I/Os it serves at once, ``seek_s`` what random ones cost
+    more."""
 
     name: str
     latency_s: float

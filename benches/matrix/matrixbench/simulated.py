@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from matrixbench.known import BIN_S, DEPTHS, PATTERNS, SIZES, Floats, Medium, Noise, Storage, truth
 from strata.analyse.matrix import Spot, visit_from
 from strata.run.matrix import Matrix
-
-from matrixbench.known import BIN_S, DEPTHS, PATTERNS, SIZES, Floats, Medium, Noise, Storage, truth
 
 START_S = 0.15
 """Ramp and start of a visit; what was measured with the real engine stands in the journal."""
@@ -47,10 +46,20 @@ def matrix(medium: Medium, noise: Noise, budget_s: float, seed: int, target: flo
     machine = Matrix(all_spots, writes, list(range(len(all_spots))), budget_s, target, start_s=START_S, seed=seed)
     for batch in (machine.begin, machine.brief):
         for ask in batch():
-            machine.took(ask.cell, visit_from(ask.cell, storage.bins(ask.cell, ask.seconds), BIN_S), ask.seconds, ask.seconds + START_S)
+            machine.took(
+                ask.cell,
+                visit_from(ask.cell, storage.bins(ask.cell, ask.seconds), BIN_S),
+                ask.seconds,
+                ask.seconds + START_S,
+            )
     while asks := machine.more():
         for ask in asks:
-            machine.took(ask.cell, visit_from(ask.cell, storage.bins(ask.cell, ask.seconds), BIN_S), ask.seconds, ask.seconds + START_S)
+            machine.took(
+                ask.cell,
+                visit_from(ask.cell, storage.bins(ask.cell, ask.seconds), BIN_S),
+                ask.seconds,
+                ask.seconds + START_S,
+            )
     table = machine.table()
     given = np.array([0.0 if c.level is None else c.level for c in table]) - np.log(levels)
     half = np.array([math.inf if c.half is None else c.half for c in table])

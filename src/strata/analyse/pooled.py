@@ -1,9 +1,9 @@
 """The noise of a machine and device, pooled over cells and runs: what the bins of one cell are too few to say.
 
 * Correlation. A cell of a second or two cannot tell for how long its bins go together; hundreds of them can. The
-  autocorrelations of all visits are averaged, each in shares of its own variance, and a first-order autoregression beside
-  independent noise is fitted to them. Every series is centred on its own mean, which hides the variance of that mean
-  (Priestley 1981, section 5.3.3): the fit looks through the same centring.
+  autocorrelations of all visits are averaged, each in shares of its own variance, and a first-order autoregression
+  beside independent noise is fitted to them. Every series is centred on its own mean, which hides the variance of
+  that mean (Priestley 1981, section 5.3.3): the fit looks through the same centring.
 * Spread. Each cell's variance of bins, times that correlation, is its variance a second; they are pooled as
   `series.prior.pool` does (Smyth 2004).
 * Between starts. What visits of one cell differ by beyond what their bins explain, by the method of moments, each
@@ -19,10 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from strata.analyse.visit import Visit
 from strata.analyse.series.longrun import Floats
 from strata.analyse.series.prior import DF_MOST, NoisePrior, pool
+from strata.analyse.visit import Visit, visit_of
 from strata.model.noise import PooledNoise
+from strata.model.plan import Plan
+from strata.model.result import CellResult
 
 LAGS_S = 1.5
 """Correlation is not looked for beyond this: visits are not much longer."""
@@ -66,8 +68,8 @@ def correlation(visits: Sequence[Visit]) -> tuple[float, float]:
 
 
 def _stretch(raw: Floats, lags: NDArray[np.int64], weights: Floats, size: float) -> float:
-    """Bins that go together: of a · r^lag, the closest to ``raw`` once it is seen through series of ``size`` bins that were
-    centred on their own means."""
+    """Bins that go together: of a · r^lag, the closest to ``raw`` once it is seen through series of ``size`` bins
+    that were centred on their own means."""
     best = (math.inf, 1.0)
     shares = np.linspace(0.0, 1.0, 26)[:, None]
     every = np.arange(1, math.ceil(size))
@@ -150,6 +152,18 @@ def together(runs: Sequence[PooledNoise]) -> PooledNoise | None:
         seconds=sum(r.seconds for r in runs),
         runs=tuple(dict.fromkeys(name for r in runs for name in r.runs)),
     )
+
+
+def noise_of(plan: Plan, results: Sequence[CellResult]) -> PooledNoise | None:
+    """Of the measurements of any run, each round of a cell as a visit of it. Rounds at different layers are different
+    cells; the intervals must be at least four a round."""
+    places = {c.key: i for i, c in enumerate(plan.cells)}
+    known = [
+        visit_of(places[r.cell], r.result.intervals)
+        for r in results
+        if r.error is None and r.result is not None and r.cell in places
+    ]
+    return pooled([v for v in known if v is not None])
 
 
 def prior_of(noise: PooledNoise | None) -> NoisePrior | None:

@@ -133,5 +133,3 @@ def _endpoint(
 
 def _alone(endpoint: Endpoint) -> Stack:
     return Stack(name=endpoint.uri, layers=(Layer(name=endpoint.kind.value, endpoint=endpoint.uri),))
-
-

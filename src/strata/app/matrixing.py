@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +19,14 @@ from strata.app.options import Options
 from strata.app.planning import refused_cells
 from strata.app.session import Emit
 from strata.app.stopping import stop_on_signals
-from strata.engine import Timing, engine_of, measure_generator
+from strata.engine import Engine, Timing, engine_of, measure_generator
 from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host.runlock import held
 from strata.model.analysis import Generator
 from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.endpoint import EndpointKind
-from strata.model.matrix import Known, MatrixAsk, MatrixResult, Prediction
+from strata.model.matrix import Known, MatrixAsk, MatrixEnd, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Phase, Progress
@@ -48,7 +49,6 @@ SMOOTHING_BRINGS = 0.36
 """Of the time without smoothing, at the very best: a smoothed interval is not narrower than 0.6 of a cell's own."""
 START_S = 0.03
 """What a visit costs beside its time and its ramp, until it is known."""
-FIXED_S = 60.0
 
 
 class MatrixWords(Value):
@@ -89,7 +89,13 @@ def words_of(
         raise UsageError("cannot measure until", until or "", "it is no half-width", "for example 2%")
     ramp_s = 0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S
     return MatrixWords(
-        matrix=matrix, budget_s=budget_s, until=aim, ramp_s=ramp_s, buffered=buffered, sync=asked, destructive=destructive
+        matrix=matrix,
+        budget_s=budget_s,
+        until=aim,
+        ramp_s=ramp_s,
+        buffered=buffered,
+        sync=asked,
+        destructive=destructive,
     )
 
 
@@ -113,8 +119,8 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
 def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit) -> MatrixResult:
     """Measure it. Every visit is in the store before the next begins.
 
-    Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped` with how
-    to go on; and what the safety gate raises.
+    Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
+    with how to go on; and what the safety gate raises.
     """
     run_id = new_id()
     return _carry_out(where, words, options, emit, run_id, None)
@@ -138,7 +144,7 @@ def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | Non
 
 def load_matrix(run: Run, store: Store) -> MatrixResult:
     """The matrix of a run as it stands in the store, worked out again from its visits."""
-    return _result(run, store.cells(run.id), ended=run.status.value, seconds=None, machine=None)
+    return _result(run, store.cells(run.id))
 
 
 def _carry_out(
@@ -156,13 +162,9 @@ def _carry_out(
         stop_on_signals() as stop,
         held(run_id),
         _opened(options.store) as store,
-        site_of(
-            where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed
-        ) as site,
+        site_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as site,
     ):
-        refused = refused_cells(
-            engine, grid_workloads, {n: (p.endpoint, p.segments) for n, p in site.pieces.items()}
-        )
+        refused = refused_cells(engine, grid_workloads, {n: (p.endpoint, p.segments) for n, p in site.pieces.items()})
         plan = resumed.plan if resumed else _plan(site.stack, words, options, run_id, site.size, refused)
         emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
         place = noise_place(site.stack.layers[0].target, plan.workloads[0].direct)
@@ -185,13 +187,15 @@ def _carry_out(
         return _measured(run, site, engine, words, store, emit, stop)
 
 
-def _measured(run: Run, site: Site, engine: object, words: MatrixWords, store: Store, emit: Emit, stop: object) -> MatrixResult:
+def _measured(
+    run: Run, site: Site, engine: Engine, words: MatrixWords, store: Store, emit: Emit, stop: Callable[[], bool]
+) -> MatrixResult:
     from strata.app.matrix_loop import MatrixLoop
 
     results = store.cells(run.id)
     machine = _machine(run.plan, words, run.earlier, results)
     loop = MatrixLoop(
-        run.plan, site, engine, machine, store, emit, words.ramp_s, stop,  # type: ignore[arg-type]
+        run.plan, site, engine, machine, store, emit, words.ramp_s, stop,
         order=max((r.order for r in results), default=-1) + 1,
         written=sum(r.result.write.bytes for r in results if r.result is not None),
     )  # fmt: skip
@@ -209,16 +213,28 @@ def _measured(run: Run, site: Site, engine: object, words: MatrixWords, store: S
         status = RunStatus.STOPPED
         raise
     finally:
-        store.update_run(run.model_copy(update={"status": status, "pooled": _own_noise(machine)}))
+        run = run.model_copy(
+            update={"status": status, "pooled": _own_noise(machine), "matrix_end": _end(machine, status)}
+        )
+        store.update_run(run)
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
-    run = run.model_copy(update={"status": status})
-    done = _result(run, store.cells(run.id), machine.ended or "budget", machine.spent_s, machine)
+    done = _result(run, store.cells(run.id))
     if all(c.iops is None for c in done.cells):
         why = next((c.why for c in done.cells if c.why), "no I/O completed")
         store.update_run(run.model_copy(update={"status": RunStatus.FAILED, "message": why}))
         raise RunFailed("nothing was measured at", done.where, why)
     return done
+
+
+def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
+    return MatrixEnd(
+        predictions=tuple(machine.predictions),
+        seconds=machine.spent_s,
+        start_s=machine.start_s,
+        ended=(machine.ended or "budget") if status is RunStatus.DONE else status.value,
+        held_out=machine.held_out,
+    )
 
 
 def _own_noise(machine: Matrix) -> PooledNoise | None:
@@ -242,7 +258,9 @@ def _refuse_what_the_floor_forbids(machine: Matrix, run: Run) -> None:
         hint = f"ask for less: --until {units.percent(_reachable(told), 1).replace(' ', '')}"
     else:
         takes = units.duration(needed * units.NS_PER_S)
-        why = f"with this noise it takes about {takes}, and the budget is {units.duration(ask.budget_s * units.NS_PER_S)}"
+        why = (
+            f"with this noise it takes about {takes}, and the budget is {units.duration(ask.budget_s * units.NS_PER_S)}"
+        )
         hint = f"--budget {max(1, round(needed / 60))}m, or leave --until out for what the budget brings"
     raise InconclusiveError(f"cannot promise ±{asked} in every cell at", run.plan.stack.name, why, hint)
 
@@ -251,12 +269,10 @@ def _reachable(told: Prediction) -> float:
     return max(told.half_width, 2.2 * told.noise.between / 4.9)
 
 
-def _result(
-    run: Run, results: tuple[CellResult, ...], ended: str, seconds: float | None, machine: Matrix | None
-) -> MatrixResult:
+def _result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
     from strata.analyse.matrix.result import cells_of, within
 
-    ask = run.plan.matrix
+    ask, end = run.plan.matrix, run.matrix_end
     assert ask is not None, "not a matrix"
     cells, noise = cells_of(run.plan, results, run.earlier, run.generator)
     done = [r.result for r in results if r.result is not None]
@@ -275,12 +291,12 @@ def _result(
         layers=tuple(layer.name for layer in run.plan.stack.layers),
         cells=cells,
         noise=noise,
-        predictions=() if machine is None else tuple(machine.predictions),
-        seconds=spent if seconds is None else seconds,
-        start_s=run.plan.ramp_s if machine is None else machine.start_s,
-        ended=ended,
+        predictions=() if end is None else end.predictions,
+        seconds=spent if end is None else end.seconds,
+        start_s=run.plan.ramp_s if end is None else end.start_s,
+        ended=run.status.value if end is None else end.ended,
         reached=within(cells, ask),
-        held_out=None if machine is None else machine.held_out,
+        held_out=None if end is None else end.held_out,
         written=sum(r.write.bytes for r in done),
         remarks=tuple(remarks),
         environment={"hostname": run.environment.hostname, "engine": run.environment.engine.get("name"), "build":
@@ -293,15 +309,11 @@ def _grid(words: MatrixWords, options: Options) -> tuple[MatrixAsk, tuple[Worklo
     grid, workloads = matrix_of(
         words.matrix, direct=not words.buffered, sync=sync, seed=options.seed, read_only=options.read_only
     )
-    ask = MatrixAsk(
-        grid=grid, budget_s=words.budget_s, target=words.until or TARGET, promised=words.until is not None
-    )
+    ask = MatrixAsk(grid=grid, budget_s=words.budget_s, target=words.until or TARGET, promised=words.until is not None)
     return ask, workloads
 
 
-def _plan(
-    stack: Stack, words: MatrixWords, options: Options, run_id: str, size: int, refused: dict[str, str]
-) -> Plan:
+def _plan(stack: Stack, words: MatrixWords, options: Options, run_id: str, size: int, refused: dict[str, str]) -> Plan:
     """Cells of one workload next to each other, one a layer; the steps are the first visits."""
     ask, workloads = _grid(words, options)
     read_only = {x.name for x in stack.layers if x.target.kind is EndpointKind.BLOCK and words.destructive is None}
@@ -341,16 +353,16 @@ def _plan(
     )  # fmt: skip
     least = _machine(plan, words, None, ()).least_s
     if words.budget_s < least:
-        why = f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for a brief visit of each"
+        why = (
+            f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for a brief visit of each"
+        )
         asked = units.duration(words.budget_s * units.NS_PER_S)
         hint = f"--budget {round(least) + 1}s, or fewer cells: --matrix small"
         raise UsageError("the budget is too short:", asked, why, hint)
     return plan
 
 
-def _machine(
-    plan: Plan, words: MatrixWords, earlier: PooledNoise | None, results: tuple[CellResult, ...]
-) -> Matrix:
+def _machine(plan: Plan, words: MatrixWords, earlier: PooledNoise | None, results: tuple[CellResult, ...]) -> Matrix:
     from strata.analyse.matrix.result import spots_of, visits_of
     from strata.run.matrix import Matrix
 
@@ -374,13 +386,11 @@ def _machine(
     )
 
 
-def _ceilings(engine: object, plan: Plan) -> Generator:
+def _ceilings(engine: Engine, plan: Plan) -> Generator:
     """The smallest size of each depth and direction: there the generator counts most."""
     small = min(w.bs for w in plan.workloads)
-    found = measure_generator(
-        engine, [w for w in plan.workloads if w.bs == small], GENERATOR_TIMING, plan.placement  # type: ignore[arg-type]
-    )  # fmt: skip
-    return found
+    smallest = [w for w in plan.workloads if w.bs == small]
+    return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)
 
 
 def _earlier_here(stack: Stack, words: MatrixWords, options: Options) -> PooledNoise | None:

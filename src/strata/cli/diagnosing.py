@@ -124,12 +124,15 @@ def publish(report: Report, *, html: Path | None, markdown: Path | None, json: b
 def plan(
     where: Annotated[
         str | None,
-        typer.Argument(help="A directory on the storage in question, or a stack file (.toml); with --matrix: an endpoint."),
+        typer.Argument(
+            help="A directory on the storage in question, or a stack file (.toml); with --matrix: an endpoint."
+        ),
     ] = None,
     matrix: matrixing.Matrix = None,
     budget: matrixing.Budget = None,
     until: Annotated[
-        str | None, typer.Option(help="With --matrix: the half-width that every cell's 95 % interval is to have, e.g. 2%.")
+        str | None,
+        typer.Option(help="With --matrix: the half-width that every cell's 95 % interval is to have, e.g. 2%."),
     ] = None,
     buffered: matrixing.Buffered = False,
     sync: matrixing.Sync = None,
@@ -180,12 +183,12 @@ def plan(
         store=store,
     ).model_copy(update={"only": common.jobs(job)})
     if matrix is not None:
-        from strata.app.matrixing import words_of
-
-        asked = words_of(matrix, budget, until, None, buffered=buffered, sync=sync)
-        matrixing.plan(where or ".", asked, chosen, json)
+        words = matrixing.Words(matrix, budget, until, None, buffered, sync)
+        matrixing.plan(where or ".", words, chosen, json)
         return
     if budget or until or buffered or sync:
-        raise UsageError("--budget, --until, --buffered and --sync go with", "--matrix", "", "for example --matrix full")
+        raise UsageError(
+            "--budget, --until, --buffered and --sync go with", "--matrix", "", "for example --matrix full"
+        )
     made = plan_only(Path(where or "."), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 Matrix = Annotated[
     str | None,
     typer.Option(
-        "--matrix", help="A table of cells in one budget: full, published, small, or 'bs=4k,64k;iodepth=1,8;rw=randread'."
+        "--matrix",
+        help="A table of cells in one budget: full, published, small, or 'bs=4k,64k;iodepth=1,8;rw=randread'.",
     ),
 ]
 Budget = Annotated[str | None, typer.Option("--budget", help="With --matrix: time for all of it (15m).")]
@@ -29,12 +30,33 @@ Sync = Annotated[
 ]
 
 
-def plan(where: str, words: MatrixWords, options: Options, json: bool) -> None:
+class Words(NamedTuple):
+    """What the command line says of a matrix, as it says it."""
+
+    matrix: str
+    budget: str | None = None
+    until: str | None = None
+    ramp: str | None = None
+    buffered: bool = False
+    sync: str | None = None
+    destructive: str | None = None
+
+    def read(self) -> MatrixWords:
+        """As values. Raises `UsageError`."""
+        from strata.app.matrixing import words_of
+
+        return words_of(
+            self.matrix, self.budget, self.until, self.ramp, buffered=self.buffered, sync=self.sync,
+            destructive=self.destructive,
+        )  # fmt: skip
+
+
+def plan(where: str, words: Words, options: Options, json: bool) -> None:
     """Print what a matrix would take and bring."""
     from strata.app.matrixing import plan_matrix
     from strata.report.matrix_plan_text import matrix_plan_text
 
-    made = plan_matrix(where, words, options)
+    made = plan_matrix(where, words.read(), options)
     if json:
         out(made.model_dump_json(indent=2, by_alias=True))
         return
@@ -42,14 +64,21 @@ def plan(where: str, words: MatrixWords, options: Options, json: bool) -> None:
 
 
 def measure(
-    where: str, words: MatrixWords, options: Options, *, html: Path | None, markdown: Path | None, json: bool, progress: str
+    where: str,
+    words: Words,
+    options: Options,
+    *,
+    html: Path | None,
+    markdown: Path | None,
+    json: bool,
+    progress: str,
 ) -> int:
     """Measure a matrix and publish it."""
     from strata.app.matrixing import measure_matrix
 
     refuse_markdown(markdown)
     with common.display(progress) as display:
-        result = measure_matrix(where, words, options, display.update)
+        result = measure_matrix(where, words.read(), options, display.update)
     return publish(result, html=html, json=json)
 
 
@@ -62,7 +91,9 @@ def publish(result: MatrixResult, *, html: Path | None, json: bool) -> int:
         from strata.report.html import matrix as page
 
         write_output(html, page.render(result))
-    out(result.model_dump_json(indent=2, by_alias=True) if json else matrix_text(result, common.width(), common.color()))
+    out(
+        result.model_dump_json(indent=2, by_alias=True) if json else matrix_text(result, common.width(), common.color())
+    )
     if html is not None:
         note(f"report: {html.resolve()}")
     if result.ask.promised and not result.reached:
@@ -75,3 +106,15 @@ def refuse_markdown(path: Path | None) -> None:
     """A matrix has no Markdown form."""
     if path is not None:
         raise UsageError("a matrix is not written as Markdown:", str(path), "", "use --html, or --json")
+
+
+def refuse_cells(*words: object) -> None:
+    """A matrix has its own cells and its own time."""
+    if any(word is not None for word in words):
+        raise UsageError("a matrix has its own cells:", "--rw, --job, --runtime and --target", "", "leave them out")
+
+
+def refuse_budget(budget: str | None, matrix: str | None) -> None:
+    """Without a matrix there is none."""
+    if budget is not None and matrix is None:
+        raise UsageError("--budget goes with", "--matrix", "", "for example --matrix full --budget 15m")

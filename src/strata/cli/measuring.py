@@ -118,6 +118,7 @@ def measure(
     from strata.app.measuring import PatternWords, is_endpoint, measure_endpoint, timing_of, workload_from_words
 
     outputs_of(html, markdown)
+    matrixing.refuse_budget(budget, matrix)
     if resume:
         return _resume(
             where, html=html, markdown=markdown, json=json, progress=progress, store=store, destructive=destructive
@@ -128,28 +129,14 @@ def measure(
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
         raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
     if matrix is not None:
-        from strata.app.matrixing import words_of
-
-        if rw is not None or job is not None or runtime is not None or len(uris) > 1:
-            raise UsageError("a matrix has its own cells:", "--rw, --job, --runtime and --target", "", "leave them out")
-        asked = words_of(
-            matrix,
-            budget,
-            until,
-            ramp,
-            buffered=buffered,
-            sync=_sync(dsync, sync) if dsync or sync else None,
-            destructive=destructive,
-        )
+        matrixing.refuse_cells(rw, job, runtime, target)
+        how = _sync(dsync, sync) if dsync or sync else None
         chosen = common.options(
             rounds=1, runtime="1s", ramp=ramp or "100ms", size=size, layers=layers, workloads=None, read_only=read_only,
             keep=keep, share=share, seed=seed, engine=engine, store=store, cpus=cpus, numa_node=numa_node,
         )  # fmt: skip
-        return matrixing.measure(
-            where, asked, chosen, html=html, markdown=markdown, json=json, progress=progress
-        )
-    if budget is not None:
-        raise UsageError("--budget goes with", "--matrix", "", "for example --matrix full --budget 15m")
+        words = matrixing.Words(matrix, budget, until, ramp, buffered, how, destructive)
+        return matrixing.measure(where, words, chosen, html=html, markdown=markdown, json=json, progress=progress)
     pattern = PatternWords(
         random_distribution=random_distribution,
         randommap=randommap,
@@ -259,6 +246,7 @@ def measure(
             on_interval=on_interval,
             engine=engine,
             aim=aim,
+            store=store,
         )
     if json:
         out(result.model_dump_json(indent=2))

@@ -40,16 +40,17 @@ class MatrixAsk(Value):
 class Known(StrEnum):
     """Where the noise that a prediction uses comes from."""
 
-    ASSUMED = "assumed"
-    EARLIER = "earlier runs"
+    ASSUMED = "assumed noise"
+    EARLIER = "noise of earlier runs"
     FLOOR = "noise floor"
-    BRIEF = "brief visits"
+    BRIEF = "noise of all cells"
 
 
 class Prediction(Value):
-    """What the budget will bring. Errors are relative, of one cell's value: the median of |error|, the 95th percentile over
-    all cells, and the half-width of a typical 95 % interval. ``seconds_for_target`` is what the asked half-width takes in
-    every cell (None: no time does). Without smoothing, so that it bounds what smoothing will bring."""
+    """What the budget will bring. Errors are relative, of one cell's value: the median of |error|, the 95th
+    percentile over all cells, and the half-width of a typical 95 % interval. ``seconds_for_target`` is what the asked
+    half-width takes in every cell (None: no time does). Without smoothing, so that it bounds what smoothing will
+    bring."""
 
     known_from: Known
     noise: PooledNoise
@@ -73,9 +74,9 @@ class Given(StrEnum):
 class MatrixCell(Value):
     """One cell. ``iops`` is the value that is given; ``measured`` and ``smoothed`` are both, where there are both.
 
-    ``n`` of ``measured`` is its visits. ``seconds`` were measured, ``kink``: the neighbours miss the cell by more than both
-    intervals allow; ``moved``: its visits are not of one level; ``generator_bound``: the generator alone is hardly faster.
-    ``why``: the reason where there is no value.
+    ``n`` of ``measured`` is its visits. ``seconds`` were measured, ``kink``: the neighbours miss the cell by more
+    than both intervals allow; ``moved``: its visits are not of one level; ``generator_bound``: the generator alone is
+    hardly faster. ``why``: the reason where there is no value.
     """
 
     layer: str
@@ -104,13 +105,23 @@ class MatrixCell(Value):
 
 
 class HeldOut(Value):
-    """Second visits as a test of the smoothing: each was foretold from the other cells' visits before it (relative errors,
-    the visits' own noise in them)."""
+    """Second visits as a test of the smoothing: each was foretold from the other cells' visits before it (relative
+    errors, the visits' own noise in them)."""
 
     cells: int
     error_median: float
     error_p95: float
     within_interval: float
+
+
+class MatrixEnd(Value):
+    """How the measuring of a matrix went: what its visits do not tell. ``start_s`` as in `MatrixResult`."""
+
+    predictions: tuple[Prediction, ...]
+    seconds: float
+    start_s: float
+    ended: str
+    held_out: HeldOut | None = None
 
 
 class MatrixResult(Value):

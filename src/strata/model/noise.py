@@ -12,8 +12,8 @@ class PooledNoise(Value):
 
     ``variance_s`` is the relative variance that a mean over one second of one start has, typical of the cells;
     ``spread_df`` says how alike they are (Smyth's prior degrees of freedom: few where cells differ widely).
-    ``correlation_s`` is for how long neighbouring bins go together (the integrated autocorrelation time). ``between`` is
-    the relative standard deviation from one start to the next that no longer run would mend, known with
+    ``correlation_s`` is for how long neighbouring bins go together (the integrated autocorrelation time). ``between``
+    is the relative standard deviation from one start to the next that no longer run would mend, known with
     ``between_df`` degrees of freedom. ``cells`` and ``seconds`` are what it was seen in.
     """
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import Value
 from strata.model.finding import Diagnosis
+from strata.model.matrix import MatrixEnd
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan, Segment
 from strata.model.precondition import Preconditioned
@@ -92,6 +93,8 @@ class Run(Value):
     pooled_at: str = Field(default="", exclude_if=lambda place: not place)
     earlier: PooledNoise | None = Field(default=None, exclude_if=lambda noise: noise is None)
     """What earlier runs had shown when this one began."""
+    matrix_end: MatrixEnd | None = Field(default=None, exclude_if=lambda end: end is None)
+    """Of a matrix that was measured to its end, or until somebody stopped it."""
 
 
 class Report(Value):

@@ -1,7 +1,8 @@
 """The axes of a matrix, its workloads, and what it may write.
 
 * ``full``: 7 depths × 8 sizes × 5 patterns, both axes in doublings, so that neighbours are as near as they can be.
-* ``published``: the 280 cells of the published method (depths 1, 4 and 16 to 256, sizes without 32 KiB and up to 1 MiB).
+* ``published``: the 280 cells of the published method (depths 1, 4 and 16 to 256, sizes without 32 KiB and up to 1
+  MiB).
 * ``small``: every second doubling, 80 cells.
 * ``bs=4k,64k;iodepth=1,8;rw=randread,randrw:70``: as the words say; a mix has its share of reads behind a colon.
 """
@@ -15,7 +16,7 @@ from strata.model.workload import ClosedLoop, Rw, Sync, Workload
 from strata.plan.cost import ASSUMED_WRITE_BPS, bytes_written
 from strata.units import KIB
 
-PATTERNS = ("read", "randread", "randrw:70", "write", "randwrite")
+PATTERNS: tuple[str, ...] = ("read", "randread", "randrw:70", "write", "randwrite")
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 SIZES = tuple(4 * KIB << n for n in range(8))
 NAMED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -42,7 +43,9 @@ def matrix_of(
     kinds = [(name, *_kind(name, text)) for name in patterns]
     kinds = [k for k in kinds if not (read_only and k[1].writes)]
     if not kinds:
-        raise UsageError("nothing to measure in the matrix", text, "all of its patterns write, and --read-only is asked")
+        raise UsageError(
+            "nothing to measure in the matrix", text, "all of its patterns write, and --read-only is asked"
+        )
     made = tuple(
         Workload(
             rw=rw, bs=bs, arrival=ClosedLoop(iodepth=depth), rwmixread=mix, direct=direct,
@@ -60,7 +63,8 @@ def matrix_of(
 
 
 def most_written(workloads: tuple[Workload, ...], layers: int, budget_s: float, file_size: int) -> int:
-    """Upper bound of the bytes a matrix writes, the file's own fill included: all of the budget on the cells that write.
+    """Upper bound of the bytes a matrix writes, the file's own fill included: all of the budget on the cells that
+    write.
 
     No measurement: `ASSUMED_WRITE_BPS` is a bound for one drive. What was written is counted and the matrix ends there.
     """
@@ -99,5 +103,7 @@ def _kind(name: str, text: str) -> tuple[Rw, int | None]:
         raise UsageError("cannot use the matrix", text, f"{name!r} is no pattern", EXAMPLE) from e
     mixed = rw in (Rw.RW, Rw.RANDRW)
     if (share and not mixed) or (mix is not None and not 0 <= mix <= 100):
-        raise UsageError("cannot use the matrix", text, f"{name!r}: a share of reads, 0 to 100, goes with a mix", EXAMPLE)
+        raise UsageError(
+            "cannot use the matrix", text, f"{name!r}: a share of reads, 0 to 100, goes with a mix", EXAMPLE
+        )
     return rw, (50 if mix is None else mix) if mixed else None

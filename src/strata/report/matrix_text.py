@@ -8,15 +8,17 @@ from strata.report import figures
 from strata.report.textual import Paint, clean, right, wrap
 
 SMOOTHED, KINK, MOVED, GENERATOR = "~", "^", "?", "g"
-LEGEND = "~ smoothed  ^ kink, as measured  ? moved between visits  g the generator is near its own limit  – not measured"
+LEGEND = (
+    "~ smoothed · ^ kink, kept as measured · ? moved between visits · g near the generator's own limit · – not measured"
+)
 WIDE = 140
 
 
 def matrix_text(result: MatrixResult, width: int, color: bool = False) -> str:
     """In at most ``width`` columns; from `WIDE` on every cell shows its interval, below that each row its widest."""
     paint = Paint(color)
-    out = [paint(x, "bold") for x in wrap(_head(result), width)]
-    out += wrap(_worth(result), width, "  ")
+    out = [paint(x, "bold") for x in wrap(head_words(result), width)]
+    out += wrap(worth_words(result), width, "  ")
     for layer in result.layers:
         for pattern in result.ask.grid.patterns:
             cells = [c for c in result.cells if c.layer == layer and c.pattern == pattern]
@@ -28,13 +30,15 @@ def matrix_text(result: MatrixResult, width: int, color: bool = False) -> str:
     return "\n".join(out)
 
 
-def _head(result: MatrixResult) -> str:
+def head_words(result: MatrixResult) -> str:
+    """Where, which matrix, and the time it took."""
     grid = result.ask.grid
     axes = f"{len(grid.depths)} depths × {len(grid.sizes)} sizes × {figures.plural(len(grid.patterns), 'pattern')}"
     return f"{result.where} · {grid.name} matrix · {axes} · {_time(result.seconds)} of {_time(result.ask.budget_s)}"
 
 
-def _worth(result: MatrixResult) -> str:
+def worth_words(result: MatrixResult) -> str:
+    """How sure the cells are."""
     known = [c for c in result.cells if c.iops is not None]
     if not known:
         return "nothing was measured"
@@ -135,8 +139,8 @@ def _footer(result: MatrixResult, width: int, paint: Paint) -> list[str]:
     fixed = len([c for c in result.cells if c.iops is not None]) * 60
     if fixed and result.seconds:
         out += wrap(
-            f"a visit cost {units.duration(result.start_s * units.NS_PER_S)} beside its measured time; 60 s a cell would "
-            f"have taken {_time(fixed)}, {fixed / result.seconds:.0f} times as long; {units.size(result.written)} written",
+            f"a visit cost {_time(result.start_s)} beside its measured time; 60 s a cell would have taken "
+            f" {_time(fixed)}, {fixed / result.seconds:.0f} times as long; {units.size(result.written)} written",
             width,
         )
     for remark in result.remarks:
@@ -157,15 +161,15 @@ def noise_words(result: MatrixResult) -> str:
         return ""
     earlier = f", with {figures.plural(len(n.runs), 'earlier run')}" if n.runs else ""
     return (
-        f"noise{earlier}: equal starts differ by {figures.percent(n.between)}; one second of a typical cell is known to "
-        f"{figures.percent(n.variance_s**0.5)}; bins go together for {units.duration(n.correlation_s * units.NS_PER_S)}"
+        f"noise{earlier}: equal starts differ by {figures.percent(n.between)}; one second of a typical cell is known "
+        f"to {figures.percent(n.variance_s**0.5)}; bins go together for {units.duration(n.correlation_s * units.NS_PER_S)}"
     )
 
 
 def prediction_lines(told: Prediction, width: int) -> list[str]:
     """What the budget will bring, and what the target would take."""
     out = wrap(
-        f"about {_time(told.seconds)}, {told.seconds_a_cell:.2g} s a cell; predicted error ({told.known_from} noise): median "
+        f"about {_time(told.seconds)}, {told.seconds_a_cell:.2g} s a cell; predicted error ({told.known_from}): median "
         f"{figures.percent(told.error_median)}, 95th percentile {figures.percent(told.error_p95)}, typical interval "
         f"±{figures.percent(told.half_width)}; smoothing makes it less",
         width, "  ",
@@ -179,5 +183,3 @@ def prediction_lines(told: Prediction, width: int) -> list[str]:
 
 def _time(seconds: float) -> str:
     return units.duration(seconds * units.NS_PER_S)
-
-

@@ -15,7 +15,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from strata.analyse.matrix import Filled, Spot, Visit, Wish, table_of, wishes
+from strata.analyse.matrix import Filled, Spot, Theta, Visit, Wish, table_of, wishes
 from strata.analyse.matrix.predict import predict
 from strata.analyse.pooled import pooled
 from strata.model.matrix import HeldOut, Known, Prediction
@@ -50,9 +50,9 @@ class Ask:
 
 @dataclass
 class Matrix:
-    """``spots`` are the cells, ``writes`` which of them write, ``order`` the rank of their workload (equal for the layers of one
-    workload), ``left_out`` those that cannot be measured. ``start_s`` is what a visit is taken to cost beside its length until
-    that is known; ``known`` what is known of the machine's noise from before."""
+    """``spots`` are the cells, ``writes`` which of them write, ``order`` the rank of their workload (equal for the
+    layers of one workload), ``left_out`` those that cannot be measured. ``start_s`` is what a visit is taken to cost
+    beside its length until that is known; ``known`` what is known of the machine's noise from before."""
 
     spots: Sequence[Spot]
     writes: Sequence[bool]
@@ -75,7 +75,7 @@ class Matrix:
         self._count: dict[int, int] = {}
         self._foretold: list[tuple[float, float]] = []
         self._filled: tuple[Filled, ...] = ()
-        self._theta = None
+        self._theta: Theta | None = None
         for v in self.visits:
             self._count[v.cell] = self._count.get(v.cell, 0) + 1
 
@@ -111,7 +111,9 @@ class Matrix:
         if self._count.get(cell, 0) == 1 and self._filled:
             told = self._filled[cell].smoothed
             if told is not None:
-                self._foretold.append((visit.level - told.alone, told.alone_half))
+                noise = self.noise
+                own = 1.96 * math.sqrt(noise.between**2 + noise.variance_s / visit.seconds)
+                self._foretold.append((visit.level - told.alone, math.hypot(told.alone_half, own)))
         self.visits.append(visit)
         self._count[cell] = self._count.get(cell, 0) + 1
 
@@ -217,7 +219,12 @@ class Matrix:
         first = [i for i in some if self.spots[i].group == min(self.spots[j].group for j in some)] if some else []
         reads = [i for i in first if not self.writes[i]] or first
         picked: list[int] = []
-        for deep, large, of in ((0, 0, reads), (1, 0, reads), (1, 1, reads), (0.5, 0, [i for i in first if self.writes[i]])):
+        for deep, large, of in (
+            (0, 0, reads),
+            (1, 0, reads),
+            (1, 1, reads),
+            (0.5, 0, [i for i in first if self.writes[i]]),
+        ):
             if of:
                 picked.append(self._near(of, deep, large))
         return list(dict.fromkeys(picked))

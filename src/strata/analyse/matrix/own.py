@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.visit import Visit
 from strata.analyse.pooled import CellNoise, moderated
 from strata.analyse.stats import PRIOR_DF, t_quantile
+from strata.analyse.visit import Visit
 from strata.model.noise import PooledNoise
 
 APART = 4.0

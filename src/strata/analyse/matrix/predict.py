@@ -1,9 +1,9 @@
 """What a budget brings, and what an asked error takes, from the noise alone.
 
-A typical cell gets budget / cells; starts and seconds are split as in `next`. Cells differ in their variance by as much as
-the pool's degrees of freedom say (a scaled inverse chi-square: Smyth 2004), so the 95th percentile over cells is that of a
-noisy cell, and the time for all cells is the sum over that distribution. Smoothing is left out: what it brings is not
-known before.
+A typical cell gets budget / cells; starts and seconds are split as in `next`. Cells differ in their variance by as
+much as the pool's degrees of freedom say (a scaled inverse chi-square: Smyth 2004), so the 95th percentile over cells
+is that of a noisy cell, and the time for all cells is the sum over that distribution. Smoothing is left out: what it
+brings is not known before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def predict(
     # Neyman: time in proportion to the standard deviation of a cell.
     share = np.sqrt(variances + noise.between**2 * 0.25)
     share = share / share.mean()
-    errors = np.array([_error(noise, v, start_s, each * s, shortest, longest) for v, s in zip(variances, share, strict=True)])
+    errors = np.array(
+        [_error(noise, v, start_s, each * s, shortest, longest) for v, s in zip(variances, share, strict=True)]
+    )
     wanted = math.log1p(target) / 1.96
     needed = [_seconds(noise, v, start_s, wanted, shortest, longest) for v in variances]
     normal = np.abs(np.random.default_rng(0).standard_normal(4000))

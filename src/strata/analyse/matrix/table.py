@@ -16,10 +16,10 @@ import numpy as np
 
 from strata.analyse.matrix import bound, gp
 from strata.analyse.matrix.own import Own, own_of
-from strata.analyse.visit import Visit
 from strata.analyse.pooled import cell_noise, correlation
 from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import t_quantile
+from strata.analyse.visit import Visit
 from strata.model.noise import PooledNoise
 
 KINKS_MOST = 0.3
@@ -44,7 +44,8 @@ class Spot:
 
 @dataclass(frozen=True)
 class Smoothed:
-    """``level`` (log IOPS) and ``half`` of its 95 % interval with the cell itself; ``alone`` and ``alone_half`` without."""
+    """``level`` (log IOPS) and ``half`` of its 95 % interval with the cell itself; ``alone`` and ``alone_half``
+    without."""
 
     level: float
     variance: float
@@ -96,11 +97,7 @@ def table_of(
     for v in visits:
         by_cell.setdefault(v.cell, []).append(v)
     _, stretch = correlation(visits)
-    own = {
-        i: o
-        for i, some in by_cell.items()
-        if (o := own_of(some, cell_noise(some, stretch), noise)) is not None
-    }
+    own = {i: o for i, some in by_cell.items() if (o := own_of(some, cell_noise(some, stretch), noise)) is not None}
     found: list[Filled] = [Filled(own.get(i), None, kink=False, suspect=False) for i in range(len(spots))]
     kept: dict[int, Floats] = {}
     for group in sorted({s.group for s in spots}):
