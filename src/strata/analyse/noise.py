@@ -57,8 +57,8 @@ def noise_floor(
         sd = float(np.sqrt((df * sd**2 + extra * first.between**2) / (df + extra)))
     before = _earlier_sd(repeated, earlier)
     if earlier is not None and before > sd:
-        extra = min(EARLIER_DF, max(earlier.between_df, 1.0))
-        sd = float(np.sqrt((df * sd**2 + extra * before**2) / (df + extra)))
+        weight = min(EARLIER_DF, max(earlier.between_df, 1.0))
+        sd = float(np.sqrt((df * sd**2 + weight * before**2) / (df + weight)))
     typical = float(np.median([len(c.values) for c in repeated]))
     tolerance = max(FLOOR, t_quantile(df) * sd * float(np.sqrt(2 / typical)))
     return NoiseFloor(between_rounds=sd, within_bins=within, tolerance=tolerance, rounds=rounds, cells=len(known))

@@ -33,7 +33,7 @@ Sync = Annotated[
 class Words(NamedTuple):
     """What the command line says of a matrix, as it says it."""
 
-    matrix: str
+    matrix: str | None
     budget: str | None = None
     until: str | None = None
     ramp: str | None = None
@@ -45,6 +45,8 @@ class Words(NamedTuple):
         """As values. Raises `UsageError`."""
         from strata.app.matrixing import words_of
 
+        if self.matrix is None:
+            raise UsageError("--budget goes with", "--matrix", "", "for example --matrix full --budget 15m")
         return words_of(
             self.matrix, self.budget, self.until, self.ramp, buffered=self.buffered, sync=self.sync,
             destructive=self.destructive,
@@ -68,14 +70,17 @@ def measure(
     words: Words,
     options: Options,
     *,
+    cells: tuple[object, ...],
     html: Path | None,
     markdown: Path | None,
     json: bool,
     progress: str,
 ) -> int:
-    """Measure a matrix and publish it."""
+    """Measure a matrix and publish it. ``cells``: options that say what one cell is, and do not go with a matrix."""
     from strata.app.matrixing import measure_matrix
 
+    if any(word is not None for word in cells):
+        raise UsageError("a matrix has its own cells:", "--rw, --job, --runtime and --target", "", "leave them out")
     refuse_markdown(markdown)
     with common.display(progress) as display:
         result = measure_matrix(where, words.read(), options, display.update)
@@ -106,15 +111,3 @@ def refuse_markdown(path: Path | None) -> None:
     """A matrix has no Markdown form."""
     if path is not None:
         raise UsageError("a matrix is not written as Markdown:", str(path), "", "use --html, or --json")
-
-
-def refuse_cells(*words: object) -> None:
-    """A matrix has its own cells and its own time."""
-    if any(word is not None for word in words):
-        raise UsageError("a matrix has its own cells:", "--rw, --job, --runtime and --target", "", "leave them out")
-
-
-def refuse_budget(budget: str | None, matrix: str | None) -> None:
-    """Without a matrix there is none."""
-    if budget is not None and matrix is None:
-        raise UsageError("--budget goes with", "--matrix", "", "for example --matrix full --budget 15m")

@@ -118,7 +118,6 @@ def measure(
     from strata.app.measuring import PatternWords, is_endpoint, measure_endpoint, timing_of, workload_from_words
 
     outputs_of(html, markdown)
-    matrixing.refuse_budget(budget, matrix)
     if resume:
         return _resume(
             where, html=html, markdown=markdown, json=json, progress=progress, store=store, destructive=destructive
@@ -128,15 +127,18 @@ def measure(
     uris = (where, *(target or ()))
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
         raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
-    if matrix is not None:
-        matrixing.refuse_cells(rw, job, runtime, target)
-        how = _sync(dsync, sync) if dsync or sync else None
-        chosen = common.options(
-            rounds=1, runtime="1s", ramp=ramp or "100ms", size=size, layers=layers, workloads=None, read_only=read_only,
-            keep=keep, share=share, seed=seed, engine=engine, store=store, cpus=cpus, numa_node=numa_node,
+    if matrix is not None or budget is not None:
+        return matrixing.measure(
+            where,
+            matrixing.Words(
+                matrix, budget, until, ramp, buffered, _sync(dsync, sync) if dsync or sync else None, destructive
+            ),
+            common.options(
+                rounds=1, runtime="1s", ramp=ramp or "100ms", size=size, layers=layers, workloads=None, share=share,
+                read_only=read_only, keep=keep, seed=seed, engine=engine, store=store, cpus=cpus, numa_node=numa_node,
+            ),
+            cells=(rw, job, runtime, target), html=html, markdown=markdown, json=json, progress=progress,
         )  # fmt: skip
-        words = matrixing.Words(matrix, budget, until, ramp, buffered, how, destructive)
-        return matrixing.measure(where, words, chosen, html=html, markdown=markdown, json=json, progress=progress)
     pattern = PatternWords(
         random_distribution=random_distribution,
         randommap=randommap,

@@ -119,8 +119,8 @@ def mark(cell: MatrixCell) -> str:
 def short(value: float) -> str:
     """Four digits and a factor: ``812``, ``12.35k``, ``1.204M``: narrow enough for eight columns."""
     for factor, unit in ((1e6, "M"), (1e3, "k")):
-        if value >= factor * 0.99995:
-            return f"{units.significant(value / factor, 4)}{unit}"
+        if float(f"{value:.4g}") >= factor:
+            return f"{units.significant(float(f'{value:.4g}') / factor, 4)}{unit}"
     return units.significant(value, 4) if value < 100 else f"{value:.0f}"
 
 
@@ -160,10 +160,9 @@ def noise_words(result: MatrixResult) -> str:
     if n is None:
         return ""
     earlier = f", with {figures.plural(len(n.runs), 'earlier run')}" if n.runs else ""
-    return (
-        f"noise{earlier}: equal starts differ by {figures.percent(n.between)}; one second of a typical cell is known "
-        f"to {figures.percent(n.variance_s**0.5)}; bins go together for {units.duration(n.correlation_s * units.NS_PER_S)}"
-    )
+    between, second = figures.percent(n.between), figures.percent(n.variance_s**0.5)
+    said = f"noise{earlier}: equal starts differ by {between}; one second of a typical cell is known to {second}"
+    return f"{said}; bins go together for {_time(n.correlation_s)}"
 
 
 def prediction_lines(told: Prediction, width: int) -> list[str]:
