@@ -1,9 +1,8 @@
-"""``--matrix`` with the real engine: what a plan says, that a killed run goes on where it was, and a refused promise."""
+"""``--matrix`` with the real engine: a plan, a killed run that goes on where it was, a refused promise."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -16,7 +15,7 @@ from commands import STRATA, strata, target
 
 pytestmark = pytest.mark.alone
 
-CELLS = "bs=4k,16k,64k;iodepth=1,4,8;rw=randread"
+CELLS = "bs=4k,16k,64k;iodepth=1,8;rw=randread"
 
 
 @pytest.fixture(scope="module")
@@ -41,27 +40,27 @@ def said(done: subprocess.CompletedProcess[str], status: int = 0) -> dict[str, A
 
 
 def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again(served: str) -> None:
-    words = ("--matrix", CELLS, "--budget", "14s", "--progress", "none", "--json")
+    words = ("--matrix", CELLS, "--budget", "8s", "--progress", "none", "--json")
     document = said(strata("measure", served, *words))
-    assert document["schema"] == "strata.matrix/1" and len(document["cells"]) == 9
+    assert document["schema"] == "strata.matrix/1" and len(document["cells"]) == 6
     for cell in document["cells"]:
         iops = cell["iops"]
         assert cell["given"] in ("measured", "smoothed") and cell["visits"] >= 1 and cell["seconds"] > 0
         assert iops["low"] <= iops["value"] <= iops["high"]
         # The target gives no more than it was set to, a little of its own overhead less.
         assert 200 <= iops["value"] <= (550 if cell["iodepth"] == 1 else 1100)
-    assert document["noise"]["cells"] == 9 and document["written"] == 0
+    assert document["noise"]["cells"] == 6 and document["written"] == 0
     assert {p["known_from"] for p in document["predictions"]} == {"noise floor", "noise of all cells"}
     again = said(strata("report", document["run"], "--json"))
     assert again["cells"] == document["cells"] and again["predictions"] == document["predictions"]
     # The next plan starts from what this run showed.
-    plan = said(strata("plan", served, "--matrix", CELLS, "--budget", "15s", "--json"))
+    plan = said(strata("plan", served, "--matrix", CELLS, "--budget", "9s", "--json"))
     assert plan["prediction"]["known_from"] == "noise of earlier runs"
     assert plan["prediction"]["noise"]["runs"] == [document["run"]]
 
 
 def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Path) -> None:
-    words = ["measure", served, "--matrix", CELLS, "--budget", "16s", "--progress", "plain"]
+    words = ["measure", served, "--matrix", CELLS, "--budget", "9s", "--progress", "plain"]
     child = subprocess.Popen([*STRATA, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert child.stderr is not None
     store = tmp_path / "state" / "strata" / "strata.db"
@@ -95,7 +94,7 @@ def visits(store: Path) -> int:
 
 
 def test_a_promise_that_the_noise_forbids_is_refused_before_the_cells_are_measured(served: str) -> None:
-    done = strata("measure", served, "--matrix", CELLS, "--budget", "12s", "--until", "0.06%", "--progress", "none")
+    done = strata("measure", served, "--matrix", CELLS, "--budget", "8s", "--until", "0.06%", "--progress", "none")
     assert done.returncode == 4 and "cannot promise" in done.stderr and "hint:" in done.stderr
     assert done.stdout == ""
 
@@ -106,12 +105,10 @@ def test_a_plan_makes_nothing_and_says_every_byte(tmp_path: Path) -> None:
     assert plan["schema"] == "strata.matrix-plan/1" and len(plan["plan"]["cells"]) == 280
     assert plan["plan"]["bytes_written"] > 64 << 20 and plan["prediction"]["known_from"] == "assumed noise"
     text = strata("plan", where, "--matrix", "full", "--budget", "15m", "--size", "64m").stdout
-    assert (
-        "280 cells in 15 min" in text
-        and "writes at most" in text
-        and f"{plan['plan']['bytes_written']:,}".split(",")[0] in text
-    )
-    assert sorted(p.name for p in tmp_path.iterdir()) == [] or not (tmp_path / "new.dat").exists()
+    exact = f"{plan['plan']['bytes_written']:,}".replace(",", "\u202f")
+    assert "280 cells in 15 min" in text and "writes at most" in text
+    assert exact in text.replace("\n", " ")
+    assert not (tmp_path / "new.dat").exists()
 
 
 @pytest.mark.parametrize(
@@ -132,12 +129,12 @@ def test_words_that_do_not_go_together_are_refused(served: str, words: tuple[str
 def test_layers_of_a_directory_are_measured_interleaved_and_the_file_is_gone(tmp_path: Path) -> None:
     here = tmp_path / "data"
     here.mkdir()
-    matrix = "bs=4k,64k;iodepth=1,8;rw=randread,randwrite"
+    matrix = "bs=4k,64k;iodepth=8;rw=randread,randwrite"
     words = (
         "--matrix",
         matrix,
         "--budget",
-        "16s",
+        "10s",
         "--size",
         "16m",
         "--share",
@@ -145,6 +142,6 @@ def test_layers_of_a_directory_are_measured_interleaved_and_the_file_is_gone(tmp
         "file system,share over loopback",
     )
     document = said(strata("measure", here, *words, "--progress", "none", "--json"))
-    assert document["layers"] == ["file system", "share over loopback"] and len(document["cells"]) == 16
+    assert document["layers"] == ["file system", "share over loopback"] and len(document["cells"]) == 8
     assert all(c["iops"] is not None for c in document["cells"])
-    assert document["written"] > 0 and os.listdir(here) == []
+    assert document["written"] > 0 and not list(here.iterdir())

@@ -122,7 +122,14 @@ def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit)
     Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
     with how to go on; and what the safety gate raises.
     """
+    from strata.app.matrix_site import plan_site
+
     run_id = new_id()
+    _calm_numbers()
+    if is_endpoint(where):
+        # What cannot be planned is refused before anything is opened or made.
+        stack, size, _ = plan_site(where, options, run_id)
+        _plan(stack, words, options, run_id, size, {})
     return _carry_out(where, words, options, emit, run_id, None)
 
 
