@@ -30,6 +30,9 @@ FLOOR = 0.01
 EARLIER_DF = 6.0
 """What earlier runs count for at most beside a run's own rounds: the weight of a pool (`stats.PRIOR_DF`)."""
 
+EARLIER_MOST = 2.0
+"""And no run's noise is taken for more than so many times what the run itself shows, however bad the others were."""
+
 
 def noise_floor(
     cells: Iterable[CellRounds], first: NoiseProbe | None = None, earlier: PooledNoise | None = None
@@ -55,7 +58,7 @@ def noise_floor(
     if first is not None and first.between > sd and first.repeats > 1:
         extra = first.repeats - 1
         sd = float(np.sqrt((df * sd**2 + extra * first.between**2) / (df + extra)))
-    before = _earlier_sd(repeated, earlier)
+    before = min(_earlier_sd(repeated, earlier), EARLIER_MOST * sd)
     if earlier is not None and before > sd:
         weight = min(EARLIER_DF, max(earlier.between_df, 1.0))
         sd = float(np.sqrt((df * sd**2 + weight * before**2) / (df + weight)))
