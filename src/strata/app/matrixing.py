@@ -14,54 +14,34 @@ from pydantic import Field
 from strata import units
 from strata.app.circumstances import environment, other_engine
 from strata.app.earlier import earlier_noise, noise_place
+from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
 from strata.app.measuring import is_endpoint
 from strata.app.options import Options
 from strata.app.planning import refused_cells
 from strata.app.session import Emit
 from strata.app.stopping import stop_on_signals
 from strata.engine import Engine, Timing, engine_of, measure_generator
-from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
+from strata.errors import InconclusiveError, RunFailed, Stopped
 from strata.host.runlock import held
 from strata.model.analysis import Generator
 from strata.model.base import Value
-from strata.model.caching import refusal
-from strata.model.endpoint import EndpointKind
-from strata.model.matrix import Known, MatrixAsk, MatrixEnd, MatrixResult, Prediction
+from strata.model.matrix import Known, MatrixEnd, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
-from strata.model.plan import Cell, Plan, Step
+from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
 from strata.model.stack import Stack
-from strata.model.workload import Sync, Workload
 from strata.plan.ident import new_id
-from strata.plan.matrix import matrix_of, most_written
 
 if TYPE_CHECKING:
     from strata.app.matrix_site import Site
     from strata.run.matrix import Matrix
     from strata.store import Store
 
-TARGET = 0.01
-"""Half-width at which a cell gets no more time, unless another is asked."""
 GENERATOR_TIMING = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
 SMOOTHING_BRINGS = 0.36
 """Of the time without smoothing, at the very best: a smoothed interval is not narrower than 0.6 of a cell's own."""
-START_S = 0.03
-"""What a visit costs beside its time and its ramp, until it is known."""
-
-
-class MatrixWords(Value):
-    """What the command line asks. ``until``: a half-width that is asked of every cell; None: as narrow as the budget
-    makes it, down to `TARGET`. ``sync`` None: writes are write-through."""
-
-    matrix: str
-    budget_s: float = Field(default=900.0, gt=0)
-    until: float | None = Field(default=None, gt=0, lt=1)
-    ramp_s: float = Field(default=0.1, ge=0)
-    buffered: bool = False
-    sync: Sync | None = None
-    destructive: str | None = None
 
 
 class MatrixPlan(Value):
@@ -70,33 +50,6 @@ class MatrixPlan(Value):
     schema_version: str = Field(default="strata.matrix-plan/1", alias="schema")
     plan: Plan
     prediction: Prediction
-
-
-def words_of(
-    matrix: str, budget: str | None, until: str | None, ramp: str | None, *, buffered: bool, sync: str | None,
-    destructive: str | None = None,
-) -> MatrixWords:  # fmt: skip
-    """From the user's words. Raises `UsageError`."""
-    budget_s = units.parse_duration_ns(budget or "15m") / units.NS_PER_S
-    if budget_s <= 0:
-        raise UsageError("cannot measure in", budget or "", "that is no time", "for example --budget 15m")
-    try:
-        asked = None if sync is None else Sync(sync)
-    except ValueError as e:
-        raise UsageError("cannot use --sync", str(sync), "it is none of none, dsync, rwf_dsync") from e
-    aim = None if until is None else units.parse_share(until)
-    if aim is not None and aim <= 0:
-        raise UsageError("cannot measure until", until or "", "it is no half-width", "for example 2%")
-    ramp_s = 0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S
-    return MatrixWords(
-        matrix=matrix,
-        budget_s=budget_s,
-        until=aim,
-        ramp_s=ramp_s,
-        buffered=buffered,
-        sync=asked,
-        destructive=destructive,
-    )
 
 
 def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
@@ -109,9 +62,9 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
     _calm_numbers()
     run_id = new_id()
     stack, size, _ = plan_site(where, options, run_id)
-    plan = _plan(stack, words, options, run_id, size, {})
+    plan = matrix_plan(stack, words, options, run_id, size, {})
     earlier = _earlier_here(stack, words, options)
-    machine = _machine(plan, words, earlier, ())
+    machine = machine_of(plan, words, earlier, ())
     known = Known.ASSUMED if earlier is None else Known.EARLIER
     return MatrixPlan(plan=plan, prediction=machine.foretell(known, machine.noise))
 
@@ -129,7 +82,7 @@ def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit)
     if is_endpoint(where):
         # What cannot be planned is refused before anything is opened or made.
         stack, size, _ = plan_site(where, options, run_id)
-        _plan(stack, words, options, run_id, size, {})
+        matrix_plan(stack, words, options, run_id, size, {})
     return _carry_out(where, words, options, emit, run_id, None)
 
 
@@ -160,7 +113,7 @@ def _carry_out(
     from strata.app.matrix_site import site_of
 
     _calm_numbers()
-    grid_workloads = resumed.plan.workloads if resumed else _grid(words, options)[1]
+    grid_workloads = resumed.plan.workloads if resumed else asked_of(words, options)[1]
     engine = engine_of(options.engine, options.placement)
     identity = engine.identity()
     if resumed and (other := other_engine(resumed.environment.engine, identity)):
@@ -172,7 +125,7 @@ def _carry_out(
         site_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as site,
     ):
         refused = refused_cells(engine, grid_workloads, {n: (p.endpoint, p.segments) for n, p in site.pieces.items()})
-        plan = resumed.plan if resumed else _plan(site.stack, words, options, run_id, site.size, refused)
+        plan = resumed.plan if resumed else matrix_plan(site.stack, words, options, run_id, site.size, refused)
         emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
         place = noise_place(site.stack.layers[0].target, plan.workloads[0].direct)
         earlier = resumed.earlier if resumed else earlier_noise(store, place, run_id)
@@ -200,7 +153,7 @@ def _measured(
     from strata.app.matrix_loop import MatrixLoop
 
     results = store.cells(run.id)
-    machine = _machine(run.plan, words, run.earlier, results)
+    machine = machine_of(run.plan, words, run.earlier, results)
     loop = MatrixLoop(
         run.plan, site, engine, machine, store, emit, words.ramp_s, stop,
         order=max((r.order for r in results), default=-1) + 1,
@@ -309,88 +262,6 @@ def _result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
         environment={"hostname": run.environment.hostname, "engine": run.environment.engine.get("name"), "build":
                      run.environment.build},
     )  # fmt: skip
-
-
-def _grid(words: MatrixWords, options: Options) -> tuple[MatrixAsk, tuple[Workload, ...]]:
-    sync = words.sync if words.sync is not None else Sync.NONE if words.buffered else Sync.DSYNC
-    grid, workloads = matrix_of(
-        words.matrix, direct=not words.buffered, sync=sync, seed=options.seed, read_only=options.read_only
-    )
-    ask = MatrixAsk(grid=grid, budget_s=words.budget_s, target=words.until or TARGET, promised=words.until is not None)
-    return ask, workloads
-
-
-def _plan(stack: Stack, words: MatrixWords, options: Options, run_id: str, size: int, refused: dict[str, str]) -> Plan:
-    """Cells of one workload next to each other, one a layer; the steps are the first visits."""
-    ask, workloads = _grid(words, options)
-    read_only = {x.name for x in stack.layers if x.target.kind is EndpointKind.BLOCK and words.destructive is None}
-    cells = []
-    for w in workloads:
-        for layer in stack.layers:
-            key = Cell(layer=layer.name, workload=w).key
-            why = refused.get(key) or refusal(layer.target, w)
-            if why is None and w.rw.writes and layer.name in read_only:
-                why = "the layer is read-only: Strata does not write to what it did not create"
-            cells.append(Cell(layer=layer.name, workload=w, skip=why))
-    open_cells = [c for c in cells if c.skip is None]
-    too_small = [w.label for w in workloads if 0 < size < 2 * w.bs]
-    if too_small:
-        raise UsageError("the data is too small for", too_small[0], units.size(size), "give a larger --size")
-    plan = Plan(
-        id=run_id,
-        stack=stack,
-        cells=tuple(cells),
-        steps=tuple(
-            Step(order=i, round=0, cell=c.key)
-            for i, c in enumerate(sorted(open_cells, key=lambda c: c.workload.rw.writes))
-        ),
-        rounds=1,
-        seed=options.seed,
-        ramp_s=words.ramp_s,
-        runtime_s=words.budget_s / max(1, len(open_cells)),
-        interval_s=0.05,
-        file_size=size,
-        seconds=words.budget_s,
-        bytes_written=most_written(
-            tuple(c.workload for c in open_cells), len(stack.layers), words.budget_s, size
-        ),
-        assumed_write_bps=0,
-        placement=options.placement,
-        matrix=ask,
-    )  # fmt: skip
-    least = _machine(plan, words, None, ()).least_s
-    if words.budget_s < least:
-        why = (
-            f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for a brief visit of each"
-        )
-        asked = units.duration(words.budget_s * units.NS_PER_S)
-        hint = f"--budget {round(least) + 1}s, or fewer cells: --matrix small"
-        raise UsageError("the budget is too short:", asked, why, hint)
-    return plan
-
-
-def _machine(plan: Plan, words: MatrixWords, earlier: PooledNoise | None, results: tuple[CellResult, ...]) -> Matrix:
-    from strata.analyse.matrix.result import spots_of, visits_of
-    from strata.run.matrix import Matrix
-
-    ask = plan.matrix
-    assert ask is not None, "not a matrix"
-    ranks = {w.key: i for i, w in enumerate(plan.workloads)}
-    start = plan.ramp_s + START_S
-    spent = sum((r.result.measured_ns + r.result.ramp_ns) / units.NS_PER_S + START_S for r in results if r.result)
-    return Matrix(
-        spots=spots_of(plan),
-        writes=[c.workload.rw.writes for c in plan.cells],
-        order=[ranks[c.workload.key] for c in plan.cells],
-        budget_s=ask.budget_s,
-        target=ask.target,
-        start_s=start,
-        seed=plan.seed,
-        known=earlier,
-        left_out=frozenset(i for i, c in enumerate(plan.cells) if c.skip is not None),
-        visits=visits_of(plan, results),
-        spent_s=spent,
-    )
 
 
 def _ceilings(engine: Engine, plan: Plan) -> Generator:
