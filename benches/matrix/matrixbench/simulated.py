@@ -35,6 +35,8 @@ class Outcome:
     foretold_p95: float
     visits: int
     ended: str
+    foretold_s: float | None
+    """For the target in every cell, from the brief visits."""
 
 
 def matrix(medium: Medium, noise: Noise, budget_s: float, seed: int, target: float = 0.01) -> Outcome:
@@ -71,6 +73,7 @@ def matrix(medium: Medium, noise: Noise, budget_s: float, seed: int, target: flo
         smoothed=float(np.mean([c.takes_smoothed for c in table])), kinks=sum(c.kink for c in table),
         spent_s=machine.spent_s, foretold_median=machine.predictions[-1].error_median,
         foretold_p95=machine.predictions[-1].error_p95, visits=len(machine.visits), ended=machine.ended or "",
+        foretold_s=machine.predictions[-1].seconds_for_target,
     )  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from strata.analyse.matrix import Filled, Spot, Theta, Visit, Wish, table_of, wishes
-from strata.analyse.matrix.predict import predict
+from strata.analyse.matrix.predict import predict, seconds_for
+from strata.analyse.matrix.table import NARROWED_MOST
 from strata.analyse.pooled import pooled
 from strata.model.matrix import HeldOut, Known, Prediction
 from strata.model.noise import PooledNoise
@@ -149,14 +150,16 @@ class Matrix:
         if self.ended is not None:
             return ()
         self._learn()
-        if not any(p.known_from is Known.BRIEF for p in self.predictions):
-            self._foretell(Known.BRIEF)
+        foretold = any(p.known_from is Known.BRIEF for p in self.predictions)
         left = self.budget_s - self.spent_s
         if left < BRIEF_LEAST_S + self.start_s:
             self.over("budget")
             return ()
         noise = self.noise
         self._filled, self._theta = table_of(self.spots, self.visits, noise, self._theta)
+        if not foretold:
+            told = self.foretell(Known.BRIEF, noise)
+            self.predictions.append(told.model_copy(update={"seconds_for_target": self._needed(noise)}))
         batch = min(left, max(BATCH_SHARE * self.budget_s, 4 * (BRIEF_LEAST_S + self.start_s)))
         shortest = self._shortest_s
         found = wishes(
@@ -195,6 +198,23 @@ class Matrix:
 
     def _foretell(self, known_from: Known) -> None:
         self.predictions.append(self.foretell(known_from, self.noise))
+
+    def _needed(self, noise: PooledNoise) -> float | None:
+        """Seconds in all for the target in every cell, each with its own noise and what its neighbours bring it."""
+        total = 0.0
+        for i in self._open():
+            cell = self._filled[i]
+            gain = 1.0
+            if cell.own is not None and cell.smoothed is not None and cell.takes_smoothed:
+                gain = max(NARROWED_MOST, min(1.0, cell.smoothed.half / cell.own.half))
+            variance_s = noise.variance_s if cell.own is None else cell.own.variance_s
+            wanted = math.log1p(self.target) / 1.96 / gain
+            needed = seconds_for(noise, variance_s, self.start_s, wanted, self._shortest_s, LONGEST_S)
+            if needed is None:
+                return None
+            had = 0.0 if cell.own is None else cell.own.seconds + cell.own.visits * self.start_s
+            total += max(needed, had)
+        return total
 
     def _ask(self, wish: Wish) -> Ask:
         return Ask(wish.cell, wish.seconds, "kink" if wish.kink else "more")

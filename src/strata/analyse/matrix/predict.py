@@ -33,7 +33,7 @@ def predict(
         [_error(noise, v, start_s, each * s, shortest, longest) for v, s in zip(variances, share, strict=True)]
     )
     wanted = math.log1p(target) / 1.96
-    needed = [_seconds(noise, v, start_s, wanted, shortest, longest) for v in variances]
+    needed = [seconds_for(noise, v, start_s, wanted, shortest, longest) for v in variances]
     normal = np.abs(np.random.default_rng(0).standard_normal(4000))
     drawn = np.concatenate([normal * e for e in errors])
     return Prediction(
@@ -68,7 +68,7 @@ def _error(
     return math.sqrt((noise.between**2 + variance_s / length) / starts)
 
 
-def _seconds(
+def seconds_for(
     noise: PooledNoise, variance_s: float, start_s: float, error: float, shortest: float, longest: float
 ) -> float | None:
     """For a standard error of ``error``; None where what differs between starts forbids it."""
