@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -27,6 +27,9 @@ bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARG
 
 bench-honesty: setup ## do stated intervals hold: known series and the real engine against itself (QUICK=1)
 	@.venv/bin/python benches/honesty/run.py $(ARGS)
+
+bench-matrix: setup ## 280 cells in a fraction of the time against known tables and a long reference (QUICK=1)
+	@.venv/bin/python benches/matrix/run.py $(ARGS)
 
 bench-gate: setup ## false alarms and finds of gate and change points, beside Apache Otava (OTAVA_PYTHON=…)
 	@.venv/bin/python benches/gate/run.py $(ARGS)

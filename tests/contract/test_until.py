@@ -47,3 +47,15 @@ def test_the_maximum_ends_what_never_becomes_precise(capped: str) -> None:
     document = measured(capped, "--iodepth", 4, *words)
     assert document["course"]["ended"] == "maximum time" and document["course"]["reached"] is False
     assert document["trouble"] is None
+
+
+def test_what_earlier_runs_showed_is_the_prior_of_the_next(
+    capped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("STRATA_STORE", raising=False)
+    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
+    assert measured(capped, *words)["earlier"] is None
+    matrix = measured(capped, "--matrix", "bs=4k,16k;iodepth=2,4;rw=randread", "--budget", "6s")
+    earlier = measured(capped, *words)["earlier"]
+    assert earlier["runs"] == [matrix["run"]] and earlier["variance_s"] > 0

@@ -19,6 +19,7 @@ import numpy as np
 from strata.analyse.rounds import CellRounds
 from strata.analyse.stats import t_quantile
 from strata.model.analysis import NoiseFloor
+from strata.model.noise import PooledNoise
 from strata.model.result import Interval
 from strata.model.run import NoiseProbe
 
@@ -26,18 +27,29 @@ FLOOR = 0.01
 """No tolerance is smaller: clocks, placement and queue phase differ by about that even on a quiet machine."""
 
 
-def noise_floor(cells: Iterable[CellRounds], first: NoiseProbe | None = None) -> NoiseFloor:
+EARLIER_DF = 6.0
+"""What earlier runs count for at most beside a run's own rounds: the weight of a pool (`stats.PRIOR_DF`)."""
+
+EARLIER_MOST = 2.0
+"""And no run's noise is taken for more than so many times what the run itself shows, however bad the others were."""
+
+
+def noise_floor(
+    cells: Iterable[CellRounds], first: NoiseProbe | None = None, earlier: PooledNoise | None = None
+) -> NoiseFloor:
     """Of all cells of one run, and of what was seen ``first``, before anything was compared.
 
     Where the first look was noisier than the rounds turned out to be, it is pooled with them by degrees of freedom:
-    it widens every tolerance, and one bad second before the run does not outweigh a hundred good ones in it.
+    it widens every tolerance, and one bad second before the run does not outweigh a hundred good ones in it. So does
+    what ``earlier`` runs of this host and device showed of measurements of that length, with at most `EARLIER_DF`: a
+    run of few rounds that happened to be quiet does not know better than all runs before it.
     """
     known = [c for c in cells if c.values]
     rounds = max((len(c.values) for c in known), default=0)
     within = _within(known)
     repeated = [c for c in known if len(c.values) > 1]
     if rounds < 2 or not repeated:
-        sd = max(within, first.between if first else 0.0)
+        sd = max(within, first.between if first else 0.0, _earlier_sd(known, earlier))
         tolerance = max(FLOOR, 2 * sd)
         return NoiseFloor(
             between_rounds=sd, within_bins=within, tolerance=tolerance, rounds=max(rounds, 0), cells=len(known)
@@ -46,9 +58,19 @@ def noise_floor(cells: Iterable[CellRounds], first: NoiseProbe | None = None) ->
     if first is not None and first.between > sd and first.repeats > 1:
         extra = first.repeats - 1
         sd = float(np.sqrt((df * sd**2 + extra * first.between**2) / (df + extra)))
+    before = min(_earlier_sd(repeated, earlier), EARLIER_MOST * sd)
+    if earlier is not None and before > sd:
+        weight = min(EARLIER_DF, max(earlier.between_df, 1.0))
+        sd = float(np.sqrt((df * sd**2 + weight * before**2) / (df + weight)))
     typical = float(np.median([len(c.values) for c in repeated]))
     tolerance = max(FLOOR, t_quantile(df) * sd * float(np.sqrt(2 / typical)))
     return NoiseFloor(between_rounds=sd, within_bins=within, tolerance=tolerance, rounds=rounds, cells=len(known))
+
+
+def _earlier_sd(cells: list[CellRounds], earlier: PooledNoise | None) -> float:
+    """What one measurement as long as these is known to, by earlier runs."""
+    lengths = [r.result.seconds for c in cells for r in c.results if r.result is not None and r.result.seconds > 0]
+    return 0.0 if earlier is None or not lengths else earlier.error(float(np.median(lengths)))
 
 
 def between_rounds(cells: list[CellRounds]) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import collect_all
 from strata.analyse.summary import summarise
 from strata.model.analysis import Analysis, Generator, Remote
+from strata.model.noise import PooledNoise
 from strata.model.plan import Plan
 from strata.model.result import CellResult
 from strata.model.run import DataSet, NoiseProbe
@@ -27,12 +28,22 @@ def analyse(
     survey: Survey | None = None,
     first_noise: NoiseProbe | None = None,
     chain: Sequence[str] | None = None,
+    earlier: PooledNoise | None = None,
 ) -> Analysis:
     """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones.
 
     ``chain``: the block devices from the file system downward, where there is no survey to say them.
     """
-    run = view_of(plan, results, data=data, generator=generator, survey=survey, first_noise=first_noise, chain=chain)
+    run = view_of(
+        plan,
+        results,
+        data=data,
+        generator=generator,
+        survey=survey,
+        first_noise=first_noise,
+        chain=chain,
+        earlier=earlier,
+    )
     return Analysis(
         noise=run.noise,
         cells=tuple(run.cells),
@@ -53,10 +64,11 @@ def view_of(
     survey: Survey | None = None,
     first_noise: NoiseProbe | None = None,
     chain: Sequence[str] | None = None,
+    earlier: PooledNoise | None = None,
 ) -> RunView:
     """The run as the laws see it: rounds, noise floor, summaries and comparisons."""
     rounds = collect_all(plan, results)
-    noise = noise_floor(rounds.values(), first_noise)
+    noise = noise_floor(rounds.values(), first_noise, earlier)
     if chain is None and survey is not None:
         chain = tuple(d.name.removeprefix("/dev/") for d in survey.devices)
     started = [r.result.started_unix_ns for r in results if r.result is not None]

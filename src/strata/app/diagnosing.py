@@ -24,6 +24,7 @@ from strata.host.runlock import held
 from strata.lab import Scenario, scenario, scenario_names
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
+from strata.model.matrix import MatrixResult
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
 from strata.model.remembered import RunHead
@@ -140,14 +141,20 @@ def diagnose_demo(name: str, options: Options, emit: Emit) -> Report:
         return _carry_out(source, options.model_copy(update={"size": DEMO_SIZE}), emit, new_id())
 
 
+def unfinished(run_id: str | None, store_url: str | None) -> Run:
+    """The run of that id, or the newest unfinished one. Raises `UsageError` where there is none."""
+    with _opened(store_url) as store:
+        run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
+    if run is None:
+        raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists what is in the store")
+    return run
+
+
 def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
     """Go on with the steps that an interrupted run is missing. Without an id: the newest unfinished run."""
-    with _opened(options.store) as store:
-        run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
-        if run is None:
-            raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists what is in the store")
-        if run.data is None:
-            raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start it anew")
+    run = unfinished(run_id, options.store)
+    if run.data is None:
+        raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start it anew")
     name = run.plan.stack.name
     if name.startswith(DEMO_PREFIX) and name.removeprefix(DEMO_PREFIX) in scenario_names():
         with demo_source(scenario(name.removeprefix(DEMO_PREFIX))) as source:
@@ -160,6 +167,17 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
         run.id,
         resumed=run,
     )
+
+
+def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResult:
+    """A run from the store as what it is: a report, or a matrix."""
+    with _opened(store_url) as store:
+        run = store.load_run(run_id) if run_id else store.latest(None)
+        if run is not None and run.plan.matrix is not None:
+            from strata.app.matrixing import load_matrix
+
+            return load_matrix(run, store)
+    return load_report(run_id, store_url)
 
 
 def load_report(run_id: str | None, store_url: str | None) -> Report:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
+from strata.app.earlier import earlier_noise_of
 from strata.app.opened import Target
 from strata.app.opening import opened
 from strata.app.preconditioning import budget_of, write_until_steady
@@ -33,6 +34,7 @@ from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.course import Aim, Course
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.noise import PooledNoise
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
@@ -64,6 +66,8 @@ class OneResult(Value):
     """What was written before, until the rate was steady."""
     course: Course | None = None
     """How it went over its time; None where no precision was asked."""
+    earlier: PooledNoise | None = None
+    """The noise of earlier runs of this host and device that its intervals rest on too; None without an aim."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     stopped_by: int | None = None
@@ -98,13 +102,15 @@ def measure_endpoint(
     engine: str = DEFAULT_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
+    store: str | None = None,
 ) -> OneResult:
     """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
 
     A file that does not exist is created, filled, and removed again unless kept.
 
     With an ``aim`` it ends when the aim is reached, at the latest after the aim's own maximum; the time in ``timing``
-    does not count, and the summary's figures are those of the regime the measurement ended in.
+    does not count, and the summary's figures are those of the regime the measurement ended in. What earlier runs in the
+    ``store`` showed of the noise of this host and device is its prior.
 
     With ``trace``, a window of half a second with a block trace follows.
 
@@ -112,11 +118,11 @@ def measure_endpoint(
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
-    precise = Precise(aim) if aim is not None else None
-    if precise is not None:
-        timing = precise.timing(timing)
     endpoints, generator = _endpoints(uris), engine_of(engine, placement)
     endpoint = endpoints[0]
+    precise = None if aim is None else Precise(aim, earlier_noise_of(endpoint, workload.direct, store))
+    if precise is not None:
+        timing = precise.timing(timing)
     for one in endpoints:
         if refused := generator.refusals(one, workload):
             raise UsageError(f"the {engine} engine cannot measure", one.uri, "; ".join(refused), "--engine native")
@@ -192,6 +198,7 @@ def measure_endpoint(
         generator=ceiling,
         precondition=done,
         course=course,
+        earlier=None if precise is None else precise.earlier,
         trouble=trouble,
         stopped_by=stop.signal,
     )

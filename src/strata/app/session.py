@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strata.app.circumstances import environment, other_engine, remarks
+from strata.app.earlier import earlier_noise, noise_place
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
@@ -121,6 +122,7 @@ class Session:
             raise RunFailed("cannot resume", resumed.id, other, "start it anew")
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        place = noise_place(plan.stack.layers[0].target, all(w.direct for w in plan.workloads))
         run = Run(
             id=plan.id,
             created_unix_ns=resumed.created_unix_ns if resumed else time.time_ns(),
@@ -133,6 +135,8 @@ class Session:
             remotes=self.place.remotes,
             noise=self._noise(plan),
             message="; ".join(remarks(self.place, self.survey, self._identity, size)) or None,
+            earlier=resumed.earlier if resumed else earlier_noise(self.store, place),
+            pooled_at=place,
         )
         if resumed:
             self.store.update_run(run)
@@ -173,11 +177,14 @@ class Session:
         """Every measured cell compared with the layer below."""
         # Numerical libraries take longer to load than a cell: after the measuring.
         from strata.analyse import analyse
+        from strata.analyse.pooled import noise_of
         from strata.analyse.traces import with_traces
 
         run = self._running()
         kept = self.store.cells(run.id)
         results = tuple(c for c in kept if c.kind == StepKind.MEASURE.value)
+        self.run = run = run.model_copy(update={"pooled": noise_of(run.plan, results)})
+        self.store.update_run(run)
         analysis = analyse(
             run.plan,
             results,
@@ -186,6 +193,7 @@ class Session:
             remotes=run.remotes,
             survey=self.survey,
             first_noise=run.noise,
+            earlier=run.earlier,
         )
         return with_traces(analysis, kept)
 

@@ -9,6 +9,7 @@ from strata.engine import Timing
 from strata.errors import UsageError
 from strata.model.analysis import CellSummary
 from strata.model.course import Aim, Course, Ending
+from strata.model.noise import PooledNoise
 from strata.model.result import EngineResult, Interval
 
 BIN_S = 0.1
@@ -18,15 +19,18 @@ BIN_S = 0.1
 class Precise:
     """Hears the intervals of one measurement and says when it may end; then says how it went.
 
+    ``earlier`` is what earlier runs showed of this host and device: it steadies the interval of a short measurement.
     The rule is asked once an interval, on the side of the caller: the engine's loop never waits for it.
     """
 
-    def __init__(self, aim: Aim) -> None:
+    def __init__(self, aim: Aim, earlier: PooledNoise | None = None) -> None:
         # Before the measuring: loading the numerical libraries costs as much processor time as a cell.
+        from strata.analyse.pooled import prior_of
         from strata.analyse.series import Until
 
-        self._aim = aim
-        self._rule = Until(aim)
+        self._aim, self.earlier = aim, earlier
+        self._prior = prior_of(earlier)
+        self._rule = Until(aim, self._prior)
 
     def timing(self, asked: Timing) -> Timing:
         """Runs to the aim's maximum at most, and ends with a whole interval."""
@@ -55,7 +59,7 @@ class Precise:
         if ended is None and result.stop_reason == "runtime":
             # The engine's last interval may arrive with the result only.
             ended = Ending.TIME
-        return course_of(result.intervals, aim=self._aim, ended=ended)
+        return course_of(result.intervals, aim=self._aim, ended=ended, prior=self._prior)
 
 
 def settled(summary: CellSummary, course: Course) -> CellSummary:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strata.cli import common, patterns
+from strata.cli import common, matrixing, patterns
 from strata.cli.common import note, out
 from strata.errors import UsageError
 
@@ -132,7 +132,20 @@ def publish(report: Report, *, html: Path | None, markdown: Path | None, json: b
 
 
 def plan(
-    where: Where = None,
+    where: Annotated[
+        str | None,
+        typer.Argument(
+            help="A directory on the storage in question, or a stack file (.toml); with --matrix: an endpoint."
+        ),
+    ] = None,
+    matrix: matrixing.Matrix = None,
+    budget: matrixing.Budget = None,
+    until: Annotated[
+        str | None,
+        typer.Option(help="With --matrix: the half-width that every cell's 95 % interval is to have, e.g. 2%."),
+    ] = None,
+    buffered: matrixing.Buffered = False,
+    sync: matrixing.Sync = None,
     rounds: common.Rounds = 5,
     runtime: common.Runtime = "1s",
     ramp: common.Ramp = "250ms",
@@ -153,10 +166,13 @@ def plan(
     seed: common.Seed = 1,
     engine: common.Engine = "native",
     json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
 ) -> None:
     """What diagnose would run: cells, time and every byte that would be written. Creates nothing.
 
     With --from-trace: the plan of a profile derived from what was recorded or run, which only --write-profile keeps.
+
+    With --matrix: what a matrix would take, and the error that the noise of earlier runs here lets it have.
     """
     from strata.app.diagnosing import plan_only
     from strata.report.json_ import render_plan
@@ -179,14 +195,22 @@ def plan(
         precondition=precondition,
         precondition_bytes=precondition_bytes,
         cooldown=cooldown,
-        store=None,
+        store=store,
     ).model_copy(update=_asked(profile, job))
     if from_trace is not None:
         chosen = chosen.model_copy(update={"profile": _derived(from_trace, write_profile, profile, job)})
     elif write_profile is not None:
         why = "there is nothing to write without --from-trace"
         raise UsageError("cannot use --write-profile", str(write_profile), why, "add --from-trace FILE")
-    made = plan_only(where or Path(), chosen)
+    if matrix is not None:
+        words = matrixing.Words(matrix, budget, until, None, buffered, sync)
+        matrixing.plan(where or ".", words, chosen, json)
+        return
+    if budget or until or buffered or sync:
+        raise UsageError(
+            "--budget, --until, --buffered and --sync go with", "--matrix", "", "for example --matrix full"
+        )
+    made = plan_only(Path(where or "."), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata import units
-from strata.cli import common, patterns
+from strata.cli import common, matrixing, patterns
 from strata.cli.common import out
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
@@ -59,9 +59,13 @@ def measure(
     shares: patterns.Shares = None,
     deal: patterns.Deal = "share",
     job: patterns.JobFile = None,
+    matrix: matrixing.Matrix = None,
+    budget: matrixing.Budget = None,
     until: Annotated[
         str | None,
-        typer.Option(help="One endpoint: go on until the mean's 95 % interval is that narrow (half-width), e.g. 2%."),
+        typer.Option(
+            help="One endpoint, or a matrix: go on until the mean's 95 % interval is that narrow (half-width), e.g. 2%."
+        ),
     ] = None,
     until_percentile: Annotated[
         str | None, typer.Option(help="And this percentile's: 99:5% by default; none: only the mean.")
@@ -120,12 +124,26 @@ def measure(
 
     outputs_of(html, markdown)
     if resume:
-        return _resume(where, html=html, markdown=markdown, json=json, progress=progress, store=store)
+        return _resume(
+            where, html=html, markdown=markdown, json=json, progress=progress, store=store, destructive=destructive
+        )
     if where is None:
         raise UsageError("nothing to measure", "", "", "name an endpoint, a directory or a stack file")
     uris = (where, *(target or ()))
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
         raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
+    if matrix is not None or budget is not None:
+        return matrixing.measure(
+            where,
+            matrixing.Words(
+                matrix, budget, until, ramp, buffered, _sync(dsync, sync) if dsync or sync else None, destructive
+            ),
+            common.options(
+                rounds=1, runtime="1s", ramp=ramp or "100ms", size=size, layers=layers, workloads=None, share=share,
+                read_only=read_only, keep=keep, seed=seed, engine=engine, store=store, cpus=cpus, numa_node=numa_node,
+            ),
+            cells=(rw, job, runtime, target), html=html, markdown=markdown, json=json, progress=progress,
+        )  # fmt: skip
     pattern = PatternWords(
         random_distribution=random_distribution,
         randommap=randommap,
@@ -237,6 +255,7 @@ def measure(
             engine=engine,
             aim=aim,
             trace=trace,
+            store=store,
         )
     if json:
         out(result.model_dump_json(indent=2))
@@ -262,11 +281,27 @@ def _sync(dsync: bool, sync: str | None) -> str:
 
 
 def _resume(
-    run_id: str | None, *, html: Path | None, markdown: Path | None, json: bool, progress: str, store: str | None
+    run_id: str | None,
+    *,
+    html: Path | None,
+    markdown: Path | None,
+    json: bool,
+    progress: str,
+    store: str | None,
+    destructive: str | None,
 ) -> int:
     from strata.app.diagnosing import resume as resume_run
+    from strata.app.diagnosing import unfinished
     from strata.app.options import Options
 
+    run = unfinished(run_id, store)
+    if run.plan.matrix is not None:
+        from strata.app.matrixing import resume_matrix
+
+        matrixing.refuse_markdown(markdown)
+        with common.display(progress) as display:
+            result = resume_matrix(run, Options(store=store), display.update, destructive)
+        return matrixing.publish(result, html=html, json=json)
     with common.display(progress) as display:
-        report = resume_run(run_id, Options(store=store), display.update)
+        report = resume_run(run.id, Options(store=store), display.update)
     return publish(report, html=html, markdown=markdown, json=json)

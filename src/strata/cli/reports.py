@@ -18,11 +18,17 @@ def report(
     store: common.StoreUrl = None,
 ) -> int:
     """Print or write the report of a run in the store."""
-    from strata.app.diagnosing import load_report
+    from strata.app.diagnosing import load_kept
+    from strata.cli import matrixing
     from strata.cli.diagnosing import outputs_of, publish
+    from strata.model.matrix import MatrixResult
 
     outputs_of(html, markdown)
-    return publish(load_report(run_id, store), html=html, markdown=markdown, json=json)
+    found = load_kept(run_id, store)
+    if isinstance(found, MatrixResult):
+        matrixing.refuse_markdown(markdown)
+        return matrixing.publish(found, html=html, json=json)
+    return publish(found, html=html, markdown=markdown, json=json)
 
 
 def runs(

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from strata.model.access import ByteRange
 from strata.model.base import Value
+from strata.model.matrix import MatrixAsk
 from strata.model.placement import Placement
 from strata.model.precondition import PreconditionBudget
 from strata.model.profile import Profile
@@ -95,6 +96,8 @@ class Plan(Value):
     precondition: PreconditionBudget | None = None
     profile: Profile | None = Field(default=None, exclude_if=lambda profile: profile is None)
     """Where the workloads come from, and how well they must be served."""
+    matrix: MatrixAsk | None = Field(default=None, exclude_if=lambda ask: ask is None)
+    """Where the run is a matrix: its steps are the first visits, further ones follow from what was measured."""
 
     def cell(self, key: str) -> Cell:
         """The cell of that key. Raises `KeyError`."""

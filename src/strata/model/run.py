@@ -10,6 +10,8 @@ from pydantic import Field
 from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import Value
 from strata.model.finding import Diagnosis
+from strata.model.matrix import MatrixEnd
+from strata.model.noise import PooledNoise
 from strata.model.plan import Plan, Segment
 from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult
@@ -86,6 +88,13 @@ class Run(Value):
     noise: NoiseProbe | None = None
     message: str | None = None
     preconditions: tuple[Preconditioned, ...] = ()
+    pooled: PooledNoise | None = Field(default=None, exclude_if=lambda noise: noise is None)
+    """The noise of this host and device as the run showed it: the prior of later ones at ``pooled_at``."""
+    pooled_at: str = Field(default="", exclude_if=lambda place: not place)
+    earlier: PooledNoise | None = Field(default=None, exclude_if=lambda noise: noise is None)
+    """What earlier runs had shown when this one began."""
+    matrix_end: MatrixEnd | None = Field(default=None, exclude_if=lambda end: end is None)
+    """Of a matrix that was measured to its end, or until somebody stopped it."""
 
 
 class Report(Value):

@@ -9,6 +9,7 @@ import pytest
 
 from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import CellRounds, collect
+from strata.model.noise import PooledNoise
 from strata.model.run import NoiseProbe
 
 from .material import cell_result, engine_result, workload
@@ -88,3 +89,24 @@ def test_a_noisy_first_look_widens_the_floor_and_does_not_drown_the_rounds() -> 
 def test_a_quiet_first_look_promises_nothing() -> None:
     known = cells(0.05, 0.0)
     assert noise_floor(known, first_look(0.001)) == noise_floor(known)
+
+
+EARLIER = PooledNoise(
+    variance_s=1e-4, spread_df=5, correlation_s=0.1, between=0.04, between_df=20, cells=50, seconds=100
+)
+
+
+def test_earlier_runs_widen_a_quiet_run_a_little_and_never_narrow_one() -> None:
+    quiet = noise_floor(cells(0.02, 0.0))
+    widened = noise_floor(cells(0.02, 0.0), earlier=EARLIER)
+    assert quiet.between_rounds < widened.between_rounds < 1.5 * quiet.between_rounds
+    awful = noise_floor(cells(0.02, 0.0), earlier=EARLIER.model_copy(update={"between": 3.0}))
+    assert awful.between_rounds < 1.5 * quiet.between_rounds
+    still = EARLIER.model_copy(update={"between": 0.001, "variance_s": 1e-8})
+    assert noise_floor(cells(0.02, 0.0), earlier=still) == quiet
+
+
+def test_one_round_takes_its_tolerance_from_earlier_runs() -> None:
+    alone = noise_floor(cells(0.0, 0.0, rounds=1))
+    known = noise_floor(cells(0.0, 0.0, rounds=1), earlier=EARLIER)
+    assert known.tolerance == pytest.approx(2 * EARLIER.error(1.0), rel=0.2) and known.tolerance > alone.tolerance

@@ -1,0 +1,146 @@
+"""Real endpoints: a long reference of every cell, the matrix in a fraction of the time, and fixed seconds a cell
+beside it.
+
+The reference is measured in two halves, one before and one after everything else, every half in an order of its own;
+its interval is that of the difference of the halves and of the bins in them. A cell's stated interval covers the
+reference where they differ by no more than both intervals, squared and added.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from strata.analyse.pooled import cell_noise, correlation
+from strata.analyse.visit import Visit, visit_from, visit_of
+from strata.app.matrixing import MatrixWords, measure_matrix
+from strata.app.opening import opened
+from strata.app.options import Options
+from strata.engine import Backing, Request, Shape, TargetConfig, TargetProcess, Timing, engine_of
+from strata.engine.cell import prepare_cell, run_cell
+from strata.model.endpoint import Endpoint
+from strata.model.matrix import MatrixResult
+from strata.model.plan import Segment
+from strata.model.workload import Sync, Workload
+from strata.plan.matrix import matrix_of
+
+SIZE = 256 << 20
+RAMP_S = 0.1
+BIN_S = 0.05
+
+
+@dataclass(frozen=True)
+class Ground:
+    """An endpoint and how it is driven."""
+
+    name: str
+    uri: str
+    buffered: bool
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
+class Truth:
+    """log IOPS of a cell by the reference, and half of its 95 % interval."""
+
+    level: float
+    half: float
+
+
+@contextmanager
+def ground(kind: str, directory: Path) -> Iterator[Ground]:
+    """``cache``: a file in the page cache; ``target``: an NBD server of Strata's with a set service time; ``disk``: the
+    medium under the directory, unbuffered."""
+    if kind == "target":
+        shape = Shape(service_threads=4, service_time_ns=200_000)
+        config = TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE, read_only=False), shape=shape)
+        with TargetProcess(config) as server:
+            yield Ground("shaped target: 4 servers of 200 µs", server.uri(1), buffered=False, read_only=True)
+        return
+    path = directory / f"strata-matrix-{os.getpid()}.dat"
+    name = "file in the page cache" if kind == "cache" else "disk file, unbuffered"
+    yield Ground(name, f"file:{path}", buffered=kind == "cache")
+
+
+class Bench:
+    """One endpoint, held open from the first reference to the last."""
+
+    def __init__(self, at: Ground, matrix: str, store: Path, say: Callable[[str], None]) -> None:
+        self.at, self.matrix, self._store, self._say = at, matrix, store, say
+        sync = Sync.NONE
+        self.workloads = matrix_of(matrix, direct=not at.buffered, sync=sync, read_only=at.read_only)[1]
+        self._engine = engine_of("native")
+        self._endpoint = Endpoint.parse(at.uri)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """The file is made once and stays for all that is measured."""
+        most = next((w for w in self.workloads if w.rw.writes), self.workloads[0])
+        with opened(self._endpoint, most, SIZE, False, None) as target:
+            self._segments: tuple[Segment, ...] = target.segments
+            yield
+
+    def fixed(self, seconds: float, seed: int) -> list[Visit | None]:
+        """Every cell once for so many seconds, in an order of its own, reads first."""
+        order = list(range(len(self.workloads)))
+        random.Random(seed).shuffle(order)
+        order.sort(key=lambda i: self.workloads[i].rw.writes)
+        found: list[Visit | None] = [None] * len(order)
+        for i in order:
+            found[i] = self._visit(i, self.workloads[i], seconds, seed)
+        return found
+
+    def matrix_in(self, budget_s: float) -> tuple[MatrixResult, float]:
+        """As a user would have it measured, and how long it took."""
+        self._say(f"matrix in {budget_s:.0f} s")
+        words = MatrixWords(
+            matrix=self.matrix, budget_s=budget_s, buffered=self.at.buffered, sync=Sync.NONE, ramp_s=RAMP_S
+        )
+        options = Options(size=SIZE, read_only=self.at.read_only, store=f"sqlite:///{self._store}", load_seconds=0.0)
+        begin = time.monotonic()
+        return measure_matrix(self.at.uri, words, options, lambda _: None), time.monotonic() - begin
+
+    def _visit(self, i: int, workload: Workload, seconds: float, seed: int) -> Visit | None:
+        request = Request(
+            endpoint=self._endpoint, workload=workload, segments=self._segments, round_index=seed,
+            timing=Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=BIN_S),
+        )  # fmt: skip
+        result = run_cell(self._engine, prepare_cell(request))
+        return visit_of(i, result.intervals)
+
+
+def truth_of(halves: list[list[Visit | None]]) -> list[Truth | None]:
+    """The reference of each cell from its halves."""
+    every = [v for half in halves for v in half if v is not None]
+    _, stretch = correlation(every)
+    found: list[Truth | None] = []
+    apart = [(a.level - b.level) ** 2 / 2 for a, b in zip(*halves, strict=True) if a is not None and b is not None]
+    between = float(np.median(apart)) / 0.455 if apart else 0.0
+    for pair in zip(*halves, strict=True):
+        some = [v for v in pair if v is not None]
+        noise = cell_noise(some, stretch)
+        if len(some) < 2 or noise is None:
+            found.append(None)
+            continue
+        seconds = sum(v.seconds for v in some)
+        own = (some[0].level - some[1].level) ** 2 / 2
+        # The median of a squared normal deviate is 0.455; one own degree of freedom beside the pooled one.
+        variance = max(noise.variance_s / seconds, (own + 6 * between) / 7 / 2)
+        found.append(Truth(float(np.mean([v.level for v in some])), 2.36 * math.sqrt(variance)))
+    return found
+
+
+def shortened(visit: Visit | None, seconds: float) -> float | None:
+    """log IOPS of the first seconds of a fixed measurement."""
+    if visit is None:
+        return None
+    first = visit_from(visit.cell, visit.rates[: round(seconds / visit.bin_s)], visit.bin_s)
+    return None if first is None else first.level

@@ -1,0 +1,9 @@
+"""A matrix of cells, each visited briefly and often: what its visits say, what its neighbours say, where to go next."""
+
+from __future__ import annotations
+
+from strata.analyse.matrix.next import Wish, visit_seconds, wishes
+from strata.analyse.matrix.table import Filled, Spot, Theta, table_of
+from strata.analyse.visit import Visit, visit_from, visit_of
+
+__all__ = ["Filled", "Spot", "Theta", "Visit", "Wish", "table_of", "visit_from", "visit_of", "visit_seconds", "wishes"]

@@ -1,0 +1,118 @@
+"""From stored visits to the matrix that is reported: the same whether it was measured now or years ago."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from strata.analyse.matrix.table import Filled, Spot, table_of
+from strata.analyse.pooled import pooled
+from strata.analyse.rounds import BEYOND
+from strata.analyse.visit import Visit, visit_of
+from strata.model import histogram
+from strata.model.analysis import Generator
+from strata.model.estimate import Estimate
+from strata.model.matrix import Given, MatrixAsk, MatrixCell
+from strata.model.noise import PooledNoise
+from strata.model.plan import Cell, Plan
+from strata.model.result import CellResult
+
+BOUND_SHARE = 0.8
+"""Of what the generator does alone: above it a figure is the generator's as much as the storage's."""
+
+
+def spots_of(plan: Plan) -> list[Spot]:
+    """The cells of the plan as places in the tables, in its order."""
+    layers = {layer.name: i for i, layer in enumerate(plan.stack.layers)}
+    patterns = {w.pattern: i for i, w in enumerate(plan.workloads)}
+    return [
+        Spot(layers[c.layer], patterns[c.workload.pattern], c.workload.arrival.iodepth, c.workload.bs)
+        for c in plan.cells
+    ]
+
+
+def visits_of(plan: Plan, results: Sequence[CellResult]) -> list[Visit]:
+    """Every visit that measured something, in the order in which they were made."""
+    places = {c.key: i for i, c in enumerate(plan.cells)}
+    found = []
+    for r in sorted(results, key=lambda r: r.order):
+        if r.error is None and r.result is not None:
+            visit = visit_of(places[r.cell], r.result.intervals)
+            found += [visit] if visit is not None else []
+    return found
+
+
+def cells_of(
+    plan: Plan, results: Sequence[CellResult], earlier: PooledNoise | None, generator: Generator | None
+) -> tuple[tuple[MatrixCell, ...], PooledNoise | None]:
+    """Every cell of the plan in its order, and the noise its interval is made with."""
+    visits = visits_of(plan, results)
+    noise = pooled(visits, earlier)
+    by_cell: dict[str, list[CellResult]] = {}
+    for r in results:
+        by_cell.setdefault(r.cell, []).append(r)
+    table: tuple[Filled, ...] = ()
+    if noise is not None:
+        table = table_of(spots_of(plan), visits, noise)[0]
+    empty = Filled(None, None, kink=False, suspect=False)
+    made = tuple(
+        _cell(cell, table[i] if table else empty, by_cell.get(cell.key, ()), generator)
+        for i, cell in enumerate(plan.cells)
+    )
+    return made, noise
+
+
+def within(cells: Sequence[MatrixCell], ask: MatrixAsk) -> bool:
+    """Whether every cell that could be measured has an interval within the target."""
+    return all(c.iops is not None and _share(c.iops) <= ask.target * 1.0001 for c in cells if c.why is None)
+
+
+def _share(one: Estimate) -> float:
+    # The interval lies around a logarithm: its upper side is the longer one.
+    return math.inf if one.high is None else one.high / one.value - 1
+
+
+def _cell(cell: Cell, filled: Filled, results: Sequence[CellResult], generator: Generator | None) -> MatrixCell:
+    w, own = cell.workload, filled.own
+    done = [r.result for r in results if r.error is None and r.result is not None]
+    measured = None if own is None else _estimate(own.level, own.half, own.visits)
+    smoothed = None
+    if filled.smoothed is not None:
+        smoothed = _estimate(filled.smoothed.level, filled.smoothed.half, max(1, own.visits if own else 1))
+    given = Given.SMOOTHED if filled.takes_smoothed else Given.MEASURED if measured is not None else Given.MISSING
+    value = smoothed if given is Given.SMOOTHED else measured
+    ios = sum(r.ops for r in done)
+    busy = sum(r.read.service_sum_ns + r.write.service_sum_ns for r in done)
+    ceiling = None if generator is None else generator.iops.get(w.key)
+    failed = next((r.error for r in results if r.error), None)
+    return MatrixCell(
+        layer=cell.layer,
+        workload=w,
+        pattern=w.pattern,
+        bs=w.bs,
+        iodepth=w.arrival.iodepth,
+        given=given,
+        iops=value,
+        measured=measured,
+        smoothed=smoothed,
+        visits=0 if own is None else own.visits,
+        seconds=0.0 if own is None else own.seconds,
+        ios=ios,
+        mean_ns=busy / ios if ios else None,
+        p99_ns=_p99([p for r in done for p in (r.read.service_time, r.write.service_time) if p], ios),
+        kink=filled.kink,
+        moved=own is not None and own.moved,
+        generator_bound=bool(ceiling and measured is not None and measured.value > BOUND_SHARE * ceiling),
+        why=cell.skip or (failed if measured is None else None),
+    )
+
+
+def _estimate(level: float, half: float, n: int) -> Estimate:
+    value = math.exp(level)
+    return Estimate(value=value, low=math.exp(level - half), high=math.exp(level + half), n=n, unit="IOPS")
+
+
+def _p99(payloads: list[str], ios: int) -> float | None:
+    """Of all visits together, where enough I/Os lie beyond it."""
+    merged = histogram.merge(payloads) if ios * 0.01 >= BEYOND else None
+    return None if merged is None else histogram.quantiles(merged, [0.99])[0]

@@ -1,0 +1,113 @@
+"""``--matrix`` of ``strata plan`` and ``strata measure``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from strata.cli import common
+from strata.cli.common import note, out
+from strata.errors import UsageError
+
+if TYPE_CHECKING:
+    from strata.app.matrixing import MatrixWords
+    from strata.app.options import Options
+    from strata.model.matrix import MatrixResult
+
+Matrix = Annotated[
+    str | None,
+    typer.Option(
+        "--matrix",
+        help="A table of cells in one budget: full, published, small, or 'bs=4k,64k;iodepth=1,8;rw=randread'.",
+    ),
+]
+Budget = Annotated[str | None, typer.Option("--budget", help="With --matrix: time for all of it (15m).")]
+Buffered = Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")]
+Sync = Annotated[
+    str | None, typer.Option("--sync", help="Of writes: none, dsync or rwf_dsync (a matrix: dsync unless buffered).")
+]
+
+
+class Words(NamedTuple):
+    """What the command line says of a matrix, as it says it."""
+
+    matrix: str | None
+    budget: str | None = None
+    until: str | None = None
+    ramp: str | None = None
+    buffered: bool = False
+    sync: str | None = None
+    destructive: str | None = None
+
+    def read(self) -> MatrixWords:
+        """As values. Raises `UsageError`."""
+        from strata.app.matrixing import words_of
+
+        if self.matrix is None:
+            raise UsageError("--budget goes with", "--matrix", "", "for example --matrix full --budget 15m")
+        return words_of(
+            self.matrix, self.budget, self.until, self.ramp, buffered=self.buffered, sync=self.sync,
+            destructive=self.destructive,
+        )  # fmt: skip
+
+
+def plan(where: str, words: Words, options: Options, json: bool) -> None:
+    """Print what a matrix would take and bring."""
+    from strata.app.matrixing import plan_matrix
+    from strata.report.matrix_plan_text import matrix_plan_text
+
+    made = plan_matrix(where, words.read(), options)
+    if json:
+        out(made.model_dump_json(indent=2, by_alias=True))
+        return
+    out(matrix_plan_text(made.plan, made.prediction, common.width(), common.color()))
+
+
+def measure(
+    where: str,
+    words: Words,
+    options: Options,
+    *,
+    cells: tuple[object, ...],
+    html: Path | None,
+    markdown: Path | None,
+    json: bool,
+    progress: str,
+) -> int:
+    """Measure a matrix and publish it. ``cells``: options that say what one cell is, and do not go with a matrix."""
+    from strata.app.matrixing import measure_matrix
+
+    if any(word is not None for word in cells):
+        raise UsageError("a matrix has its own cells:", "--rw, --job, --runtime and --target", "", "leave them out")
+    refuse_markdown(markdown)
+    with common.display(progress) as display:
+        result = measure_matrix(where, words.read(), options, display.update)
+    return publish(result, html=html, json=json)
+
+
+def publish(result: MatrixResult, *, html: Path | None, json: bool) -> int:
+    """Print it and write the asked page; 4 where every cell was to be within ±until and is not."""
+    from strata.report.matrix_text import matrix_text
+
+    if html is not None:
+        from strata.app.outputs import write_output
+        from strata.report.html import matrix as page
+
+        write_output(html, page.render(result))
+    out(
+        result.model_dump_json(indent=2, by_alias=True) if json else matrix_text(result, common.width(), common.color())
+    )
+    if html is not None:
+        note(f"report: {html.resolve()}")
+    if result.ask.promised and not result.reached:
+        note(f"not every cell came within ±{result.ask.target:.3g} of its value; its interval says how near")
+        return 4
+    return 0
+
+
+def refuse_markdown(path: Path | None) -> None:
+    """A matrix has no Markdown form."""
+    if path is not None:
+        raise UsageError("a matrix is not written as Markdown:", str(path), "", "use --html, or --json")

@@ -1,0 +1,147 @@
+"""``--matrix`` with the real engine: a plan, a killed run that goes on where it was, a refused promise."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import STRATA, strata, target
+
+pytestmark = pytest.mark.alone
+
+CELLS = "bs=4k,16k,64k;iodepth=1,8;rw=randread"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Two servers of 2 ms each: 500 IOPS at depth 1, 1000 above it, whatever the size."""
+    socket: Path = tmp_path_factory.mktemp("served") / "s"
+    shape = ("--service-threads", 2, "--service-time", "2ms")
+    with target("--memory", "16m", *shape, "--socket", socket) as (uri, _):
+        yield uri
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("STRATA_STORE", raising=False)
+
+
+def said(done: subprocess.CompletedProcess[str], status: int = 0) -> dict[str, Any]:
+    assert done.returncode == status, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again(served: str) -> None:
+    words = ("--matrix", CELLS, "--budget", "8s", "--progress", "none", "--json")
+    document = said(strata("measure", served, *words))
+    assert document["schema"] == "strata.matrix/1" and len(document["cells"]) == 6
+    for cell in document["cells"]:
+        iops = cell["iops"]
+        assert cell["given"] in ("measured", "smoothed") and cell["visits"] >= 1 and cell["seconds"] > 0
+        assert iops["low"] <= iops["value"] <= iops["high"]
+        # The target gives no more than it was set to, a little of its own overhead less.
+        assert 200 <= iops["value"] <= (550 if cell["iodepth"] == 1 else 1100)
+    assert document["noise"]["cells"] == 6 and document["written"] == 0
+    assert {p["known_from"] for p in document["predictions"]} == {"noise floor", "noise of all cells"}
+    again = said(strata("report", document["run"], "--json"))
+    assert again["cells"] == document["cells"] and again["predictions"] == document["predictions"]
+    # The next plan starts from what this run showed.
+    plan = said(strata("plan", served, "--matrix", CELLS, "--budget", "9s", "--json"))
+    assert plan["prediction"]["known_from"] == "noise of earlier runs"
+    assert plan["prediction"]["noise"]["runs"] == [document["run"]]
+
+
+def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Path) -> None:
+    words = ["measure", served, "--matrix", CELLS, "--budget", "9s", "--progress", "plain"]
+    child = subprocess.Popen([*STRATA, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert child.stderr is not None
+    store = tmp_path / "state" / "strata" / "strata.db"
+    try:
+        deadline = time.monotonic() + 60
+        while visits(store) < 4:
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        child.send_signal(signal.SIGKILL)
+    finally:
+        child.kill()
+        child.communicate(timeout=30)
+    before = visits(store)
+    document = said(strata("measure", "--resume", "--progress", "none", "--json"))
+    assert all(c["iops"] is not None for c in document["cells"])
+    assert sum(c["visits"] for c in document["cells"]) >= before
+    assert visits(store) > before
+
+
+def visits(store: Path) -> int:
+    """Steps in the store, as any SQLite tool reads them."""
+    import sqlite3
+
+    if not store.exists():
+        return 0
+    try:
+        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
+            return int(connection.execute("SELECT count(*) FROM cells").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_a_promise_that_the_noise_forbids_is_refused_before_the_cells_are_measured(served: str) -> None:
+    done = strata("measure", served, "--matrix", CELLS, "--budget", "8s", "--until", "0.06%", "--progress", "none")
+    assert done.returncode == 4 and "cannot promise" in done.stderr and "hint:" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_plan_makes_nothing_and_says_every_byte(tmp_path: Path) -> None:
+    where = f"file:{tmp_path}/new.dat"
+    plan = said(strata("plan", where, "--matrix", "full", "--budget", "15m", "--size", "64m", "--json"))
+    assert plan["schema"] == "strata.matrix-plan/1" and len(plan["plan"]["cells"]) == 280
+    assert plan["plan"]["bytes_written"] > 64 << 20 and plan["prediction"]["known_from"] == "assumed noise"
+    text = strata("plan", where, "--matrix", "full", "--budget", "15m", "--size", "64m").stdout
+    exact = f"{plan['plan']['bytes_written']:,}".replace(",", "\u202f")
+    assert "280 cells in 15 min" in text and "writes at most" in text
+    assert exact in text.replace("\n", " ")
+    assert not (tmp_path / "new.dat").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--matrix", "full", "--budget", "5s"),
+        ("--matrix", "huge"),
+        ("--budget", "5m"),
+        ("--matrix", "full", "--rw", "read"),
+        ("--matrix", "full", "--markdown", "x.md"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused(served: str, words: tuple[str, ...]) -> None:
+    done = strata("measure", served, *words)
+    assert done.returncode == 2 and done.stderr.startswith("error:")
+
+
+def test_layers_of_a_directory_are_measured_interleaved_and_the_file_is_gone(tmp_path: Path) -> None:
+    here = tmp_path / "data"
+    here.mkdir()
+    matrix = "bs=4k,64k;iodepth=8;rw=randread,randwrite"
+    words = (
+        "--matrix",
+        matrix,
+        "--budget",
+        "10s",
+        "--size",
+        "16m",
+        "--share",
+        "--layers",
+        "file system,share over loopback",
+    )
+    document = said(strata("measure", here, *words, "--progress", "none", "--json"))
+    assert document["layers"] == ["file system", "share over loopback"] and len(document["cells"]) == 8
+    assert all(c["iops"] is not None for c in document["cells"])
+    assert document["written"] > 0 and not list(here.iterdir())

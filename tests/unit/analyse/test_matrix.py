@@ -1,0 +1,180 @@
+"""What visits of many cells say: pooled noise, smoothing that keeps kinks, and where the next second goes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from strata.analyse.matrix import Spot, Visit, gp, table_of, wishes
+from strata.analyse.matrix.bound import fitted
+from strata.analyse.matrix.own import own_of
+from strata.analyse.matrix.predict import predict
+from strata.analyse.pooled import cell_noise, correlation, pooled, prior_of, together
+from strata.analyse.visit import visit_from
+from strata.model.matrix import Known
+from strata.model.noise import PooledNoise
+
+BIN_S = 0.05
+NOISE = PooledNoise(
+    variance_s=1e-4, spread_df=10, correlation_s=0.05, between=0.004, between_df=10, cells=40, seconds=60
+)
+DEPTHS, SIZES = (1, 2, 4, 8, 16, 32, 64), tuple(4096 << n for n in range(8))
+
+
+def visit(
+    cell: int, level: float, rng: np.random.Generator, *, tau_s: float = 0.0, sd: float = 0.03, n: int = 40
+) -> Visit:
+    r = math.exp(-BIN_S / tau_s) if tau_s else 0.0
+    wander = [float(rng.normal())]
+    for _ in range(n - 1):
+        wander.append(r * wander[-1] + math.sqrt(1 - r * r) * float(rng.normal()))
+    return Visit(cell=cell, rates=level * (1 + sd * np.array(wander)), bin_s=BIN_S)
+
+
+def form(depth: int, size: int) -> float:
+    latency = depth / (1e-4 + size / 1.5e9)
+    full = 1 / (5e-6 + size / 3e9)
+    return float((latency**-3 + full**-3) ** (-1 / 3))
+
+
+def spots() -> list[Spot]:
+    return [Spot(0, 0, d, s) for d in DEPTHS for s in SIZES]
+
+
+def test_correlation_is_found_in_visits_too_short_to_show_it_alone() -> None:
+    rng = np.random.default_rng(3)
+    visits = [visit(i, 1e4, rng, tau_s=0.2) for i in range(200)]
+    seconds, bins = correlation(visits)
+    r = math.exp(-BIN_S / 0.2)
+    assert bins == pytest.approx((1 + r) / (1 - r), rel=0.25)
+    assert seconds == pytest.approx(bins * BIN_S)
+    assert correlation([visit(i, 1e4, rng) for i in range(200)])[1] < 1.3
+
+
+def test_what_differs_between_starts_is_told_from_what_differs_within_one() -> None:
+    rng = np.random.default_rng(4)
+    visits = [visit(i, 1e4 * float(np.exp(rng.normal(0, 0.02))), rng) for i in range(60) for _ in range(3)]
+    found = pooled(visits)
+    assert found is not None and found.between == pytest.approx(0.02, rel=0.3)
+    assert found.variance_s == pytest.approx(0.03**2 * BIN_S, rel=0.4)
+    quiet = pooled([visit(i, 1e4, rng) for i in range(60) for _ in range(3)])
+    assert quiet is not None and quiet.between < 0.006
+
+
+def test_noise_of_several_runs_is_one_prior_and_counts_less_where_they_differ() -> None:
+    other = NOISE.model_copy(update={"variance_s": 4e-2, "runs": ("b",)})
+    alike = together([NOISE.model_copy(update={"runs": ("a",)}), NOISE.model_copy(update={"runs": ("b",)})])
+    apart = together([NOISE.model_copy(update={"runs": ("a",)}), other])
+    assert alike is not None and apart is not None and together([]) is None
+    assert alike.runs == ("a", "b") and alike.variance_s == pytest.approx(1e-4)
+    assert apart.spread_df < alike.spread_df
+    prior = prior_of(alike)
+    assert prior is not None and prior.variance_s == pytest.approx(1e-4)
+
+
+def test_visits_that_disagree_widen_the_interval_and_are_called_moved() -> None:
+    rng = np.random.default_rng(5)
+    same = [visit(0, 1e4, rng) for _ in range(3)]
+    apart = [visit(0, 1e4 * f, rng) for f in (1, 1, 1.5)]
+    a, b = (own_of(v, cell_noise(v, 1.0), NOISE) for v in (same, apart))
+    assert a is not None and b is not None
+    assert not a.moved and b.moved and b.half > 3 * a.half
+
+
+def test_the_form_is_found_and_needs_enough_cells() -> None:
+    depth = np.array([float(s.depth) for s in spots()])
+    size = np.array([float(s.size) for s in spots()])
+    level = np.log([form(s.depth, s.size) for s in spots()])
+    found = fitted(depth, size, level, np.full(level.size, 1e-4))
+    assert found is not None and float(np.abs(found - level).max()) < 0.02
+    assert fitted(depth[:5], size[:5], level[:5], np.full(5, 1e-4)) is None
+
+
+def test_the_gradient_of_the_likelihood_is_that_of_its_differences() -> None:
+    rng = np.random.default_rng(6)
+    where = rng.uniform(0, 6, (20, 2))
+    pattern = rng.integers(0, 2, 20)
+    level, noise = rng.normal(0, 0.1, 20), np.full(20, 1e-3)
+    theta = gp.START + 0.1
+    _, gradient = gp.cost(theta, where, pattern, level, noise)
+    for i in range(theta.size):
+        step = np.zeros(theta.size)
+        step[i] = 1e-5
+        ends = [gp.cost(theta + s * step, where, pattern, level, noise)[0] for s in (1, -1)]
+        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-3, abs=1e-4)
+
+
+def test_leave_one_out_is_what_leaving_one_out_gives() -> None:
+    rng = np.random.default_rng(7)
+    where, pattern = rng.uniform(0, 6, (15, 2)), np.zeros(15, dtype=np.int64)
+    level, noise = rng.normal(0, 0.1, 15), np.full(15, 1e-3)
+    every = np.ones(15, dtype=bool)
+    whole = gp.smooth(where, pattern, level, noise, every, gp.START)
+    for i in (0, 7):
+        without = every.copy()
+        without[i] = False
+        one = gp.smooth(where, pattern, level, noise, without, gp.START)
+        assert whole.loo_mean[i] == pytest.approx(one.mean[i], abs=1e-6)
+        assert whole.loo_variance[i] == pytest.approx(one.variance[i], rel=1e-3)
+
+
+def test_a_kink_stays_as_it_was_measured_and_draws_no_neighbour() -> None:
+    rng = np.random.default_rng(8)
+    places = spots()
+    at = places.index(Spot(0, 0, 8, 65536))
+    visits = [
+        visit(i, form(s.depth, s.size) * (0.6 if i == at else 1.0), rng) for i, s in enumerate(places) for _ in range(2)
+    ]
+    table, _ = table_of(places, visits, NOISE)
+    own = table[at].own
+    assert table[at].kink and not table[at].takes_smoothed and own is not None and table[at].level == own.level
+    for i, s in enumerate(places):
+        level = table[i].level
+        assert level is not None
+        if i != at:
+            assert level == pytest.approx(math.log(form(s.depth, s.size)), abs=0.03)
+    smoothed = [c for c in table if c.takes_smoothed]
+    assert len(smoothed) > 45
+    assert all(c.half is not None and c.own is not None and 0.6 * c.own.half <= c.half < c.own.half for c in smoothed)
+
+
+def test_few_cells_are_not_smoothed() -> None:
+    rng = np.random.default_rng(9)
+    places = spots()[:6]
+    table, theta = table_of(places, [visit(i, 1e4, rng) for i in range(6)], NOISE)
+    assert all(c.smoothed is None and not c.takes_smoothed for c in table) and not theta
+
+
+def test_time_goes_to_noisy_cells_and_none_to_those_within_the_target() -> None:
+    rng = np.random.default_rng(10)
+    places = [Spot(0, p, 1, 4096) for p in range(4)]
+    visits = [visit(i, 1e4, rng, sd=sd, n=60) for i, sd in enumerate((0.01, 0.01, 0.2, 0.2))]
+    noise = NOISE.model_copy(update={"spread_df": 1.0, "between": 0.002})
+    table, _ = table_of(places, visits, noise)
+    how = {"start_s": 0.1, "shortest": 0.5, "longest": 5.0}
+    first = wishes(table, noise, seconds=3.0, target=None, **how)  # type: ignore[arg-type]
+    assert {w.cell for w in first} <= {2, 3} and sum(w.seconds + 0.1 for w in first) <= 3.0001
+    enough = wishes(table, noise, seconds=60.0, target=0.02, **how)  # type: ignore[arg-type]
+    assert {w.cell for w in enough} == {2, 3}
+    assert {w.cell for w in wishes(table, noise, seconds=60.0, target=0.02, left_out=frozenset({2}), **how)} == {3}  # type: ignore[arg-type]
+
+
+def test_a_prediction_falls_with_the_budget_and_ends_at_what_differs_between_starts() -> None:
+    how = {"cells": 100, "start_s": 0.1, "shortest": 0.5, "longest": 5.0}
+    noisy = NOISE.model_copy(update={"variance_s": 4e-3})
+    short, long = (predict(noisy, Known.FLOOR, budget_s=b, target=0.01, **how) for b in (100.0, 1000.0))  # type: ignore[arg-type]
+    assert long.error_p95 < short.error_p95 and long.error_median < long.error_p95
+    assert short.seconds_for_target is not None and short.seconds_for_target == long.seconds_for_target
+    jumpy = NOISE.model_copy(update={"between": 0.2})
+    assert predict(jumpy, Known.FLOOR, budget_s=1000.0, target=0.01, **how).seconds_for_target is None  # type: ignore[arg-type]
+
+
+def test_a_ramp_is_no_part_of_a_visit_and_nothing_is_no_visit() -> None:
+    rng = np.random.default_rng(12)
+    rates = np.concatenate([np.linspace(1e3, 9e3, 8), 1e4 * (1 + 0.01 * rng.normal(size=40))])
+    found = visit_from(0, rates, BIN_S)
+    assert found is not None and math.exp(found.level) == pytest.approx(1e4, rel=0.02)
+    assert visit_from(0, np.zeros(40), BIN_S) is None
+    assert visit_from(0, np.full(2, 1e4), BIN_S) is None

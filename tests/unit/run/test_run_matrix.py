@@ -1,0 +1,151 @@
+"""The matrix as a state machine: what it asks for, in which order, when it ends, and that it goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from strata.analyse.matrix import Spot, visit_from
+from strata.model.matrix import Known
+from strata.run.matrix import Ask, Matrix
+
+START_S = 0.1
+SPOTS = [
+    Spot(layer, pattern, d, s)
+    for pattern in (0, 1)
+    for d in (1, 4, 16)
+    for s in (4096, 16384, 65536)
+    for layer in (0, 1)
+]
+WRITES = [s.pattern == 1 for s in SPOTS]
+ORDER = [i // 2 for i in range(len(SPOTS))]
+
+
+def matrix(budget_s: float = 120.0, target: float = 0.01, **more: object) -> Matrix:
+    return Matrix(SPOTS, WRITES, ORDER, budget_s, target, start_s=START_S, **more)  # type: ignore[arg-type]
+
+
+def measurer(sd: float = 0.02, seed: int = 1) -> Callable[[Matrix, Ask], None]:
+    rng = np.random.default_rng(seed)
+
+    def measure(m: Matrix, ask: Ask) -> None:
+        spot = SPOTS[ask.cell]
+        rates = (
+            1e9 * spot.depth**0.5 / (spot.size + 2e4) * (1 + sd * rng.normal(size=max(8, round(ask.seconds / 0.05))))
+        )
+        m.took(ask.cell, visit_from(ask.cell, rates, 0.05), ask.seconds, ask.seconds + START_S)
+
+    return measure
+
+
+def carry_out(m: Matrix, measure: Callable[[Matrix, Ask], None], most: int = 10_000) -> list[Ask]:
+    done: list[Ask] = []
+    for batch in (m.begin, m.brief):
+        for ask in batch():
+            measure(m, ask)
+            done.append(ask)
+    while (asks := m.more()) and len(done) < most:
+        for ask in asks:
+            measure(m, ask)
+            done.append(ask)
+    return done
+
+
+def test_the_floor_comes_first_then_every_cell_then_what_pays() -> None:
+    m = matrix()
+    done = carry_out(m, measurer())
+    why = [a.why for a in done]
+    assert why[0] == "floor" and why.index("brief") == why.count("floor")
+    assert {a.cell for a in done} == set(range(len(SPOTS)))
+    brief = [a for a in done if a.why == "brief"]
+    assert len({a.cell for a in brief}) == len(brief)
+    floor = {a.cell for a in done if a.why == "floor"}
+    assert not floor & {a.cell for a in brief}
+    assert all(a.seconds <= 2.0 for a in brief)
+    assert [p.known_from for p in m.predictions] == [Known.FLOOR, Known.BRIEF]
+
+
+def test_reads_come_before_writes_and_layers_stand_next_to_each_other() -> None:
+    m = matrix()
+    measure = measurer()
+    for ask in m.begin():
+        measure(m, ask)
+    for batch in (m.brief(), m.more()):
+        writes = [WRITES[a.cell] for a in batch]
+        assert writes == sorted(writes)
+    brief = matrix(seed=3).brief()
+    pairs = [(ORDER[a.cell], ORDER[b.cell]) for a, b in zip(brief[::2], brief[1::2], strict=True)]
+    assert all(a == b for a, b in pairs)
+    assert [a.cell for a in brief] != [a.cell for a in matrix(seed=4).brief()]
+
+
+def test_it_ends_when_every_cell_is_within_the_target_or_the_budget_is_used_up() -> None:
+    quick = matrix(budget_s=600.0, target=0.03)
+    carry_out(quick, measurer(sd=0.005))
+    assert quick.ended == "precision" and quick.spent_s < 120
+    assert all(c.half is not None and c.half <= 0.03 for c in quick.table())
+    noisy = matrix(budget_s=90.0, target=0.001)
+    carry_out(noisy, measurer(sd=0.3))
+    assert noisy.ended == "budget" and 80 < noisy.spent_s <= 91
+
+
+def test_a_resumed_matrix_does_not_measure_again_what_it_has() -> None:
+    first = matrix()
+    measure = measurer()
+    for ask in first.begin():
+        measure(first, ask)
+    half = first.brief()[:10]
+    for ask in half:
+        measure(first, ask)
+    again = matrix(visits=list(first.visits), spent_s=first.spent_s)
+    assert again.begin() == ()
+    assert not {a.cell for a in again.brief()} & {v.cell for v in first.visits}
+    carry_out(again, measurer(seed=2))
+    assert again.spent_s <= 121
+
+
+def test_a_cell_that_fails_twice_is_left_and_the_others_go_on() -> None:
+    m = matrix()
+    measure = measurer()
+
+    def failing(m: Matrix, ask: Ask) -> None:
+        if ask.cell == 5:
+            m.took(ask.cell, None, ask.seconds, 0.05)
+        else:
+            measure(m, ask)
+
+    done = carry_out(m, failing)
+    assert sum(a.cell == 5 for a in done) == 2
+    assert m.table()[5].own is None and sum(c.own is not None for c in m.table()) == len(SPOTS) - 1
+
+
+def test_cells_that_are_left_out_are_never_asked_for() -> None:
+    m = matrix(left_out=frozenset(i for i, w in enumerate(WRITES) if w))
+    assert not any(WRITES[a.cell] for a in carry_out(m, measurer()))
+    assert m.least_s < matrix().least_s
+
+
+def test_a_suspect_is_visited_again_before_it_is_believed() -> None:
+    m = matrix(budget_s=200.0)
+    plain = measurer(sd=0.005)
+    at = SPOTS.index(Spot(0, 0, 4, 16384))
+    seen = 0
+
+    def once_wrong(m: Matrix, ask: Ask) -> None:
+        nonlocal seen
+        if ask.cell != at:
+            plain(m, ask)
+            return
+        seen += 1
+        level = 1e9 * 2 / (16384 + 2e4) * (0.5 if seen == 1 else 1.0)
+        m.took(
+            at,
+            visit_from(at, np.full(20, level) * (1 + 1e-3 * np.arange(20) % 2), 0.05),
+            ask.seconds,
+            ask.seconds + START_S,
+        )
+
+    carry_out(m, once_wrong)
+    assert seen >= 3
+    assert m.held_out is not None and m.held_out.error_median < 0.05
