@@ -1,0 +1,140 @@
+"""One cell, one round: load on a layer, with the lab's counters read right before and right after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from strata.analyse.stats import estimate
+from strata.engine import Request, Timing, device_segments, engine_of, file_segments
+from strata.errors import RunFailed
+from strata.model import histogram
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.estimate import Estimate
+from strata.model.plan import Segment
+from strata.model.stack import Layer, Stack
+from strata.model.workload import ClosedLoop, Rw, Workload
+
+from labbench.reading import between, read
+from labbench.rows import Round, Row
+
+KIB, MIB = 1 << 10, 1 << 20
+RAMP_S = 0.3
+
+
+def asked(name: str, rw: Rw, bs: int, depth: int) -> tuple[str, Workload]:
+    """(its name, the workload): unbuffered."""
+    return name, Workload(rw=rw, bs=bs, arrival=ClosedLoop(iodepth=depth))
+
+
+WORKLOADS = (
+    asked("sequential read, 8 KiB, depth 8", Rw.READ, 8 * KIB, 8),
+    asked("sequential write, 8 KiB, depth 8", Rw.WRITE, 8 * KIB, 8),
+    asked("random read, 8 KiB, depth 8", Rw.RANDREAD, 8 * KIB, 8),
+    asked("random write, 8 KiB, depth 8", Rw.RANDWRITE, 8 * KIB, 8),
+    asked("random read, 256 KiB, depth 4", Rw.RANDREAD, 256 * KIB, 4),
+    asked("random write, 256 KiB, depth 4", Rw.RANDWRITE, 256 * KIB, 4),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A layer where it can be driven."""
+
+    layer: Layer
+    endpoint: Endpoint
+    segments: tuple[Segment, ...]
+
+
+def places(stack: Stack, data: Path, fs_kind: str) -> list[Place]:
+    """Every layer with its blocks. ``data``: the file that all of them reach. Raises `RunFailed` for other data."""
+    size, found = data.stat().st_size, []
+    for layer in stack.layers:
+        endpoint = stack.endpoint_of(layer)
+        segments: Sequence[Segment] = file_segments(size)
+        if endpoint.kind is EndpointKind.BLOCK:
+            layout = device_segments(data, str(endpoint.path), fs_kind)
+            if layout.device is None:
+                raise RunFailed("cannot map the file to", str(endpoint.path), layout.reason or "unknown")
+            segments = layout.device
+        found.append(Place(layer, endpoint, tuple(segments)))
+    return found
+
+
+def once(
+    place: Place,
+    workload: Workload,
+    seconds: float,
+    number: int,
+    nodes: Mapping[str, str],
+    clock_hz: float,
+    more: frozenset[int] = frozenset(),
+) -> Round:
+    """One round. The counters span ramp and drain too, so they are divided by all bytes that were completed.
+
+    Raises `RunFailed` when an I/O failed.
+    """
+    request = Request(
+        endpoint=place.endpoint,
+        workload=workload,
+        segments=place.segments,
+        timing=Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=seconds),
+        round_index=number,
+        allow_write=workload.rw.writes and place.endpoint.kind is EndpointKind.BLOCK,
+    )
+    own = _own_s()
+    first = read(nodes, more)
+    result = engine_of("native", None).run(request)
+    spent = between(first, read(nodes, more))
+    own = _own_s() - own
+    if result.errored or result.stuck or not result.ops:
+        raise RunFailed("I/O failed at", place.layer.name, result.message or result.stop_reason)
+    moved = result.completed * workload.bs
+    payload = histogram.merge([result.read.service_time, result.write.service_time])
+    assert payload is not None
+    p50, p99 = histogram.quantiles(payload, [0.5, 0.99])
+    return Round(
+        iops=result.iops,
+        p50_ns=p50,
+        p99_ns=p99,
+        sent={name: sent / moved for name, sent in spent.sent.items()},
+        sent_by_all=spent.sent_by_all / moved,
+        kernel_cycles=spent.kernel_s * clock_hz / moved,
+        path_cycles=spent.path_s * clock_hz / moved,
+        own_cycles=own * clock_hz / moved,
+        samples=result.ops,
+        others_busy=max(0.0, spent.busy_s - spent.path_s - own) / spent.seconds,
+    )
+
+
+def row(stack: str, layer: Layer, workload: str, rounds: Sequence[Round], below: Mapping[str, Sequence[Round]]) -> Row:
+    """Estimates of a cell; ``below``: the rounds of each layer it is held against, in the same order."""
+
+    def over(unit: str, values: Sequence[float]) -> Estimate:
+        return estimate(values, unit)
+
+    return Row(
+        stack=stack,
+        layer=layer.name,
+        node=layer.node or "",
+        workload=workload,
+        iops=over("1/s", [r.iops for r in rounds]),
+        p50=over("ns", [r.p50_ns for r in rounds]),
+        p99=over("ns", [r.p99_ns for r in rounds]),
+        sent={n: over("1", [r.sent[n] for r in rounds]) for n in rounds[0].sent},
+        sent_by_all=over("1", [r.sent_by_all for r in rounds]),
+        kernel_cycles=over("cycles/B", [r.kernel_cycles for r in rounds]),
+        path_cycles=over("cycles/B", [r.path_cycles for r in rounds]),
+        against={
+            name: over("1", [mine.iops / theirs.iops for mine, theirs in zip(rounds, others, strict=True)])
+            for name, others in below.items()
+        },
+        samples=sum(r.samples for r in rounds),
+    )
+
+
+def _own_s() -> float:
+    now = os.times()
+    return now.user + now.system
