@@ -5,6 +5,7 @@
 mod build_info;
 mod errors;
 mod hist;
+mod lab;
 mod nbd;
 mod paths;
 mod run;
@@ -19,6 +20,8 @@ mod _core {
     use super::build_info::build_info;
     #[pymodule_export]
     use super::hist::{hist_decode, hist_from_bins, hist_merge, hist_quantiles, hist_summary};
+    #[pymodule_export]
+    use super::lab::lab_disk;
     #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]

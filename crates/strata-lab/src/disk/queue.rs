@@ -1,0 +1,142 @@
+//! Answers that are not due yet, and the thread that gives them when they are.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::num::NonZeroU64;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// One answer and when to give it.
+struct Entry<T> {
+    due: Instant,
+    number: u64,
+    answer: T,
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+/// How late answers were given.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+pub struct Lateness {
+    /// Answers that waited for their time.
+    pub n: u64,
+    /// Sum of their lateness.
+    pub ns: u64,
+    /// The most.
+    pub max_ns: u64,
+}
+
+struct State<T> {
+    entries: BinaryHeap<Reverse<Entry<T>>>,
+    number: u64,
+    late: Lateness,
+    ended: bool,
+}
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives each answer at its time, in a thread that sleeps until then.
+pub struct Queue<T> {
+    shared: Arc<Shared<T>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<T: Send + 'static> Queue<T> {
+    /// Start the thread; `give` is called there.
+    pub fn start(give: impl FnMut(T) + Send + 'static) -> std::io::Result<Self> {
+        let state = State { entries: BinaryHeap::new(), number: 0, late: Lateness::default(), ended: false };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let its = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("lab-answers".to_owned()).spawn(move || {
+            // The kernel may round a sleep up by 50 µs to save power; here the time of waking is what is made.
+            // Refused nowhere that is known; the lateness that is counted would show it.
+            let _kept = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+            answer(&its, give);
+        })?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Give `answer` at `due`.
+    pub fn at(&self, due: Instant, answer: T) {
+        let mut state = self.shared.lock();
+        let next = state.entries.peek().map(|Reverse(entry)| entry.due);
+        let number = state.number;
+        state.number += 1;
+        state.entries.push(Reverse(Entry { due, number, answer }));
+        drop(state);
+        if next.is_none_or(|next| due < next) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    pub fn late(&self) -> Lateness {
+        self.shared.lock().late
+    }
+
+    pub fn reset(&self) {
+        self.shared.lock().late = Lateness::default();
+    }
+}
+
+impl<T> Drop for Queue<T> {
+    fn drop(&mut self) {
+        self.shared.lock().ended = true;
+        self.shared.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+fn answer<T>(shared: &Shared<T>, mut give: impl FnMut(T)) {
+    let mut due = Vec::new();
+    let mut state = shared.lock();
+    while !state.ended {
+        let now = Instant::now();
+        while state.entries.peek().is_some_and(|Reverse(entry)| entry.due <= now) {
+            if let Some(Reverse(entry)) = state.entries.pop() {
+                let late = (now - entry.due).as_nanos() as u64;
+                state.late.n += 1;
+                state.late.ns += late;
+                state.late.max_ns = state.late.max_ns.max(late);
+                due.push(entry.answer);
+            }
+        }
+        if !due.is_empty() {
+            drop(state);
+            due.drain(..).for_each(&mut give);
+            state = shared.lock();
+            continue;
+        }
+        let until = state.entries.peek().map_or(Duration::from_secs(3600), |Reverse(entry)| entry.due - now);
+        state = shared.changed.wait_timeout(state, until).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}

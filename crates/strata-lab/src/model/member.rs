@@ -1,0 +1,69 @@
+//! One member of the disk: servers that take the next I/O in order, and, in a hard disk, one head.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::course::Course;
+use super::head::Head;
+use super::truth::Truth;
+use super::{Op, Params, transfer_ns};
+
+/// One part of an I/O.
+#[derive(Debug)]
+pub struct Job {
+    pub op: Op,
+    pub offset: u64,
+    pub len: u64,
+    pub svc_ns: u64,
+    pub factor: f64,
+    pub size_bytes: u64,
+}
+
+/// Its servers, by when each is free, and its head.
+#[derive(Debug, Default)]
+pub struct Member {
+    free: BinaryHeap<Reverse<u64>>,
+    head: Head,
+}
+
+impl Member {
+    /// So many servers; new ones are free at `now_ns`. Of fewer, those stay that are busy longest, so that nothing
+    /// that was promised is overtaken.
+    pub fn resize(&mut self, servers: usize, now_ns: u64) {
+        while self.free.len() > servers {
+            self.free.pop();
+        }
+        while self.free.len() < servers {
+            self.free.push(Reverse(now_ns));
+        }
+    }
+
+    /// When the part is done, and how much of it was service.
+    pub fn serve(
+        &mut self,
+        at: u64,
+        job: &Job,
+        p: &Params,
+        course: &Course,
+        truth: &mut Truth,
+    ) -> (u64, u64) {
+        let free = self.free.pop().map_or(at, |free| free.0);
+        let start = at.max(free);
+        let work = if p.has_head() {
+            // A command that waits is decoded while the one before is carried out; only an idle disk shows `svc`.
+            let ready = start.max(at + job.svc_ns);
+            ready - start + self.head.work(ready, job, p, &mut truth.head)
+        } else {
+            ((job.svc_ns + transfer_ns(job.len, p.bw(job.op))) as f64 * job.factor) as u64
+        };
+        let done = course.end(start, work);
+        let longer = done - start - work;
+        if longer > 0 {
+            self.head.held_up(longer);
+            truth.slowed.n += 1;
+            truth.slowed.ns += longer;
+        }
+        self.free.push(Reverse(done));
+        (done, done - start)
+    }
+}
