@@ -69,8 +69,7 @@ def once(
     seconds: float,
     number: int,
     nodes: Mapping[str, str],
-    clock_hz: float,
-    more: frozenset[int] = frozenset(),
+    token: str,
 ) -> Round:
     """One round. The counters span ramp and drain too, so they are divided by all bytes that were completed.
 
@@ -85,9 +84,9 @@ def once(
         allow_write=workload.rw.writes and place.endpoint.kind is EndpointKind.BLOCK,
     )
     own = _own_s()
-    first = read(nodes, more)
+    first = read(nodes, token)
     result = engine_of("native", None).run(request)
-    spent = between(first, read(nodes, more))
+    spent = between(first, read(nodes, token))
     own = _own_s() - own
     if result.errored or result.stuck or not result.ops:
         raise RunFailed("I/O failed at", place.layer.name, result.message or result.stop_reason)
@@ -101,9 +100,9 @@ def once(
         p99_ns=p99,
         sent={name: sent / moved for name, sent in spent.sent.items()},
         sent_by_all=spent.sent_by_all / moved,
-        kernel_cycles=spent.kernel_s * clock_hz / moved,
-        path_cycles=spent.path_s * clock_hz / moved,
-        own_cycles=own * clock_hz / moved,
+        kernel_cycles=spent.kernel_s * clock_hz() / moved,
+        path_cycles=spent.path_s * clock_hz() / moved,
+        own_cycles=own * clock_hz() / moved,
         samples=result.ops,
         others_busy=max(0.0, spent.busy_s - spent.path_s - own) / spent.seconds,
     )
@@ -133,6 +132,12 @@ def row(stack: str, layer: Layer, workload: str, rounds: Sequence[Round], below:
         },
         samples=sum(r.samples for r in rounds),
     )
+
+
+def clock_hz() -> float:
+    """Nominal clock of the processors; there are no counters of cycles to read, so cycles are time times this."""
+    text = Path("/proc/cpuinfo").read_text()
+    return max(float(line.split(":")[1]) for line in text.splitlines() if line.startswith("cpu MHz")) * 1e6
 
 
 def _own_s() -> float:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from strata.lab.proc import marked
+
 CLONE_NEWNET = 0x40000000
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -17,7 +19,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 class Reading:
     """``sent``: bytes each node has sent on all interfaces but its loopback. Processor times in seconds since ever.
 
-    ``path_s``: user and system time of every process inside one of the namespaces, by process id.
+    ``path_s``: user and system time of every process of the lab, by process id; modelled disks too.
     ``kernel_s``, ``busy_s``: of the whole machine, interrupts included; idle and steal are in neither.
     """
 
@@ -44,14 +46,13 @@ class Between:
         return sum(self.sent.values())
 
 
-def read(nodes: Mapping[str, str], more: frozenset[int] = frozenset()) -> Reading:
-    """``nodes``: path of the namespace by name. ``more``: process ids that belong to the path and are in no namespace."""
-    inodes = {os.stat(path).st_ino for path in nodes.values()}
+def read(nodes: Mapping[str, str], token: str) -> Reading:
+    """``nodes``: path of the namespace by name. ``token``: what the lab's processes carry in their environment."""
     busy, kernel = _machine()
     return Reading(
         at_s=time.monotonic(),
         sent={name: _sent(path) for name, path in nodes.items()},
-        path_s=_processes(inodes, more),
+        path_s=_processes(token),
         kernel_s=kernel,
         busy_s=busy,
     )
@@ -114,16 +115,12 @@ def _machine() -> tuple[float, float]:
     return (user + nice + kernel) * TICK_S, kernel * TICK_S
 
 
-def _processes(inodes: set[int], more: frozenset[int]) -> dict[int, float]:
+def _processes(token: str) -> dict[int, float]:
     times = {}
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
+    for pid, _ in marked(token):
         try:
-            if int(folder.name) not in more and os.stat(folder / "ns" / "net").st_ino not in inodes:
-                continue
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
             continue
-        times[int(folder.name)] = (int(fields[11]) + int(fields[12])) * TICK_S
+        times[pid] = (int(fields[11]) + int(fields[12])) * TICK_S
     return times

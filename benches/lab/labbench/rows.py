@@ -16,7 +16,7 @@ class Round:
 
     ``sent``: bytes each node sent for each byte of the application, ``sent_by_all`` their sum.
     ``kernel_cycles``: the machine's kernel time, whoever caused it. ``path_cycles``: user and kernel time of the
-    processes inside the nodes, ``own_cycles`` of the load generator; the kernel's own threads are in neither.
+    lab's processes, ``own_cycles`` of the load generator; the kernel's own threads are in neither.
     """
 
     iops: float

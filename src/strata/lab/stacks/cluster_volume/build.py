@@ -1,0 +1,73 @@
+"""`cluster-volume`: one disk, one file system on its coordinator, and every way there is to a file on it.
+
+What stands for what: the disk is a lab disk that two nodes attach, each by a loop device of its own; the file system is
+mounted on the coordinator alone. A redirected path has a daemon on the node of the application, which takes each I/O and
+hands it on over the wire, to the coordinator's file (file-system-redirected) or to the file's place on its disk
+(block-redirected). On the coordinator the daemon hands it to the file below: two file-level stations on one node.
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.errors import RunFailed
+from strata.lab import data, media
+from strata.lab.lab import Lab
+from strata.lab.servers import storage_daemon as daemon
+from strata.lab.stacks import Options, write_stack
+
+TITLE = "coordinator, another node and a client: direct, file-system-redirected, block-redirected, scale-out share"
+OPTIONS = {
+    "medium": ("flash", f"model of the disk: {', '.join(media.MODELS)}"),
+    "data": ("64m", "size of the file that every layer reaches"),
+    "rate": ("none", "what a card carries in each direction, as 125m (bytes a second), or none"),
+    "landing": ("block-redirected", "what the scale-out share stands on: direct, redirected or block-redirected"),
+}
+SPARE = 3
+"""The disk is so many times larger than the file."""
+PORTS = {"share": 10809, "block": 10810, "redirected": 10811, "block-redirected": 10812, "landing": 10813}
+
+
+def build(lab: Lab, options: Options) -> None:
+    """Everything, the file first: what follows serves it or its place on the disk."""
+    rate = None if options["rate"] == "none" else float(units.parse_size(options["rate"]))
+    n1 = lab.add_node("n1", owner=True, bytes_per_s=rate)
+    n2, n3 = (lab.add_node(name, bytes_per_s=rate) for name in ("n2", "n3"))
+    size = units.parse_size(options["data"])
+    model = media.model_of(options["medium"])
+    lun = media.medium(lab, "lun", SPARE * size)
+    other = media.attach(lab, lun.control)
+    path = data.volume(lab, lun.device, "volume", size)
+    at = data.place(path)
+    here = daemon.disk(path)
+    place = daemon.disk(lun.device, offset=at, size=size)
+    share = daemon.serve(lab, n1, {"volume": here}, name="share", port=PORTS["share"])
+    block = daemon.serve(lab, n1, {"volume": place}, name="block", port=PORTS["block"])
+    over_file = daemon.nbd(n1.address, "volume", PORTS["share"])
+    over_block = daemon.nbd(n1.address, "volume", PORTS["block"])
+    own = daemon.serve(lab, n1, {"volume": here}, name="redirected-n1", port=PORTS["redirected"])
+    redirected = daemon.serve(lab, n2, {"volume": over_file}, name="redirected-n2", port=PORTS["redirected"])
+    low = daemon.serve(lab, n2, {"volume": over_block}, name="block-redirected", port=PORTS["block-redirected"])
+    direct = daemon.disk(other, offset=at, size=size)
+    below = {"direct": direct, "redirected": over_file, "block-redirected": over_block}
+    landing = options["landing"]
+    if landing not in below:
+        raise RunFailed("cannot build the scale-out share on", landing, "", f"choose one of: {', '.join(below)}")
+    top = daemon.serve(lab, n2, {"volume": below[landing]}, name="scale-out", port=PORTS["landing"])
+    lab.fact("volume", node="n1", device=lun.device, path=str(path.parent), fs=data.FS, data=str(path), offset=at)
+    write_stack(
+        lab,
+        "cluster-volume",
+        disk=lun.device,
+        other=other,
+        file=path,
+        share=share.uris["volume"],
+        block=block.uris["volume"],
+        own=own.uris["volume"],
+        redirected=redirected.uris["volume"],
+        low=low.uris["volume"],
+        landing={"direct": "direct, other node", "redirected": "redirected, other node"}.get(
+            landing, "block-redirected, other node"
+        ),
+        top=top.uris["volume"],
+    )
+    lun.control.set(f"{model} reset=1")
