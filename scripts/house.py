@@ -46,6 +46,7 @@ APT_FOR_TESTS = {
     "pvcreate": "lvm2",
     "cryptsetup": "cryptsetup-bin",
     "losetup": "mount",
+    "nsenter": "util-linux",
     "sfdisk": "fdisk",
     "ip": "iproute2",
     "c++": "g++",

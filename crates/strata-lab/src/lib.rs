@@ -4,4 +4,6 @@
 //! says; [`hop`] stands between two network interfaces. Each runs in a process of its own until SIGTERM.
 
 pub mod disk;
+pub mod hop;
 pub mod model;
+mod words;

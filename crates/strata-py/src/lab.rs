@@ -16,6 +16,15 @@ pub fn lab_disk(py: Python<'_>, config_json: &str) -> PyResult<()> {
     serve(py, config_json, strata_lab::disk::run)
 }
 
+/// A hop between two interfaces of this network namespace, until SIGTERM or SIGINT, with the GIL released.
+///
+/// `config_json`: `a`, `b`, `model`, `ctl`. Raises `ValueError` for a bad configuration and `OSError` that names the
+/// interface or the socket.
+#[pyfunction]
+pub fn lab_hop(py: Python<'_>, config_json: &str) -> PyResult<()> {
+    serve(py, config_json, strata_lab::hop::run)
+}
+
 fn serve<C: DeserializeOwned + Sync>(
     py: Python<'_>,
     json: &str,

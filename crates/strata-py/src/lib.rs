@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use super::hist::{hist_decode, hist_from_bins, hist_merge, hist_quantiles, hist_summary};
     #[pymodule_export]
-    use super::lab::lab_disk;
+    use super::lab::{lab_disk, lab_hop};
     #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]

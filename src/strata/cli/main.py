@@ -10,7 +10,18 @@ import typer
 from typer.exceptions import TyperException
 
 from strata import __version__
-from strata.cli import checking, comparing, diagnosing, measuring, remembering, reports, serving, surveying, verifying
+from strata.cli import (
+    checking,
+    comparing,
+    diagnosing,
+    lab,
+    measuring,
+    remembering,
+    reports,
+    serving,
+    surveying,
+    verifying,
+)
 from strata.errors import RunFailed, StrataError
 
 app = typer.Typer(
@@ -51,6 +62,7 @@ app.command("report")(reports.report)
 app.command("runs")(reports.runs)
 app.command("target")(serving.target)
 app.command("clean")(reports.clean)
+app.add_typer(lab.lab)
 
 
 class _Signals:

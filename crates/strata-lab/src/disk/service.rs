@@ -13,7 +13,8 @@ use strata_proto::server::StopOnSignals;
 
 use super::files::Files;
 use super::store::Store;
-use crate::model::{Model, Params, size};
+use crate::model::{Model, Params};
+use crate::words::size;
 
 /// How often it is looked whether a signal came: the most that stopping takes longer.
 const LOOK: Duration = Duration::from_millis(20);

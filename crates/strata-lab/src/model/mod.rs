@@ -25,7 +25,7 @@ use bucket::Caps;
 use course::Course;
 use lru::ReadCache;
 use member::Member;
-pub use params::{Jitter, Params, size};
+pub use params::{Jitter, Params};
 use strata_pattern::Rng;
 use stripe::{Part, parts};
 pub use truth::{Direction, Truth};

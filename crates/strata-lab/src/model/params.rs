@@ -1,11 +1,7 @@
 //! What can be set, by name: `key=value` words. Times are µs (windows: ms), rates MB/s of 10⁶ bytes, sizes bytes.
 
 use super::Op;
-
-const NS_PER_US: f64 = 1e3;
-const NS_PER_MS: f64 = 1e6;
-/// A longer time than this is a slip of the unit.
-const LONGEST_NS: f64 = 3600e9;
+use crate::words::{NS_PER_MS, NS_PER_US, each, ms, rate, share, size, us, whole};
 
 /// How a service time varies around its mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,11 +104,7 @@ impl Params {
     /// The first word that is not `key=value`, not known, or not a value of its kind.
     pub fn with(&self, text: &str) -> Result<Self, String> {
         let mut changed = self.clone();
-        for word in text.split_whitespace() {
-            let (key, value) =
-                word.split_once('=').ok_or_else(|| format!("{word:?} is not of the form key=value"))?;
-            changed.apply(key, value).map_err(|why| format!("{key}={value}: {why}"))?;
-        }
+        each(text, |key, value| changed.apply(key, value))?;
         Ok(changed)
     }
 
@@ -275,38 +267,6 @@ impl Params {
     }
 }
 
-fn number(value: &str) -> Result<f64, String> {
-    match value.parse::<f64>() {
-        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err("not a number of 0 or more".to_owned()),
-    }
-}
-
-fn rate(value: &str) -> Result<f64, String> {
-    number(value)
-}
-
-fn share(value: &str) -> Result<f64, String> {
-    number(value).and_then(|n| if n <= 1.0 { Ok(n) } else { Err("not a share of 0 to 1".to_owned()) })
-}
-
-fn time(value: &str, unit_ns: f64) -> Result<u64, String> {
-    let ns = number(value)? * unit_ns;
-    if ns <= LONGEST_NS { Ok(ns.round() as u64) } else { Err("longer than an hour".to_owned()) }
-}
-
-fn us(value: &str) -> Result<u64, String> {
-    time(value, NS_PER_US)
-}
-
-fn ms(value: &str) -> Result<u64, String> {
-    time(value, NS_PER_MS)
-}
-
-fn whole<T: std::str::FromStr>(value: &str) -> Result<T, String> {
-    value.parse().map_err(|_| "not a whole number that fits".to_owned())
-}
-
 fn jitter(value: &str) -> Result<Jitter, String> {
     match value {
         "none" => Ok(Jitter::None),
@@ -314,19 +274,4 @@ fn jitter(value: &str) -> Result<Jitter, String> {
         "exponential" => Ok(Jitter::Exponential),
         _ => Err("none, uniform or exponential".to_owned()),
     }
-}
-
-/// Bytes: a whole number, or one with KiB, MiB, GiB, TiB.
-///
-/// # Errors
-/// Not a size.
-pub fn size(value: &str) -> Result<u64, String> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("", 0)];
-    units
-        .iter()
-        .find_map(|(unit, shift)| {
-            let count: u64 = value.strip_suffix(unit)?.parse().ok()?;
-            count.checked_mul(1 << shift)
-        })
-        .ok_or_else(|| "not a size: bytes, or a number with KiB, MiB, GiB or TiB".to_owned())
 }

@@ -1,0 +1,66 @@
+"""Labs for the command line: build, remove, look, go inside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from strata.errors import UsageError
+from strata.lab import inject, stacks
+from strata.lab import up as _up
+from strata.lab.down import down as _down
+from strata.lab.lab import Lab
+from strata.lab.ledger import Ledger, names
+from strata.lab.status import LabState, all_labs, lab_state
+
+__all__ = ["LabState", "all_labs", "command_in", "down", "known", "one_lab", "state", "up"]
+
+Say = Callable[[str], None]
+
+
+def up(stack: str, name: str | None, settings: Sequence[str], injections: Sequence[str], say: Say) -> LabState:
+    """Builds a lab. ``settings`` are ``option=value`` of the stack; the name is ``lab`` unless told."""
+    words: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError("cannot use the setting", repr(setting), "no =", "--set fs=xfs")
+        words[key] = value
+    return lab_state(_up.up(stack, name or "lab", words, injections, say))
+
+
+def one_lab(name: str | None) -> str:
+    """The name, or that of the only lab there is. Raises `UsageError` when that is not one."""
+    if name is not None:
+        return Ledger(name).name
+    found = names()
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError("there is no lab", "", "", "strata lab up local")
+    raise UsageError("which lab", "", f"there are {', '.join(found)}", f"--name {found[0]}")
+
+
+def down(name: str | None, everything: bool, say: Say) -> tuple[str, ...]:
+    """Removes one lab, or all; their names."""
+    gone = names() if everything else (one_lab(name),)
+    for lab in gone:
+        _down(Lab.open(lab), say)
+    return gone
+
+
+def state(name: str | None) -> LabState:
+    """How the lab stands."""
+    return lab_state(Lab.open(one_lab(name)))
+
+
+def command_in(name: str | None, node: str, command: Sequence[str]) -> list[str]:
+    """The words that run ``command`` (none: the user's shell) in that node of the lab."""
+    found = Lab.open(one_lab(name)).node(node)
+    words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
+    return ["nsenter", f"--net={found.netns}", "--", *words] if found.netns else words
+
+
+def known() -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """The stacks there are with one line about each, and the injections."""
+    return {name: stacks.builder(name).TITLE for name in stacks.stack_names()}, inject.cause_names()

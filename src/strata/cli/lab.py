@@ -1,0 +1,129 @@
+"""``strata lab``: real storage stacks on this machine, with known limits put into them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strata.cli.common import JsonFlag, note, out
+
+if TYPE_CHECKING:
+    from strata.app.labs import LabState
+
+lab = typer.Typer(
+    name="lab",
+    help="Real multi-node storage stacks on this machine, with known limits put into them. Needs root for more than a "
+    "reduced lab on loopback.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Name = Annotated[str | None, typer.Option("--name", help="Which lab; default: the only one (up: lab).")]
+InNode = Annotated[str, typer.Argument(help="Name of a node, as status prints it.")]
+
+
+@lab.command("up")
+def up(
+    stack: Annotated[str, typer.Argument(help="Which stack to build; list --all names them.")],
+    name: Name = None,
+    inject: Annotated[
+        list[str] | None, typer.Option("--inject", help="Put in a limit: CAUSE or CAUSE:severity; may be repeated.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="An option of the stack, e.g. fs=xfs; may be repeated.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Build a stack and leave it running. What fails half-way is removed again."""
+    from strata.app import labs
+
+    state = labs.up(stack, name, settings or (), inject or (), note)
+    out(state.model_dump_json() if json else _text(state))
+    if not json:
+        note(f"hint: strata diagnose {state.stack_file}; strata lab down --name {state.name}")
+
+
+@lab.command("down")
+def down(
+    name: Name = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every lab there is.")] = False,
+) -> None:
+    """Remove a lab: processes, mounts, loop devices, namespaces, files. Also one whose `up` was killed."""
+    from strata.app import labs
+
+    for gone in labs.down(name, everything, note):
+        out(f"{gone} removed")
+
+
+@lab.command("list")
+def list_labs(
+    everything: Annotated[bool, typer.Option("--all", help="Also the stacks and injections there are.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """The labs on this machine."""
+    import json as codec
+
+    from strata.app import labs
+
+    found = labs.all_labs()
+    stacks, causes = labs.known()
+    if json:
+        document = {"schema": "strata.labs/1", "labs": [s.model_dump() for s in found]}
+        out(codec.dumps(document | ({"stacks": stacks, "injections": causes} if everything else {})))
+        return
+    lines = [f"{s.name:<12} {s.stack:<16} {s.state:<9} {' '.join(s.injections)}".rstrip() for s in found]
+    if everything:
+        lines += ["", "stacks:", *(f"  {name:<16} {title}" for name, title in stacks.items())]
+        lines += ["injections:", *(f"  {cause}" for cause in causes)]
+    out("\n".join(lines) if lines else "no lab; strata lab up local makes one")
+
+
+@lab.command("status")
+def status(name: Name = None, json: JsonFlag = False) -> None:
+    """Nodes, addresses and processes of a lab, and whether they are alive."""
+    from strata.app import labs
+
+    state = labs.state(name)
+    out(state.model_dump_json() if json else _text(state))
+
+
+@lab.command("shell")
+def shell(node: InNode, name: Name = None) -> None:
+    """A shell in a node of a lab: its network, this machine's files."""
+    from strata.app import labs
+
+    words = labs.command_in(name, node, ())
+    os.execvp(words[0], words)
+
+
+@lab.command("exec", context_settings={"ignore_unknown_options": True})
+def exec_in(
+    node: InNode,
+    command: Annotated[list[str], typer.Argument(help="The command and its arguments, after --.")],
+    name: Name = None,
+) -> None:
+    """Run one command in a node; its output and exit code are the command's."""
+    from strata.app import labs
+
+    words = labs.command_in(name, node, command)
+    try:
+        os.execvp(words[0], words)
+    except FileNotFoundError as e:
+        from strata.errors import UsageError
+
+        raise UsageError("cannot run", words[0], "there is no such program") from e
+
+
+def _text(state: LabState) -> str:
+    lines = [f"{state.name} · {state.stack} · {state.state}" + (" · reduced, on loopback" if state.reduced else "")]
+    lines += [f"  option     {key}={value}" for key, value in state.options.items()]
+    lines += [f"  injected   {word}" for word in state.injections]
+    for node in state.nodes:
+        lines.append(f"  node       {node.name:<8} {' '.join(node.addresses)}{'  (owner)' if node.owner else ''}")
+    for p in state.processes:
+        lines.append(f"  process    {p.name:<16} {p.pid:<8} {'running' if p.alive else 'ENDED, see ' + p.log}")
+    if state.stack_file:
+        lines.append(f"  stack file {state.stack_file}")
+    return "\n".join(lines)

@@ -1,0 +1,66 @@
+"""Disks of a lab: images and modelled media in its directory, loop devices on them, file systems mounted there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from strata.errors import RunFailed, UsageError
+from strata.lab.lab import Lab
+
+FILE_SYSTEMS = ("ext4", "xfs", "btrfs")
+_MKFS = {
+    "ext4": ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+    "xfs": ("mkfs.xfs", "-q", "-f"),
+    "btrfs": ("mkfs.btrfs", "-q", "-f"),
+}
+_TIMEOUT_S = 60.0
+
+
+def image(lab: Lab, name: str, size_bytes: int) -> Path:
+    """A sparse file of that size in the lab's directory."""
+    path = lab.dir("disks") / f"{name}.img"
+    with path.open("xb") as f:
+        os.truncate(f.fileno(), size_bytes)
+    return path
+
+
+def attach(lab: Lab, backing: Path, *, direct: bool = True) -> str:
+    """A loop device on that file; ``/dev/loopN``. With ``direct`` the page cache below it is not used."""
+    lab.undo("loop", backing=str(backing))
+    words = ["losetup", "--find", "--show", f"--direct-io={'on' if direct else 'off'}", str(backing)]
+    return tool(words, "attach a loop device to").strip()
+
+
+def make_fs(device: str, fs: str) -> None:
+    """An empty file system on a device of the lab. Raises `UsageError` for a kind the lab does not know."""
+    if fs not in _MKFS:
+        raise UsageError("cannot make a file system", repr(fs), "", f"choose one of: {', '.join(FILE_SYSTEMS)}")
+    tool([*_MKFS[fs], device], f"make {fs} on")
+
+
+def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
+    """Mounts it at ``mnt/NAME`` in the lab's directory; that path."""
+    path = lab.dir("mnt") / name
+    path.mkdir(exist_ok=True)
+    lab.undo("mount", path=str(path))
+    tool(["mount", *(["-o", options] if options else []), device, str(path)], "mount")
+    return path
+
+
+def tool(words: Sequence[str], doing: str) -> str:
+    """Runs one program of the system to its end; its output. Raises `RunFailed` with what it said."""
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
+        )
+    except FileNotFoundError as e:
+        raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} is not installed") from e
+    except subprocess.TimeoutExpired as e:
+        raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} took longer than {_TIMEOUT_S:g} s") from e
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip() or f"{words[0]} ended with {done.returncode}").splitlines()
+        raise RunFailed(f"cannot {doing}", words[-1], said[-1], problems=tuple(said[:-1][-5:]))
+    return done.stdout

@@ -1,0 +1,192 @@
+"""One lab: its nodes, its processes, its directory, and the ledger that can undo all of it."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from strata.errors import RunFailed, UsageError
+from strata.lab import nodes, proc, where
+from strata.lab.ledger import Ledger, Line, all_labs_locked, names
+from strata.lab.nodes import Node
+from strata.lab.proc import Child
+
+_SUBNETS = 128  # two fabrics each: 10.77.0.0 to 10.77.255.0
+
+
+class Lab:
+    """A lab that is being built, is up, or is being removed.
+
+    Use `Lab.create` in `up` and `Lab.open` everywhere else. Whoever changes it holds ``lab.ledger.locked()``.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.name = ledger, ledger.name
+        head = ledger.head
+        self.token, self.index = str(head.get("token", "")), int(head.get("index", 0))
+        self.stack, self.reduced = str(head.get("stack", "")), bool(head.get("reduced"))
+        self.data = where.data_dir(self.name)
+        self._children: dict[int, Child] = {}
+
+    @classmethod
+    def create(cls, name: str, stack: str) -> Lab:
+        """Claims the name and a subnet and makes the lab's directory. Raises `UsageError` when the name is taken."""
+        ledger = Ledger(name)
+        with all_labs_locked():
+            taken = {Ledger(n).head.get("index") for n in names()}
+            index = next((i for i in range(_SUBNETS) if i not in taken), None)
+            if index is None:
+                raise RunFailed("cannot make the lab", name, f"{_SUBNETS} labs are up", "strata lab list")
+            data = where.data_dir(name)
+            if data.exists() and not ledger.path.exists():
+                hint = f"look at it; if no lab of yours is in it: rm -r {data}"
+                raise RunFailed("cannot make the lab", name, f"{data} is there and no ledger speaks of it", hint)
+            ledger.create(
+                {
+                    "token": secrets.token_hex(8),
+                    "index": index,
+                    "stack": stack,
+                    "boot": boot_id(),
+                    "since": int(time.time()),
+                    "reduced": not where.is_root(),
+                }
+            )
+            lab = cls(ledger)
+            lab.undo("directory", path=str(data))
+            data.mkdir(mode=0o755)
+        return lab
+
+    @classmethod
+    def open(cls, name: str) -> Lab:
+        """The lab of that name. Raises `UsageError` naming those that are up."""
+        return cls(Ledger(where.checked(name)))
+
+    def undo(self, kind: str, **ids: Any) -> None:
+        """Writes down how to remove what is made next. The kinds are those of `strata.lab.undo.HANDLERS`."""
+        self.ledger.append({"undo": kind, **ids})
+
+    def fact(self, kind: str, **what: Any) -> None:
+        """Writes down what others (injections, `status`) need to know."""
+        self.ledger.append({"fact": kind, **what})
+
+    def facts(self, kind: str) -> list[Line]:
+        """Every fact of that kind, oldest first."""
+        return self.ledger.facts(kind)
+
+    def last_fact(self, kind: str, **match: Any) -> Line | None:
+        """The newest fact of that kind that has these values."""
+        fitting = [f for f in self.facts(kind) if all(f.get(k) == v for k, v in match.items())]
+        return fitting[-1] if fitting else None
+
+    def dir(self, name: str) -> Path:
+        """A directory of the lab, made if missing; it goes with the lab."""
+        path = self.data / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    # --- nodes
+
+    @property
+    def switch(self) -> str | None:
+        """The namespace of the bridges, made on first use; None in a reduced lab."""
+        if self.reduced:
+            return None
+        if not self.facts("switch"):
+            path = nodes.add_switch(self.ledger, f"strata-{self.name}-sw", len(nodes.FABRICS))
+            self.fact("switch", netns=path)
+        return str(self.facts("switch")[0]["netns"])
+
+    def add_node(self, name: str, *, nics: int = 1, owner: bool = False, bytes_per_s: float | None = None) -> Node:
+        """A node with ``nics`` cards (1 or 2), each limited to ``bytes_per_s`` in both directions."""
+        number = len(self.nodes) + 1
+        switch = self.switch
+        if switch is None:
+            node = Node(name, None, ("127.0.0.1",), owner)
+        else:
+            addresses = tuple(f"10.77.{2 * self.index + nic}.{number}" for nic in range(nics))
+            path = nodes.add_node(self.ledger, switch, f"strata-{self.name}-{name}", name, addresses)
+            node = Node(name, path, addresses, owner)
+        self.fact("node", name=name, netns=node.netns, addresses=list(node.addresses), owner=owner)
+        if switch is not None and bytes_per_s is not None:
+            for nic in range(nics):
+                self.shape(node, nic, bytes_per_s)
+        return node
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node, in the order they were made."""
+        return tuple(Node(f["name"], f["netns"], tuple(f["addresses"]), f["owner"]) for f in self.facts("node"))
+
+    def node(self, name: str) -> Node:
+        """Raises `UsageError` naming the nodes there are."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        known = ", ".join(n.name for n in self.nodes) or "none"
+        raise UsageError("there is no node", repr(name), f"in the lab {self.name}", f"nodes: {known}")
+
+    def shape(self, node: Node, nic: int, bytes_per_s: float | None) -> None:
+        """Limits a card in both directions; None: as fast as the machine is."""
+        switch = self.switch
+        if switch is None:
+            raise RunFailed("cannot shape", node.name, "a reduced lab has no cards of its own", "run the lab as root")
+        nodes.shape(switch, node, nic, bytes_per_s)
+        self.fact("rate", node=node.name, nic=nic, bytes_per_s=bytes_per_s)
+
+    # --- processes
+
+    def run(
+        self,
+        node: Node | None,
+        argv: Sequence[str],
+        *,
+        name: str,
+        wait_for: Callable[[], bool] | None = None,
+        timeout_s: float = 20.0,
+        env: Mapping[str, str] | None = None,
+        cgroups: Sequence[Path] = (),
+    ) -> Child:
+        """Starts a process in a node (None: in the machine's own namespace) that stays when this command ends.
+
+        It must stay in the foreground (``-F``, ``--foreground``), so that its pid is known. Its output goes to
+        ``logs/NAME.log``. With ``wait_for`` this returns when that is true, or raises `RunFailed` with its last words.
+        """
+        log = self.dir("logs") / f"{name}.log"
+        netns = node.netns if node is not None else None
+        child = proc.start(self.ledger, self.token, argv, name=name, log=log, netns=netns, env=env, cgroups=cgroups)
+        self._children[child.pid] = child
+        if wait_for is not None:
+            proc.wait_until(child, wait_for, timeout_s)
+        return child
+
+    @property
+    def processes(self) -> tuple[Child, ...]:
+        """Every process that was started and not stopped on purpose, also those that have ended."""
+        stopped = {(f["pid"], f["started"]) for f in self.facts("stopped")}
+        found = []
+        for line in self.ledger.lines():
+            if line.get("undo") == "process" and (line["pid"], line["started"]) not in stopped:
+                child = Child(line["pid"], line["started"], line["name"], Path(line["log"]))
+                found.append(self._children.get(child.pid, child))
+        return tuple(found)
+
+    def process(self, name: str) -> Child:
+        """The running process of that name. Raises `RunFailed` when there is none."""
+        for child in reversed(self.processes):
+            if child.name == name and child.alive:
+                return child
+        known = ", ".join(c.name for c in self.processes if c.alive) or "none"
+        raise RunFailed("there is no process", repr(name), f"in the lab {self.name}", f"running: {known}")
+
+    def stop(self, child: Child) -> None:
+        """Stops a process on purpose: `status` does not call it lost."""
+        child.stop()
+        self.fact("stopped", pid=child.pid, started=child.started)
+
+
+def boot_id() -> str:
+    """Which start of the machine this is."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -1,0 +1,75 @@
+"""Every stack a lab can build: a folder with ``stack.toml``, a template, and ``build.py``.
+
+``build.py`` has ``TITLE`` (one line), ``OPTIONS`` (name: (default, what it may be)) and
+``build(lab, options) -> None``, which makes everything and ends with `write_stack`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import string
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Protocol, cast
+
+from strata.errors import UsageError
+from strata.lab.lab import Lab
+from strata.model.stack import Stack
+
+Options = Mapping[str, str]
+
+
+class Builder(Protocol):
+    """What a ``build.py`` is."""
+
+    TITLE: str
+    OPTIONS: Mapping[str, tuple[str, str]]
+
+    def build(self, lab: Lab, options: Options) -> None:
+        """Makes the stack."""
+
+
+def stack_names() -> tuple[str, ...]:
+    """Every stack there is, in alphabetical order; ``block_share`` is written block-share."""
+    root = resources.files("strata.lab.stacks")
+    return tuple(sorted(d.name.replace("_", "-") for d in root.iterdir() if (d / "build.py").is_file()))
+
+
+def builder(name: str) -> Builder:
+    """Raises `UsageError` naming the known ones."""
+    if name not in stack_names():
+        raise UsageError("there is no stack", repr(name), "", f"choose one of: {', '.join(stack_names())}")
+    return cast(Builder, importlib.import_module(f"strata.lab.stacks.{name.replace('-', '_')}.build"))
+
+
+def chosen(name: str, words: Mapping[str, str]) -> Options:
+    """The stack's options with their defaults filled in. Raises `UsageError` for one it does not have."""
+    known = builder(name).OPTIONS
+    if strange := sorted(set(words) - set(known)):
+        means = tuple(f"{key}={default}: {meaning}" for key, (default, meaning) in known.items())
+        raise UsageError(f"the stack {name} has no option", ", ".join(strange), "", "these are its options", means)
+    return {key: words.get(key, default) for key, (default, _) in known.items()}
+
+
+def write_stack(lab: Lab, name: str, **values: object) -> Path:
+    """Fills the stack's template and writes it into the lab's directory, with the nodes' tables put first.
+
+    Raises `UsageError` when what comes out is no stack file (a mistake in the template).
+    """
+    template = (resources.files("strata.lab.stacks") / name.replace("-", "_") / "stack.toml").read_text()
+    text = string.Template(template).substitute({"lab": lab.name, "nodes": _nodes(lab), **values})
+    path = lab.data / "stack.toml"
+    Stack.from_toml(text, str(path))
+    path.write_text(text)
+    lab.fact("stack", path=str(path))
+    return path
+
+
+def _nodes(lab: Lab) -> str:
+    tables = []
+    for node in lab.nodes:
+        owner = "\nowner = true" if node.owner else ""
+        netns = f'\nnetns = "{node.netns}"' if node.netns else ""
+        tables.append(f'[[node]]\nname = "{node.name}"{owner}{netns}\n')
+    return "\n".join(tables)

@@ -1,0 +1,1 @@
+"""Medium, loop device, file system: one node."""

@@ -1,0 +1,150 @@
+"""How each kind of thing a lab makes is removed again. Each may be called twice, and when the thing was never made.
+
+A handler removes only what its line proves to be the lab's: a namespace by its inode, a process by its start time, a
+loop device by the backing file in the lab's directory, a mount by its place there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from strata.errors import RunFailed
+from strata.lab import proc
+from strata.lab.ledger import Line
+
+NETNS_DIR = Path("/run/netns")
+_LOOP_CLR_FD = 0x4C01
+_MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8
+_TIMEOUT_S = 10.0
+
+
+def process(line: Line) -> None:
+    """A process and its session."""
+    proc.stop(int(line["pid"]), int(line["started"]))
+
+
+def netns(line: Line) -> None:
+    """A network namespace: first everything that runs in it ends, then its name goes.
+
+    With ``inode`` (written once it was made) only that very namespace; without, `up` was killed while making it, and
+    the name, which was free when the line was written and carries the lab's name, is the lab's.
+    """
+    path = NETNS_DIR / str(line["name"])
+    try:
+        inode = path.stat().st_ino
+    except FileNotFoundError:
+        return
+    if line.get("inode") not in (None, inode):
+        return
+    if inode == Path("/proc/self/ns/net").stat().st_ino:
+        raise RunFailed(
+            "cannot remove the namespace", path.name, "this command runs inside it", "leave its shell first"
+        )
+    members = proc.inside(inode)
+    proc.end(members)
+    _umount(path, _MNT_DETACH | _UMOUNT_NOFOLLOW)
+    path.unlink(missing_ok=True)
+
+
+def mount(line: Line) -> None:
+    """Whatever is mounted at a directory of the lab. A file system that will not let go is detached."""
+    path = str(line["path"])
+    for _ in range(8):
+        if not mounted(path):
+            return
+        done = subprocess.run(
+            ["timeout", "-k", "1", str(_TIMEOUT_S), "umount", path], capture_output=True, text=True, check=False
+        )
+        if done.returncode and mounted(path):
+            _umount(Path(path), _MNT_DETACH | _UMOUNT_NOFOLLOW)
+    if mounted(path):
+        raise RunFailed("cannot unmount", path, "it stays mounted")
+
+
+def mounted(path: str) -> bool:
+    """Whether something is mounted exactly there."""
+    table = Path("/proc/self/mounts").read_text(errors="replace")
+    return any(row.split(" ")[1].replace("\\040", " ") == path for row in table.splitlines())
+
+
+def loop(line: Line) -> None:
+    """The loop devices whose backing file is this file of the lab."""
+    for device in loops_on(str(line["backing"])):
+        fd = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with contextlib.suppress(OSError):  # ENXIO: it let go on its own
+                fcntl.ioctl(fd, _LOOP_CLR_FD)
+        finally:
+            os.close(fd)
+    if left := loops_on(str(line["backing"])):
+        raise RunFailed("cannot detach", ", ".join(left), "something still holds it open")
+
+
+def loops_on(backing: str) -> list[str]:
+    """``/dev/loopN`` of every loop device backed by that file, also when the file is gone."""
+    found = []
+    for entry in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if entry.read_text().rstrip("\n").removesuffix(" (deleted)") == backing:
+                found.append(f"/dev/{entry.parts[3]}")
+    return found
+
+
+def directory(line: Line) -> None:
+    """A directory of the lab and what is in it; refuses when something is still mounted below."""
+    path = Path(str(line["path"]))
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            return
+        table = Path("/proc/self/mounts").read_text(errors="replace")
+        below = [r.split(" ")[1] for r in table.splitlines() if r.split(" ")[1].startswith(f"{path}/")]
+        if below:
+            raise RunFailed("cannot remove", str(path), f"still mounted: {', '.join(below)}")
+        shutil.rmtree(path)
+
+
+def cgroup(line: Line) -> None:
+    """A control group: its processes end, then it goes."""
+    path = Path(str(line["path"]))
+    for _ in range(3):
+        with contextlib.suppress(OSError):
+            pids = [int(p) for p in (path / "cgroup.procs").read_text().split()]
+            proc.end((p, s) for p in pids if (s := proc.start_time(p)) is not None)
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                path.rmdir()
+            except OSError:
+                continue
+        return
+    raise RunFailed("cannot remove the control group", str(path), "it is busy")
+
+
+def file(line: Line) -> None:
+    """One file of the lab outside its directory."""
+    Path(str(line["path"])).unlink(missing_ok=True)
+
+
+HANDLERS: dict[str, Callable[[Line], None]] = {
+    "process": process,
+    "netns": netns,
+    "mount": mount,
+    "loop": loop,
+    "directory": directory,
+    "cgroup": cgroup,
+    "file": file,
+}
+# What is gone after a restart of the machine, whoever has these numbers and names now.
+OF_THIS_BOOT = frozenset({"process", "netns", "mount", "loop", "cgroup"})
+
+
+def _umount(path: Path, flags: int) -> None:
+    # EINVAL: nothing is mounted there, which is what is wanted.
+    ctypes.CDLL(None, use_errno=True).umount2(os.fsencode(path), flags)
