@@ -95,10 +95,7 @@ def measured(lab: Lab, title: str, asked: argparse.Namespace) -> list[Row]:
                     measuring.once(place, shape, asked.seconds, number, nodes, lab.token)
                 )
         print(f"· {time.strftime('%H:%M:%S')} {title}: {workload}", file=sys.stderr, flush=True)
-        rows += [
-            measuring.row(title, p.layer, workload, rounds[p.layer.name], {b: rounds[b] for b in p.layer.above})
-            for p in places
-        ]
+        rows += measuring.rows(title, workload, rounds, [p.layer for p in places])
     return rows
 
 

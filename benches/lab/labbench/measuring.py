@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log, sqrt
 from pathlib import Path
+from statistics import fmean, stdev
+from typing import TypeVar
 
 from strata.analyse.stats import estimate
 from strata.engine import Request, Timing, device_segments, engine_of, file_segments
@@ -20,7 +23,8 @@ from strata.model.workload import ClosedLoop, Rw, Workload
 from labbench.reading import between, read
 from labbench.rows import Round, Row
 
-KIB, MIB = 1 << 10, 1 << 20
+KIB = 1 << 10
+Key = TypeVar("Key")
 RAMP_S = 0.3
 
 
@@ -108,30 +112,51 @@ def once(
     )
 
 
-def row(stack: str, layer: Layer, workload: str, rounds: Sequence[Round], below: Mapping[str, Sequence[Round]]) -> Row:
-    """Estimates of a cell; ``below``: the rounds of each layer it is held against, in the same order."""
+def rows(stack: str, workload: str, cells: Mapping[str, Sequence[Round]], layers: Sequence[Layer]) -> list[Row]:
+    """Estimates of every layer under one workload; ``cells``: its rounds in order, by the layer's name.
 
-    def over(unit: str, values: Sequence[float]) -> Estimate:
-        return estimate(values, unit)
+    The spread of a figure is pooled over the layers, as few rounds say little of their own.
+    """
 
-    return Row(
-        stack=stack,
-        layer=layer.name,
-        node=layer.node or "",
-        workload=workload,
-        iops=over("1/s", [r.iops for r in rounds]),
-        p50=over("ns", [r.p50_ns for r in rounds]),
-        p99=over("ns", [r.p99_ns for r in rounds]),
-        sent={n: over("1", [r.sent[n] for r in rounds]) for n in rounds[0].sent},
-        sent_by_all=over("1", [r.sent_by_all for r in rounds]),
-        kernel_cycles=over("cycles/B", [r.kernel_cycles for r in rounds]),
-        path_cycles=over("cycles/B", [r.path_cycles for r in rounds]),
-        against={
-            name: over("1", [mine.iops / theirs.iops for mine, theirs in zip(rounds, others, strict=True)])
-            for name, others in below.items()
-        },
-        samples=sum(r.samples for r in rounds),
-    )
+    def all_of(unit: str, value: Callable[[Round], float]) -> dict[str, Estimate]:
+        return _estimates(unit, {name: [value(r) for r in rounds] for name, rounds in cells.items()})
+
+    iops, p50, p99 = all_of("1/s", lambda r: r.iops), all_of("ns", lambda r: r.p50_ns), all_of("ns", lambda r: r.p99_ns)
+    kernel, path = all_of("cycles/B", lambda r: r.kernel_cycles), all_of("cycles/B", lambda r: r.path_cycles)
+    sent_by_all, others = all_of("1", lambda r: r.sent_by_all), all_of("1", lambda r: r.others_busy)
+    nodes = next(iter(cells.values()))[0].sent
+    sent = {node: all_of("1", lambda r, node=node: r.sent[node]) for node in nodes}  # type: ignore[misc]
+    pairs = {
+        (a.name, b): [mine.iops / below.iops for mine, below in zip(cells[a.name], cells[b], strict=True)]
+        for a in layers
+        for b in a.above
+    }
+    against = _estimates("1", pairs)
+    return [
+        Row(
+            stack=stack,
+            layer=layer.name,
+            node=layer.node or "",
+            workload=workload,
+            iops=iops[layer.name],
+            p50=p50[layer.name],
+            p99=p99[layer.name],
+            sent={node: by_layer[layer.name] for node, by_layer in sent.items()},
+            sent_by_all=sent_by_all[layer.name],
+            kernel_cycles=kernel[layer.name],
+            path_cycles=path[layer.name],
+            others_busy=others[layer.name],
+            against={b: against[layer.name, b] for b in layer.above},
+            samples=sum(r.samples for r in cells[layer.name]),
+        )
+        for layer in layers
+    ]
+
+
+def _estimates(unit: str, cells: Mapping[Key, Sequence[float]]) -> dict[Key, Estimate]:
+    spreads = [stdev(map(log, v)) for v in cells.values() if len(v) > 1 and min(v) > 0]
+    pooled = sqrt(fmean(x * x for x in spreads)) if spreads else None
+    return {key: estimate(v, unit, pooled if min(v) > 0 else None) for key, v in cells.items()}
 
 
 def clock_hz() -> float:

@@ -33,7 +33,10 @@ class Round:
 
 @dataclass(frozen=True)
 class Row:
-    """Estimates over the rounds of one cell, 95 % intervals. ``against``: IOPS by what the layer is held against."""
+    """Estimates over the rounds of one cell, 95 % intervals.
+
+    ``against``: IOPS by what the layer is held against. ``others_busy``: processors that the rest of the machine used.
+    """
 
     stack: str
     layer: str
@@ -46,6 +49,7 @@ class Row:
     sent_by_all: Estimate
     kernel_cycles: Estimate
     path_cycles: Estimate
+    others_busy: Estimate
     against: Mapping[str, Estimate]
     samples: int
 
@@ -67,14 +71,14 @@ def table(rows: Sequence[Row]) -> str:
     parts = []
     for key in dict.fromkeys((r.stack, r.workload) for r in rows):
         mine = [r for r in rows if (r.stack, r.workload) == key]
-        heads = ["layer", "node", "IOPS", "against", "p50", "p99", "kernel c/B", "path c/B", "sent/app byte", "by node"]
+        heads = ["layer", "node", "IOPS", "against", "p50", "p99", "kernel c/B", "path c/B", "sent/app byte", "by node", "others"]
         lines = [f"**{key[0]}** · {key[1]} · n = {mine[0].iops.n} rounds", ""]
         lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for row in mine:
             cells = [row.layer, row.node, _of(row.iops, 0)]
             cells += ["<br>".join(f"{_of(e, 2)} × {name}" for name, e in row.against.items())]
             cells += [_time(row.p50), _time(row.p99), _of(row.kernel_cycles, 1), _of(row.path_cycles, 1)]
-            cells += [_of(row.sent_by_all, 2), _nodes(row.sent)]
+            cells += [_of(row.sent_by_all, 2), _nodes(row.sent), f"{row.others_busy.value:.1f}"]
             lines.append(f"| {' | '.join(cells)} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

@@ -9,9 +9,10 @@ hands it on over the wire, to the coordinator's file (file-system-redirected) or
 from __future__ import annotations
 
 from strata import units
-from strata.errors import RunFailed
+from strata.errors import UsageError
 from strata.lab import data, media
 from strata.lab.lab import Lab
+from strata.lab.servers import relay
 from strata.lab.servers import storage_daemon as daemon
 from strata.lab.stacks import Options, write_stack
 
@@ -24,11 +25,17 @@ OPTIONS = {
 }
 SPARE = 3
 """The disk is so many times larger than the file."""
-PORTS = {"share": 10809, "block": 10810, "redirected": 10811, "block-redirected": 10812, "landing": 10813}
+PORTS = {"share": 10809, "block": 10810, "redirected": 10811, "block-redirected": 10812, "scale-out": 10813}
+
+
+LANDINGS = ("direct", "redirected", "block-redirected")
 
 
 def build(lab: Lab, options: Options) -> None:
     """Everything, the file first: what follows serves it or its place on the disk."""
+    landing = options["landing"]
+    if landing not in LANDINGS:
+        raise UsageError("cannot build the scale-out share on", landing, "", f"choose one of: {', '.join(LANDINGS)}")
     rate = None if options["rate"] == "none" else float(units.parse_size(options["rate"]))
     n1 = lab.add_node("n1", owner=True, bytes_per_s=rate)
     n2, n3 = (lab.add_node(name, bytes_per_s=rate) for name in ("n2", "n3"))
@@ -42,17 +49,16 @@ def build(lab: Lab, options: Options) -> None:
     place = daemon.disk(lun.device, offset=at, size=size)
     share = daemon.serve(lab, n1, {"volume": here}, name="share", port=PORTS["share"])
     block = daemon.serve(lab, n1, {"volume": place}, name="block", port=PORTS["block"])
-    over_file = daemon.nbd(n1.address, "volume", PORTS["share"])
-    over_block = daemon.nbd(n1.address, "volume", PORTS["block"])
     own = daemon.serve(lab, n1, {"volume": here}, name="redirected-n1", port=PORTS["redirected"])
-    redirected = daemon.serve(lab, n2, {"volume": over_file}, name="redirected-n2", port=PORTS["redirected"])
-    low = daemon.serve(lab, n2, {"volume": over_block}, name="block-redirected", port=PORTS["block-redirected"])
-    direct = daemon.disk(other, offset=at, size=size)
-    below = {"direct": direct, "redirected": over_file, "block-redirected": over_block}
-    landing = options["landing"]
-    if landing not in below:
-        raise RunFailed("cannot build the scale-out share on", landing, "", f"choose one of: {', '.join(below)}")
-    top = daemon.serve(lab, n2, {"volume": below[landing]}, name="scale-out", port=PORTS["landing"])
+    over_file, over_block = share.uris["volume"], block.uris["volume"]
+    redirected = relay.start(lab, n2, over_file, name="redirected-n2", port=PORTS["redirected"])
+    low = relay.start(lab, n2, over_block, name="block-redirected", port=PORTS["block-redirected"])
+    if landing == "direct":
+        place = daemon.disk(other, offset=at, size=size)
+        top = daemon.serve(lab, n2, {"volume": place}, name="scale-out", port=PORTS["scale-out"])
+    else:
+        below = redirected if landing == "redirected" else low
+        top = relay.start(lab, n2, below.uris["volume"], name="scale-out", port=PORTS["scale-out"])
     lab.fact("volume", node="n1", device=lun.device, path=str(path.parent), fs=data.FS, data=str(path), offset=at)
     write_stack(
         lab,
@@ -65,9 +71,7 @@ def build(lab: Lab, options: Options) -> None:
         own=own.uris["volume"],
         redirected=redirected.uris["volume"],
         low=low.uris["volume"],
-        landing={"direct": "direct, other node", "redirected": "redirected, other node"}.get(
-            landing, "block-redirected, other node"
-        ),
+        landing=f"{landing}, other node",
         top=top.uris["volume"],
     )
     lun.control.set(f"{model} reset=1")
