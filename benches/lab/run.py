@@ -43,7 +43,9 @@ def main() -> int:
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     quick = bool(os.environ.get("QUICK"))
     words.add_argument("--rounds", type=int, default=3 if quick else 5)
-    words.add_argument("--seconds", type=float, default=0.5 if quick else 1.0, help="of each measurement, after its ramp")
+    words.add_argument(
+        "--seconds", type=float, default=0.5 if quick else 1.0, help="of each measurement, after its ramp"
+    )
     words.add_argument("--ceph", action="store_true", help="Ceph too: half a minute to build, 1 GB of memory")
     words.add_argument("--only", help="stacks whose name and options hold this")
     words.add_argument("--workloads", help="those whose name holds this")
@@ -59,7 +61,8 @@ def main() -> int:
         if not asked.only or asked.only in title:
             rows += bench(stack, options, title, asked)
     print(table(rows))
-    print(f"\nClock {measuring.clock_hz() / 1e9:.2f} GHz, {os.cpu_count()} processors; load average {os.getloadavg()[0]:.1f}.")
+    clock, load = measuring.clock_hz() / 1e9, os.getloadavg()[0]
+    print(f"\nClock {clock:.2f} GHz, {os.cpu_count()} processors; load average {load:.1f}.")
     if asked.json:
         asked.json.write_text(json.dumps([r.as_json() for r in rows], indent=1) + "\n")
     return 0
@@ -91,9 +94,7 @@ def measured(lab: Lab, title: str, asked: argparse.Namespace) -> list[Row]:
         rounds: dict[str, list[Round]] = defaultdict(list)
         for number in range(asked.rounds):
             for place in shuffled.sample(places, len(places)):
-                rounds[place.layer.name].append(
-                    measuring.once(place, shape, asked.seconds, number, nodes, lab.token)
-                )
+                rounds[place.layer.name].append(measuring.once(place, shape, asked.seconds, number, nodes, lab.token))
         print(f"· {time.strftime('%H:%M:%S')} {title}: {workload}", file=sys.stderr, flush=True)
         rows += measuring.rows(title, workload, rounds, [p.layer for p in places])
     return rows

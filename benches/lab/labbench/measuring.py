@@ -10,6 +10,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TypeVar
 
+from labbench.reading import between, read
+from labbench.rows import Round, Row
 from strata.analyse.stats import estimate
 from strata.engine import Request, Timing, device_segments, engine_of, file_segments
 from strata.errors import RunFailed
@@ -20,12 +22,10 @@ from strata.model.plan import Segment
 from strata.model.stack import Layer, Stack
 from strata.model.workload import ClosedLoop, Rw, Workload
 
-from labbench.reading import between, read
-from labbench.rows import Round, Row
-
 KIB = 1 << 10
 Key = TypeVar("Key")
-RAMP_S = 0.3
+RAMP_S = 1.0
+"""GlusterFS keeps its lock on a file for up to a second after a write: the next client waits for it once."""
 
 
 def asked(name: str, rw: Rw, bs: int, depth: int) -> tuple[str, Workload]:
@@ -93,7 +93,9 @@ def once(
     spent = between(first, read(nodes, token))
     own = _own_s() - own
     if result.errored or result.stuck or not result.ops:
-        raise RunFailed("I/O failed at", place.layer.name, result.message or result.stop_reason)
+        errors = ", ".join(f"{e.count} × {e.name}" for e in (*result.read.errors, *result.write.errors))
+        why = result.message or errors or f"{result.stuck} stuck, {result.ops} done"
+        raise RunFailed("I/O failed at", place.layer.name, why)
     moved = result.completed * workload.bs
     payload = histogram.merge([result.read.service_time, result.write.service_time])
     assert payload is not None

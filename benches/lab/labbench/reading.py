@@ -1,4 +1,4 @@
-"""Counters of a whole lab at one instant: bytes on each node's wires, processor time of its processes and of the machine."""
+"""Counters of a whole lab at one instant: bytes on each node's wires, processor time of the lab and of the machine."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def between(first: Reading, last: Reading) -> Between:
 
 
 def _sent(netns: str) -> int:
-    """A thread has a network namespace of its own, and /proc/thread-self/net shows it; the process stays where it is."""
+    """Looked up by a thread: each has a network namespace of its own, and the process stays where it is."""
     found: list[int | OSError] = []
 
     def look() -> None:

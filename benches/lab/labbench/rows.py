@@ -71,7 +71,19 @@ def table(rows: Sequence[Row]) -> str:
     parts = []
     for key in dict.fromkeys((r.stack, r.workload) for r in rows):
         mine = [r for r in rows if (r.stack, r.workload) == key]
-        heads = ["layer", "node", "IOPS", "against", "p50", "p99", "kernel c/B", "path c/B", "sent/app byte", "by node", "others"]
+        heads = [
+            "layer",
+            "node",
+            "IOPS",
+            "against",
+            "p50",
+            "p99",
+            "kernel c/B",
+            "path c/B",
+            "sent/app byte",
+            "by node",
+            "others",
+        ]
         lines = [f"**{key[0]}** · {key[1]} · n = {mine[0].iops.n} rounds", ""]
         lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for row in mine:

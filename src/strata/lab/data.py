@@ -15,7 +15,17 @@ from strata.lab.lab import Lab
 _SEED_BITS = 56
 _POLL_S = 1.0
 # All metadata in front: the file is one piece of the disk, so that its place can be served by offset and size.
-_MKFS = ("mkfs.ext4", "-q", "-F", "-b", "4096", "-O", "sparse_super2,^has_journal", "-E", "num_backup_sb=0,packed_meta_blocks=1")
+_MKFS = (
+    "mkfs.ext4",
+    "-q",
+    "-F",
+    "-b",
+    "4096",
+    "-O",
+    "sparse_super2,^has_journal",
+    "-E",
+    "num_backup_sb=0,packed_meta_blocks=1",
+)
 FS = "ext4"
 
 
@@ -29,12 +39,22 @@ def file(path: Path, size: int) -> Path:
     """A test file with Strata's mark, every byte written; ``path``. It goes with the lab, `strata clean` leaves it."""
     mark = testfile.create(path, size)
     testfile.keep(mark)
-    filling = _core.fill(str(path), size, secrets.randbits(_SEED_BITS), testfile.header_bytes(mark), True)
+    _fill(path, mark)
+    return path
+
+
+def fill(path: Path, size: int) -> None:
+    """The same for a file that is there already and cannot be made anew: an image that a daemon shows as a file."""
+    _fill(path, testfile.Mark.new(size))
+
+
+def _fill(path: Path, mark: testfile.Mark) -> None:
+    seed = secrets.randbits(_SEED_BITS)
+    filling = _core.fill(str(path), mark.size, seed, testfile.header_bytes(mark), True)
     while (done := filling.wait(_POLL_S)) is None:
         continue
     if json.loads(done)["errored"]:
         raise RunFailed("could not fill", str(path), "a write failed")
-    return path
 
 
 def place(path: Path) -> int:

@@ -6,23 +6,26 @@ direct I/O on its file). Copies are made by the owner: a client elsewhere sends 
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Sequence
+import mmap
+import os
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.lab import disks
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.servers import storage_daemon
-from strata.lab.undo import loops_on, mounted
+from strata.lab.undo import mounted
 
 CONNECTIONS = 4
 """NBD connections for each remote disk: requests of one connection are answered by one thread of nbdfuse."""
 PROFILES = {2: "raid1", 3: "raid1c3", 4: "raid1c4"}
 # Checksums and copy-on-write would add writes of their own to each write of the application.
 _OPTIONS = "nodatacow,nodatasum,max_inline=0,noatime"
-_TOOL_S = 60.0
+_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -36,20 +39,32 @@ class Volume:
     profile: str
 
     def grow(self, node: Node, device: str) -> Volume:
-        """The disk of another node joins the running volume, and the data is spread anew over all of them.
+        """The disk of another node joins the running stripe, and the data is spread anew over all of them.
 
-        Blocks until it is spread. Raises `RunFailed` with the tool's words.
+        Blocks until it is spread; the volume is used meanwhile. Raises `RunFailed` with the tool's words.
         """
         added = remote_disk(self.lab, self.owner, node, device, name=f"{self.path.name}-{node.name}")
-        _tool(["btrfs", "device", "add", "-f", "-K", added, str(self.path)])
-        # Metadata is copied, data striped: a stripe of metadata would not survive one node less.
-        words = ["btrfs", "balance", "start", f"-dconvert={self.profile}", "--full-balance", str(self.path)]
-        _tool([w for w in words if w != "--full-balance"])
-        return Volume(self.lab, self.owner, (*self.devices, added), self.path, self.profile)
+        disks.tool(["btrfs", "device", "add", "-f", "-K", added, str(self.path)], "grow")
+        disks.tool(["btrfs", "balance", "start", "-dconvert=raid0", str(self.path)], "spread the data of")
+        return Volume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")
+
+    def own_reader(self, path: Path) -> Callable[[int], bool]:
+        """Says of a task's id whether btrfs lets it read ``path`` from the owner's own disk.
+
+        The kernel has one policy: the id modulo the number of copies names the copy. Which one is the owner's is tried.
+        """
+        copies = len(self.devices)
+        for residue in range(copies):
+            before = _sectors_read(self.devices[0])
+            _read_as(lambda task, residue=residue: task % copies == residue, path, residue)  # type: ignore[misc]
+            # Metadata is read on the way, from either copy.
+            if (_sectors_read(self.devices[0]) - before) * 512 >= _PIECE_BYTES:
+                return lambda task: task % copies == residue
+        raise RunFailed("no task reads from the owner's disk", self.devices[0], f"{path} was read by {copies}")
 
     def spread(self) -> dict[str, int]:
         """Bytes of data that each device holds."""
-        said = _tool(["btrfs", "device", "usage", "--raw", str(self.path)])
+        said = disks.tool(["btrfs", "device", "usage", "--raw", str(self.path)], "ask")
         found: dict[str, int] = {}
         device = ""
         for line in said.splitlines():
@@ -82,29 +97,39 @@ def remote_disk(lab: Lab, owner: Node, node: Node, device: str, *, name: str) ->
     lab.undo("mount", path=str(folder))
     words = ["nbdfuse", "-C", str(CONNECTIONS), str(folder), exports.uris["disk"]]
     lab.run(owner, words, name=f"nbdfuse-{name}", wait_for=lambda: mounted(str(folder)))
-    return _loop(lab, folder / "nbd")
+    return disks.attach(lab, folder / "nbd")
 
 
 def _volume(lab: Lab, owner: Node, devices: tuple[str, ...], data: str, metadata: str, name: str) -> Volume:
-    _tool(["mkfs.btrfs", "-q", "-f", "-K", "-d", data, "-m", metadata, *devices])
-    _tool(["btrfs", "device", "scan", *devices])
+    disks.tool(["mkfs.btrfs", "-q", "-f", "-K", "-d", data, "-m", metadata, *devices], "make btrfs on")
+    disks.tool(["btrfs", "device", "scan", *devices], "register")
     path = lab.dir(f"mounts/{name}")
     lab.undo("mount", path=str(path))
-    _tool(["mount", "-t", "btrfs", "-o", _OPTIONS, devices[0], str(path)])
+    disks.tool(["mount", "-t", "btrfs", "-o", _OPTIONS, devices[0], str(path)], "mount")
     return Volume(lab, owner, devices, path, data)
 
 
-def _loop(lab: Lab, backing: Path) -> str:
-    lab.undo("loop", backing=str(backing))
-    _tool(["losetup", "--find", "--direct-io=on", str(backing)])
-    return loops_on(str(backing))[0]
+def _sectors_read(device: str) -> int:
+    return int(Path(f"/sys/block/{Path(device).name}/stat").read_text().split()[2])
 
 
-def _tool(argv: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=_TOOL_S, check=False)
-    except subprocess.TimeoutExpired as e:
-        raise RunFailed(f"{argv[0]} did not end:", " ".join(argv), f"within {_TOOL_S:g} s") from e
-    if done.returncode:
-        raise RunFailed(f"{argv[0]} refused", " ".join(argv[1:]), done.stderr.strip() or f"exit {done.returncode}")
-    return done.stdout
+def _read_as(wanted: Callable[[int], bool], path: Path, piece: int) -> None:
+    """Reads one piece of ``path`` past the cache, on a thread whose id is wanted."""
+    done = threading.Event()
+
+    def read() -> None:
+        if wanted(threading.get_native_id()):
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
+            try:
+                with mmap.mmap(-1, _PIECE_BYTES) as buffer:
+                    # Into pages that are not there yet btrfs reads through the cache.
+                    buffer.write(bytes(_PIECE_BYTES))
+                    os.preadv(fd, [buffer], piece * _PIECE_BYTES)
+            finally:
+                os.close(fd)
+                done.set()
+
+    while not done.is_set():
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()

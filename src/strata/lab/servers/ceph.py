@@ -107,7 +107,9 @@ def start(lab: Lab, nodes: Sequence[Node], *, timeout_s: float = 120.0) -> Ceph:
         cluster.cli("osd", "crush", "add", f"osd.{number}", "1.0", "root=default", f"host={node.name}")
         if number:
             cluster.cli("osd", "primary-affinity", f"osd.{number}", "0")
-    _waited(lambda: cluster.cli("osd", "stat", "-f", "json").count(f'"num_up_osds":{len(nodes)}') == 1, "OSDs", deadline)
+    _waited(
+        lambda: cluster.cli("osd", "stat", "-f", "json").count(f'"num_up_osds":{len(nodes)}') == 1, "OSDs", deadline
+    )
     groups = str(_PLACEMENT_GROUPS)
     cluster.cli("osd", "pool", "create", POOL, groups, groups)
     cluster.cli("osd", "pool", "application", "enable", POOL, "rbd")
@@ -129,7 +131,7 @@ def _osds(lab: Lab, nodes: Sequence[Node], conf: Path) -> None:
     for number, (node, child) in enumerate(zip(nodes, made, strict=True)):
         _waited(lambda child=child: not child.alive, child.name, time.monotonic() + _CLI_S)  # type: ignore[misc]
         if not (conf.parent / f"osd{number}" / "ready").exists():
-            raise RunFailed("cannot make the store of", f"osd.{number}", child.last_words().splitlines()[-1:] or "")
+            raise RunFailed("cannot make the store of", f"osd.{number}", child.last_words()[-200:])
         lab.stop(child)
         argv = ["ceph-osd", "-i", str(number), "--public-addr", node.address, "--cluster-addr", node.address]
         _daemon(lab, node, f"osd{number}", argv, conf)
@@ -163,5 +165,7 @@ def _cli(node: Node, conf: Path, words: Sequence[str], program: str = "ceph") ->
 def _waited(ready: Callable[[], bool], what: str, deadline: float) -> None:
     while not ready():
         if time.monotonic() > deadline:
-            raise RunFailed("the Ceph cluster is not ready:", what, "not in time", "its logs are in the lab's directory")
+            raise RunFailed(
+                "the Ceph cluster is not ready:", what, "not in time", "its logs are in the lab's directory"
+            )
         time.sleep(0.2)

@@ -1,7 +1,7 @@
 """GlusterFS: a volume of which every brick, each on a node of its own, holds a full copy.
 
-Copies are made by the client: it sends each write to every brick and reads from one, from its own where it has one. All
-daemons of a node share a mount namespace in which the paths that glusterd has compiled in are the lab's own directories.
+Copies are made by the client: it sends each write to every brick and reads from one, from its own where it has one.
+All daemons of a node share a mount namespace in which the paths that glusterd has compiled in are the lab's own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _OPTIONS = {
 }
 
 # Their own paths stand in for the machine's: /run last, because the namespaces' names are below it.
+# A client takes a brick for its own when the brick's host name is an address of its own; all nodes share the machine's.
 _START = """set -e
+hostname {address}
 mount --make-rprivate /
 mount --bind {dir}/lib /var/lib/glusterd
 mount --bind {dir}/log /var/log/glusterfs
@@ -92,9 +94,7 @@ def start(lab: Lab, bricks: Sequence[tuple[Node, Path]], *, timeout_s: float = 3
             _retried(first, ["peer", "probe", node.address], lambda said: "success" in said, timeout_s)
     # A peer is found before it is admitted, and a volume is refused in between.
     for daemon in daemons:
-        _retried(
-            daemon, ["peer", "status"], lambda said: said.count("Peer in Cluster") == len(nodes) - 1, _PEERS_S
-        )
+        _retried(daemon, ["peer", "status"], lambda said: said.count("Peer in Cluster") == len(nodes) - 1, _PEERS_S)
     places = [f"{node.address}:{path}" for node, path in bricks]
     _cli(first, ["volume", "create", VOLUME, "replica", str(len(bricks)), *places, "force"])
     _cli(first, ["volume", "set", VOLUME, *(word for pair in _OPTIONS.items() for word in pair)])
@@ -107,13 +107,13 @@ def _daemon(lab: Lab, node: Node) -> Child:
     for part in ("lib", "run", "log"):
         lab.dir(f"gluster/{node.name}/{part}")
     script = own / "start.sh"
-    script.write_text(_START.format(dir=own))
+    script.write_text(_START.format(dir=own, address=node.address))
     # The mounts live in the daemon's own mount namespace and go with its last process: nothing to undo.
-    return lab.run(node, ["unshare", "--mount", "--", "bash", str(script)], name=f"glusterd-{node.name}")
+    return lab.run(node, ["unshare", "--mount", "--uts", "--", "bash", str(script)], name=f"glusterd-{node.name}")
 
 
 def _cli(daemon: Child, words: Sequence[str]) -> str:
-    argv = ["nsenter", "-t", str(daemon.pid), "-m", "-n", "--", "gluster", "--mode=script", *words]
+    argv = ["nsenter", "-t", str(daemon.pid), "-m", "-n", "-u", "--", "gluster", "--mode=script", *words]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=_CLI_S, check=False)
     except subprocess.TimeoutExpired as e:

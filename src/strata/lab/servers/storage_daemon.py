@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,10 @@ from strata.lab.undo import mounted
 
 NBD_PORT = 10809
 MAX_CONNECTIONS = 64
+
+# Large buffers, too, are taken from the heap and stay in it. In a fresh one no page is there yet; btrfs then gives up
+# on O_DIRECT and reads through the page cache.
+_KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(1 << 26), "MALLOC_TRIM_THRESHOLD_": str(1 << 29)}
 
 Blockdev = Mapping[str, Any]
 """The words of ``--blockdev``, without a node name."""
@@ -66,11 +70,13 @@ def serve(
     name: str,
     port: int = NBD_PORT,
     groups: Mapping[str, Mapping[str, int]] | None = None,
+    accept: Callable[[int], bool] = lambda _: True,
 ) -> Exports:
     """Each of ``exports`` on the node's address and ``port``, writable.
 
     ``groups``: caps by name, each a QEMU throttle limit (``iops-total``, ``bps-total``) and its value; exports that
-    name the same group share it. Raises `RunFailed` with the daemon's words.
+    name the same group share it. It is started anew until ``accept`` says yes to
+    its process id (btrfs chooses the copy to read by it). Raises `RunFailed` with the daemon's words.
     """
     pid = lab.dir("run") / f"{name}.pid"
     words = ["qemu-storage-daemon", "--pidfile", str(pid)]
@@ -82,6 +88,9 @@ def serve(
         words += ["--blockdev", json.dumps({**what, "node-name": f"d{number}"})]
         words += ["--export", f"nbd,id=e{number},node-name=d{number},name={export},writable=on"]
     child = _run(lab, node, words, name, pid)
+    while not accept(child.pid):
+        lab.stop(child)
+        child = _run(lab, node, words, name, pid)
     return Exports(node, child, {e: f"nbd://{node.address}:{port}/{e}" for e in exports})
 
 
@@ -101,4 +110,4 @@ def as_file(lab: Lab, node: Node, what: Blockdev, *, name: str) -> Path:
 def _run(lab: Lab, node: Node, words: Sequence[str], name: str, pid: Path) -> Child:
     pid.unlink(missing_ok=True)
     # It writes its pid file when everything is exported.
-    return lab.run(node, words, name=name, wait_for=pid.exists)
+    return lab.run(node, words, name=name, wait_for=pid.exists, env=_KEEP_BUFFERS)

@@ -1,7 +1,7 @@
 """`cluster-volume`: one disk, one file system on its coordinator, and every way there is to a file on it.
 
-What stands for what: the disk is a lab disk that two nodes attach, each by a loop device of its own; the file system is
-mounted on the coordinator alone. A redirected path has a daemon on the node of the application, which takes each I/O and
+What stands for what: the disk is a lab disk that two nodes attach, each by a loop device of its own; the file system
+is mounted on the coordinator alone. A redirected path has a daemon on the application's node, which takes each I/O and
 hands it on over the wire, to the coordinator's file (file-system-redirected) or to the file's place on its disk
 (block-redirected). On the coordinator the daemon hands it to the file below: two file-level stations on one node.
 """
@@ -38,7 +38,8 @@ def build(lab: Lab, options: Options) -> None:
         raise UsageError("cannot build the scale-out share on", landing, "", f"choose one of: {', '.join(LANDINGS)}")
     rate = None if options["rate"] == "none" else float(units.parse_size(options["rate"]))
     n1 = lab.add_node("n1", owner=True, bytes_per_s=rate)
-    n2, n3 = (lab.add_node(name, bytes_per_s=rate) for name in ("n2", "n3"))
+    n2 = lab.add_node("n2", bytes_per_s=rate)
+    lab.add_node("n3", bytes_per_s=rate)
     size = units.parse_size(options["data"])
     model = media.model_of(options["medium"])
     lun = media.medium(lab, "lun", SPARE * size)
