@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from strata.errors import RunFailed, UsageError
 from strata.lab.lab import Lab
+from strata.lab.parts.disk import DiskControl
 
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs")
 _MKFS = {
@@ -25,6 +27,27 @@ def image(lab: Lab, name: str, size_bytes: int) -> Path:
     with path.open("xb") as f:
         os.truncate(f.fileno(), size_bytes)
     return path
+
+
+def modelled(lab: Lab, name: str, size_bytes: int, model: str) -> DiskControl:
+    """A disk that behaves as ``model`` says (``"c=4 svc=800"``), its content in memory; its `disk` and `ctl` files."""
+    home = lab.dir("disks") / name
+    home.mkdir()
+    # It takes its mount along when it ends; killed, it leaves it behind.
+    lab.undo("mount", path=str(home))
+    words = [sys.executable, "-m", "strata.lab.parts.disk", str(home), "--size", str(size_bytes), "--model", model]
+    control = DiskControl(home)
+    lab.run(None, words, name=f"disk-{name}", wait_for=control.ctl.exists)
+    lab.fact("disk", name=name, path=str(home), model=model, size_bytes=size_bytes)
+    return control
+
+
+def control(lab: Lab, name: str) -> DiskControl:
+    """The modelled disk of that name. Raises `RunFailed` when the lab has none."""
+    found = lab.last_fact("disk", name=name)
+    if found is None:
+        raise RunFailed("there is no modelled disk", repr(name), f"in the lab {lab.name}")
+    return DiskControl(found["path"])
 
 
 def attach(lab: Lab, backing: Path, *, direct: bool = True) -> str:
@@ -50,11 +73,11 @@ def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
     return path
 
 
-def tool(words: Sequence[str], doing: str) -> str:
+def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None) -> str:
     """Runs one program of the system to its end; its output. Raises `RunFailed` with what it said."""
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
+            words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL, env=env
         )
     except FileNotFoundError as e:
         raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} is not installed") from e

@@ -39,14 +39,24 @@ def create(path: Path) -> None:
 def within(path: str | Path, do: Callable[[IPRoute], T]) -> T:
     """``do`` with a netlink socket of that namespace. Raises `RunFailed` with what the kernel said."""
 
-    def enter() -> T:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _checked(ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET), "enter the namespace", Path(path))
-        finally:
-            os.close(fd)
+    def talk() -> T:
         with IPRoute() as route:
             return do(route)
+
+    return on_a_thread_in(path, talk)
+
+
+def on_a_thread_in(path: str | Path | None, do: Callable[[], T]) -> T:
+    """``do`` on a thread that is in that namespace (None: where we are). Raises `RunFailed`."""
+
+    def enter() -> T:
+        if path is not None:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                _checked(ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET), "enter the namespace", Path(path))
+            finally:
+                os.close(fd)
+        return do()
 
     return _on_a_thread(enter)
 

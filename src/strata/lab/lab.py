@@ -64,11 +64,11 @@ class Lab:
         """The lab of that name. Raises `UsageError` naming those that are up."""
         return cls(Ledger(where.checked(name)))
 
-    def undo(self, kind: str, **ids: Any) -> None:
+    def undo(self, kind: str, /, **ids: Any) -> None:
         """Writes down how to remove what is made next. The kinds are those of `strata.lab.undo.HANDLERS`."""
         self.ledger.append({"undo": kind, **ids})
 
-    def fact(self, kind: str, **what: Any) -> None:
+    def fact(self, kind: str, /, **what: Any) -> None:
         """Writes down what others (injections, `status`) need to know."""
         self.ledger.append({"fact": kind, **what})
 
@@ -76,7 +76,7 @@ class Lab:
         """Every fact of that kind, oldest first."""
         return self.ledger.facts(kind)
 
-    def last_fact(self, kind: str, **match: Any) -> Line | None:
+    def last_fact(self, kind: str, /, **match: Any) -> Line | None:
         """The newest fact of that kind that has these values."""
         fitting = [f for f in self.facts(kind) if all(f.get(k) == v for k, v in match.items())]
         return fitting[-1] if fitting else None

@@ -1,1 +1,57 @@
-"""The servers of a lab, one file each: ``start(lab, node, …)`` makes its configuration and waits until it answers."""
+"""The servers of a lab, one file each.
+
+``start(lab, node, …) -> Server`` writes the configuration into the lab's directory, starts the daemon in the foreground
+in the node's network and returns when it answers.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from strata.errors import RunFailed
+from strata.lab.inside import on_a_thread_in
+from strata.lab.nodes import Node
+from strata.lab.proc import Child
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answers: ``uri`` is what a client in another node of the lab gives."""
+
+    child: Child
+    node: Node
+    port: int
+    uri: str
+
+
+def program(name: str, package: str) -> str:
+    """The path of a program of the system. Raises `RunFailed` naming the package that brings it."""
+    # A user's PATH often lacks where daemons live.
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")
+    if found is None:
+        raise RunFailed("the lab lacks", name, "it is not installed", f"apt-get install {package}")
+    return found
+
+
+def answers(node: Node, port: int) -> Callable[[], bool]:
+    """A function that is true when something accepts connections on that port of the node."""
+
+    def ask() -> bool:
+        try:
+            on_a_thread_in(node.netns, lambda: socket.create_connection((node.address, port), timeout=1.0).close())
+        except (RunFailed, OSError):
+            return False
+        return True
+
+    return ask
+
+
+def free_port(node: Node, wanted: int) -> int:
+    """``wanted`` in a node of its own; any free port where all nodes share the loopback."""
+    if node.netns is not None:
+        return wanted
+    with socket.create_server((node.address, 0)) as s:
+        return int(s.getsockname()[1])

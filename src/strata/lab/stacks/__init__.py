@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import importlib
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Protocol, cast
 
+from strata import units
 from strata.errors import UsageError
 from strata.lab.lab import Lab
-from strata.model.stack import Stack
+from strata.lab.nodes import Node
 
 Options = Mapping[str, str]
 
@@ -53,17 +54,27 @@ def chosen(name: str, words: Mapping[str, str]) -> Options:
 
 
 def write_stack(lab: Lab, name: str, **values: object) -> Path:
-    """Fills the stack's template and writes it into the lab's directory, with the nodes' tables put first.
-
-    Raises `UsageError` when what comes out is no stack file (a mistake in the template).
-    """
+    """Fills the stack's template and writes it into the lab's directory, with the nodes' tables put first."""
     template = (resources.files("strata.lab.stacks") / name.replace("-", "_") / "stack.toml").read_text()
     text = string.Template(template).substitute({"lab": lab.name, "nodes": _nodes(lab), **values})
     path = lab.data / "stack.toml"
-    Stack.from_toml(text, str(path))
     path.write_text(text)
     lab.fact("stack", path=str(path))
     return path
+
+
+def add_cards(lab: Lab, options: Options, names: Sequence[str]) -> list[Node]:
+    """Nodes of these names, the first one the owner, with cards as the options ``nics`` and ``rate`` say."""
+    if options["nics"] not in ("1", "2"):
+        raise UsageError("cannot give a node", f"{options['nics']} cards", "it has 1 or 2", "nics=2")
+    rate = units.parse_size(options["rate"]) or None
+    return [lab.add_node(name, nics=int(options["nics"]), owner=name == names[0], bytes_per_s=rate) for name in names]
+
+
+def remote_layer(name: str, node: Node, uri: str) -> str:
+    """The table of a layer above the file system that is reached from another node."""
+    allowance = 'expect.overhead_max = 0.15\nexpect.source = "a remote path costs 10 to 15 % where it is CPU-bound"\n'
+    return f'[[layer]]\nname = "{name}"\nnode = "{node.name}"\nabove = ["file system"]\nendpoint = "{uri}"\n{allowance}'
 
 
 def _nodes(lab: Lab) -> str:

@@ -1,0 +1,1 @@
+"""A file system reached from a second node over SMB or NFS."""

@@ -1,0 +1,47 @@
+"""`share`: a second node reaches the file system over SMB (Samba's smbd) or NFS (Ganesha)."""
+
+from __future__ import annotations
+
+from strata.errors import UsageError
+from strata.lab.lab import Lab
+from strata.lab.nodes import Node
+from strata.lab.servers import ganesha, smbd
+from strata.lab.stacks import Options, add_cards, remote_layer, write_stack
+from strata.lab.stacks.volume import OPTIONS as VOLUME
+from strata.lab.stacks.volume import Volume, volume
+
+TITLE = "two nodes: a file system, and SMB and NFS shares of it"
+OPTIONS = {
+    **VOLUME,
+    "protocol": ("smb", "smb, nfs or both"),
+    "nics": ("1", "cards of each node, 1 or 2"),
+    "rate": ("125m", "bytes a second of each card; 0: not limited"),
+    "signing": ("no", "yes: the SMB server demands signatures"),
+}
+
+
+def build(lab: Lab, options: Options) -> None:
+    """n1 has the disk and serves, n2 is the client."""
+    if lab.reduced:
+        raise UsageError("cannot build", "share", "smbd and Ganesha need root", "strata lab up block-share, or sudo")
+    if options["protocol"] not in ("smb", "nfs", "both"):
+        raise UsageError("there is no protocol", repr(options["protocol"]), "", "protocol=smb, nfs or both")
+    server, client = add_cards(lab, options, ("n1", "n2"))
+    made = volume(lab, server, options)
+    layers = [_smb(lab, server, client, made, options)] if options["protocol"] in ("smb", "both") else []
+    layers += [_nfs(lab, server, client, made)] if options["protocol"] in ("nfs", "both") else []
+    write_stack(lab, "share", volume=made.layers.format(owner=server.name), shares="\n".join(layers))
+
+
+def _smb(lab: Lab, server: Node, client: Node, made: Volume, options: Options) -> str:
+    assert made.mounted is not None
+    two = len(server.addresses) > 1
+    served = smbd.start(lab, server, made.mounted, multichannel=two, signing=options["signing"] == "yes")
+    # Each connection goes to one card; which card is for the client to choose from what the server offers.
+    uri = f"{served.uri}/{made.file.name}" + ("?connections=2" if two else "")
+    return remote_layer("SMB share", client, uri)
+
+
+def _nfs(lab: Lab, server: Node, client: Node, made: Volume) -> str:
+    assert made.mounted is not None
+    return remote_layer("NFS share", client, f"{ganesha.start(lab, server, made.mounted).uri}/{made.file.name}")

@@ -1,0 +1,84 @@
+"""What several stacks stand on: a medium, a loop device, a file system, and in it the marked test file.
+
+The file is a marked test file of Strata's, so that every layer of the stack reaches the same data and the safety gate
+lets them write to it. It is filled: what was never written would be read without the medium.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from strata import units
+from strata.errors import UsageError
+from strata.host import testfile
+from strata.lab import disks
+from strata.lab.lab import Lab
+from strata.lab.nodes import Node
+from strata.lab.stacks import Options
+
+MODEL = "c=4 svc=800 bw=250"
+"""Four servers of 0.8 ms: 5000 I/Os a second at any depth from 4, and little enough that two processors keep up."""
+
+OPTIONS = {
+    "fs": ("ext4", "ext4, xfs or btrfs"),
+    "size": ("512m", "size of the medium"),
+    "file": ("64m", "size of the test file"),
+    "medium": ("model", "model (a modelled disk) or file (a plain file on this machine's disk)"),
+    "model": (MODEL, "parameters of the modelled disk"),
+}
+
+
+@dataclass(frozen=True)
+class Volume:
+    """``device`` and ``mounted`` are None in a reduced lab, where the file is a plain one."""
+
+    file: Path
+    device: str | None
+    mounted: Path | None
+
+    @property
+    def layers(self) -> str:
+        """The tables of its layers, for a stack file; the topmost is called `file system`."""
+        disk = f'[[layer]]\nname = "disk"\nnode = "{{owner}}"\nendpoint = "block:{self.device}"\n\n'
+        above = '\nabove = ["disk"]\nexpect.overhead_max = 0.05' if self.device else ""
+        return (disk if self.device else "") + (
+            f'[[layer]]\nname = "file system"\nnode = "{{owner}}"\nendpoint = "file:{self.file}"{above}\n'
+        )
+
+
+def volume(lab: Lab, node: Node, options: Options) -> Volume:
+    """Makes it. In a reduced lab: the test file alone, on whatever file system the lab's directory is."""
+    file_bytes = units.parse_size(options["file"])
+    if lab.reduced:
+        file = lab.dir("disks") / "strata.dat"
+        make_file(file, file_bytes)
+        lab.fact("volume", node=node.name, device=None, path=None, file=str(file), fs=None)
+        return Volume(file, None, None)
+    size = units.parse_size(options["size"])
+    if options["medium"] == "model":
+        backing = disks.modelled(lab, "medium", size, options["model"]).disk
+    elif options["medium"] == "file":
+        backing = disks.image(lab, "medium", size)
+    else:
+        raise UsageError("there is no medium", repr(options["medium"]), "", "medium=model or medium=file")
+    device = disks.attach(lab, backing)
+    disks.make_fs(device, options["fs"])
+    # btrfs would copy on write and so move the file's blocks away from where the disk layer reads them.
+    mounted = disks.mount(lab, device, "volume", "nodatacow" if options["fs"] == "btrfs" else "")
+    file = mounted / "strata.dat"
+    make_file(file, file_bytes)
+    lab.fact("volume", node=node.name, device=device, path=str(mounted), file=str(file), fs=options["fs"])
+    return Volume(file, device, mounted)
+
+
+def make_file(path: Path, size_bytes: int) -> None:
+    """A marked test file full of incompressible bytes, none of them left in the page cache."""
+    testfile.keep(testfile.create(path, size_bytes))
+    with path.open("r+b", buffering=0) as f:
+        f.seek(testfile.MARK_BYTES)
+        while (left := size_bytes - f.tell()) > 0:
+            f.write(os.urandom(min(left, units.MIB)))
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
