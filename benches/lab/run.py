@@ -84,7 +84,7 @@ def measured(lab: Lab, title: str, asked: argparse.Namespace) -> list[Row]:
     """Rounds in which the order of the layers is shuffled, so that drift of the machine cancels."""
     stack = Stack.from_toml((lab.data / "stack.toml").read_text())
     volume = lab.facts("volume")[0]
-    places = measuring.places(stack, Path(volume["data"]), volume["fs"])
+    places = measuring.places(stack, Path(volume["file"]), volume["fs"])
     nodes = {n.name: n.netns for n in lab.nodes if n.netns is not None}
     shuffled = random.Random(asked.seed)
     rows = []

@@ -34,7 +34,9 @@ def start(
     """
     pid = lab.dir("run") / f"{name}.pid"
     pid.unlink(missing_ok=True)
-    words = ["nbdkit", "--foreground", "--pidfile", str(pid), "-i", node.address, "-p", str(port), "-t", str(threads)]
+    # In the foreground nbdkit asks to end with its parent, which must not be the command that builds the lab.
+    words = ["sh", "-c", '"$@"; exit $?', "sh"]
+    words += ["nbdkit", "--foreground", "--pidfile", str(pid), "-i", node.address, "-p", str(port), "-t", str(threads)]
     env = {}
     if cache_bytes is not None:
         words.append("--filter=cache")

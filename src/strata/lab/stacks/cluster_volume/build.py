@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from strata import units
 from strata.errors import UsageError
-from strata.lab import data, media
+from strata.lab import data, disks, media
 from strata.lab.lab import Lab
 from strata.lab.servers import relay
 from strata.lab.servers import storage_daemon as daemon
@@ -43,7 +43,7 @@ def build(lab: Lab, options: Options) -> None:
     size = units.parse_size(options["data"])
     model = media.model_of(options["medium"])
     lun = media.medium(lab, "lun", SPARE * size)
-    other = media.attach(lab, lun.control)
+    other = disks.attach(lab, lun.control.disk)
     path = data.volume(lab, lun.device, "volume", size)
     at = data.place(path)
     here = daemon.disk(path)
@@ -60,7 +60,7 @@ def build(lab: Lab, options: Options) -> None:
     else:
         below = redirected if landing == "redirected" else low
         top = relay.start(lab, n2, below.uris["volume"], name="scale-out", port=PORTS["scale-out"])
-    lab.fact("volume", node="n1", device=lun.device, path=str(path.parent), fs=data.FS, data=str(path), offset=at)
+    lab.fact("volume", node="n1", device=lun.device, path=str(path.parent), fs=data.FS, file=str(path), offset=at)
     write_stack(
         lab,
         "cluster-volume",

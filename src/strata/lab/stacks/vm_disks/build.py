@@ -12,7 +12,7 @@ from pathlib import Path
 
 from strata import units
 from strata.errors import UsageError
-from strata.lab import data, media
+from strata.lab import data, disks, media
 from strata.lab.lab import Lab
 from strata.lab.servers import btrfs_pair, relay
 from strata.lab.servers import storage_daemon as daemon
@@ -35,18 +35,18 @@ QUEUES = 4
 
 def build(lab: Lab, options: Options) -> None:
     """Storage nodes, the stripe over them, the virtual disks, a controller for each and the cache before the first."""
-    disks = _number(options, "disks", MOST_DISKS)
+    many = _number(options, "disks", MOST_DISKS)
     count, queue = _number(options, "nodes", MOST_NODES), _number(options, "queue", 256)
     host = lab.add_node("host", owner=True)
     storage = [lab.add_node(f"s{i + 1}") for i in range(count)]
     size = units.parse_size(options["data"])
     members = [(node, media.medium(lab, node.name, ROOM_BYTES).device) for node in storage]
     volume = btrfs_pair.stripe(lab, host, members, name="store")
-    paths = [data.file(volume.path / f"disk{i}.dat", size) for i in range(disks)]
+    paths = [data.file(volume.path / f"disk{i}.dat", size) for i in range(many)]
     exports = {f"disk{i}": daemon.disk(path) for i, path in enumerate(paths)}
     store = daemon.serve(lab, host, exports, name="store", port=STORE_PORT)
     controllers = []
-    for i in range(disks):
+    for i in range(many):
         uri, port = store.uris[f"disk{i}"], FIRST_PORT + i
         made = relay.start(lab, host, uri, name=f"controller{i}", port=port, export=f"disk{i}", threads=queue)
         controllers.append(made.uris[f"disk{i}"])
@@ -55,10 +55,10 @@ def build(lab: Lab, options: Options) -> None:
         lab, host, store.uris["disk0"], name="cache", port=CACHE_PORT, export="disk0", cache_bytes=cached
     )
     for node in storage:
-        media.control(lab, node.name).set(f"{media.model_of(options['medium'])} reset=1")
+        disks.control(lab, node.name).set(f"{media.model_of(options['medium'])} reset=1")
     lab.fact("store", devices=list(volume.devices), path=str(volume.path), model=media.model_of(options["medium"]))
     lab.fact("disks", uris=controllers)
-    lab.fact("volume", node="host", path=str(volume.path), fs="btrfs", data=str(paths[0]))
+    lab.fact("volume", node="host", path=str(volume.path), fs="btrfs", file=str(paths[0]))
     write_stack(
         lab,
         "vm-disks",
