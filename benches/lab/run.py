@@ -20,13 +20,15 @@ from pathlib import Path
 from labbench import measuring
 from labbench.rows import Round, Row, table
 
+from strata.engine import Timing
 from strata.errors import StrataError
+from strata.lab import disks
 from strata.lab.down import down
 from strata.lab.lab import Lab
 from strata.lab.up import up
 from strata.model.stack import Stack
 
-ALL = (
+ALL: tuple[tuple[str, dict[str, str]], ...] = (
     ("cluster-volume", {}),
     ("cluster-volume", {"medium": "none"}),
     ("mirrored", {"engine": "gluster"}),
@@ -46,6 +48,8 @@ def main() -> int:
     words.add_argument(
         "--seconds", type=float, default=0.5 if quick else 1.0, help="of each measurement, after its ramp"
     )
+    # GlusterFS keeps its lock on a file for up to a second after a write: the next client waits for it once.
+    words.add_argument("--ramp", type=float, default=1.0, help="seconds of each measurement that are not counted")
     words.add_argument("--ceph", action="store_true", help="Ceph too: half a minute to build, 1 GB of memory")
     words.add_argument("--only", help="stacks whose name and options hold this")
     words.add_argument("--workloads", help="those whose name holds this")
@@ -84,8 +88,14 @@ def measured(lab: Lab, title: str, asked: argparse.Namespace) -> list[Row]:
     """Rounds in which the order of the layers is shuffled, so that drift of the machine cancels."""
     stack = Stack.from_toml((lab.data / "stack.toml").read_text())
     volume = lab.facts("volume")[0]
-    places = measuring.places(stack, Path(volume["file"]), volume["fs"])
-    nodes = {n.name: n.netns for n in lab.nodes if n.netns is not None}
+    virtual = lab.last_fact("disks")
+    places = measuring.places(stack, Path(volume["file"]), volume["fs"], virtual["uris"] if virtual else ())
+    counted = measuring.Counted(
+        {n.name: n.netns for n in lab.nodes if n.netns is not None},
+        lab.token,
+        tuple(disks.control(lab, fact["name"]) for fact in lab.facts("disk")),
+    )
+    timing = Timing(ramp_s=asked.ramp, runtime_s=asked.seconds, interval_s=asked.seconds)
     shuffled = random.Random(asked.seed)
     rows = []
     for workload, shape in measuring.WORKLOADS:
@@ -94,7 +104,7 @@ def measured(lab: Lab, title: str, asked: argparse.Namespace) -> list[Row]:
         rounds: dict[str, list[Round]] = defaultdict(list)
         for number in range(asked.rounds):
             for place in shuffled.sample(places, len(places)):
-                rounds[place.layer.name].append(measuring.once(place, shape, asked.seconds, number, nodes, lab.token))
+                rounds[place.layer.name].append(measuring.once(place, shape, timing, number, counted))
         print(f"· {time.strftime('%H:%M:%S')} {title}: {workload}", file=sys.stderr, flush=True)
         rows += measuring.rows(title, workload, rounds, [p.layer for p in places])
     return rows

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TypeVar
 
-from labbench.reading import between, read
+from labbench.reading import Reading, between, read
 from labbench.rows import Round, Row
 from strata.analyse.stats import estimate
 from strata.engine import Request, Timing, device_segments, engine_of, file_segments
 from strata.errors import RunFailed
+from strata.lab.parts.disk import DiskControl
 from strata.model import histogram
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.estimate import Estimate
@@ -24,8 +26,6 @@ from strata.model.workload import ClosedLoop, Rw, Workload
 
 KIB = 1 << 10
 Key = TypeVar("Key")
-RAMP_S = 1.0
-"""GlusterFS keeps its lock on a file for up to a second after a write: the next client waits for it once."""
 
 
 def asked(name: str, rw: Rw, bs: int, depth: int) -> tuple[str, Workload]:
@@ -34,7 +34,6 @@ def asked(name: str, rw: Rw, bs: int, depth: int) -> tuple[str, Workload]:
 
 
 WORKLOADS = (
-    asked("sequential read, 8 KiB, depth 8", Rw.READ, 8 * KIB, 8),
     asked("sequential write, 8 KiB, depth 8", Rw.WRITE, 8 * KIB, 8),
     asked("random read, 8 KiB, depth 8", Rw.RANDREAD, 8 * KIB, 8),
     asked("random write, 8 KiB, depth 8", Rw.RANDWRITE, 8 * KIB, 8),
@@ -45,15 +44,31 @@ WORKLOADS = (
 
 @dataclass(frozen=True)
 class Place:
-    """A layer where it can be driven."""
+    """A layer where it can be driven: one endpoint, or several that are driven at once."""
 
     layer: Layer
-    endpoint: Endpoint
+    endpoints: tuple[Endpoint, ...]
     segments: tuple[Segment, ...]
 
 
-def places(stack: Stack, data: Path, fs_kind: str) -> list[Place]:
-    """Every layer with its blocks. ``data``: the file that all of them reach. Raises `RunFailed` for other data."""
+@dataclass(frozen=True)
+class Counted:
+    """Whose counters are read: the nodes' namespaces by name, the lab's processes by their token, its disks."""
+
+    nodes: Mapping[str, str]
+    token: str
+    media: tuple[DiskControl, ...]
+
+    def read(self) -> Reading:
+        """Now."""
+        return read(self.nodes, self.token, self.media)
+
+
+def places(stack: Stack, data: Path, fs_kind: str, disks: Sequence[str] = ()) -> list[Place]:
+    """Every layer with its blocks. ``data``: the file that all reach; ``disks``: URIs that are driven at once.
+
+    Raises `RunFailed` for a layer that holds other data.
+    """
     size, found = data.stat().st_size, []
     for layer in stack.layers:
         endpoint = stack.endpoint_of(layer)
@@ -63,53 +78,65 @@ def places(stack: Stack, data: Path, fs_kind: str) -> list[Place]:
             if layout.device is None:
                 raise RunFailed("cannot map the file to", str(endpoint.path), layout.reason or "unknown")
             segments = layout.device
-        found.append(Place(layer, endpoint, tuple(segments)))
+        found.append(Place(layer, (endpoint,), tuple(segments)))
+    if disks:
+        last = stack.layers[-1]
+        layer = Layer(name=f"{len(disks)} disks, one queue each", endpoint=disks[0], node=last.node, above=last.above)
+        netns = stack.endpoint_of(last).netns
+        ends = tuple(Endpoint.parse(uri).model_copy(update={"netns": netns}) for uri in disks)
+        found.append(Place(layer, ends, file_segments(size)))
     return found
 
 
-def once(
-    place: Place,
-    workload: Workload,
-    seconds: float,
-    number: int,
-    nodes: Mapping[str, str],
-    token: str,
-) -> Round:
+def once(place: Place, workload: Workload, timing: Timing, number: int, counted: Counted) -> Round:
     """One round. The counters span ramp and drain too, so they are divided by all bytes that were completed.
 
-    Raises `RunFailed` when an I/O failed.
+    The depth of the workload is dealt out among several endpoints. Raises `RunFailed` when an I/O failed.
     """
-    request = Request(
-        endpoint=place.endpoint,
-        workload=workload,
-        segments=place.segments,
-        timing=Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=seconds),
-        round_index=number,
-        allow_write=workload.rw.writes and place.endpoint.kind is EndpointKind.BLOCK,
-    )
+    many = len(place.endpoints)
+    arrival = workload.arrival
+    assert isinstance(arrival, ClosedLoop)
+    shared = workload.model_copy(update={"arrival": ClosedLoop(iodepth=max(1, arrival.iodepth // many))})
+    requests = [
+        Request(
+            endpoint=endpoint,
+            workload=shared,
+            segments=place.segments,
+            timing=timing,
+            round_index=number,
+            allow_write=workload.rw.writes and endpoint.kind is EndpointKind.BLOCK,
+        )
+        for endpoint in place.endpoints
+    ]
     own = _own_s()
-    first = read(nodes, token)
-    result = engine_of("native", None).run(request)
-    spent = between(first, read(nodes, token))
+    first = counted.read()
+    if many == 1:
+        results = [engine_of("native", None).run(requests[0])]
+    else:
+        with ThreadPoolExecutor(many) as pool:
+            results = list(pool.map(lambda r: engine_of("native", None).run(r), requests))
+    spent = between(first, counted.read())
     own = _own_s() - own
-    if result.errored or result.stuck or not result.ops:
-        errors = ", ".join(f"{e.count} × {e.name}" for e in (*result.read.errors, *result.write.errors))
-        why = result.message or errors or f"{result.stuck} stuck, {result.ops} done"
-        raise RunFailed("I/O failed at", place.layer.name, why)
-    moved = result.completed * workload.bs
-    payload = histogram.merge([result.read.service_time, result.write.service_time])
+    for result in results:
+        if result.errored or result.stuck or not result.ops:
+            errors = ", ".join(f"{e.count} × {e.name}" for e in (*result.read.errors, *result.write.errors))
+            why = result.message or errors or f"{result.stuck} stuck, {result.ops} done"
+            raise RunFailed("I/O failed at", place.layer.name, why)
+    moved = sum(r.completed for r in results) * workload.bs
+    payload = histogram.merge([d.service_time for r in results for d in (r.read, r.write)])
     assert payload is not None
     p50, p99 = histogram.quantiles(payload, [0.5, 0.99])
     return Round(
-        iops=result.iops,
+        iops=sum(r.iops for r in results),
         p50_ns=p50,
         p99_ns=p99,
         sent={name: sent / moved for name, sent in spent.sent.items()},
         sent_by_all=spent.sent_by_all / moved,
+        media=spent.media_bytes / moved,
         kernel_cycles=spent.kernel_s * clock_hz() / moved,
         path_cycles=spent.path_s * clock_hz() / moved,
         own_cycles=own * clock_hz() / moved,
-        samples=result.ops,
+        samples=sum(r.ops for r in results),
         others_busy=max(0.0, spent.busy_s - spent.path_s - own) / spent.seconds,
     )
 
@@ -126,6 +153,7 @@ def rows(stack: str, workload: str, cells: Mapping[str, Sequence[Round]], layers
     iops, p50, p99 = all_of("1/s", lambda r: r.iops), all_of("ns", lambda r: r.p50_ns), all_of("ns", lambda r: r.p99_ns)
     kernel, path = all_of("cycles/B", lambda r: r.kernel_cycles), all_of("cycles/B", lambda r: r.path_cycles)
     sent_by_all, others = all_of("1", lambda r: r.sent_by_all), all_of("1", lambda r: r.others_busy)
+    media = all_of("1", lambda r: r.media)
     nodes = next(iter(cells.values()))[0].sent
     sent = {node: all_of("1", lambda r, node=node: r.sent[node]) for node in nodes}  # type: ignore[misc]
     pairs = {
@@ -145,6 +173,7 @@ def rows(stack: str, workload: str, cells: Mapping[str, Sequence[Round]], layers
             p99=p99[layer.name],
             sent={node: by_layer[layer.name] for node, by_layer in sent.items()},
             sent_by_all=sent_by_all[layer.name],
+            media=media[layer.name],
             kernel_cycles=kernel[layer.name],
             path_cycles=path[layer.name],
             others_busy=others[layer.name],

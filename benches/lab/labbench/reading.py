@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from strata.lab.parts.disk import DiskControl
 from strata.lab.proc import marked
 
 CLONE_NEWNET = 0x40000000
@@ -17,7 +18,8 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Reading:
-    """``sent``: bytes each node has sent on all interfaces but its loopback. Processor times in seconds since ever.
+    """``sent``: bytes each node has sent on all interfaces but its loopback. ``media_bytes``: what the modelled disks
+    have read and written. Processor times in seconds since ever.
 
     ``path_s``: user and system time of every process of the lab, by process id; modelled disks too.
     ``kernel_s``, ``busy_s``: of the whole machine, interrupts included; idle and steal are in neither.
@@ -25,6 +27,7 @@ class Reading:
 
     at_s: float
     sent: Mapping[str, int]
+    media_bytes: int
     path_s: Mapping[int, float]
     kernel_s: float
     busy_s: float
@@ -36,6 +39,7 @@ class Between:
 
     seconds: float
     sent: Mapping[str, int]
+    media_bytes: int
     path_s: float
     kernel_s: float
     busy_s: float
@@ -46,12 +50,13 @@ class Between:
         return sum(self.sent.values())
 
 
-def read(nodes: Mapping[str, str], token: str) -> Reading:
+def read(nodes: Mapping[str, str], token: str, media: Sequence[DiskControl] = ()) -> Reading:
     """``nodes``: path of the namespace by name. ``token``: what the lab's processes carry in their environment."""
     busy, kernel = _machine()
     return Reading(
         at_s=time.monotonic(),
         sent={name: _sent(path) for name, path in nodes.items()},
+        media_bytes=sum(t.read.bytes + t.write.bytes for t in (disk.truth() for disk in media)),
         path_s=_processes(token),
         kernel_s=kernel,
         busy_s=busy,
@@ -63,6 +68,7 @@ def between(first: Reading, last: Reading) -> Between:
     return Between(
         seconds=last.at_s - first.at_s,
         sent={name: last.sent[name] - first.sent[name] for name in first.sent},
+        media_bytes=last.media_bytes - first.media_bytes,
         path_s=sum(s - first.path_s.get(pid, 0.0) for pid, s in last.path_s.items()),
         kernel_s=last.kernel_s - first.kernel_s,
         busy_s=last.busy_s - first.busy_s,

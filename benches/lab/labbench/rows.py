@@ -15,6 +15,7 @@ class Round:
     """What one round of a cell showed. Times in ns; processor figures in cycles for each byte the application moved.
 
     ``sent``: bytes each node sent for each byte of the application, ``sent_by_all`` their sum.
+    ``media``: bytes the modelled disks read and wrote for each; 0 where there are none.
     ``kernel_cycles``: the machine's kernel time, whoever caused it. ``path_cycles``: user and kernel time of the
     lab's processes, ``own_cycles`` of the load generator; the kernel's own threads are in neither.
     """
@@ -24,6 +25,7 @@ class Round:
     p99_ns: float
     sent: Mapping[str, float]
     sent_by_all: float
+    media: float
     kernel_cycles: float
     path_cycles: float
     own_cycles: float
@@ -47,6 +49,7 @@ class Row:
     p99: Estimate
     sent: Mapping[str, Estimate]
     sent_by_all: Estimate
+    media: Estimate
     kernel_cycles: Estimate
     path_cycles: Estimate
     others_busy: Estimate
@@ -80,6 +83,7 @@ def table(rows: Sequence[Row]) -> str:
             "p99",
             "kernel c/B",
             "path c/B",
+            "disks/app byte",
             "sent/app byte",
             "by node",
             "others",
@@ -90,7 +94,7 @@ def table(rows: Sequence[Row]) -> str:
             cells = [row.layer, row.node, _of(row.iops, 0)]
             cells += ["<br>".join(f"{_of(e, 2)} × {name}" for name, e in row.against.items())]
             cells += [_time(row.p50), _time(row.p99), _of(row.kernel_cycles, 1), _of(row.path_cycles, 1)]
-            cells += [_of(row.sent_by_all, 2), _nodes(row.sent), f"{row.others_busy.value:.1f}"]
+            cells += [_of(row.media, 2), _of(row.sent_by_all, 2), _nodes(row.sent), f"{row.others_busy.value:.1f}"]
             lines.append(f"| {' | '.join(cells)} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

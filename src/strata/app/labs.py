@@ -13,7 +13,7 @@ from strata.lab.lab import Lab
 from strata.lab.ledger import Ledger, names
 from strata.lab.status import LabState, all_labs, lab_state
 
-__all__ = ["LabState", "all_labs", "command_in", "down", "known", "one_lab", "state", "up"]
+__all__ = ["LabState", "all_labs", "command_in", "down", "grow", "known", "one_lab", "state", "up"]
 
 Say = Callable[[str], None]
 
@@ -47,6 +47,13 @@ def down(name: str | None, everything: bool, say: Say) -> tuple[str, ...]:
     for lab in gone:
         _down(Lab.open(lab), say)
     return gone
+
+
+def grow(name: str | None) -> str:
+    """One node more in a running lab; its name. Raises `UsageError` for a stack that cannot grow."""
+    lab = Lab.open(one_lab(name))
+    with lab.ledger.locked():
+        return stacks.grow(lab)
 
 
 def state(name: str | None) -> LabState:

@@ -17,7 +17,7 @@ from strata.errors import RunFailed
 from strata.lab import disks
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
-from strata.lab.servers import storage_daemon
+from strata.lab.servers import program, storage_daemon
 from strata.lab.undo import mounted
 
 CONNECTIONS = 4
@@ -95,7 +95,7 @@ def remote_disk(lab: Lab, owner: Node, node: Node, device: str, *, name: str) ->
     exports = storage_daemon.serve(lab, node, {"disk": storage_daemon.disk(device)}, name=f"nbd-{name}")
     folder = lab.dir(f"remote/{name}")
     lab.undo("mount", path=str(folder))
-    words = ["nbdfuse", "-C", str(CONNECTIONS), str(folder), exports.uris["disk"]]
+    words = [program("nbdfuse", "nbdfuse"), "-C", str(CONNECTIONS), str(folder), exports.uris["disk"]]
     lab.run(owner, words, name=f"nbdfuse-{name}", wait_for=lambda: mounted(str(folder)))
     return disks.attach(lab, folder / "nbd")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
+from strata.lab.servers import program
 
 POOL = "strata"
 OSD_BYTES = 8 << 30
@@ -80,6 +81,8 @@ def start(lab: Lab, nodes: Sequence[Node], *, timeout_s: float = 120.0) -> Ceph:
 
     Raises `RunFailed` naming the daemon that did not come up, or what the cluster says when its data is not clean.
     """
+    for name in ("ceph-mon", "ceph-mgr", "ceph-osd", "ceph", "rbd"):
+        program(name, "ceph-common" if name in ("ceph", "rbd") else name)
     own = lab.dir("ceph")
     for part in ("run", "log", "mon", "mgr", *(f"osd{i}" for i in range(len(nodes)))):
         lab.dir(f"ceph/{part}")

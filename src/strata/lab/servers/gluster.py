@@ -16,6 +16,7 @@ from strata.errors import RunFailed
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.proc import Child
+from strata.lab.servers import program
 from strata.lab.undo import mounted
 
 VOLUME = "v0"
@@ -103,6 +104,7 @@ def start(lab: Lab, bricks: Sequence[tuple[Node, Path]], *, timeout_s: float = 3
 
 
 def _daemon(lab: Lab, node: Node) -> Child:
+    program("glusterd", "glusterfs-server")
     own = lab.dir(f"gluster/{node.name}")
     for part in ("lib", "run", "log"):
         lab.dir(f"gluster/{node.name}/{part}")

@@ -15,6 +15,7 @@ from typing import Any
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.proc import Child
+from strata.lab.servers import program
 from strata.lab.undo import mounted
 
 NBD_PORT = 10809
@@ -79,7 +80,7 @@ def serve(
     its process id (btrfs chooses the copy to read by it). Raises `RunFailed` with the daemon's words.
     """
     pid = lab.dir("run") / f"{name}.pid"
-    words = ["qemu-storage-daemon", "--pidfile", str(pid)]
+    words = [program("qemu-storage-daemon", "qemu-system-common"), "--pidfile", str(pid)]
     for group, limits in (groups or {}).items():
         words += ["--object", ",".join([f"throttle-group,id={group}", *(f"limits.{k}={v}" for k, v in limits.items())])]
     address = f"addr.type=inet,addr.host={node.address},addr.port={port},max-connections={MAX_CONNECTIONS}"
@@ -100,7 +101,13 @@ def as_file(lab: Lab, node: Node, what: Blockdev, *, name: str) -> Path:
     path.touch()
     lab.undo("mount", path=str(path))
     pid = lab.dir("run") / f"{name}.pid"
-    words = ["qemu-storage-daemon", "--pidfile", str(pid), "--blockdev", json.dumps({**what, "node-name": "d0"})]
+    words = [
+        program("qemu-storage-daemon", "qemu-system-common"),
+        "--pidfile",
+        str(pid),
+        "--blockdev",
+        json.dumps({**what, "node-name": "d0"}),
+    ]
     words += ["--export", f"fuse,id=e0,node-name=d0,mountpoint={path},writable=on,growable=off"]
     child = _run(lab, node, words, name, pid)
     assert mounted(str(path)) and child.alive

@@ -2,8 +2,8 @@
 
 What stands for what: ``host`` stripes over the disks of the storage nodes ``s1``, ``s2`` … (btrfs over NBD) and keeps
 each virtual disk as a file there, served unbuffered. A virtual controller is a relay that takes at most ``queue``
-requests of a connection at once; a connection is one queue. The read cache is a relay that keeps what was read. There
-is no virtual machine: the machine's side of a controller is the NBD client.
+requests of a connection at once; a connection is one queue. The read cache is the page cache of a server of its own.
+There is no virtual machine: the machine's side of a controller is the NBD client.
 """
 
 from __future__ import annotations
@@ -50,9 +50,14 @@ def build(lab: Lab, options: Options) -> None:
         uri, port = store.uris[f"disk{i}"], FIRST_PORT + i
         made = relay.start(lab, host, uri, name=f"controller{i}", port=port, export=f"disk{i}", threads=queue)
         controllers.append(made.uris[f"disk{i}"])
-    cached = units.parse_size(options["cache"])
-    cache = relay.start(
-        lab, host, store.uris["disk0"], name="cache", port=CACHE_PORT, export="disk0", cache_bytes=cached
+    cache = relay.cached(
+        lab,
+        host,
+        paths[0],
+        name="cache",
+        port=CACHE_PORT,
+        export="disk0",
+        cache_bytes=units.parse_size(options["cache"]),
     )
     for node in storage:
         disks.control(lab, node.name).set(f"{media.model_of(options['medium'])} reset=1")
