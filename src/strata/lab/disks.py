@@ -54,7 +54,23 @@ def attach(lab: Lab, backing: Path, *, direct: bool = True) -> str:
     """A loop device on that file; ``/dev/loopN``. With ``direct`` the page cache below it is not used."""
     lab.undo("loop", backing=str(backing))
     words = ["losetup", "--find", "--show", f"--direct-io={'on' if direct else 'off'}", str(backing)]
-    return tool(words, "attach a loop device to").strip()
+    device = tool(words, "attach a loop device to").strip()
+    # The kernel keeps it from the device's last user.
+    set_queue(lab, device, "max_sectors_kb", _queue(device, "max_hw_sectors_kb").read_text().strip())
+    return device
+
+
+def set_queue(lab: Lab, device: str, name: str, value: str) -> None:
+    """A queue setting of a device of the lab (``max_sectors_kb``); `down` puts the old one back."""
+    path = _queue(device, name)
+    before = path.read_text().strip()
+    if before != value:
+        lab.undo("setting", path=str(path), before=before, now=value)
+        path.write_text(value)
+
+
+def _queue(device: str, name: str) -> Path:
+    return Path("/sys/block") / Path(device).name / "queue" / name
 
 
 def make_fs(device: str, fs: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from strata.errors import RunFailed, UsageError
 from strata.lab import nodes, proc, where
 from strata.lab.ledger import Ledger, Line, all_labs_locked, names
 from strata.lab.nodes import Node
+from strata.lab.parts.hop import HopControl
 from strata.lab.proc import Child
 
 _SUBNETS = 128  # two fabrics each: 10.77.0.0 to 10.77.255.0
@@ -135,6 +137,28 @@ class Lab:
             raise RunFailed("cannot shape", node.name, "a reduced lab has no cards of its own", "run the lab as root")
         nodes.shape(switch, node, nic, bytes_per_s)
         self.fact("rate", node=node.name, nic=nic, bytes_per_s=bytes_per_s)
+
+    def hop(self, node: Node, nic: int, words: str) -> HopControl:
+        """Delays or loses frames between a card and the bridge, both ways: ``delay=1000`` (µs), ``loss=5000`` (ppm).
+
+        A second call for the same card changes the hop that is there.
+        """
+        if found := self.last_fact("hop", node=node.name, nic=nic):
+            control = HopControl(found["ctl"])
+            control.set(words)
+            return control
+        switch = self.switch
+        if switch is None:
+            raise RunFailed("cannot delay", node.name, "a reduced lab has no wires", "run the lab as root")
+        name = f"hop-{node.name}-{nic}"
+        ctl = self.dir("hops") / f"{name}.sock"
+        a, b = nodes.cut_in(switch, node, nic)
+        control = HopControl(ctl)
+        words_of_it = [sys.executable, "-m", "strata.lab.parts.hop", a, b, "--ctl", str(ctl), "--model", words]
+        self.run(Node("switch", switch, ()), words_of_it, name=name, wait_for=ctl.exists)
+        control.wait()
+        self.fact("hop", node=node.name, nic=nic, ctl=str(ctl))
+        return control
 
     # --- processes
 

@@ -109,6 +109,31 @@ def shape(switch: str, node: Node, nic: int, bytes_per_s: float | None) -> None:
     within(switch, lambda ns: limit(ns, f"{node.name}{FABRICS[nic]}"))
 
 
+def cut_in(switch: str, node: Node, nic: int) -> tuple[str, str]:
+    """Takes the port of a card off the bridge and puts a new pair there; the two interfaces that a hop has to join.
+
+    The node's connections stay: it notices nothing until the hop forwards again.
+    """
+    port = f"{node.name}{FABRICS[nic]}"
+
+    def rewire(ns: IPRoute) -> None:
+        bridge = _index(ns, _bridge(FABRICS[nic]))
+        ns.link("add", ifname=f"{port}h", kind="veth", peer={"ifname": f"{port}g"})
+        ns.link("set", index=_index(ns, port), master=0)
+        ns.link("set", index=_index(ns, f"{port}g"), master=bridge, state="up")
+        ns.link("set", index=_index(ns, f"{port}h"), state="up")
+
+    within(switch, rewire)
+    return port, f"{port}h"
+
+
+def route_by(node: Node, address: str, nic: int) -> None:
+    """Sends what goes to ``address`` out at that card, whatever network the address is in."""
+    if node.netns is None:
+        raise RunFailed("cannot route from", node.name, "a reduced lab has no cards of its own", "run the lab as root")
+    within(node.netns, lambda ns: ns.route("replace", dst=f"{address}/32", oif=_index(ns, f"eth{nic}"), scope="link"))
+
+
 def _bridge(fabric: str) -> str:
     return f"br{fabric.upper()}"
 

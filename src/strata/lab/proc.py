@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ def start(
         with log.open("ab") as words_to:
             process = subprocess.Popen(
                 words,
-                env={**os.environ, TOKEN: token, **(env or {})},
+                env={**os.environ, **_python_path(words), TOKEN: token, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=words_to,
                 stderr=subprocess.STDOUT,
@@ -103,6 +104,14 @@ def start(
     finally:
         os.close(ledger_fd)
     return Child(process.pid, start_time(process.pid, also_zombie=True) or 0, name, log, process)
+
+
+def _python_path(words: Sequence[str]) -> dict[str, str]:
+    """Parts of our own find this package wherever they start: a relative PYTHONPATH means nothing at ``/``."""
+    if sys.executable not in words:
+        return {}
+    ours = str(Path(__file__).resolve().parents[2])
+    return {"PYTHONPATH": os.pathsep.join([ours, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def wait_until(child: Child, ready: Callable[[], bool], timeout_s: float) -> None:
@@ -183,6 +192,11 @@ def _all() -> list[tuple[int, int, int]]:
                 if fields[0] not in "ZX":
                     found.append((int(entry.name), int(fields[19]), int(fields[3])))
     return found
+
+
+def family(leader: int) -> tuple[int, ...]:
+    """The process and everything in its session: a server that forks for each connection has all of them there."""
+    return (leader, *(pid for pid, _ in _session(leader) if pid != leader))
 
 
 def inside(netns_inode: int) -> list[tuple[int, int]]:

@@ -132,6 +132,14 @@ def file(line: Line) -> None:
     Path(str(line["path"])).unlink(missing_ok=True)
 
 
+def setting(line: Line) -> None:
+    """A value of the kernel's that the lab changed: the old one is put back, unless somebody changed it since."""
+    path = Path(str(line["path"]))
+    with contextlib.suppress(FileNotFoundError):
+        if path.read_text().strip() == line["now"]:
+            path.write_text(str(line["before"]))
+
+
 HANDLERS: dict[str, Callable[[Line], None]] = {
     "process": process,
     "netns": netns,
@@ -140,9 +148,10 @@ HANDLERS: dict[str, Callable[[Line], None]] = {
     "directory": directory,
     "cgroup": cgroup,
     "file": file,
+    "setting": setting,
 }
 # What is gone after a restart of the machine, whoever has these numbers and names now.
-OF_THIS_BOOT = frozenset({"process", "netns", "mount", "loop", "cgroup"})
+OF_THIS_BOOT = frozenset({"process", "netns", "mount", "loop", "cgroup", "setting"})
 
 
 def _umount(path: Path, flags: int) -> None:

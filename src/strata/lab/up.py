@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from strata.lab import stacks, where
+from strata.lab import inject, stacks, where
 from strata.lab.down import down
 from strata.lab.lab import Lab
+from strata.lab.prove import put_in
 
 Say = Callable[[str], None]
 
@@ -23,10 +24,10 @@ def up(
     When anything fails, or the user stops it, what was made so far is removed. After a kill -9 `down` does that.
     """
     builder = stacks.builder(stack)
-    chosen = stacks.chosen(stack, options or {})
-    from strata.lab import inject
-
     asked = [inject.parse(word) for word in injections]
+    # What an injection needs of the stack holds unless the user says otherwise, and then its proof will tell.
+    needed = {k: v for one in asked for k, v in one.injection.options.items() if k in builder.OPTIONS}
+    chosen = stacks.chosen(stack, {**needed, **(options or {})})
     if not where.is_root():
         say("without root there are no namespaces, disks and mounts: a reduced lab runs on loopback")
     lab = Lab.create(name, stack)
@@ -34,9 +35,9 @@ def up(
         with lab.ledger.locked():
             lab.fact("options", **chosen)
             builder.build(lab, chosen)
+            lab.fact("up")
             for one in asked:
-                one.apply(lab)
-            lab.fact("up", injections=[str(one) for one in asked])
+                put_in(lab, one, say)
     except BaseException:
         say("it did not come up; removing what was made")
         down(lab, say)

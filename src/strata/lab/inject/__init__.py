@@ -1,16 +1,14 @@
-"""Known limits that can be put into a lab: one file each, named after the cause."""
+"""Known limits that can be put into a lab: one file each, named after the cause, holding one `INJECTION`."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 
 from strata.errors import UsageError
 from strata.lab.lab import Lab
-
-SEVERITIES = ("mild", "marked", "severe")
+from strata.lab.truth import Injection, Severity
 
 
 @dataclass(frozen=True)
@@ -18,16 +16,20 @@ class Asked:
     """``CAUSE:severity`` as it was asked for."""
 
     cause: str
-    severity: str
+    severity: Severity
 
     def __str__(self) -> str:
-        return f"{self.cause}:{self.severity}"
+        return f"{self.cause}:{self.severity.value}"
+
+    @property
+    def injection(self) -> Injection:
+        """What is true of it."""
+        return injection(self.cause)
 
     def apply(self, lab: Lab) -> None:
         """Puts it into the lab. Raises `UsageError` when the stack has nothing it could act on."""
-        action: Callable[[Lab, str], None] = _module(self.cause).inject
-        action(lab, self.severity)
-        lab.fact("injection", cause=self.cause, severity=self.severity)
+        self.injection.inject(lab, self.injection.value[self.severity])
+        lab.fact("injection", cause=self.cause, severity=self.severity.value)
 
 
 def cause_names() -> tuple[str, ...]:
@@ -37,15 +39,21 @@ def cause_names() -> tuple[str, ...]:
     return tuple(sorted(s.replace("_", "-") for s in stems if not s.startswith("_")))
 
 
+def injection(cause: str) -> Injection:
+    """The injection of that name. Raises `UsageError` naming what there is."""
+    if cause not in cause_names():
+        raise UsageError("there is no injection", repr(cause), "", f"choose one of: {', '.join(cause_names())}")
+    module = importlib.import_module(f"strata.lab.inject.{cause.replace('-', '_')}")
+    found: Injection = module.INJECTION
+    return found
+
+
 def parse(word: str) -> Asked:
     """``slow-medium`` or ``slow-medium:severe``. Raises `UsageError` naming what there is."""
     cause, _, severity = word.partition(":")
-    if cause not in cause_names():
-        raise UsageError("there is no injection", repr(cause), "", f"choose one of: {', '.join(cause_names())}")
-    if (severity or "marked") not in SEVERITIES:
-        raise UsageError("cannot inject", word, f"unknown severity {severity!r}", f"one of: {', '.join(SEVERITIES)}")
-    return Asked(cause, severity or "marked")
-
-
-def _module(cause: str):  # type: ignore[no-untyped-def]  # each has inject(lab, severity) and TRUTH
-    return importlib.import_module(f"strata.lab.inject.{cause.replace('-', '_')}")
+    injection(cause)
+    try:
+        return Asked(cause, Severity(severity or Severity.MARKED))
+    except ValueError as e:
+        known = ", ".join(Severity)
+        raise UsageError("cannot inject", word, f"unknown severity {severity!r}", f"one of: {known}") from e

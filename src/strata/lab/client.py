@@ -1,0 +1,75 @@
+"""The client of a lab's proofs: ``strata measure`` as a process of its own in the node, as a user would run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from strata.errors import RunFailed
+from strata.lab.lab import Lab
+from strata.lab.seen import Figures, Watch
+from strata.lab.truth import Cell
+from strata.model.stack import Layer, Stack
+
+_TIMEOUT_S = 60.0
+_RAMP = "150ms"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the client saw (rates a second, times in ns) and what the lab counted meanwhile."""
+
+    iops: float
+    mean_ns: float
+    p50_ns: float
+    p99_ns: float
+    figures: Figures
+
+
+def stack_of(lab: Lab) -> Stack:
+    """The lab's own stack file. Raises `UsageError` when this build has no client for one of its endpoints."""
+    fact = lab.last_fact("stack")
+    if fact is None:
+        raise RunFailed("the lab", lab.name, "has no stack file: it is not up")
+    return Stack.from_toml(Path(fact["path"]).read_text(), fact["path"])
+
+
+def layer_of(lab: Lab, name: str) -> Layer:
+    """The layer of that name; ``top`` is the last one."""
+    stack = stack_of(lab)
+    return stack.layers[-1] if name == "top" else stack.layer(name)
+
+
+def measure(lab: Lab, cell: Cell) -> Measured:
+    """Runs the cell from its layer's node, under the limits of that node's clients. Raises `RunFailed`."""
+    layer = layer_of(lab, cell.layer)
+    node = lab.node(layer.node) if layer.node else None
+    words = [sys.executable, "-m", "strata", "measure", layer.endpoint, "--rw", cell.rw, "--bs", cell.bs]
+    words += ["--iodepth", str(cell.iodepth), "--runtime", cell.runtime, "--ramp-time", _RAMP, "--json", *cell.more]
+    words += ["--progress", "none"]
+    if node is not None and node.netns:
+        words = ["nsenter", f"--net={node.netns}", "--", *words]
+    groups = [Path(f["path"]) / "cgroup.procs" for f in lab.facts("cgroup") if f.get("clients_of") == layer.node]
+    if groups:
+        # The shell joins and then becomes the client: no moment of it is outside the limit.
+        join = "".join(f"echo $$ > {group} && " for group in groups)
+        words = ["sh", "-c", f'{join}exec "$@"', "sh", *words]
+    watch = Watch(lab)
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as e:
+        raise RunFailed("cannot measure", cell.text, f"the client took longer than {_TIMEOUT_S:g} s") from e
+    figures = watch.stop()
+    if done.returncode:
+        said = tuple(done.stderr.strip().splitlines()[-4:])
+        raise RunFailed("cannot measure", cell.text, f"the client ended with {done.returncode}", problems=said)
+    summary = json.loads(done.stdout)["summary"]
+    # Of the whole curve: here a coarse p99 of few samples is better than none.
+    curve = [(float(p), float(ns)) for p, ns in summary["curve"]]
+    p50, p99 = (next((ns for p, ns in curve if p >= want), 0.0) for want in (50.0, 99.0))
+    return Measured(summary["iops"]["value"], summary["mean_ns"]["value"], p50, p99, figures)

@@ -1,0 +1,26 @@
+"""Injections that are parameters of the modelled disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from strata.errors import RunFailed
+from strata.lab.lab import Lab
+from strata.lab.parts.disk import DiskControl
+
+
+def medium(lab: Lab) -> DiskControl:
+    """The lab's first modelled disk. Raises `RunFailed` when it has none."""
+    disks = lab.facts("disk")
+    if not disks:
+        raise RunFailed("cannot inject into the medium of", lab.name, "it is not a modelled disk", "--set medium=model")
+    return DiskControl(disks[0]["path"])
+
+
+def model(words: str) -> Callable[[Lab, float], None]:
+    """Sets parameters; ``{value}`` in the words is the severity's value."""
+
+    def inject(lab: Lab, value: float) -> None:
+        medium(lab).set(words.format(value=f"{value:g}"))
+
+    return inject

@@ -1,0 +1,32 @@
+"""The client has too little processor time: it cannot ask for more."""
+
+from __future__ import annotations
+
+from strata.lab import cgroups
+from strata.lab.inject._wire import client_node
+from strata.lab.lab import Lab
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+
+def _inject(lab: Lab, value: float) -> None:
+    node = client_node(lab)
+    cgroups.limited(lab, f"clients-{node.name}", value, clients_of=node.name)
+
+
+INJECTION = Injection(
+    title="client CPU",
+    kind="client",
+    layer="top",
+    mechanism="what runs in the client's node by `strata lab exec` is in a control group with so much of one processor",
+    value=per_severity(0.08, 0.05, 0.02),
+    unit="processors",
+    inject=_inject,
+    cell=Cell("top", "randread", "8k", 16, runtime="1500ms"),
+    impact=per_severity(1.3, 1.7, 3),
+    signals=(Signal("throttled_ms", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.5)),
+    must=(Cause.GENERATOR, Cause.PROCESSORS),
+    never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH),
+    stack="block-share",
+    options={"model": "c=16 svc=200", "rate": "0"},
+)

@@ -1,0 +1,22 @@
+"""The medium is fast and slow by turns, as flash that collects garbage is."""
+
+from __future__ import annotations
+
+from strata.lab.inject._disk import model
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+INJECTION = Injection(
+    title="GC-like oscillation",
+    kind="medium",
+    layer="disk",
+    mechanism="in every 400 ms the modelled disk is slower for 240 ms (gc_every, gc_for, gc_factor)",
+    value=per_severity(3, 8, 30),
+    unit="times slower in the slow half",
+    inject=model("gc_every=400 gc_for=240 gc_factor={value}"),
+    cell=Cell("file system", "randread", "8k", 8, runtime="1200ms"),
+    impact=per_severity(1.3, 1.7, 2),
+    signals=(Signal("disk.slowed_us", How.ABOVE, 100), Signal("disk.service_us", How.RISES, 1.3)),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+)

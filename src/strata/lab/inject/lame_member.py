@@ -1,0 +1,23 @@
+"""One member of a striped medium is slower than the others: everything that touches it waits."""
+
+from __future__ import annotations
+
+from strata.lab.inject._disk import model
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+INJECTION = Injection(
+    title="one lame member of several",
+    kind="medium",
+    layer="disk",
+    mechanism="the modelled disk stripes over four members of one server each; one of them takes longer (lame_factor)",
+    value=per_severity(3, 6, 15),
+    unit="times slower than its peers",
+    inject=model("lame=1 lame_factor={value}"),
+    cell=Cell("file system", "randread", "8k", 8),
+    impact=per_severity(1.4, 2.2, 4),
+    signals=(Signal("disk.member_busy_ratio", How.RISES, 1.25),),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    options={"model": "c=1 members=4 svc=800 bw=250"},
+)

@@ -1,0 +1,40 @@
+"""Somebody else reads from the same disk."""
+
+from __future__ import annotations
+
+import sys
+
+from strata.errors import RunFailed
+from strata.lab.inject._disk import medium
+from strata.lab.lab import Lab
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+_A_DAY = "24h"
+
+
+def _inject(lab: Lab, value: float) -> None:
+    volume = lab.last_fact("volume")
+    if volume is None or not volume["device"]:
+        raise RunFailed("cannot load the disk of", lab.name, "it has no block device of its own")
+    disk = medium(lab)
+    before = disk.truth().read.n
+    words = [sys.executable, "-m", "strata", "measure", f"block:{volume['device']}", "--rw", "randread", "--bs", "8k"]
+    words += ["--iodepth", f"{value:g}", "--runtime", _A_DAY, "--interval", "1s", "--progress", "none"]
+    lab.run(None, words, name="neighbour", wait_for=lambda: disk.truth().read.n > before + 500)
+
+
+INJECTION = Injection(
+    title="noisy neighbour on the disk",
+    kind="neighbour",
+    layer="disk",
+    mechanism="a process reads 8 KiB at random from the same loop device with so many I/Os in flight",
+    value=per_severity(6, 16, 64),
+    unit="I/Os of the neighbour in flight",
+    inject=_inject,
+    cell=Cell("file system", "randread", "8k", 8),
+    impact=per_severity(1.3, 2, 4),
+    signals=(Signal("disk.wait_us", How.RISES, 1.5), Signal("disk.service_us", How.STAYS, 1.2)),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
+)

@@ -1,0 +1,44 @@
+"""Somebody else fills the wire between the same two nodes."""
+
+from __future__ import annotations
+
+import sys
+
+from strata.lab.inject._wire import client_node, server_node
+from strata.lab.lab import Lab
+from strata.lab.seen import Watch
+from strata.lab.servers import answers
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+_PORT, _A_DAY = 10999, "24h"
+_BEGUN_BYTES = 20e6
+
+
+def _inject(lab: Lab, value: float) -> None:
+    server, client = server_node(lab), client_node(lab)
+    serve = [sys.executable, "-m", "strata", "target", "--null", "1g", "--listen", f"{server.address}:{_PORT}"]
+    lab.run(server, serve, name="neighbour-server", wait_for=answers(server, _PORT))
+    words = [sys.executable, "-m", "strata", "measure", f"nbd://{server.address}:{_PORT}/?connections={value:g}"]
+    words += ["--rw", "read", "--bs", "256k", "--iodepth", f"{8 * value:g}", "--runtime", _A_DAY]
+    words += ["--interval", "1s", "--progress", "none"]
+    watch, seen = Watch(lab), f"wire.{client.name}.0.rx_bytes"
+    # Its client measures its own ceiling before it begins.
+    lab.run(client, words, name="neighbour", wait_for=lambda: watch.stop()[seen] > _BEGUN_BYTES)
+
+
+INJECTION = Injection(
+    title="noisy neighbour on the wire",
+    kind="neighbour",
+    layer="top",
+    mechanism="a process in the client's node reads from nothing in the server's over so many connections",
+    value=per_severity(1, 3, 8),
+    unit="connections of the neighbour",
+    inject=_inject,
+    cell=Cell("top", "read", "128k", 8),
+    impact=per_severity(1.3, 1.7, 3),
+    signals=(Signal("disk.service_us", How.STAYS, 1.5), Signal("wire.n2.0.rx_bytes", How.RISES, 0.8)),
+    must=(Cause.WIRE_BANDWIDTH,),
+    never=(Cause.MEDIUM, Cause.PROCESSORS),
+    stack="block-share",
+)

@@ -1,0 +1,22 @@
+"""Everything goes through one queue: alone an I/O is as fast as ever, together they wait for each other."""
+
+from __future__ import annotations
+
+from strata.lab.inject._disk import model
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+INJECTION = Injection(
+    title="one queue or lock",
+    kind="medium",
+    layer="disk",
+    mechanism="the modelled disk serves so many I/Os at once (c); the service time of each is as before",
+    value=per_severity(3, 2, 1),
+    unit="I/Os at once (healthy: 4)",
+    inject=model("c={value}"),
+    cell=Cell("file system", "randread", "8k", 8),
+    impact=per_severity(1.2, 1.7, 3),
+    signals=(Signal("disk.service_us", How.STAYS, 1.2), Signal("disk.wait_us", How.RISES, 1.4)),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+)

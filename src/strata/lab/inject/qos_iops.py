@@ -1,0 +1,22 @@
+"""A cap on requests a second, as a cloud disk or a QoS policy has it: it holds small I/Os and spares large ones."""
+
+from __future__ import annotations
+
+from strata.lab.inject._disk import model
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+INJECTION = Injection(
+    title="QoS cap, IOPS",
+    kind="medium",
+    layer="disk",
+    mechanism="the modelled disk lets so many I/Os a second begin (iops); its service time is as before",
+    value=per_severity(2500, 1000, 300),
+    unit="IOPS",
+    inject=model("iops={value}"),
+    cell=Cell("file system", "randread", "8k", 8),
+    impact=per_severity(1.5, 3.5, 10),
+    signals=(Signal("disk.capped_us", How.ABOVE, 200), Signal("disk.service_us", How.STAYS, 1.3)),
+    must=(Cause.MEDIUM, Cause.REMOTE_CAP),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.PROCESSORS),
+)

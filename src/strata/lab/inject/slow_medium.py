@@ -1,0 +1,22 @@
+"""Every I/O takes the medium longer."""
+
+from __future__ import annotations
+
+from strata.lab.inject._disk import model
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+INJECTION = Injection(
+    title="slow medium",
+    kind="medium",
+    layer="disk",
+    mechanism="the modelled disk holds each I/O longer (svc); as many servers as before",
+    value=per_severity(1600, 3200, 8000),
+    unit="µs of service time (healthy: 800)",
+    inject=model("svc={value}"),
+    cell=Cell("file system", "randread", "8k", 8),
+    impact=per_severity(1.5, 3, 7),
+    signals=(Signal("disk.service_us", How.RISES, 1.7),),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+)

@@ -1,0 +1,32 @@
+"""The kernel cuts large requests into small ones; each pays the medium's cost of a request."""
+
+from __future__ import annotations
+
+from strata.errors import RunFailed
+from strata.lab import disks
+from strata.lab.lab import Lab
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+
+def _inject(lab: Lab, value: float) -> None:
+    volume = lab.last_fact("volume")
+    if volume is None or not volume["device"]:
+        raise RunFailed("cannot split requests of", lab.name, "it has no block device of its own")
+    disks.set_queue(lab, volume["device"], "max_sectors_kb", f"{value:g}")
+
+
+INJECTION = Injection(
+    title="split I/O",
+    kind="medium",
+    layer="disk",
+    mechanism="the loop device takes requests of at most so much (queue/max_sectors_kb)",
+    value=per_severity(128, 64, 16),
+    unit="KiB",
+    inject=_inject,
+    cell=Cell("file system", "randread", "256k", 8),
+    impact=per_severity(1.15, 1.4, 4),
+    signals=(Signal("device.ios", How.RISES, 1.2), Signal("disk.service_us", How.FALLS, 1.2)),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+)

@@ -1,0 +1,24 @@
+"""The medium stops answering now and then, as a drive that retries does: most I/Os are as fast as ever."""
+
+from __future__ import annotations
+
+from strata.lab.inject._disk import model
+from strata.lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+INJECTION = Injection(
+    title="fail-slow stalls",
+    kind="medium",
+    layer="disk",
+    mechanism="the modelled disk stands still for the given time in every half second (stall_every, stall_for)",
+    value=per_severity(30, 100, 250),
+    unit="ms of standstill in each 500 ms",
+    inject=model("stall_every=500 stall_for={value}"),
+    # The few I/Os that meet a stall are a small share of all: fewer in flight, and a longer look, put them into p99.
+    cell=Cell("file system", "randread", "8k", 32, runtime="1200ms"),
+    impact=per_severity(2, 4, 8),
+    hurts=Hurts.TAIL,
+    signals=(Signal("disk.slowed_us", How.ABOVE, 50),),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+)

@@ -1,0 +1,49 @@
+"""The server serves another file than the layers below read: two similar volumes, compared by mistake."""
+
+from __future__ import annotations
+
+import os
+
+from strata import units
+from strata.errors import RunFailed
+from strata.host import testfile
+from strata.lab.inject._file import test_file
+from strata.lab.inject._wire import server_node
+from strata.lab.lab import Lab
+from strata.lab.servers import nbd
+from strata.lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+
+def _inject(lab: Lab, value: float) -> None:
+    served = lab.last_fact("server", kind="nbd")
+    if served is None:
+        raise RunFailed("cannot swap the file behind", lab.name, "it is not served over NBD", "--set protocol=nbd")
+    kind = served["process"].rpartition("-")[0]
+    other = lab.dir("disks") / "other.dat"
+    testfile.keep(testfile.create(other, int(test_file(lab).stat().st_size * value)))
+    with other.open("r+b", buffering=0) as f:
+        f.seek(testfile.MARK_BYTES)
+        while (left := other.stat().st_size - f.tell()) > 0:
+            f.write(os.urandom(min(left, units.MIB)))
+        os.fsync(f.fileno())
+    lab.stop(lab.process(served["process"]))
+    nbd.start(lab, server_node(lab), other, kind=kind)
+
+
+INJECTION = Injection(
+    title="the file swapped for another",
+    kind="data",
+    layer="top",
+    mechanism="the NBD server serves another file, of so many times the size, on this machine's own disk",
+    value=per_severity(1, 0.5, 0.25),
+    unit="times the size of the right one",
+    inject=_inject,
+    cell=Cell("top", "randread", "8k", 4),
+    impact=per_severity(1.2, 1.2, 1.2),
+    hurts=Hurts.FLATTERS,
+    signals=(Signal("disk.ios", How.FALLS, 20),),
+    must=(Cause.IMPOSSIBLE,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.MEDIUM),
+    stack="block-share",
+)

@@ -1,0 +1,22 @@
+"""Each commit waits until the medium says that it is durable."""
+
+from __future__ import annotations
+
+from strata.lab.inject._disk import model
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+INJECTION = Injection(
+    title="synchronous commit",
+    kind="medium",
+    layer="disk",
+    mechanism="a flush of the modelled disk takes so long (flush); the workload flushes after every write",
+    value=per_severity(2000, 8000, 30000),
+    unit="µs for a flush (healthy: 0)",
+    inject=model("flush={value}"),
+    cell=Cell("file system", "randwrite", "8k", 1, ("--fdatasync", "1")),
+    impact=per_severity(1.5, 3, 8),
+    signals=(Signal("disk.flush_us", How.ABOVE, 1500), Signal("disk.service_us", How.STAYS, 1.3)),
+    must=(Cause.MEDIUM,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+)

@@ -1,0 +1,31 @@
+"""The server is far away: every frame takes longer, in both directions."""
+
+from __future__ import annotations
+
+from strata.lab.inject._wire import server_node
+from strata.lab.lab import Lab
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+
+def _inject(lab: Lab, value: float) -> None:
+    node = server_node(lab)
+    for nic in range(len(node.addresses)):
+        lab.hop(node, nic, f"delay={value:g}")
+
+
+INJECTION = Injection(
+    title="wire latency",
+    kind="wire",
+    layer="top",
+    mechanism="a hop between the server's port and the bridge holds every frame for so long, each way",
+    value=per_severity(500, 2000, 10000),
+    unit="µs each way",
+    inject=_inject,
+    cell=Cell("top", "randread", "8k", 1),
+    impact=per_severity(1.5, 3, 10),
+    signals=(Signal("disk.service_us", How.STAYS, 1.3),),
+    must=(Cause.WIRE_LATENCY,),
+    never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH, Cause.PROCESSORS),
+    stack="block-share",
+)

@@ -1,0 +1,32 @@
+"""The wire loses frames: TCP sends them again, and what waits behind them waits along."""
+
+from __future__ import annotations
+
+from strata.lab.inject._wire import server_node
+from strata.lab.lab import Lab
+from strata.lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+
+def _inject(lab: Lab, value: float) -> None:
+    node = server_node(lab)
+    for nic in range(len(node.addresses)):
+        lab.hop(node, nic, f"loss={value:g}")
+
+
+INJECTION = Injection(
+    title="loss",
+    kind="wire",
+    layer="top",
+    mechanism="a hop between the server's port and the bridge throws away frames by chance, each way",
+    value=per_severity(10000, 30000, 100000),
+    unit="of a million frames",
+    inject=_inject,
+    cell=Cell("top", "randread", "8k", 8, runtime="1500ms"),
+    impact=per_severity(1.3, 2, 4),
+    hurts=Hurts.TAIL,
+    signals=(Signal("hop.lost", How.ABOVE, 3), Signal("tcp.n1.retransmits", How.ABOVE, 1)),
+    must=(),
+    never=(Cause.MEDIUM, Cause.PROCESSORS),
+    stack="block-share",
+)

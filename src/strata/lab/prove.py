@@ -1,0 +1,88 @@
+"""Holding an injection to its word: the same lab, the same cell, measured before and after it is put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from strata.errors import RunFailed
+from strata.lab import inject
+from strata.lab.client import Measured, measure
+from strata.lab.lab import Lab
+from strata.lab.truth import Hurts, Signal
+
+
+@dataclass(frozen=True)
+class Proof:
+    """``impact`` is the ratio that its `Hurts` names; ``missing`` are the signals that were promised and not seen."""
+
+    asked: inject.Asked
+    healthy: Measured
+    injected: Measured
+    impact: float
+    missing: tuple[Signal, ...]
+
+    @property
+    def line(self) -> str:
+        """In one line."""
+        truth = self.asked.injection
+        rates = f"{self.healthy.iops:,.0f} -> {self.injected.iops:,.0f} IOPS"
+        if truth.hurts is Hurts.TAIL:
+            rates = f"p99 {self.healthy.p99_ns / 1e6:.2f} -> {self.injected.p99_ns / 1e6:.2f} ms"
+        words = {Hurts.IOPS: "slower", Hurts.TAIL: "longer tail", Hurts.FLATTERS: "too good"}[truth.hurts]
+        return f"{self.asked}: {self.impact:.2f}x {words} ({rates}; {truth.cell.text})"
+
+
+def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _: None) -> Proof:
+    """Measures, injects, measures again, and writes the truth beside the stack file.
+
+    Raises `RunFailed` when the promised cell does not suffer as promised or a promised signal is absent: an injection
+    that changes nothing is no ground truth.
+    """
+    truth = asked.injection
+    truth.prepare(lab)
+    healthy = measure(lab, truth.cell)
+    asked.apply(lab)
+    injected = measure(lab, truth.cell)
+    impact = _impact(truth.hurts, healthy, injected)
+    missing = tuple(
+        s for s in truth.signals if not s.holds(healthy.figures.get(s.figure), injected.figures.get(s.figure))
+    )
+    proof = Proof(asked, healthy, injected, impact, missing)
+    lab.fact(
+        "proof",
+        cause=asked.cause,
+        severity=asked.severity.value,
+        cell=truth.cell.text,
+        hurts=truth.hurts.value,
+        healthy_iops=healthy.iops,
+        injected_iops=injected.iops,
+        impact=impact,
+    )
+    least = truth.impact[asked.severity]
+    if impact < least:
+        why = f"{proof.line}: promised is {least:g}x"
+        raise RunFailed("the injection changes too little:", str(asked), why, "is something else the limit there?")
+    if missing:
+        why = f"{len(missing)} of {len(truth.signals)} promised signals are absent"
+        raise RunFailed("the injection lacks its signature:", str(asked), why, "", _told(missing, healthy, injected))
+    with (lab.data / "truth.toml").open("a") as f:
+        f.write(truth.toml(asked.cause, asked.severity) + f"impact = {impact:.3f}\n\n")
+    say(proof.line)
+    return proof
+
+
+def _impact(hurts: Hurts, healthy: Measured, injected: Measured) -> float:
+    match hurts:
+        case Hurts.TAIL:
+            return injected.p99_ns / healthy.p99_ns if healthy.p99_ns else 0.0
+        case Hurts.FLATTERS:
+            return injected.iops / healthy.iops
+    return healthy.iops / injected.iops
+
+
+def _told(missing: tuple[Signal, ...], healthy: Measured, injected: Measured) -> tuple[str, ...]:
+    return tuple(
+        f"{s.figure} {s.how.value} {s.by:g}: was {healthy.figures.get(s.figure)}, is {injected.figures.get(s.figure)}"
+        for s in missing
+    )

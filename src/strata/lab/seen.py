@@ -1,0 +1,134 @@
+"""What a lab itself counts while a cell runs: the model's exact figures, the kernel's counters of its own things.
+
+Figures (those that a lab does not have are absent, never 0):
+``disk.ios``; the means of an I/O ``disk.service_us``, ``disk.wait_us``, ``disk.capped_us`` and ``disk.slowed_us``;
+``disk.read_hit_share``, ``disk.absorbed`` and ``disk.full`` (writes), ``disk.flushes`` and ``disk.flush_us`` (mean of a
+flush), ``disk.member_busy_ratio`` (busiest member to the mean); ``device.ios`` (requests at the loop device);
+``wire.NODE.NIC.rx_bytes`` and ``….tx_bytes``; ``tcp.NODE.retransmits``; ``hop.lost``; ``throttled_ms`` (all control
+groups of the lab); ``server.cpu_ms`` (all servers).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyroute2 import IPRoute
+
+from strata.errors import StrataError
+from strata.lab.inside import on_a_thread_in, within
+from strata.lab.lab import Lab
+from strata.lab.nodes import FABRICS, Node
+from strata.lab.parts.disk import DiskControl, DiskTruth
+from strata.lab.parts.hop import HopControl
+
+Figures = dict[str, float]
+_TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+
+
+class Watch:
+    """Counts from when it is made; `stop` gives the figures of the time between."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self._disks = [DiskControl(f["path"]) for f in lab.facts("disk") if not f.get("aside")]
+        self._disk = _disks(self._disks)
+        self._sums = _sums(lab)
+
+    def stop(self) -> Figures:
+        """Everything since then."""
+        after = _sums(self.lab)
+        found = {key: value - self._sums[key] for key, value in after.items() if key in self._sums}
+        for before, now in zip(self._disk, _disks(self._disks), strict=True):
+            found |= _disk_figures(before, now)
+        return found
+
+
+def _disks(controls: list[DiskControl]) -> list[DiskTruth]:
+    return [control.truth() for control in controls]
+
+
+def _disk_figures(before: DiskTruth, now: DiskTruth) -> Figures:
+    n = now.read.n + now.write.n - before.read.n - before.write.n
+    found: Figures = {
+        "disk.ios": n,
+        "disk.absorbed": now.write_cache.absorbed - before.write_cache.absorbed,
+        "disk.full": now.write_cache.full - before.write_cache.full,
+        "disk.flushes": now.flush.n - before.flush.n,
+    }
+    if found["disk.flushes"]:
+        found["disk.flush_us"] = (now.flush.ns - before.flush.ns) / found["disk.flushes"] / 1e3
+    if n:
+        served = now.read.svc_ns + now.write.svc_ns - before.read.svc_ns - before.write.svc_ns
+        waited = now.read.wait_ns + now.write.wait_ns - before.read.wait_ns - before.write.wait_ns
+        found["disk.service_us"], found["disk.wait_us"] = served / n / 1e3, waited / n / 1e3
+        found["disk.capped_us"] = (now.capped.ns - before.capped.ns) / n / 1e3
+        found["disk.slowed_us"] = (now.slowed.ns - before.slowed.ns) / n / 1e3
+    if reads := now.read.n - before.read.n:
+        found["disk.read_hit_share"] = (now.read_cache.hits - before.read_cache.hits) / reads
+    busy = [a.busy_ns - b.busy_ns for a, b in zip(now.members, before.members, strict=True)]
+    if len(busy) > 1 and sum(busy):
+        found["disk.member_busy_ratio"] = max(busy) * len(busy) / sum(busy)
+    return found
+
+
+def _sums(lab: Lab) -> Figures:
+    """Counters that only grow; two readings are subtracted."""
+    found: Figures = {}
+    if volume := lab.last_fact("volume"):
+        stat = Path(f"/sys/block/{Path(volume['device'] or 'none').name}/stat")
+        if stat.is_file():
+            fields = stat.read_text().split()
+            found["device.ios"] = int(fields[0]) + int(fields[4])
+    for node in lab.nodes:
+        if node.netns is not None:
+            found |= _node(node)
+    if hops := lab.facts("hop"):
+        found["hop.lost"] = 0.0
+        for hop in hops:
+            try:
+                truth = HopControl(hop["ctl"]).truth()
+            except StrataError:
+                continue
+            found["hop.lost"] += truth.ab.lost + truth.ba.lost
+    for group in lab.facts("cgroup"):
+        found["throttled_ms"] = found.get("throttled_ms", 0.0) + _throttled_ms(Path(group["path"]))
+    servers = {f["process"] for f in lab.facts("server")}
+    used = [ms for child in lab.processes if child.name in servers and (ms := _cpu_ms(child.pid)) is not None]
+    if used:
+        found["server.cpu_ms"] = sum(used)
+    return found
+
+
+def _node(node: Node) -> Figures:
+    def links(ns: IPRoute) -> Figures:
+        found = {}
+        for nic in range(len(FABRICS[: len(node.addresses)])):
+            for index in ns.link_lookup(ifname=f"eth{nic}"):
+                stats = ns.get_links(index)[0].get_attr("IFLA_STATS64")
+                found[f"wire.{node.name}.{nic}.rx_bytes"] = float(stats["rx_bytes"])
+                found[f"wire.{node.name}.{nic}.tx_bytes"] = float(stats["tx_bytes"])
+        return found
+
+    assert node.netns is not None
+    found = within(node.netns, links)
+    # Of the thread, which is inside; /proc/self would be the process, which is not.
+    snmp = on_a_thread_in(node.netns, lambda: Path("/proc/thread-self/net/snmp").read_text())
+    names, values = (line.split() for line in snmp.splitlines() if line.startswith("Tcp:"))
+    found[f"tcp.{node.name}.retransmits"] = float(values[names.index("RetransSegs")])
+    return found
+
+
+def _throttled_ms(group: Path) -> float:
+    """v1 counts nanoseconds (``throttled_time``), v2 microseconds (``throttled_usec``)."""
+    rows = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+    return int(rows["throttled_time"]) / 1e6 if "throttled_time" in rows else int(rows["throttled_usec"]) / 1e3
+
+
+def _cpu_ms(pid: int) -> float | None:
+    """User and system time of the process and of its children that ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return sum(int(x) for x in fields[11:15]) * _TICK_MS

@@ -1,0 +1,146 @@
+"""What an injection promises, as data: the ground truth of a diagnosis, and what must be seen here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from strata.lab.lab import Lab
+from strata.model.finding import Cause
+
+
+class Severity(StrEnum):
+    """How hard it hits."""
+
+    MILD = "mild"
+    MARKED = "marked"
+    SEVERE = "severe"
+
+
+class Hurts(StrEnum):
+    """What the impact is a ratio of. Always more than 1 when the injection does what it is named after."""
+
+    IOPS = "iops"
+    """Healthy IOPS over injected IOPS."""
+    TAIL = "tail"
+    """Injected 99th percentile over the healthy one."""
+    FLATTERS = "flatters"
+    """Injected IOPS over healthy IOPS: a trap that makes figures too good."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One workload at one layer: ``top`` is the last layer of the stack, `disk` and `file system` are named."""
+
+    layer: str
+    rw: str
+    bs: str
+    iodepth: int
+    more: tuple[str, ...] = ()
+    """Further words of ``strata measure``."""
+    runtime: str = "700ms"
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        return " ".join((self.rw, self.bs, f"depth {self.iodepth}", *self.more, "at", self.layer))
+
+
+class How(StrEnum):
+    """How a figure of the injected cell stands to the healthy one."""
+
+    RISES = "rises"
+    FALLS = "falls"
+    STAYS = "stays"
+    ABOVE = "above"
+    """More than so much, whatever it was before."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A figure that the lab itself sees while the cell runs (`strata.lab.seen` names them), and what it must do.
+
+    ``by`` is a factor for rises and falls, the factor it may not leave for stays, an amount for above.
+    """
+
+    figure: str
+    how: How
+    by: float
+
+    def holds(self, healthy: float | None, injected: float | None) -> bool:
+        """Whether it is so. A figure that was not seen holds nothing."""
+        if injected is None or (healthy is None and self.how is not How.ABOVE):
+            return False
+        before = healthy or 0.0
+        match self.how:
+            case How.ABOVE:
+                return injected > self.by
+            case How.RISES:
+                return injected > 0 and injected >= before * self.by
+            case How.FALLS:
+                return before > 0 and injected <= before / self.by
+            case How.STAYS:
+                return before > 0 and before / self.by <= injected <= before * self.by
+
+
+Severities = Mapping[Severity, float]
+
+
+def per_severity(mild: float, marked: float, severe: float) -> Severities:
+    """One value for each."""
+    return {Severity.MILD: mild, Severity.MARKED: marked, Severity.SEVERE: severe}
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A known limit and everything that is true of it.
+
+    ``inject(lab, value)`` puts it in, with the value of the asked severity; it must register an undo for what it makes.
+    ``impact`` is the least ratio that the promised cell has to show.
+    """
+
+    title: str
+    kind: str
+    """medium, wire, server, client, data or neighbour."""
+    layer: str
+    """The layer that is to be blamed."""
+    mechanism: str
+    """How it is done here."""
+    value: Severities
+    unit: str
+    inject: Callable[[Lab, float], None]
+    cell: Cell
+    impact: Severities
+    hurts: Hurts = Hurts.IOPS
+    signals: tuple[Signal, ...] = ()
+    must: tuple[Cause, ...] = ()
+    """A diagnosis must name one of these; empty: no rule for it yet."""
+    never: tuple[Cause, ...] = ()
+    stack: str = "local"
+    """A stack that can show it: what the self-test builds."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options of the stack that it needs, also in the healthy twin."""
+    prepare: Callable[[Lab], None] = lambda _: None
+    """Done before the healthy twin is measured."""
+
+    def toml(self, cause: str, severity: Severity) -> str:
+        """The truth file: what a diagnosis of this lab has to say."""
+        rows = {
+            "class": self.kind,
+            "cause": cause,
+            "severity": severity.value,
+            "layer": self.layer,
+            "mechanism": self.mechanism,
+            "value": self.value[severity],
+            "unit": self.unit,
+            "cell": self.cell.text,
+            "hurts": self.hurts.value,
+            "impact_at_least": self.impact[severity],
+            "signals": [f"{s.figure} {s.how.value} {s.by:g}" for s in self.signals],
+            "must": [c.value for c in self.must],
+            "never": [c.value for c in self.never],
+        }
+        # Strings, numbers and lists of strings are written the same way in JSON and TOML.
+        return "[[truth]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in rows.items())
