@@ -54,7 +54,9 @@ def build(lab: Lab, options: Options) -> None:
         far = daemon.serve(lab, other, {"volume": made.other}, name="volume-other", port=PORT)
     for fact in lab.facts("disk"):
         disks.control(lab, fact["name"]).set(f"{media.model_of(options['medium'])} reset=1")
-    lab.fact("volume", node="n1", path=str(made.path.parent), fs=engine, file=str(made.path), copies=int(copies))
+    lab.fact(
+        "volume", node="n1", path=str(made.path.parent), device=None, fs=engine, file=str(made.path), copies=int(copies)
+    )
     write_stack(lab, "mirrored", file=made.path, own=own.uris["volume"], far=far.uris["volume"], other=other.name)
 
 

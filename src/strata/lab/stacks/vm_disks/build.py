@@ -63,7 +63,7 @@ def build(lab: Lab, options: Options) -> None:
         disks.control(lab, node.name).set(f"{media.model_of(options['medium'])} reset=1")
     lab.fact("store", devices=list(volume.devices), path=str(volume.path), model=media.model_of(options["medium"]))
     lab.fact("disks", uris=controllers)
-    lab.fact("volume", node="host", path=str(volume.path), fs="btrfs", file=str(paths[0]))
+    lab.fact("volume", node="host", path=str(volume.path), device=None, fs="btrfs", file=str(paths[0]))
     write_stack(
         lab,
         "vm-disks",
