@@ -60,6 +60,8 @@ def build(lab: Lab, options: Options) -> None:
     else:
         below = redirected if landing == "redirected" else low
         top = relay.start(lab, n2, below.uris["volume"], name="scale-out", port=PORTS["scale-out"])
+    lab.fact("served", name="share", node="n1", port=PORTS["share"], file=str(path))
+    lab.fact("served", name="scale-out", node="n2", port=PORTS["scale-out"], over=redirected.uris["volume"])
     lab.fact("volume", node="n1", device=lun.device, path=str(path.parent), fs=data.FS, file=str(path), offset=at)
     write_stack(
         lab,
