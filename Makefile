@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-store soak fuzz
+.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-store bench-trace soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -30,6 +30,9 @@ bench-gate: setup ## false alarms and finds of gate and change points, beside Ap
 
 bench-store: setup ## a store of a million cells in SQLite and PostgreSQL: how long it takes to answer
 	@.venv/bin/python benches/store/run.py $(ARGS)
+
+bench-trace: setup ## what a block trace costs in IOPS and processor time (root; ARGS=--rounds 15)
+	@.venv/bin/python benches/trace/run.py $(ARGS)
 
 soak: ## MINUTES of load (30): nothing is lost, nothing grows
 	@$(HOUSE) soak $(or $(MINUTES),30)

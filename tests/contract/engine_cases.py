@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 from commands import target, working_disk
+from iscsi_peer import iscsi_server
+from nfs_peer import NfsServer, nfs_server
 
 from strata.engine import Engine, Request, Timing, engine_of
 from strata.engine.registry import ENGINES
@@ -47,6 +50,28 @@ def data_file(size: int = SIZE) -> Iterator[Path]:
         yield path
 
 
+SEEN_FROM: dict[str, str] = {}
+"""The network namespace in which a server of `place` is, by the URI of what it serves."""
+
+OVER = ("nfs", "iscsi")
+"""Places on servers that nobody here wrote, in namespaces of their own: they need root."""
+
+
+@contextmanager
+def served(kind: str) -> Iterator[str]:
+    """The same of a real NFS server or iSCSI target."""
+    if os.geteuid() != 0:
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("needs root (namespaces)")
+    with working_disk() as disk, tempfile.TemporaryDirectory() as folder:
+        data = disk / "served.dat"
+        data.write_bytes(os.urandom(SIZE))
+        server = nfs_server(Path(folder), disk) if kind == "nfs" else iscsi_server(Path(folder), data)
+        with server as made:
+            endpoint = made.endpoint(data.name) if isinstance(made, NfsServer) else made.endpoint()
+            SEEN_FROM[endpoint.uri] = endpoint.netns or ""
+            yield endpoint.uri
+
+
 @contextmanager
 def place(kind: str) -> Iterator[str]:
     """The URI of something of `SIZE` bytes that can be read and written."""
@@ -55,6 +80,9 @@ def place(kind: str) -> Iterator[str]:
     elif kind == "file":
         with data_file() as path:
             yield f"file:{path}"
+    elif kind in OVER:
+        with served(kind) as uri:
+            yield uri
     else:
         with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, _):
             yield uri
@@ -71,8 +99,9 @@ def request(
     **words: Any,
 ) -> Request:
     """What is asked."""
+    endpoint = Endpoint.parse(uri)
     return Request(
-        endpoint=Endpoint.parse(uri),
+        endpoint=endpoint.seen_from(SEEN_FROM[uri]) if uri in SEEN_FROM else endpoint,
         workload=workload_from_words(rw, bs, **words),
         segments=segments,
         timing=Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=INTERVAL_S),

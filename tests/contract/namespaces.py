@@ -41,6 +41,18 @@ def two_nodes() -> Iterator[Nodes]:
             subprocess.run([ip, "netns", "delete", name], env=ENV, check=False, capture_output=True)
 
 
+@contextmanager
+def one_node() -> Iterator[str]:
+    """The path of a namespace with a loopback and nothing else."""
+    ip, name = need("ip"), f"stest-{uuid.uuid4().hex[:6]}"
+    try:
+        run(ip, "netns", "add", name)
+        run(ip, "-n", name, "link", "set", "lo", "up")
+        yield f"/run/netns/{name}"
+    finally:
+        subprocess.run([ip, "netns", "delete", name], env=ENV, check=False, capture_output=True)
+
+
 def inside(netns: str) -> list[str]:
     """What to put before a command so that it runs there."""
     return [need("nsenter"), f"--net={netns}", "--"]

@@ -12,7 +12,20 @@ from pathlib import Path
 
 import pytest
 from commands import target
-from engine_cases import KIB, MIB, RUNTIME_S, SIZE, data_file, engine, errors_of, failing_server, names, place, request
+from engine_cases import (
+    KIB,
+    MIB,
+    OVER,
+    RUNTIME_S,
+    SIZE,
+    data_file,
+    engine,
+    errors_of,
+    failing_server,
+    names,
+    place,
+    request,
+)
 from loops import loop, need_root
 
 from strata.engine import Engine
@@ -35,7 +48,7 @@ def load(request: pytest.FixtureRequest) -> Engine:
     return engine(request.param)
 
 
-@pytest.fixture(scope="module", params=["null", "file", "nbd"])
+@pytest.fixture(scope="module", params=["null", "file", "nbd", *OVER])
 def uri(request: pytest.FixtureRequest) -> Iterator[str]:
     with place(request.param) as where:
         yield where
@@ -79,6 +92,11 @@ def sound(result: EngineResult, bs: int) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
     asked = request(uri, **SHAPES[shape])
+    if load.name != "native" and asked.endpoint.kind.value in OVER:
+        assert load.refusals(asked.endpoint, asked.workload, asked.segments)
+        with pytest.raises(UsageError, match=f"is not driven over {asked.endpoint.kind.value}"):
+            load.run(asked)
+        return
     assert load.refusals(asked.endpoint, asked.workload, asked.segments) == []
     seen: list[Interval] = []
     result = load.run(asked, seen.append)

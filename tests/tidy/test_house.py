@@ -100,6 +100,15 @@ def test_every_command_and_option_is_in_the_guide() -> None:
     assert missing == []
 
 
+def test_every_parameter_of_the_labs_parts_is_on_their_page() -> None:
+    page = (ROOT / "docs" / "design" / "lab-parts.md").read_text()
+    for source in ("model/params.rs", "hop/line.rs"):
+        text = (ROOT / "crates" / "strata-lab" / "src" / source).read_text()
+        keys = re.findall(r'^\s+"([a-z_]+)" => (?:self|way|\()', text, re.M)
+        assert len(keys) >= 5, source
+        assert [key for key in keys if f"`{key}`" not in page] == [], source
+
+
 def test_every_word_of_the_model_is_in_the_glossary() -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text().lower()
     from strata.model.finding import Cause, VerdictKind

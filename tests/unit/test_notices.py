@@ -30,6 +30,7 @@ CASES = {
     "fs.memory": bent("file_system", kind="tmpfs"),
     "fs.overlay": bent("file_system", kind="overlay"),
     "fs.remote": bent("file_system", kind="nfs4", remote=True, detail={"server": "nas"}),
+    "fs.soft-mount": bent("file_system", detail={"when_silent": "errors (soft)"}),
     "fs.copy-on-write": bent("file_system", kind="btrfs"),
     "fs.compression": bent("file_system", detail={"compression": "zstd"}),
     "fs.nearly-full": bent("file_system", available=1 << 38),

@@ -12,20 +12,24 @@ use crate::conductor::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::job::{Aim, EngineChoice, Job, Sync, Target};
-use crate::nbd;
 use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
 use crate::remote::Remote;
 use crate::run::{Launch, Run, limit};
 use crate::worker::{Made, Recipe};
+use crate::{iscsi, nbd, nfs};
 
 /// Open the targets of `job` and start its threads.
 pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run> {
     let limit = limit(job, &recipe.pattern);
     let (aims, writes) = (job.aims(), job.workload.rw.writes());
-    if let [Aim { target: Target::Nbd { uri, connections, sync, netns }, .. }] = &*aims {
-        let (netns, connections, sync) = (netns.as_deref(), *connections, *sync);
-        let remote = Remote { uri, netns, connections, sync, write: writes };
-        return nbd::launch(&remote, recipe, build, limit);
+    if let [Aim { target, .. }] = &*aims
+        && let Some(remote) = Remote::of(target, writes)
+    {
+        return match target {
+            Target::Nfs { .. } => nfs::launch(&remote, recipe, build, limit),
+            Target::Iscsi { .. } => iscsi::launch(&remote, recipe, build, limit),
+            _ => nbd::launch(&remote, recipe, build, limit),
+        };
     }
     let spec = |aim: &Aim| match &aim.target {
         Target::File { path, direct, sync, .. } => {
@@ -34,7 +38,7 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
         Target::Block { path, direct, sync, .. } => {
             Some(Spec { path: path.into(), kind: Kind::Block, direct: *direct, sync: *sync })
         }
-        Target::Null {} | Target::Nbd { .. } => None,
+        _ => None,
     };
     let specs: Vec<Spec> = aims.iter().filter_map(spec).collect();
     if specs.is_empty() {

@@ -51,22 +51,15 @@ pub struct FillSpec {
 /// # Errors
 /// The sizes do not fit, the file cannot be opened as asked, or the first block cannot be written.
 pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
-    let block_bytes = block_bytes(&spec)?;
+    let block_bytes = block_bytes(spec.size_bytes, &spec.header, u32::MAX)?;
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_CLOEXEC | if spec.direct { libc::O_DIRECT } else { 0 })
         .open(&spec.path)
         .map_err(|e| strata_io::Error::new("cannot open for filling", &spec.path, e))?;
-    let blocks = spec.size_bytes / u64::from(block_bytes);
-    let whole = blocks * u64::from(block_bytes);
-    let segment = Segment {
-        start: u64::from(block_bytes),
-        length: whole - u64::from(block_bytes),
-        target: u64::from(block_bytes),
-    };
-    let map = BlockMap::new(&[segment], u64::from(block_bytes))
-        .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
+    let whole = spec.size_bytes / u64::from(block_bytes) * u64::from(block_bytes);
+    let (recipe, blocks) = recipe(whole, block_bytes, spec.seed)?;
     let length = file.metadata().map_err(|e| strata_io::Error::new("cannot stat", &spec.path, e))?.len();
     if length < spec.size_bytes {
         let what = format!("cannot fill {} bytes of a file of {length}; extend it first", spec.size_bytes);
@@ -74,10 +67,29 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     }
     let mut edge = Edge::new(&file, &spec.path, block_bytes, spec.seed)?;
     edge.write(0, block_bytes as usize, &spec.header)?;
+    let (path, seed, direct, tail) = (spec.path.clone(), spec.seed, spec.direct, spec.size_bytes - whole);
+    let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
+    let target = Spec { path: spec.path, kind: Kind::File, direct: spec.direct, sync: Sync::None };
+    backend::disk(
+        &[target],
+        EngineChoice::Auto,
+        true,
+        recipe,
+        build,
+        Some((blocks, Reason::Ios)),
+        Some(epilogue),
+    )
+}
 
+/// A load that writes all blocks but the first of `whole` bytes once, in sequence; and how many those are.
+pub(crate) fn recipe(whole: u64, block_bytes: u32, seed: u64) -> Result<(Recipe, u64)> {
+    let block = u64::from(block_bytes);
+    let segment = Segment { start: block, length: whole - block, target: block };
+    let map = BlockMap::new(&[segment], block)
+        .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
     let recipe = Recipe {
-        pattern: Pattern::new(map, Order::Sequential, Mix::Write, spec.seed),
-        seed: spec.seed,
+        pattern: Pattern::new(map, Order::Sequential, Mix::Write, seed),
+        seed,
         threads: 1,
         depth: DEPTH,
         batch: DEPTH,
@@ -92,30 +104,21 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
         dress: Dress::Refill,
         drain_ns: DRAIN_NS,
     };
-    let (path, seed, direct, tail) = (spec.path.clone(), spec.seed, spec.direct, spec.size_bytes - whole);
-    let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
-    let target = Spec { path: spec.path, kind: Kind::File, direct: spec.direct, sync: Sync::None };
-    backend::disk(
-        &[target],
-        EngineChoice::Auto,
-        true,
-        recipe,
-        build,
-        Some((blocks - 1, Reason::Ios)),
-        Some(epilogue),
-    )
+    Ok((recipe, whole / block - 1))
 }
 
-fn block_bytes(spec: &FillSpec) -> Result<u32> {
+/// Bytes of a block to fill `size_bytes` with, none above `most`; all that is wrong with the sizes otherwise.
+pub(crate) fn block_bytes(size_bytes: u64, header: &[u8], most: u32) -> Result<u32> {
     let mut problems = Vec::new();
-    if spec.header.len() > HEAD_BYTES {
-        problems.push(format!("header: {} bytes, at most {HEAD_BYTES} fit", spec.header.len()));
+    if header.len() > HEAD_BYTES {
+        problems.push(format!("header: {} bytes, at most {HEAD_BYTES} fit", header.len()));
     }
     // Enough blocks to keep the queue busy, else smaller ones.
-    let fitting = [1 << 20, 128 << 10, 4096].into_iter().find(|&b| spec.size_bytes >= u64::from(b) * 16);
-    let block = fitting.or((spec.size_bytes >= 8192).then_some(4096));
+    let sizes = [1 << 20, 128 << 10, 4096];
+    let fitting = sizes.into_iter().find(|&b| b <= most && size_bytes >= u64::from(b) * 16);
+    let block = fitting.or((size_bytes >= 8192).then_some(4096));
     if block.is_none() {
-        problems.push(format!("size_bytes: {} is below the smallest file of 8192 bytes", spec.size_bytes));
+        problems.push(format!("size_bytes: {size_bytes} is below the smallest file of 8192 bytes"));
     }
     match block {
         Some(block) if problems.is_empty() => Ok(block),

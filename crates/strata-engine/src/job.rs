@@ -99,6 +99,55 @@ pub enum Target {
         #[serde(default)]
         netns: Option<String>,
     },
+    /// A file on an NFS server, version 3.
+    Nfs {
+        /// `nfs://host[:port]/export/path[?connections=N&uid=N&gid=N&mountport=N]`.
+        uri: String,
+        /// Connections, dealt out to the threads; each thread has at least one of its own.
+        #[serde(default = "one")]
+        connections: u32,
+        /// Write-through (FILE_SYNC) or not.
+        #[serde(default)]
+        sync: Sync,
+        /// Path of the network namespace it is dialled from; without one the process's own.
+        #[serde(default)]
+        netns: Option<String>,
+    },
+    /// A logical unit of an iSCSI target.
+    Iscsi {
+        /// `iscsi://host[:port]/target-name/lun`.
+        uri: String,
+        /// Sessions, dealt out to the threads; each thread has at least one of its own.
+        #[serde(default = "one")]
+        connections: u32,
+        /// Write-through (FUA) or not.
+        #[serde(default)]
+        sync: Sync,
+        /// Path of the network namespace it is dialled from; without one the process's own.
+        #[serde(default)]
+        netns: Option<String>,
+    },
+}
+
+impl Target {
+    /// The word by which a job names its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "file",
+            Self::Block { .. } => "block",
+            Self::Null {} => "null",
+            Self::Nbd { .. } => "nbd",
+            Self::Nfs { .. } => "nfs",
+            Self::Iscsi { .. } => "iscsi",
+        }
+    }
+
+    /// Whether connections lead there.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        !matches!(self, Self::File { .. } | Self::Block { .. } | Self::Null {})
+    }
 }
 
 /// When a write is done.

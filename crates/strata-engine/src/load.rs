@@ -271,7 +271,8 @@ where
             let aloft = depth - full as u32;
             let ios = self.access.ahead(room);
             let slots = self.ledger.slots();
-            let mut places = free.slots[..full].iter().rev();
+            let batch = full - ios.len()..full;
+            let mut pairs = ios.iter().zip(&free.slots[batch.clone()]);
             let mut taken = 0;
             let mut more = false;
             loop {
@@ -281,12 +282,11 @@ where
                         break;
                     }
                     Due::Now { intended_ns } => {
-                        let (true, Some(&slot)) = (taken < ios.len(), places.next()) else {
+                        let Some((&io, &slot)) = pairs.next() else {
                             // Due, with slots free, and only the batch is full: no time to wait.
                             more = taken < full && !spent;
                             break;
                         };
-                        let io = ios[taken];
                         taken += 1;
                         slots[slot as usize].take(io);
                         if P::OPEN {
@@ -298,6 +298,10 @@ where
                         self.pace.advance(io.len());
                     }
                 }
+            }
+            if !P::ALWAYS && taken < batch.len() {
+                // The pace ended the batch early: what was taken goes above what was not.
+                free.slots[batch].rotate_left(taken);
             }
             self.access.used(taken);
             allowance -= taken as u64;

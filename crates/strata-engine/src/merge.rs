@@ -30,7 +30,7 @@ impl Sum {
             ops: self.ops,
             bytes: self.bytes,
             errors: self.errors,
-            service_time: (self.service.count() > 0).then(|| encode_histogram(&self.service)),
+            service_time: (!self.service.is_empty()).then(|| encode_histogram(&self.service)),
             service_sum_ns: saturate(self.service.sum_ns()),
         }
     }

@@ -7,7 +7,7 @@ use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::job::Sync;
 use crate::outcome::{BuildInfo, Effective};
-use crate::remote::{Remote, refused};
+use crate::remote::{Remote, refusal, refused};
 use crate::run::{Launch, Run};
 use crate::worker::{Made, Recipe};
 
@@ -70,10 +70,7 @@ pub(crate) fn launch(
 /// Whether the export can do what the job asks.
 fn fits(recipe: &Recipe, uri: &Uri, first: &NbdQueue, connections: u32, write: bool) -> Result<()> {
     let export = first.export();
-    let refuse = |errno: i32, why: String| {
-        let source = std::io::Error::from_raw_os_error(errno);
-        Err(Error::Io(strata_io::Error { what: format!("{uri}: {why}"), path: None, source }))
-    };
+    let refuse = |errno, why: String| refusal(uri, errno, &why);
     if connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
         let why = "the server does not promise one coherent disk over several connections (CAN_MULTI_CONN)";
         return refuse(

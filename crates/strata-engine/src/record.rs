@@ -93,11 +93,12 @@ impl Lane {
     }
 
     fn drain(&mut self) -> LanePart {
+        let service = self.service.drain();
         let part = LanePart {
-            ops: self.service.count(),
+            ops: service.count(),
             bytes: std::mem::take(&mut self.bytes),
             errors: std::mem::take(&mut self.errors),
-            service: self.service.drain(),
+            service,
         };
         self.ops += part.ops;
         self.moved += part.bytes;
@@ -112,7 +113,7 @@ impl Lane {
     }
 
     fn holds(&self) -> bool {
-        self.service.count() + self.errors > 0
+        !self.service.is_empty() || self.errors > 0
     }
 }
 
@@ -212,6 +213,12 @@ impl<S: Sink> Recorder<S> {
         let lane = self.lane(op);
         lane.bytes += u64::from(bytes) * n;
         lane.service.record_many(service_ns, n);
+    }
+
+    /// A submit call that was sampled. Not part of the loop's own code: it is rare there, and would take its registers.
+    #[inline(never)]
+    pub fn handed(&mut self, op: Op, submit_ns: u64) {
+        self.lane(op).submit.record(submit_ns);
     }
 
     /// Count an I/O that failed.

@@ -3,13 +3,20 @@
 use crate::layout::{HIGHEST_NS, LEN, highest_equivalent, index_of, median_equivalent};
 use crate::sparse::Sparse;
 
+/// The sum is gathered in several words, by the low bits of the bucket. In one word each record would wait until the one
+/// before has gone to memory and come back, which takes longer than all the rest.
+const SUM_LANES: usize = 4;
+
 /// A histogram of times in ns. About 270 kB; only the cache lines that are hit cost anything.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// How many values it holds is not kept but summed when asked: that is one addition less in each record.
+#[derive(Clone, Debug)]
 pub struct Histogram {
-    counts: Box<[u64]>,
-    count: u64,
+    counts: Box<[u64; LEN]>,
     clamped: u64,
+    /// What the lanes do not hold.
     sum_ns: u128,
+    lanes_ns: [u64; SUM_LANES],
     min_ns: u64,
     max_ns: u64,
 }
@@ -29,6 +36,16 @@ pub struct Summary {
     pub stddev_ns: f64,
 }
 
+/// Equal are those that hold equal values, however they came to be summed.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        let figures = |h: &Self| (h.clamped, h.sum_ns(), h.min_ns, h.max_ns);
+        figures(self) == figures(other) && self.counts == other.counts
+    }
+}
+
+impl Eq for Histogram {}
+
 impl Default for Histogram {
     fn default() -> Self {
         Self::new()
@@ -39,11 +56,12 @@ impl Histogram {
     /// An empty histogram.
     #[must_use]
     pub fn new() -> Self {
+        let counts: Result<Box<[u64; LEN]>, _> = vec![0; LEN].into_boxed_slice().try_into();
         Self {
-            counts: vec![0; LEN].into_boxed_slice(),
-            count: 0,
+            counts: counts.unwrap_or_else(|_| Box::new([0; LEN])),
             clamped: 0,
             sum_ns: 0,
+            lanes_ns: [0; SUM_LANES],
             min_ns: u64::MAX,
             max_ns: 0,
         }
@@ -52,7 +70,18 @@ impl Histogram {
     /// Count one value in ns. Values beyond [`HIGHEST_NS`] land in the last bucket and in [`Self::clamped`].
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        self.record_many(value_ns, 1);
+        // The highest value is in the last bucket, so one comparison keeps the others both in range and unclamped.
+        let index = index_of(value_ns);
+        if index >= LEN - 1 {
+            return self.record_high(value_ns, 1);
+        }
+        self.counts[index] += 1;
+        let lane_ns = &mut self.lanes_ns[index % SUM_LANES];
+        match lane_ns.checked_add(value_ns) {
+            Some(sum_ns) => *lane_ns = sum_ns,
+            None => self.sum_up(value_ns, 1),
+        }
+        self.widen(value_ns);
     }
 
     /// Count one value `n` times.
@@ -61,24 +90,32 @@ impl Histogram {
         if n == 0 {
             return;
         }
-        if value_ns > HIGHEST_NS {
-            return self.clamp(value_ns, n);
+        let index = index_of(value_ns);
+        if index >= LEN - 1 {
+            return self.record_high(value_ns, n);
         }
-        self.hold(value_ns, n);
+        self.counts[index] += n;
+        self.sum_ns += u128::from(value_ns) * u128::from(n);
+        self.widen(value_ns);
+    }
+
+    #[cold]
+    fn sum_up(&mut self, value_ns: u64, n: u64) {
         self.sum_ns += u128::from(value_ns) * u128::from(n);
     }
 
     #[cold]
-    fn clamp(&mut self, value_ns: u64, n: u64) {
-        self.clamped += n;
-        self.hold(HIGHEST_NS, n);
-        self.sum_ns += u128::from(value_ns) * u128::from(n);
+    fn record_high(&mut self, value_ns: u64, n: u64) {
+        if value_ns > HIGHEST_NS {
+            self.clamped += n;
+        }
+        self.counts[LEN - 1] += n;
+        self.sum_up(value_ns, n);
+        self.widen(value_ns.min(HIGHEST_NS));
     }
 
     #[inline]
-    fn hold(&mut self, held_ns: u64, n: u64) {
-        self.counts[index_of(held_ns)] += n;
-        self.count += n;
+    fn widen(&mut self, held_ns: u64) {
         if held_ns < self.min_ns {
             self.min_ns = held_ns;
         }
@@ -89,14 +126,13 @@ impl Histogram {
 
     /// Add everything another histogram holds. Exact: bucket by bucket.
     pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
+        if other.is_empty() {
             return;
         }
         for index in index_of(other.min_ns)..=index_of(other.max_ns) {
             self.counts[index] += other.counts[index];
         }
-        self.count += other.count;
-        self.absorb(other.clamped, other.sum_ns, other.min_ns, other.max_ns);
+        self.absorb(other.clamped, other.sum_ns(), other.min_ns, other.max_ns);
     }
 
     /// Add what [`Self::drain`] of another histogram gave. Exact.
@@ -104,7 +140,6 @@ impl Histogram {
         let Some((min_ns, max_ns)) = part.range_ns else { return };
         for &(index, count) in &part.buckets {
             self.counts[index as usize] += count;
-            self.count += count;
         }
         self.absorb(part.clamped, part.sum_ns, min_ns, max_ns);
     }
@@ -119,12 +154,12 @@ impl Histogram {
     /// Take everything out and leave the histogram empty. Looks only at the buckets between the smallest and
     /// the largest value, so draining an interval costs microseconds.
     pub fn drain(&mut self) -> Sparse {
-        if self.count == 0 {
+        if self.is_empty() {
             return Sparse::default();
         }
         let first = index_of(self.min_ns);
         let span = &mut self.counts[first..=index_of(self.max_ns)];
-        let mut buckets = Vec::with_capacity(span.len().min(self.count as usize));
+        let mut buckets = Vec::with_capacity(span.len().min(256));
         for (step, count) in span.iter_mut().enumerate() {
             if *count > 0 {
                 buckets.push(((first + step) as u32, *count));
@@ -134,21 +169,22 @@ impl Histogram {
         let part = Sparse {
             buckets,
             clamped: self.clamped,
-            sum_ns: self.sum_ns,
+            sum_ns: self.sum_ns(),
             range_ns: Some((self.min_ns, self.max_ns)),
         };
-        (self.count, self.clamped, self.sum_ns, self.min_ns, self.max_ns) = (0, 0, 0, u64::MAX, 0);
+        (self.clamped, self.sum_ns, self.min_ns, self.max_ns) = (0, 0, u64::MAX, 0);
+        self.lanes_ns = [0; SUM_LANES];
         part
     }
 
     /// Rebuild from bucket counts alone: the smallest and largest values become bucket edges and the sum is
     /// estimated from bucket middles. `None` when a bucket is beyond the layout or the count overflows.
     pub(crate) fn from_buckets(buckets: &[(usize, u64)]) -> Option<Self> {
-        let mut whole = Self::new();
+        let (mut whole, mut total) = (Self::new(), 0u64);
         for &(index, count) in buckets {
             let cell = whole.counts.get_mut(index)?;
             *cell = cell.checked_add(count)?;
-            whole.count = whole.count.checked_add(count)?;
+            total = total.checked_add(count)?;
             whole.sum_ns += u128::from(median_equivalent(index)) * u128::from(count);
             whole.min_ns = whole.min_ns.min(crate::lowest_equivalent(index));
             whole.max_ns = whole.max_ns.max(highest_equivalent(index).min(HIGHEST_NS));
@@ -156,10 +192,20 @@ impl Histogram {
         Some(whole)
     }
 
-    /// Values recorded.
+    /// Values recorded. Sums the buckets between the smallest and the largest value.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.count
+        if self.is_empty() {
+            0
+        } else {
+            self.counts[index_of(self.min_ns)..=index_of(self.max_ns)].iter().sum()
+        }
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.min_ns > self.max_ns
     }
 
     /// Values beyond the range. Not part of the encoded form.
@@ -171,13 +217,13 @@ impl Histogram {
     /// Sum of the recorded values in ns: exact, except after decoding, where it is estimated.
     #[must_use]
     pub fn sum_ns(&self) -> u128 {
-        self.sum_ns
+        self.sum_ns + self.lanes_ns.iter().copied().map(u128::from).sum::<u128>()
     }
 
     /// Largest value in ns; `None` when empty.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.max_ns)
+        (!self.is_empty()).then_some(self.max_ns)
     }
 
     /// Non-empty buckets: (index, count), rising.
@@ -189,7 +235,8 @@ impl Histogram {
     /// bucket, at most the largest value recorded. `None` when empty.
     #[must_use]
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        let rank = ((quantile.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let all = self.count();
+        let rank = ((quantile.clamp(0.0, 1.0) * all as f64).ceil() as u64).clamp(1, all.max(1));
         let mut seen = 0;
         for (index, count) in self.buckets() {
             seen += count;
@@ -203,22 +250,17 @@ impl Histogram {
     /// Count, extremes, mean and deviation.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        if self.count == 0 {
+        let count = self.count();
+        if count == 0 {
             return Summary { count: 0, min_ns: 0, max_ns: 0, mean_ns: 0.0, stddev_ns: 0.0 };
         }
-        let n = self.count as f64;
+        let n = count as f64;
         let weighted = |f: &dyn Fn(f64) -> f64| -> f64 {
             self.buckets().map(|(i, count)| f(median_equivalent(i) as f64) * count as f64).sum::<f64>() / n
         };
         let mean_ns = weighted(&|middle| middle);
         // Two passes: no cancellation when the spread is small against the mean.
         let variance = weighted(&|middle| (middle - mean_ns).powi(2));
-        Summary {
-            count: self.count,
-            min_ns: self.min_ns,
-            max_ns: self.max_ns,
-            mean_ns,
-            stddev_ns: variance.sqrt(),
-        }
+        Summary { count, min_ns: self.min_ns, max_ns: self.max_ns, mean_ns, stddev_ns: variance.sqrt() }
     }
 }

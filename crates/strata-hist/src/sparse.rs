@@ -12,3 +12,11 @@ pub struct Sparse {
     /// Smallest and largest value recorded, in ns; `None` when nothing was.
     pub range_ns: Option<(u64, u64)>,
 }
+
+impl Sparse {
+    /// Values recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|&(_, count)| count).sum()
+    }
+}

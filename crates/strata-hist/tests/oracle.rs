@@ -115,3 +115,13 @@ fn foreign_layouts_are_named() {
     assert_eq!(Histogram::decode(&bytes), Err(DecodeError::Layout { lowest: 1, digits: 2, offset: 0 }));
     assert_eq!(Histogram::decode(&bytes[..20]), Err(DecodeError::Truncated));
 }
+
+#[test]
+fn a_sum_beyond_64_bits_is_exact() {
+    let hour_ns = strata_hist::HIGHEST_NS - 10_000_000_000;
+    let mut histogram = Histogram::new();
+    let n = u64::MAX / hour_ns + 2;
+    (0..n).for_each(|_| histogram.record(hour_ns));
+    assert_eq!(histogram.sum_ns(), u128::from(hour_ns) * u128::from(n));
+    assert_eq!((histogram.count(), histogram.clamped()), (n, 0));
+}

@@ -26,10 +26,13 @@ pub struct Uring {
     calls: [IoringOp; 2],
     /// `RWF_…` of each read and each write.
     flags: [ReadWriteFlags; 2],
-    /// Whether there are any: entries have none when they are made.
-    flagged: bool,
+    /// What the entry of each slot was made for: an I/O like that one changes its offset alone.
+    shapes: Box<[Io]>,
     setup: Vec<String>,
 }
+
+/// Waits of this length and longer share one timer.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Set-up flags from the newest kernel's to the plainest, with their names.
 const TIERS: [&[(&str, IoringSetupFlags)]; 3] = [
@@ -89,6 +92,12 @@ impl Uring {
             // Most often RLIMIT_MEMLOCK. Each I/O then pins its pages anew: slower, still right.
             Err(e) => format!("unregistered_buffers: {e}"),
         });
+        // No I/O has these words, so the first of each slot makes its entry.
+        let shapes = vec![Io::from_words([0, 0]); buffers.slots() as usize].into_boxed_slice();
+        ring.tick(TICK)?;
+        if ring.ticks() {
+            setup.push("standing_timer".to_owned());
+        }
         for slot in 0..buffers.slots() {
             let transfer = ring.entry(slot);
             transfer.flags = IoringSqeFlags::FIXED_FILE;
@@ -101,15 +110,7 @@ impl Uring {
             flush.flags = IoringSqeFlags::FIXED_FILE;
             flush.user_data = io_uring_user_data::from_u64(slot.into());
         }
-        Ok(Self {
-            ring,
-            buffers,
-            _files: files,
-            calls,
-            flags: [ReadWriteFlags::empty(); 2],
-            flagged: false,
-            setup,
-        })
+        Ok(Self { ring, buffers, _files: files, calls, flags: [ReadWriteFlags::empty(); 2], shapes, setup })
     }
 
     /// The same ring, each write of which carries these `RWF_…` flags. A kernel that does not know one of them refuses
@@ -117,7 +118,7 @@ impl Uring {
     #[must_use]
     pub fn with_write_flags(self, write_flags: i32) -> Self {
         let flags = ReadWriteFlags::from_bits_retain(write_flags as u32);
-        Self { flags: [ReadWriteFlags::empty(), flags], flagged: write_flags != 0, ..self }
+        Self { flags: [ReadWriteFlags::empty(), flags], ..self }
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -126,7 +127,28 @@ impl Uring {
         self.setup.clone()
     }
 
+    /// Make the slot's entry one of I/Os like `io`. Whether there is such an entry: flushes have one of their own, which is
+    /// queued here and now.
     #[cold]
+    fn shape(&mut self, slot: u32, io: Io) -> bool {
+        assert!(
+            io.len() as usize <= self.buffers.slot_bytes(),
+            "an I/O of {} bytes in a smaller slot",
+            io.len()
+        );
+        let Some(&opcode) = self.calls.get(io.op() as usize) else {
+            self.push_flush(slot, io);
+            return false;
+        };
+        let entry = self.ring.entry(slot);
+        entry.opcode = opcode;
+        entry.fd = io.target().into();
+        entry.len = len_union { len: io.len() };
+        entry.op_flags = op_flags_union { rw_flags: self.flags[io.op() as usize] };
+        self.shapes[slot as usize] = io;
+        true
+    }
+
     fn push_flush(&mut self, slot: u32, io: Io) {
         let index = self.buffers.slots() + slot;
         let entry = self.ring.entry(index);
@@ -145,20 +167,10 @@ impl Queue for Uring {
 
     #[inline]
     fn push(&mut self, slot: u32, io: Io) {
-        assert!(
-            io.len() as usize <= self.buffers.slot_bytes(),
-            "an I/O of {} bytes in a smaller slot",
-            io.len()
-        );
-        let Some(&opcode) = self.calls.get(io.op() as usize) else { return self.push_flush(slot, io) };
-        let entry = self.ring.entry(slot);
-        entry.opcode = opcode;
-        entry.fd = io.target().into();
-        entry.off_or_addr2 = off_or_addr2_union { off: io.offset() };
-        entry.len = len_union { len: io.len() };
-        if self.flagged {
-            entry.op_flags = op_flags_union { rw_flags: self.flags[io.op() as usize] };
+        if !io.is_like(self.shapes[slot as usize]) && !self.shape(slot, io) {
+            return;
         }
+        self.ring.entry(slot).off_or_addr2 = off_or_addr2_union { off: io.offset() };
         // What is queued here points to the slot's own buffer, which outlives the I/O: a queue with I/Os in flight is
         // abandoned, not dropped. The caller leaves the slot alone until its completion.
         self.ring.push(slot);

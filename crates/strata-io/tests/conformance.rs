@@ -6,6 +6,7 @@ mod suite;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use strata_io::{Buffers, Files, Io, Kind, Null, OpenSpec, Pool, Psync, Queue, Uring, open};
 use suite::{BLOCK, BLOCKS, LONG, behaves};
@@ -131,5 +132,31 @@ fn extents_and_limits_of_a_written_file() {
     hole.set_len(1 << 20).unwrap();
     if let Ok(map) = strata_io::fiemap(&dir.path().join("hole")) {
         assert!(map.extents.is_empty());
+    }
+}
+
+/// Waits that are long share a timer of the ring's own; it ends them, and is no completion.
+#[test]
+fn a_long_wait_for_nothing_ends_again_and_again() {
+    let dir = scratch();
+    let files = target(dir.path());
+    let (said, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let Ok(mut ring) = Uring::new(files, buffers(2)) else {
+            return println!("SKIPPED: no io_uring here");
+        };
+        if !ring.setup().iter().any(|word| word == "standing_timer") {
+            return println!("SKIPPED: a kernel without timers that go on");
+        }
+        for _ in 0..3 {
+            ring.submit(1, Some(Duration::from_secs(3600))).unwrap();
+            said.send(ring.reap(|done| panic!("{done:?}"))).unwrap();
+        }
+    });
+    while let Ok(completions) = heard.recv_timeout(Duration::from_secs(60)).map_err(|e| match e {
+        std::sync::mpsc::RecvTimeoutError::Timeout => panic!("it still waits"),
+        gone => gone,
+    }) {
+        assert_eq!(completions, 0);
     }
 }

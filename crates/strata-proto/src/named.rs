@@ -52,6 +52,12 @@ pub fn errno(error: &io::Error) -> i32 {
     }
 }
 
+/// A number that is another one each time, for names that must not begin alike. Not for secrets.
+pub(crate) fn any_number() -> u32 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish() as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

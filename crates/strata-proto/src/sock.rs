@@ -1,7 +1,7 @@
 //! One stream socket, TCP or unix, so that the rest need not know which.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -69,6 +69,18 @@ impl Socket {
             unsafe { libc::sendmsg(self.as_raw_fd(), &message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
+}
+
+/// Connect to `host` over TCP, waiting at most `patience` for each of its addresses.
+pub(crate) fn dial(host: &str, port: u16, patience: Duration) -> io::Result<Socket> {
+    let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, patience) {
+            Ok(stream) => return Socket::tcp(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 impl AsRawFd for Socket {

@@ -15,7 +15,7 @@ use strata_proto::server::{Config, Server, StopOnSignals};
 const PATIENCE_NS: u64 = 30_000_000_000;
 
 /// `OSError(errno, text)`, or `ValueError` for what the caller wrote wrong.
-fn raise(error: &io::Error) -> PyErr {
+pub fn raise(error: &io::Error) -> PyErr {
     if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
         return PyValueError::new_err(error.to_string());
     }

@@ -19,6 +19,12 @@ pub struct Run {
     inner: strata_engine::Run,
 }
 
+impl Run {
+    pub fn of(inner: strata_engine::Run) -> Self {
+        Self { inner }
+    }
+}
+
 type Settled = Option<Result<String, std::sync::Arc<strata_engine::Error>>>;
 
 fn settled(result: Settled) -> PyResult<Option<String>> {

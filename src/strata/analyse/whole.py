@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strata.analyse.compare import compare
+from strata.analyse.goals import goal_results
 from strata.analyse.laws import RunView, check_run
 from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import collect_all
@@ -35,6 +36,7 @@ def analyse(
         checks=check_run(run),
         generator=generator,
         remotes=tuple(remotes),
+        goals=goal_results(plan.profile, run.cells, [x.name for x in plan.stack.layers]) if plan.profile else (),
     )
 
 

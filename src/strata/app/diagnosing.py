@@ -185,7 +185,8 @@ def list_runs(limit: int, store_url: str | None) -> tuple[tuple[RunHead, ...], d
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
     """Those whose key matches one of the asked patterns; without writes when only reading was asked."""
-    workloads = options.only or workloads
+    asked = tuple(w.workload for w in options.profile.workloads) if options.profile is not None else ()
+    workloads = options.only or asked or workloads
     patterns = options.workloads or ("*",)
     kept = tuple(
         w

@@ -14,6 +14,7 @@ from strata.app.opening import Target, opened
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.stopping import stop_on_signals
+from strata.app.traced import traced
 from strata.app.until import Precise, settled
 from strata.engine import (
     DEFAULT_ENGINE,
@@ -36,8 +37,10 @@ from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
+from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, workload_from_words
+from strata.probes.trace import check as check_trace
 from strata.run.judge import fault
 
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
@@ -93,6 +96,7 @@ def measure_endpoint(
     on_interval: Callable[[Interval], None],
     engine: str = DEFAULT_ENGINE,
     aim: Aim | None = None,
+    trace: bool = False,
 ) -> OneResult:
     """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
 
@@ -100,6 +104,8 @@ def measure_endpoint(
 
     With an ``aim`` it ends when the aim is reached, at the latest after the aim's own maximum; the time in ``timing``
     does not count, and the summary's figures are those of the regime the measurement ended in.
+
+    With ``trace``, a window of half a second with a block trace follows.
 
     SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
@@ -122,10 +128,14 @@ def measure_endpoint(
         raise UsageError(
             "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
         )
+    if trace:
+        if endpoint.kind not in (EndpointKind.FILE, EndpointKind.BLOCK):
+            raise UsageError("cannot trace", endpoint.uri, "its device is not on this machine", "leave --trace out")
+        check_trace(endpoint.path or "")
     with ExitStack() as held:
         targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
         ceiling = measure_generator(
-            generator, [workload], Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15), placement
+            generator, [workload], Timing(ramp_s=0.02, runtime_s=0.08, interval_s=0.08), placement
         )
         first, *others = (_piece(e, t) for e, t in zip(endpoints, targets, strict=True))
         done = None
@@ -148,6 +158,10 @@ def measure_endpoint(
         with stop_on_signals() as stop:
             heard, ends = (on_interval, stop) if precise is None else precise.between(on_interval, stop)
             result, counters = run_sampled(generator, prepared, (), heard, ends)
+        traces: tuple[TraceSummary, ...] = ()
+        if trace and stop.signal is None and result.ops and fault(result) is None:
+            # Behind the measurement, as a window of its own.
+            traces = traced(generator, prepared.request, Path(endpoint.path or ""))
     trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     if result.ops == 0:
         if stop.signal is not None:
@@ -156,10 +170,11 @@ def measure_endpoint(
         raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
     course = None if precise is None else precise.course(result)
     analysis = _analysed(endpoint, workload, timing, size_here, result, counters, ceiling)
+    summary = analysis.cells[0] if course is None else settled(analysis.cells[0], course)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
-        summary=analysis.cells[0] if course is None else settled(analysis.cells[0], course),
+        summary=summary.model_copy(update={"traces": traces}),
         checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
         result=result,
         generator=ceiling,

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from strata import units
-from strata.engine import PATIENCE_NS, fill, read_remote, remote_size
+from strata.engine import PATIENCE_NS, fill, read_remote, remote_file, remote_size
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
@@ -54,8 +54,10 @@ def opened(
                 yield _file(Path(endpoint.path or ""), workload, size, keep, made, fill_new)
             case EndpointKind.BLOCK:
                 yield _block(endpoint.path or "", workload, destructive, made)
-            case EndpointKind.NBD:
-                yield _nbd(endpoint, workload, destructive, patience_ns)
+            case EndpointKind.NBD | EndpointKind.ISCSI:
+                yield _device_of_a_server(endpoint, workload, destructive, patience_ns)
+            case EndpointKind.NFS:
+                yield _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
 
 
 def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
@@ -104,7 +106,7 @@ def _block(device: str, workload: Workload, destructive: str | None, made: ExitS
     return Target(segments=(_whole(endpoint_size(device)),))
 
 
-def _nbd(endpoint: Endpoint, workload: Workload, destructive: str | None, patience_ns: int) -> Target:
+def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str | None, patience_ns: int) -> Target:
     size = remote_size(endpoint, patience_ns)
     if not workload.rw.writes:
         return Target(segments=(_whole(size),))
@@ -114,12 +116,39 @@ def _nbd(endpoint: Endpoint, workload: Workload, destructive: str | None, patien
         raise SafetyRefusal(
             "will not write to",
             endpoint.uri,
-            "the export does not carry Strata's mark, so Strata did not create it",
+            "it does not carry Strata's mark, so Strata did not create it",
             f"if everything on it may be lost: --destructive {endpoint.uri}",
         )
     if destructive != endpoint.uri:
         raise UsageError("the name after --destructive differs from the endpoint", destructive, f"not {endpoint.uri}")
     return Target(segments=(_whole(size),))
+
+
+def _file_of_a_server(
+    endpoint: Endpoint,
+    workload: Workload,
+    size: int | None,
+    keep: bool,
+    made: ExitStack,
+    fill_new: bool,
+    patience_ns: int,
+) -> Target:
+    if not remote_file.exists(endpoint, patience_ns):
+        wanted = size or 256 * units.MIB
+        mark = remote_file.create(endpoint, wanted - wanted % units.MIB)
+        if not keep:
+            made.callback(remote_file.remove, endpoint, mark)
+        if fill_new:
+            remote_file.fill(endpoint, mark, workload.seed)
+        if keep:
+            testfile.keep(mark)
+        return Target(segments=file_segments(mark.size))
+    if workload.rw.writes:
+        mark = remote_file.check_own(endpoint, patience_ns)
+        if keep:
+            testfile.keep(mark)
+        return Target(segments=file_segments(mark.size))
+    return Target(segments=(_whole(remote_size(endpoint, patience_ns)),))
 
 
 def _whole(size: int) -> Segment:

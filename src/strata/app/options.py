@@ -10,6 +10,7 @@ from strata import units
 from strata.engine import DEFAULT_ENGINE
 from strata.model.base import Value
 from strata.model.placement import Placement
+from strata.model.profile import Profile
 from strata.model.workload import Workload
 
 
@@ -18,8 +19,9 @@ class Options(Value):
 
     ``precondition_s`` or ``precondition_bytes`` asks for writing before measuring until the rate is steady, and bounds
     it. ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
-    the same file over loopback. ``only`` replaces the default set. ``confirm`` runs the experiment of the verdict.
-    ``engine`` names the load generator.
+    the same file over loopback. ``only`` or the workloads of ``profile`` replace the default set. ``confirm`` runs the
+    experiment of the verdict. ``engine`` names the load generator. ``trace`` adds a short window with a block trace for
+    each cell.
     """
 
     rounds: int = Field(default=5, ge=1, le=100)
@@ -30,10 +32,12 @@ class Options(Value):
     layers: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None
     only: tuple[Workload, ...] = ()
+    profile: Profile | None = None
     read_only: bool = False
     share: bool = False
     keep: bool = False
     confirm: bool = True
+    trace: bool = False
     placement: Placement | None = None
     precondition_s: float | None = Field(default=None, gt=0)
     precondition_bytes: int | None = Field(default=None, gt=0)

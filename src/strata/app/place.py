@@ -19,6 +19,7 @@ from strata.engine import (
     fill,
     probe_remote,
     read_remote,
+    remote_file,
 )
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import safety, testfile
@@ -98,7 +99,7 @@ class Place:
                 identity[layer.name] = f"the file's {len(layout.device)} extents (FIEMAP); sampled blocks are equal"
             elif target.kind is EndpointKind.FILE:
                 identity[layer.name] = "the file itself"
-            elif target.kind is EndpointKind.NBD:
+            elif target.remote:
                 export = own_export(layer)
                 if export is not None:
                     target = self._start(layer.name, export, target)
@@ -125,7 +126,13 @@ class Place:
 
         Raises `SafetyRefusal` where this run's mark is not there any more.
         """
-        if self.data is None or self._endpoints[layer].kind is not EndpointKind.FILE:
+        endpoint = self._endpoints[layer]
+        if self.data is None or endpoint.kind not in (EndpointKind.FILE, *remote_file.FILES):
+            return
+        if endpoint.remote:
+            there = remote_file.own_mark(endpoint)
+            if there is None or there.uuid != self.data.mark:
+                raise SafetyRefusal("will not write to", endpoint.uri, "it is not this run's test file any more")
             return
         # The mark alone: the whole check reads more of the file, which a measurement would notice.
         mark = testfile.read_mark(self.path)

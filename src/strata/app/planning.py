@@ -60,7 +60,7 @@ def plan_of(
         cooldown_s=options.cooldown_s,
         precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
         plan_id=run_id,
-    )
+    ).model_copy(update={"profile": options.profile})
 
 
 def experiment_plan(plan: Plan, experiment: Experiment) -> Plan:

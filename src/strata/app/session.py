@@ -15,6 +15,8 @@ from strata.app.planning import experiment_plan, plan_of, refused_cells
 from strata.app.preconditioning import said_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.stacks import drop_layers
+from strata.app.stopping import caught
+from strata.app.traced import traced
 from strata.engine import (
     Request,
     Shape,
@@ -34,7 +36,9 @@ from strata.model.result import CellResult, Interval
 from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
+from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
+from strata.probes.trace import check as check_trace
 from strata.run.execute import execute
 from strata.run.resume import done_orders
 
@@ -45,6 +49,8 @@ Emit = Callable[[Progress], None]
 
 GENERATOR_TIMING = Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15)
 NOISE_SECONDS = 0.4
+FIRST_TRACE = 1_000_000
+"""The order of the first traced window: behind all steps, whatever experiments add."""
 
 
 class Session:
@@ -76,7 +82,7 @@ class Session:
         self.engine = engine_of(run.environment.engine["name"] if run else options.engine, placement)
         # Asked before anything is written: an engine that is not installed shows here.
         self._identity = self.engine.identity()
-        self.stop_requested: Callable[[], bool] = lambda: False
+        self.stop_requested: Callable[[], bool] = lambda: caught() is not None
         self._devices = tuple(d.name for d in survey.devices)
 
     def __enter__(self) -> Session:
@@ -96,6 +102,9 @@ class Session:
 
     def prepare(self, run_id: str, size: int) -> Run:
         """Data, servers, the generator's own ceiling and the plan; the run is in the store from here on."""
+        if self.options.trace:
+            # Before anything is written.
+            check_trace(str(self.place.path))
         self.emit(Progress(phase=Phase.PREPARE, message=f"writing the test file {self.place.path}"))
         self.place.prepare_file(size, keep=self.options.keep)
         self.place.place_layers(self.survey.file_system.kind)
@@ -146,6 +155,8 @@ class Session:
             finished=lambda end: ends.append(end.message),
             precondition=self._precondition,
         )
+        if self.options.trace and status is RunStatus.DONE:
+            ends += self._trace_cells()
         run = self._running()
         labels = {w.key: w.label for w in run.plan.workloads}
         ends += [f"preconditioning {labels[p.workload_key]}: {said_of(p)}" for p in run.preconditions if not p.reached]
@@ -161,10 +172,12 @@ class Session:
         """Every measured cell compared with the layer below."""
         # Numerical libraries take longer to load than a cell: after the measuring.
         from strata.analyse import analyse
+        from strata.analyse.traces import with_traces
 
         run = self._running()
-        results = tuple(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
-        return analyse(
+        kept = self.store.cells(run.id)
+        results = tuple(c for c in kept if c.kind == StepKind.MEASURE.value)
+        analysis = analyse(
             run.plan,
             results,
             data=run.data,
@@ -173,6 +186,7 @@ class Session:
             survey=self.survey,
             first_noise=run.noise,
         )
+        return with_traces(analysis, kept)
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
         """Name what limits, run the one experiment that would refute it, and keep the outcome."""
@@ -243,8 +257,6 @@ class Session:
 
     def _measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
         plan = self._running().plan
-        timing = Timing(ramp_s=plan.ramp_s, runtime_s=plan.runtime_s, interval_s=plan.interval_s)
-        endpoint = self.place.endpoint(cell.layer)
 
         def on_interval(interval: Interval) -> None:
             seconds = (interval.end_ns - interval.start_ns) / 1e9
@@ -266,16 +278,7 @@ class Session:
 
         if cell.workload.rw.writes:
             self.place.check_still_ours(cell.layer)
-        prepared = prepare_cell(
-            Request(
-                endpoint=endpoint,
-                workload=cell.workload,
-                segments=self.place.segments(cell.layer),
-                timing=timing,
-                round_index=step.round,
-                placement=plan.placement,
-            )
-        )
+        prepared = prepare_cell(self._request(plan, cell, step.round))
         result, counters = run_sampled(self.engine, prepared, self._devices, on_interval, self.stop_requested)
         return CellResult(
             order=step.order,
@@ -286,6 +289,49 @@ class Session:
             workload_key=cell.workload.key,
             result=result,
             counters=counters,
+        )
+
+    def _trace_cells(self) -> list[str]:
+        """A short window with a trace for every cell that was measured; what went wrong, in words."""
+        run, said = self._running(), []
+        measured = {c.cell for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value and c.result}
+        for index, cell in enumerate(c for c in run.plan.cells if c.key in measured):
+            if self.stop_requested():
+                break
+            self.emit(Progress(phase=Phase.CONFIRM, layer=cell.layer, message=f"tracing {cell.workload.label}"))
+            if cell.workload.rw.writes:
+                self.place.check_still_ours(cell.layer)
+            traces: tuple[TraceSummary, ...] = ()
+            error = None
+            try:
+                traces = traced(self.engine, self._request(run.plan, cell, 0), self.place.path, self.stop_requested)
+            except RunFailed as e:
+                error = e.headline
+                said.append(f"not traced: {cell.layer}, {cell.workload.label}: {error}")
+            self.store.save_cell(
+                run.id,
+                CellResult(
+                    order=FIRST_TRACE + index,
+                    round=0,
+                    cell=cell.key,
+                    kind=StepKind.TRACE.value,
+                    layer=cell.layer,
+                    workload_key=cell.workload.key,
+                    result=None,
+                    error=error,
+                    traces=traces,
+                ),
+            )
+        return said
+
+    def _request(self, plan: Plan, cell: Cell, index: int) -> Request:
+        return Request(
+            endpoint=self.place.endpoint(cell.layer),
+            workload=cell.workload,
+            segments=self.place.segments(cell.layer),
+            timing=Timing(ramp_s=plan.ramp_s, runtime_s=plan.runtime_s, interval_s=plan.interval_s),
+            round_index=index,
+            placement=plan.placement,
         )
 
     def _noise(self, plan: Plan) -> NoiseProbe | None:

@@ -11,6 +11,33 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
+class _Last:
+    number: int | None = None
+
+
+def raise_on_signals() -> None:
+    """From here on SIGINT, SIGTERM, and SIGHUP of a lost terminal end a command as a `KeyboardInterrupt`.
+
+    They are remembered as well (`caught`): raised inside a finalizer or a callback of a library the exception would
+    be printed and lost, and the command would go on.
+    """
+    _Last.number = None
+    for number in (*SIGNALS, signal.SIGHUP):
+        # nohup has SIGHUP ignored, and that is the user's word.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _raise)
+
+
+def caught() -> int | None:
+    """The number of the last signal since `raise_on_signals`, or None."""
+    return _Last.number
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    _Last.number = number
+    raise KeyboardInterrupt
+
+
 class Stop:
     """Whether somebody asked to stop; ``signal`` is the number of the first signal, or None."""
 

@@ -73,6 +73,9 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     endpoint = Endpoint.parse(uri or str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
+    if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI):
+        hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
+        raise UsageError("cannot verify", endpoint.uri, "verification knows files, devices and NBD exports", hint)
     if o.journal is not None and known is None:
         _check_new_journal(Path(o.journal))
     if known is not None and endpoint.path is not None and not os.path.lexists(endpoint.path):

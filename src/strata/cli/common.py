@@ -17,6 +17,7 @@ from strata.errors import UsageError
 
 if TYPE_CHECKING:
     from strata.app.options import Options
+    from strata.model.profile import Profile
     from strata.model.progress import Progress
     from strata.model.workload import Workload
     from strata.report.live import LiveView
@@ -53,6 +54,9 @@ Precondition = Annotated[
 ]
 PreconditionBytes = Annotated[
     str | None, typer.Option("--precondition-bytes", help="And at most so much, e.g. 20g; default: 8 times the file.")
+]
+Trace = Annotated[
+    bool, typer.Option("--trace", help="Then trace the devices for a moment, each workload by itself (root).")
 ]
 Cooldown = Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
@@ -141,6 +145,15 @@ def _limit(problem: Mapping[str, Any]) -> str:
     if problem["loc"][0] == "size" and least is not None:
         return f"the test file needs at least {units.size(least)}"
     return str(problem["msg"]).replace("Input should be", "it has to be")
+
+
+def profile(word: str | None) -> Profile | None:
+    """The profile that was asked for. Raises `UsageError` that names those there are."""
+    if word is None:
+        return None
+    from strata.app.profiles import find_profile
+
+    return find_profile(word)
 
 
 def jobs(path: Path | None) -> tuple[Workload, ...]:

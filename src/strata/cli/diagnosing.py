@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +28,7 @@ def diagnose(
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
+    profile: patterns.ProfileName = None,
     job: patterns.JobFile = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
@@ -39,6 +40,7 @@ def diagnose(
     cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
     engine: common.Engine = "native",
+    trace: common.Trace = False,
     confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
@@ -72,12 +74,19 @@ def diagnose(
         cooldown=cooldown,
         store=store,
         confirm=confirm,
-    ).model_copy(update={"only": common.jobs(job)})
+    ).model_copy(update={**_asked(profile, job), "trace": trace})
     if demo is None:
         return diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
     with common.display(progress) as display:
         report = use_case.diagnose_demo(demo, chosen, display.update)
     return publish(report, html=html, markdown=markdown, json=json)
+
+
+def _asked(profile: str | None, job: Path | None) -> dict[str, Any]:
+    """The workloads in place of the usual set."""
+    if profile is not None and job is not None:
+        raise UsageError("--profile and --job both bring workloads", profile, "", "give one of the two")
+    return {"only": common.jobs(job), "profile": common.profile(profile)}
 
 
 def outputs_of(*paths: Path | None) -> None:
@@ -129,6 +138,7 @@ def plan(
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
+    profile: patterns.ProfileName = None,
     job: patterns.JobFile = None,
     read_only: common.ReadOnly = False,
     share: common.Share = False,
@@ -164,6 +174,6 @@ def plan(
         precondition_bytes=precondition_bytes,
         cooldown=cooldown,
         store=None,
-    ).model_copy(update={"only": common.jobs(job)})
+    ).model_copy(update=_asked(profile, job))
     made = plan_only(where or Path(), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()))

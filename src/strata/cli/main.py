@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from types import FrameType
 
 import typer
 from typer.exceptions import TyperException
 
 from strata import __version__
+from strata.app.stopping import caught, raise_on_signals
 from strata.cli import (
     checking,
     comparing,
@@ -20,6 +19,7 @@ from strata.cli import (
     reports,
     serving,
     surveying,
+    tracing,
     verifying,
 )
 from strata.errors import RunFailed, StrataError
@@ -53,6 +53,7 @@ app.command("diagnose")(diagnosing.diagnose)
 app.command("plan")(diagnosing.plan)
 app.command("measure")(measuring.measure)
 app.command("verify")(verifying.verify)
+app.command("trace")(tracing.trace)
 app.command("check")(checking.check)
 app.command("compare")(comparing.compare)
 app.command("history")(remembering.history)
@@ -65,27 +66,13 @@ app.command("clean")(reports.clean)
 app.add_typer(lab.lab)
 
 
-class _Signals:
-    """SIGTERM, and SIGHUP of a lost terminal, end a command the way Ctrl-C does: what was measured is kept."""
-
-    caught: int | None = None
-
-    @classmethod
-    def stop(cls, number: int, _frame: FrameType | None) -> None:
-        cls.caught = number
-        raise KeyboardInterrupt
-
-
 def main() -> None:
     """Entry point: runs one command and ends the process with its exit code."""
     sys.exit(_run())
 
 
 def _run() -> int:
-    signal.signal(signal.SIGTERM, _Signals.stop)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        # nohup has it ignored, and that is the user's word.
-        signal.signal(signal.SIGHUP, _Signals.stop)
+    raise_on_signals()
     try:
         outcome = app(standalone_mode=False)
     except StrataError as e:
@@ -115,7 +102,8 @@ def _failed(error: OSError) -> RunFailed:
 
 
 def _code(code: int) -> int:
-    return 128 + _Signals.caught if code == 130 and _Signals.caught is not None else code
+    number = caught()
+    return 128 + number if code == 130 and number is not None else code
 
 
 def _usage(error: TyperException) -> int:

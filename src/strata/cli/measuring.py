@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def measure(
     where: Annotated[
         str | None,
-        typer.Argument(help="An endpoint (file:/…, block:/dev/…, nbd://…, null:), a directory or a stack file."),
+        typer.Argument(
+            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, iscsi://…, null:), a directory or a stack file."
+        ),
     ] = None,
     rw: Annotated[str | None, typer.Option(help="read, write, randread (default), randwrite, rw or randrw.")] = None,
     bs: Annotated[str, typer.Option(help="Block size, e.g. 4k.")] = "4k",
@@ -99,6 +101,7 @@ def measure(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run (id, or the newest).")
     ] = False,
+    trace: common.Trace = False,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Each thread of one endpoint's measurement.")] = False,
@@ -186,7 +189,7 @@ def measure(
             precondition=precondition,
             precondition_bytes=precondition_bytes,
             cooldown=cooldown,
-        ).model_copy(update={"only": (workload,) if special else listed})
+        ).model_copy(update={"only": (workload,) if special else listed, "trace": trace})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.app.preconditioning import said_of
     from strata.app.until import BIN_S, aim_of
@@ -230,6 +233,7 @@ def measure(
             on_interval=on_interval,
             engine=engine,
             aim=aim,
+            trace=trace,
         )
     if json:
         out(result.model_dump_json(indent=2))

@@ -51,6 +51,13 @@ Shares = Annotated[str | None, typer.Option(help="Shares of WHERE and each --tar
 Deal = Annotated[
     str, typer.Option(help="share: every thread to all targets; thread: each thread to one, in turn, with its depth.")
 ]
+ProfileName = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        help="The workloads of an application, and how well they must be served: sql-oltp, …, or a .toml file.",
+    ),
+]
 JobFile = Annotated[
     Path | None,
     typer.Option("--job", help="Workloads from a fio job file, one for each section, in place of the usual set."),

@@ -13,9 +13,7 @@ from strata.cli import common
 from strata.cli.common import out
 from strata.cli.comparing import Anyway
 from strata.errors import UsageError
-from strata.model.history import GateOutcome
 
-_EXIT = {GateOutcome.FINE: 0, GateOutcome.REGRESSION: 3, GateOutcome.TOO_NOISY: 4}
 Last = Annotated[int | None, typer.Option("--last", min=1, help="So many of the newest finished runs.")]
 
 
@@ -64,6 +62,7 @@ def gate(
     """May this pass? Exit 0: no cell lost so much; 3: one did; 4: too noisy to say, and how many runs would do."""
     from strata.app.outputs import check_output, write_output
     from strata.app.remembering import gate_runs
+    from strata.model.history import GateOutcome
     from strata.report.gate_text import gate_junit, gate_markdown, gate_text
 
     for path in (junit, markdown):
@@ -86,7 +85,7 @@ def gate(
     if markdown is not None:
         write_output(markdown, gate_markdown(found) + "\n")
     out(found.model_dump_json(indent=2) if json else gate_text(found, common.width(), common.color()))
-    return _EXIT[found.outcome]
+    return {GateOutcome.FINE: 0, GateOutcome.REGRESSION: 3, GateOutcome.TOO_NOISY: 4}[found.outcome]
 
 
 def baseline(

@@ -40,14 +40,19 @@ def runs(
 
 
 def clean(json: common.JsonFlag = False) -> None:
-    """Remove test files that a crashed or killed run left behind. Only files that carry Strata's mark."""
-    from strata.app.cleaning import clean_files
+    """Remove test files and tracing instances that a crashed or killed run left behind. Only Strata's own."""
+    from strata.app.cleaning import clean_files, clean_tracing
     from strata.report.json_ import render_clean
 
-    removed = clean_files()
+    files = clean_files()
+    instances, left = clean_tracing()
+    removed = (*files, *instances)
+    for name in left:
+        note(f"left: the tracing instance {name}; where tracefs is mounted, as root, it can be removed")
     if json:
         out(render_clean(removed))
         return
     for path in removed:
         note(f"removed {path}")
-    out(f"{len(removed)} file(s) removed")
+    more = f", {len(instances)} tracing instance(s)" if instances else ""
+    out(f"{len(files)} file(s) removed{more}")

@@ -13,7 +13,6 @@ from strata.diagnose.rules import generator as generator_rule
 from strata.diagnose.rules import impossible as impossible_rule
 from strata.diagnose.rules import medium
 from strata.model.analysis import Analysis, CellSummary, Check
-from strata.model.endpoint import EndpointKind
 from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
 
@@ -223,7 +222,7 @@ def _gaps(stack: Stack, analysis: Analysis) -> tuple[str, ...]:
 def _nothing_above(stack: Stack, analysis: Analysis) -> tuple[RuledOut, ...]:
     out = []
     for name, text in equal.statements(analysis):
-        wired = stack.layer(name).target.kind is EndpointKind.NBD
+        wired = stack.layer(name).target.remote
         causes = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP) if wired else (Cause.PER_REQUEST_COST,)
         out += [RuledOut(cause=cause, because=f"{name} gives {text}") for cause in causes]
     return tuple(out)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from strata.analyse.stats import PRIOR_DF, t_quantile
 from strata.model.analysis import Analysis, CellSummary, Comparison, Equivalence, Remote
-from strata.model.endpoint import EndpointKind
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
 
@@ -99,7 +98,7 @@ class View:
     @property
     def wired(self) -> bool:
         """Whether requests leave through a protocol (there may be a wire and a remote end)."""
-        return self.layer.target.kind is EndpointKind.NBD
+        return self.layer.target.remote
 
     @property
     def remote(self) -> Remote | None:

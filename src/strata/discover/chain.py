@@ -103,3 +103,10 @@ def _name_of_source(source: str, sys: Sys) -> str | None:
 
 def _is_block(found: os.stat_result) -> bool:
     return stat.S_ISBLK(found.st_mode)
+
+
+def chain_of_device(name: str, sys: Sys) -> tuple[Device, ...]:
+    """The device itself and every one below it, upper before lower."""
+    found: dict[str, Device] = {}
+    _follow(name, sys, found)
+    return tuple(found.values())

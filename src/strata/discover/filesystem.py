@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from strata.discover.nfs import describe_nfs, is_nfs
 from strata.host.mounts import Mount
 from strata.host.proc import Sys
 from strata.model.survey import FileSystem
@@ -121,7 +122,7 @@ def server_of(source: str) -> str | None:
 
 def _kind_detail(mount: Mount, device: str | None, sys: Sys) -> dict[str, str]:
     pairs = dict(o.split("=", 1) for o in mount.options if "=" in o)
-    found: dict[str, str] = {}
+    found: dict[str, str] = describe_nfs(mount, sys) if is_nfs(mount.kind) else {}
     if mount.kind == "overlay":
         found |= {k: pairs[k] for k in ("upperdir", "lowerdir") if k in pairs}
     if mount.kind == "tmpfs":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strata.engine import remote_file
 from strata.engine.cell import Prepared, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing, build_job
@@ -37,6 +38,7 @@ __all__ = [
     "prepare_cell",
     "probe_remote",
     "read_remote",
+    "remote_file",
     "remote_size",
     "run_cell",
     "run_job",

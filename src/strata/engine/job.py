@@ -127,9 +127,9 @@ def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[s
         case EndpointKind.BLOCK:
             base = {"kind": "block", "path": endpoint.path, "direct": workload.direct, "sync": sync}
             return base | ({"allow_write": True} if allow_write else {})
-        case EndpointKind.NBD:
+        case EndpointKind.NBD | EndpointKind.NFS | EndpointKind.ISCSI:
             return {
-                "kind": "nbd",
+                "kind": endpoint.kind.value,
                 "uri": endpoint.uri,
                 "connections": endpoint.connections,
                 "sync": sync,

@@ -82,11 +82,15 @@ def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True)
 
     Errors as `run_job`, and `RunFailed` when not every byte of it was written.
     """
-    running = _started(lambda: _core.fill(path, size, seed, header, direct), path)
-    filled = _finish(running, None, lambda: False, path)
+    return finish_fill(lambda: _core.fill(path, size, seed, header, direct), path)
+
+
+def finish_fill(start: Callable[[], _core.Run], where: str) -> EngineResult:
+    """Carry out a fill to its end. Errors as `fill`."""
+    filled = _finish(_started(start, where), None, lambda: False, where)
     if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
         names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
-        raise RunFailed("could not fill the test file", path, names, "is there enough free space?")
+        raise RunFailed("could not fill the test file", where, names, "is there enough free space?")
     return filled
 
 

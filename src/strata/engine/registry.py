@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from strata.engine.fio import FioEngine
 from strata.engine.native import NativeEngine
 from strata.engine.port import Engine
 from strata.errors import UsageError
 from strata.model.placement import Placement
 
+
+def _fio() -> Engine:
+    # Here, not above: who does not ask for it need not load all that drives and reads it.
+    from strata.engine.fio import FioEngine
+
+    return FioEngine()
+
+
 ENGINES: dict[str, Callable[[], Engine]] = {
     "native": NativeEngine,
-    "fio": FioEngine,
+    "fio": _fio,
 }
 
 DEFAULT = "native"

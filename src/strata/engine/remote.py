@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from strata import _core, units
 from strata.engine.native import said
 from strata.errors import RunFailed
 from strata.model.analysis import Remote
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.estimate import Estimate
 
 PATIENCE_NS = 30 * units.NS_PER_S
@@ -47,21 +49,40 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
     Raises `RunFailed`, also when no answer comes within ``patience_ns``.
     """
     try:
-        return _core.nbd_read(endpoint.uri, offset, length, patience_ns, endpoint.netns)
+        return _WAYS[endpoint.kind].read(endpoint.uri, offset, length, patience_ns, endpoint.netns)
     except (OSError, ValueError) as e:
-        raise _unreachable("cannot read", endpoint, e) from e
+        raise unreachable("cannot read", endpoint, e) from e
+
+
+def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:
+    """The client's own words, and what to look at next."""
+    words = said(error)
+    # What cannot be entered says its own next step.
+    hint = "" if "network namespace" in words else _WAYS[endpoint.kind].hint
+    return RunFailed(what, endpoint.uri, words, hint)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How endpoints of a kind are looked at: the compiled client's functions, and what to check when they fail."""
+
+    probe: Callable[[str, int, int, str | None], str]
+    read: Callable[[str, int, int, int, str | None], bytes]
+    hint: str
+
+
+_WAYS = {
+    EndpointKind.NBD: _Way(_core.nbd_probe, _core.nbd_read, "is the server running, and is the export name right?"),
+    EndpointKind.NFS: _Way(_core.nfs_probe, _core.nfs_read, "is the server running, and is the path exported?"),
+    EndpointKind.ISCSI: _Way(
+        _core.iscsi_probe, _core.iscsi_read, "is the target running, and are its name and the unit's number right?"
+    ),
+}
 
 
 def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
     try:
-        seen: dict[str, Any] = json.loads(_core.nbd_probe(endpoint.uri, rounds, patience_ns, endpoint.netns))
+        seen: dict[str, Any] = json.loads(_WAYS[endpoint.kind].probe(endpoint.uri, rounds, patience_ns, endpoint.netns))
     except (OSError, ValueError) as e:
-        raise _unreachable("cannot reach", endpoint, e) from e
+        raise unreachable("cannot reach", endpoint, e) from e
     return seen
-
-
-def _unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:
-    words = said(error)
-    # What cannot be entered says its own next step.
-    hint = "" if "network namespace" in words else "is the server running, and is the export name right?"
-    return RunFailed(what, endpoint.uri, words, hint)

@@ -22,7 +22,9 @@ def fio_command(
 ) -> str | None:
     """One command line; None where fio cannot be told (no engine for `null:`, no word for the pattern) or would write
     to a device."""
-    if endpoint.kind is EndpointKind.NULL or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
+    if endpoint.kind in (EndpointKind.NULL, EndpointKind.NFS, EndpointKind.ISCSI) or (
+        endpoint.kind is EndpointKind.BLOCK and workload.rw.writes
+    ):
         return None
     pattern = _pattern(workload, segments)
     if pattern is None:

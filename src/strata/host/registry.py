@@ -18,7 +18,11 @@ from strata.host.xdg import state_dir
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: where it was made, what it is (device, inode, uuid), and by which process."""
+    """One file: where it was made, what it is (device, inode, uuid), and by which process.
+
+    A file on a server has its address for a path, no device and no inode, and ``netns`` where it was reached from a
+    network namespace.
+    """
 
     path: str
     uuid: str
@@ -26,16 +30,27 @@ class Entry:
     inode: int
     pid: int
     process: str
+    netns: str | None = None
 
     @classmethod
     def of(cls, path: Path, mark: Mark, found: os.stat_result) -> Entry:
         """The entry of a file this process has just made."""
-        return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), _process(os.getpid()))
+        return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), process_of(os.getpid()))
+
+    @classmethod
+    def remote(cls, uri: str, netns: str | None, mark: Mark) -> Entry:
+        """The entry of a file on a server that this process is about to make."""
+        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()), netns)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether ``path`` is the address of a file on a server."""
+        return "://" in self.path
 
     @property
     def abandoned(self) -> bool:
         """True when the process that made it is gone (a new process with its number does not count)."""
-        return _process(self.pid) != self.process
+        return process_of(self.pid) != self.process
 
 
 def add(entry: Entry) -> None:
@@ -74,7 +89,7 @@ def _keep(wanted: Callable[[Entry], bool]) -> None:
             _write(file, "".join(f"{line}\n" for line in kept))
 
 
-def _process(pid: int) -> str:
+def process_of(pid: int) -> str:
     """Boot and start time: together with the number they name one process for ever. Empty when there is none."""
     # The command in parentheses may hold anything, also parentheses: the fields are counted after the last one.
     fields = (read_text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()

@@ -114,11 +114,14 @@ def was_kept(path: Path | str) -> bool:
 def clean() -> tuple[Path, ...]:
     """Removes what earlier processes left behind, and returns the paths removed.
 
-    Only a file whose device, inode and uuid are those registered goes; files of a living process stay; whatever
-    else is found at a registered path is left as it is and struck off the list.
+    Files on servers are left to who can reach them. Only a file whose device, inode and uuid are those registered
+    goes; files of a living process stay; whatever else is found at a registered path is left as it is and struck off
+    the list.
     """
     removed = []
     for entry in registry.abandoned():
+        if entry.is_remote:
+            continue
         path = Path(entry.path)
         try:
             found = path.lstat()

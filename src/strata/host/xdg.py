@@ -28,6 +28,17 @@ def state_path(environ: Mapping[str, str] = os.environ) -> Path:
     return home / ".local" / "state" / "strata"
 
 
+def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """``$XDG_CONFIG_HOME/strata``, else ``~/.config/strata``; ``/etc/strata`` for users without a home."""
+    xdg = environ.get("XDG_CONFIG_HOME", "")
+    if xdg.startswith("/"):
+        return Path(xdg) / "strata"
+    try:
+        return Path(environ.get("HOME") or Path.home()) / ".config" / "strata"
+    except RuntimeError:
+        return Path("/etc/strata")
+
+
 def state_dir() -> Path:
     """`state_path`, made if missing: the store, the list of created files. `RunFailed` when it cannot be made."""
     return _made(state_path(), "STRATA_STATE_DIR")

@@ -9,6 +9,8 @@ from pydantic import Field
 from strata.model.base import Value
 from strata.model.caching import Caching
 from strata.model.estimate import Estimate
+from strata.model.profile import GoalResult
+from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 
 
@@ -74,6 +76,8 @@ class CellSummary(Value):
     """Flushes that were counted; they are no part of ``ios``."""
     flush_ns: dict[str, float] = Field(default={}, exclude_if=lambda times: not times)
     """Times of the flushes over all rounds: ``mean``, and the percentiles that their number supports."""
+    traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """What reached the devices in an extra window, the upper device first."""
 
 
 class Comparison(Value):
@@ -174,6 +178,7 @@ class Analysis(Value):
     checks: tuple[Check, ...]
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
+    goals: tuple[GoalResult, ...] = Field(default=(), exclude_if=lambda goals: not goals)
 
     def summary(self, layer: str, workload_key: str) -> CellSummary | None:
         """The summary of one cell, None where it was not measured."""

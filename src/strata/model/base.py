@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
+# No plugin of another package has a say in our values, and looking for one opens every package that is installed.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
 from pydantic import BaseModel, ConfigDict
 
 

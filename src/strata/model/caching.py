@@ -72,8 +72,9 @@ def refusal(endpoint: Endpoint, workload: Workload) -> str | None:
     if workload.cache is Cache.AS_FOUND:
         return None
     match endpoint.kind:
-        case EndpointKind.NBD:
-            return f"an NBD client has no cache that could be {workload.cache}; the server's is out of reach"
+        case EndpointKind.NBD | EndpointKind.NFS | EndpointKind.ISCSI:
+            client = {EndpointKind.NBD: "an NBD", EndpointKind.NFS: "this NFS"}.get(endpoint.kind, "an iSCSI")
+            return f"{client} client has no cache that could be {workload.cache}; the server's is out of reach"
         case EndpointKind.NULL:
             return "nothing is read or written, so there is no cache"
         case EndpointKind.BLOCK if workload.cache is Cache.COLD:

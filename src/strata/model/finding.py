@@ -33,6 +33,7 @@ class Cause(StrEnum):
     PER_REQUEST_COST = "per-request-cost"
     GENERATOR = "generator"
     IMPOSSIBLE = "impossible"
+    REORDERING = "reordering"
     UNEXPLAINED = "unexplained"
     NONE = "none"
 

@@ -11,6 +11,7 @@ from strata.model.access import ByteRange
 from strata.model.base import Value
 from strata.model.placement import Placement
 from strata.model.precondition import PreconditionBudget
+from strata.model.profile import Profile
 from strata.model.stack import Stack
 from strata.model.workload import Workload
 
@@ -33,6 +34,7 @@ class StepKind(StrEnum):
 
     MEASURE = "measure"
     CONFIRM = "confirm"
+    TRACE = "trace"
 
 
 class Step(Value):
@@ -91,6 +93,8 @@ class Plan(Value):
     placement: Placement | None = None
     cooldown_s: float = 0.0
     precondition: PreconditionBudget | None = None
+    profile: Profile | None = Field(default=None, exclude_if=lambda profile: profile is None)
+    """Where the workloads come from, and how well they must be served."""
 
     def cell(self, key: str) -> Cell:
         """The cell of that key. Raises `KeyError`."""

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from strata.model.base import Value
 from strata.model.caching import Caching
 from strata.model.series import Series
+from strata.model.trace import TraceSummary
 
 
 class ErrorCount(Value):
@@ -212,3 +213,5 @@ class CellResult(Value):
     result: EngineResult | None
     counters: tuple[Series, ...] = ()
     error: str | None = None
+    traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """Of a window of its own (kind ``trace``): one for each device, the upper one first."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -148,9 +147,9 @@ def render_runs(runs: tuple[RunHead, ...]) -> str:
     return _wrapped("strata.runs/1", {"runs": listed})
 
 
-def render_clean(removed: Sequence[Path]) -> str:
-    """``{"schema": "strata.clean/1", "removed": [paths]}``."""
-    return _wrapped("strata.clean/1", {"removed": [str(path) for path in removed]})
+def render_clean(removed: Sequence[str]) -> str:
+    """``{"schema": "strata.clean/1", "removed": [paths and addresses]}``."""
+    return _wrapped("strata.clean/1", {"removed": list(removed)})
 
 
 def render_checked(checked: Checked) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from strata import units
 from strata.model.run import Report
-from strata.report import answer, figures, flushes, ladder, words
+from strata.report import answer, figures, flushes, goals, ladder, words
 from strata.report.check_lines import check_lines
 from strata.report.ladder import MEANING, Ladder, Square
 from strata.report.terminal import debug_build, incomplete
@@ -25,7 +25,7 @@ def render(report: Report) -> str:
     """Verdict, table and what colours it; a trailing newline is not added."""
     table = ladder.build(report)
     note = words.note(report.run)
-    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _flushes(report)]
+    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _goals(report), _flushes(report)]
     blocks += [f"**Note:** {escape(note)}" if note else "", _checks(report), _footer(report)]
     return "\n\n".join(b for b in blocks if b)
 
@@ -53,6 +53,15 @@ def _verdict(report: Report) -> str:
         told = f"{one.layer} · {one.title} (confidence {one.confidence:.2f})"
         points.append(f"- **Also:** {escape(told)}")
     return "\n\n".join([x for x in lines if x] + (["\n".join(points)] if points else []))
+
+
+def _goals(report: Report) -> str:
+    if not report.analysis.goals:
+        return ""
+    lines = [f"**Goals of {escape(goals.title(report))}**", ""]
+    for asked, results in goals.rows(report):
+        lines.append(f"- {escape(asked)}: {escape('; '.join(goals.told(r) for r in results))}")
+    return "\n".join(lines)
 
 
 def _head(report: Report, table: Ladder) -> str:

@@ -12,6 +12,7 @@ from strata.model.workload import Cache
 from strata.report import figures, flushes, words
 from strata.report.course_text import course_lines
 from strata.report.textual import Paint, field, wrap
+from strata.report.trace_lines import summary_lines
 
 _LABEL = 12
 
@@ -70,6 +71,7 @@ def measure_text(
         out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of processor time per I/O{parts}")
     if s.device_in_flight is not None:
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
+    out += summary_lines(s.traces, width)
     if result is not None and result.caching is not None and (state := _caching(result.caching)):
         out += line("caching", state)
     if result is not None and (carrier := _carrier(result)):

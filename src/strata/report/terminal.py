@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from strata.model.finding import Diagnosis, Finding, VerdictKind
+from strata.model.profile import GoalOutcome
 from strata.model.run import Report, RunStatus
-from strata.report import answer, figures, flushes, ladder, ladder_text, words
+from strata.report import answer, figures, flushes, goals, ladder, ladder_text, words
 from strata.report.check_lines import CheckLine, check_lines
 from strata.report.listing_text import runs_text
 from strata.report.measure_text import measure_text
@@ -25,6 +26,7 @@ _VERDICT_STYLE = {
     VerdictKind.IMPOSSIBLE: "red",
     VerdictKind.INCONCLUSIVE: "yellow",
 }
+_GOAL_STYLE = {GoalOutcome.MISSED: "red", GoalOutcome.MET: "green", GoalOutcome.GOOD: "green"}
 
 
 def render(report: Report, width: int, color: bool, saved_as: str | None = None) -> str:
@@ -39,6 +41,7 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     blocks = [
         [paint(line, "bold") for line in wrap(_head(report, table.common), width)] + _banners(report, text, paint),
         ladder_text.lines(table, width, paint) + _note(report, text, paint),
+        _goals(report, text, paint),
         _verdict(report.diagnosis, text, paint),
         _checks(check_lines(report), text, paint),
         _footer(report, text, saved_as, paint),
@@ -82,6 +85,18 @@ def _note(report: Report, width: int, paint: Paint) -> list[str]:
     out = [line for text in flushes.lines(report) for line in field("Flushes:", text, width)]
     said = words.note(report.run)
     return [*out, *(paint(line, "dim") for line in field("Note:", said, width))] if said else out
+
+
+def _goals(report: Report, width: int, paint: Paint) -> list[str]:
+    head = goals.title(report)
+    out = [paint(line, "bold") for line in wrap(f"Goals of {head}", width)] if report.analysis.goals else []
+    for asked, results in goals.rows(report):
+        out += wrap(asked, width, "  ", "    ")
+        for result in results:
+            style = _GOAL_STYLE.get(result.outcome)
+            lines = wrap(f"{goals.MARK[result.outcome]} {goals.told(result)}", width, "    ", "      ")
+            out += [paint(line, style) if style else line for line in lines]
+    return out
 
 
 def _verdict(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]:

@@ -15,6 +15,7 @@ CAUSE = {
     Cause.REMOTE_CAP: "a cap at the remote end",
     Cause.PROCESSORS: "processors",
     Cause.PER_REQUEST_COST: "cost per request",
+    Cause.REORDERING: "order of the requests",
     Cause.GENERATOR: "the load generator",
     Cause.IMPOSSIBLE: "an impossible figure",
     Cause.UNEXPLAINED: "cause not explained",

@@ -27,8 +27,9 @@ pub fn target_problems(job: &Job) -> Vec<String> {
     {
         found.push(format!("targets: {} and {} cannot be loaded by one engine", kind(first), kind(other)));
     }
-    if aims.len() > 1 && aims.iter().any(|aim| kind(aim) == "nbd") {
-        found.push("targets: one export at a time; load several by runs of their own".to_owned());
+    if aims.len() > 1 && aims.iter().any(|aim| aim.target.is_remote()) {
+        let text = "targets: one export at a time, as one file or unit of a server; load several by runs of their own";
+        found.push(text.to_owned());
     }
     if aims.iter().map(|aim| u64::from(aim.weight)).sum::<u64>() == 0 && !aims.is_empty() {
         found.push("targets: one of them must have a weight above 0".to_owned());
@@ -48,12 +49,7 @@ pub fn target_problems(job: &Job) -> Vec<String> {
 }
 
 fn kind(aim: &Aim) -> &'static str {
-    match aim.target {
-        Target::File { .. } => "file",
-        Target::Block { .. } => "block",
-        Target::Null {} => "null",
-        Target::Nbd { .. } => "nbd",
-    }
+    aim.target.kind()
 }
 
 fn one_target(target: &Target, name: &str, writes: bool) -> Vec<String> {
@@ -78,7 +74,9 @@ fn one_target(target: &Target, name: &str, writes: bool) -> Vec<String> {
                 ));
             }
         }
-        Target::Nbd { connections, .. } => {
+        Target::Nbd { connections, .. }
+        | Target::Nfs { connections, .. }
+        | Target::Iscsi { connections, .. } => {
             if !(1..=MAX_CONNECTIONS).contains(connections) {
                 found.push(format!("{name}.connections: {connections} is not in 1..={MAX_CONNECTIONS}"));
             }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fuser::{MountOption, Session, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
@@ -18,8 +18,6 @@ use crate::words::size;
 
 /// How often it is looked whether a signal came: the most that stopping takes longer.
 const LOOK: Duration = Duration::from_millis(20);
-/// A mount that nothing holds open is gone by then.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// What a disk is made of.
 #[derive(Clone, Debug, Deserialize)]
@@ -67,10 +65,6 @@ pub fn run(config: &Config) -> io::Result<()> {
         std::thread::sleep(LOOK);
     }
     let away = if session.guard.is_finished() { Ok(()) } else { detach(&dir) };
-    let deadline = Instant::now() + GRACE;
-    while !session.guard.is_finished() && Instant::now() < deadline {
-        std::thread::sleep(LOOK);
-    }
     // Dropped, it would unmount by path once more, and the path may be another's mount by now. Whoever still has
     // the disk open loses it when this process ends and the kernel's connection with it.
     std::mem::forget(session);

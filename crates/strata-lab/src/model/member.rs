@@ -38,6 +38,11 @@ impl Member {
         }
     }
 
+    /// When one of its servers is free.
+    pub fn free_ns(&self) -> u64 {
+        self.free.peek().map_or(0, |free| free.0)
+    }
+
     /// When the part is done, and how much of it was service.
     pub fn serve(
         &mut self,

@@ -29,7 +29,7 @@ pub use params::{Jitter, Params};
 use strata_pattern::Rng;
 use stripe::{Part, parts};
 pub use truth::{Direction, Truth};
-use write_cache::WriteCache;
+use write_cache::{Pending, WriteCache};
 
 /// Streams of the seed: each mechanism draws from its own, so that switching one on leaves the others as they were.
 mod stream {
@@ -119,6 +119,7 @@ impl Model {
             self.jitter = Rng::new(params.seed, stream::JITTER);
             self.errors = Rng::new(params.seed, stream::ERRORS);
         }
+        self.idle_until(now_ns);
         self.course = Course::new(&params);
         self.params = params;
         self.shape(now_ns);
@@ -146,6 +147,7 @@ impl Model {
     #[must_use]
     pub fn truth(&mut self, now_ns: u64) -> Truth {
         self.truth.elapsed_ns = now_ns.saturating_sub(self.truth.since_ns);
+        self.idle_until(now_ns);
         self.truth.write_cache.dirty_bytes = self.write_cache.dirty_bytes(now_ns);
         self.truth.clone()
     }
@@ -160,6 +162,7 @@ impl Model {
             self.truth.capped.n += 1;
             self.truth.capped.ns += admitted - now_ns;
         }
+        self.idle_until(admitted);
         let (done_ns, svc_ns) = match op {
             Op::Read => self.read(admitted, offset, len),
             Op::Write => self.write(admitted, offset, len),
@@ -181,7 +184,10 @@ impl Model {
 
     /// When everything that was acknowledged is on the medium, plus what a flush itself takes.
     pub fn flush(&mut self, now_ns: u64) -> u64 {
-        let empty = self.write_cache.empty_at(now_ns);
+        while self.write_cache.next().is_some() {
+            self.drain_next();
+        }
+        let empty = self.write_cache.drained_at(now_ns);
         let done = self.course.end(empty, self.params.flush);
         self.truth.flush.n += 1;
         self.truth.flush.ns += done - now_ns;
@@ -211,7 +217,12 @@ impl Model {
         if self.params.wcache == 0 {
             return self.medium(at, Op::Write, offset, len);
         }
-        let room = self.write_cache.room_at(at, len, self.params.wcache);
+        let room = loop {
+            match self.write_cache.room_at(at, len, self.params.wcache) {
+                Some(room) => break room,
+                None => self.drain_next(),
+            }
+        };
         if room > at {
             self.truth.write_cache.full += 1;
             self.truth.write_cache.full_ns += room - at;
@@ -219,14 +230,36 @@ impl Model {
             self.truth.write_cache.absorbed += 1;
         }
         let done = self.course.end(room, self.params.wcache_svc);
-        let drained = if self.params.drain > 0.0 || self.params.drain_svc > 0 {
-            let start = self.write_cache.empty_at(room);
-            self.course.end(start, self.params.drain_svc + transfer_ns(len, self.params.drain))
+        if self.params.drain > 0.0 || self.params.drain_svc > 0 {
+            let start = self.write_cache.drained_at(room);
+            let work = self.params.drain_svc + transfer_ns(len, self.params.drain);
+            self.write_cache.drains(len, self.course.end(start, work));
         } else {
-            self.medium(room, Op::Write, offset, len).0
-        };
-        self.write_cache.push(len, drained);
+            self.write_cache.waits(Pending { since_ns: room, offset, len });
+        }
         (done, done - room)
+    }
+
+    /// Let the medium do what it would have done by `now_ns`: it writes back when it has nothing else to do, and what
+    /// it began it ends.
+    fn idle_until(&mut self, now_ns: u64) {
+        while let Some(write) = self.write_cache.next() {
+            let p = &self.params;
+            parts(write.offset, write.len, u64::from(p.members), p.stripe, &mut self.scratch);
+            let free = self.scratch.iter().map(|part| self.members[part.member].free_ns()).max();
+            if free.unwrap_or(0).max(write.since_ns) >= now_ns {
+                break;
+            }
+            self.drain_next();
+        }
+    }
+
+    /// Write back the oldest write, at once or as soon as the medium is free.
+    fn drain_next(&mut self) {
+        if let Some(write) = self.write_cache.next() {
+            let (done, _) = self.medium(write.since_ns, Op::Write, write.offset, write.len);
+            self.write_cache.next_drains(done);
+        }
     }
 
     /// Every member does its part; the slowest decides.

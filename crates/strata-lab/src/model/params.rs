@@ -3,6 +3,8 @@
 use super::Op;
 use crate::words::{NS_PER_MS, NS_PER_US, each, ms, rate, share, size, us, whole};
 
+const MS: u64 = 1_000_000;
+
 /// How a service time varies around its mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
@@ -239,9 +241,11 @@ impl Params {
             ),
             (self.lame_factor > 0.0 && self.lame_factor <= 1e6, "lame_factor is above 0, at most 1000000"),
             (self.gc_factor >= 1.0 && self.gc_factor <= 1e6, "gc_factor is 1 to 1000000 times slower"),
+            (self.stall_every == 0 || self.stall_every >= MS, "stall_every is at least 1 ms"),
+            (self.gc_every == 0 || self.gc_every >= MS, "gc_every is at least 1 ms"),
             (
-                self.stall_every == 0 || self.stall_for < self.stall_every,
-                "stall_for is shorter than stall_every",
+                self.stall_every == 0 || self.stall_for <= self.stall_every / 100 * 99,
+                "stall_for is at most 99 % of stall_every",
             ),
             (self.gc_every == 0 || self.gc_for < self.gc_every, "gc_for is shorter than gc_every"),
         ];

@@ -1,7 +1,6 @@
 //! From an address to an agreed export: the client's half of the handshake.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::codec::client_handshake::{
 use crate::codec::{Export, ProtoError, consts};
 use crate::named::{named, named_as};
 use crate::netns;
-use crate::sock::Socket;
+use crate::sock::{self, Socket};
 
 /// Longest wait for a connection, and for each answer of the handshake, whatever the caller's patience.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -195,15 +194,6 @@ fn explain(uri: &Uri, what: &str, patience: Duration, error: &io::Error) -> io::
 fn connect(address: &Address, patience: Duration) -> io::Result<Socket> {
     match address {
         Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path)?)),
-        Address::Tcp { host, port } => {
-            let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
-            for address in (host.as_str(), *port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, patience) {
-                    Ok(stream) => return Socket::tcp(stream),
-                    Err(error) => last = error,
-                }
-            }
-            Err(last)
-        }
+        Address::Tcp { host, port } => sock::dial(host, *port, patience),
     }
 }

@@ -1,12 +1,11 @@
 //! A client of NBD servers: looking at an export, and carrying the load loop's I/Os.
 
 mod dial;
-mod link;
 mod probe;
 mod queue;
 mod read;
-mod slots;
 mod uri;
+mod wire;
 
 pub use probe::{Probe, probe};
 pub use queue::{NbdQueue, OpenSpec};

@@ -1,15 +1,15 @@
 //! The load loop's carrier over NBD.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use strata_io::{Completion, Io, Op, Queue};
 
 use super::dial::Haggle;
-use super::link::Link;
-use super::slots::Slots;
 use super::uri::Uri;
-use crate::codec::{Command, Export, MAX_PAYLOAD, Request, consts};
+use super::wire::Nbd;
+use crate::carrier::Carrier;
+use crate::codec::{Export, MAX_PAYLOAD, consts};
 use crate::named::named_as;
 
 /// What a queue is asked to be.
@@ -31,15 +31,9 @@ pub struct OpenSpec {
 /// coherent disk. Where the server offers none it completes with `-EOPNOTSUPP` and is not sent.
 #[derive(Debug)]
 pub struct NbdQueue {
-    uri: Uri,
     export: Export,
     structured: bool,
-    links: Vec<Link>,
-    turn: usize,
-    write_flags: u16,
-    slots: Slots,
-    polls: Vec<libc::pollfd>,
-    lost: Option<io::Error>,
+    carrier: Carrier<Nbd>,
 }
 
 impl NbdQueue {
@@ -62,7 +56,7 @@ impl NbdQueue {
             let text = format!("depth, block (at most {MAX_PAYLOAD} bytes) and connections must be positive");
             return Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
         }
-        let mut links = Vec::new();
+        let mut wires = Vec::new();
         let mut seen: Option<(Export, bool)> = None;
         for number in 0..spec.connections as usize {
             let mut haggle = Haggle::start(uri, patience)?;
@@ -73,9 +67,9 @@ impl NbdQueue {
                             (CAN_MULTI_CONN); use connections=1";
                 return refuse(text.into());
             }
-            haggle.socket.set_nonblocking(true)?;
             let structured = haggle.structured;
-            links.push(Link::new(number, haggle.socket));
+            let write_flags = if spec.dsync { consts::CMD_FLAG_FUA } else { 0 };
+            wires.push((haggle.socket, Nbd { write_flags, ..Nbd::default() }));
             match &seen {
                 Some((first, _)) if first.size_bytes != export.size_bytes => {
                     return refuse("its size differs between two connections".into());
@@ -97,17 +91,8 @@ impl NbdQueue {
                 spec.block
             ));
         }
-        Ok(Self {
-            uri: uri.clone(),
-            export,
-            structured,
-            polls: Vec::with_capacity(links.len()),
-            links,
-            turn: 0,
-            write_flags: if spec.dsync { consts::CMD_FLAG_FUA } else { 0 },
-            slots: Slots::new(spec.depth, spec.block),
-            lost: None,
-        })
+        let carrier = Carrier::new(uri.to_string(), wires, spec.depth, spec.block)?;
+        Ok(Self { export, structured, carrier })
     }
 
     /// The export as the server told it.
@@ -121,123 +106,30 @@ impl NbdQueue {
     pub fn structured(&self) -> bool {
         self.structured
     }
-
-    /// Wait until something happens on a connection; `false` when the time is over or a signal came.
-    fn poll(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
-        self.polls.clear();
-        self.polls.extend(self.links.iter().map(|link| {
-            let (fd, events) = link.poll();
-            libc::pollfd { fd, events, revents: 0 }
-        }));
-        let wait = timeout.map(|wait| libc::timespec {
-            tv_sec: libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: libc::c_long::from(wait.subsec_nanos()),
-        });
-        let wait = wait.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: `polls` and the timespec behind `wait` live through the call; no signal mask.
-        let events =
-            unsafe { libc::ppoll(self.polls.as_mut_ptr(), self.polls.len() as _, wait, std::ptr::null()) };
-        if events >= 0 {
-            return Ok(events > 0);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
-    }
-
-    /// Do what the last poll said is possible.
-    fn turn_links(&mut self) -> io::Result<()> {
-        for (link, poll) in self.links.iter_mut().zip(&self.polls) {
-            if poll.revents & libc::POLLOUT != 0 {
-                link.send(&mut self.slots)?;
-            }
-            if poll.revents & !libc::POLLOUT != 0 {
-                link.receive(&mut self.slots)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Send, then wait as [`Queue::submit`] says; an error means that a connection is of no use.
-    fn carry(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        for link in &mut self.links {
-            link.send(&mut self.slots)?;
-        }
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        let mut looked = false;
-        loop {
-            let enough = self.slots.ready.len() >= wait as usize;
-            // Without a deadline, and with nothing in flight, nothing would ever end the wait.
-            let idle = self.slots.in_flight() == 0;
-            if (enough && (looked || idle)) || (idle && deadline.is_none()) {
-                return Ok(());
-            }
-            let left = match deadline {
-                _ if enough => Some(Duration::ZERO),
-                Some(deadline) => Some(deadline.saturating_duration_since(Instant::now())),
-                None => None,
-            };
-            if !self.poll(left)? {
-                return Ok(());
-            }
-            self.turn_links()?;
-            looked = true;
-        }
-    }
 }
 
 impl Queue for NbdQueue {
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
-        self.slots.buffer(slot)
+        self.carrier.buffer(slot)
     }
 
     fn push(&mut self, slot: u32, io: Io) {
-        let (offset, len, op) = (io.offset(), io.len(), io.op());
-        let flushes = matches!(op, Op::Fsync | Op::Fdatasync);
+        let flushes = matches!(io.op(), Op::Fsync | Op::Fdatasync);
         if flushes && !self.export.has(consts::TX_SEND_FLUSH) {
             // The protocol forbids to ask: a server may hang up on it.
-            return self.slots.ready.push(Completion { slot, result: -libc::EOPNOTSUPP });
+            return self.carrier.refuse(slot, libc::EOPNOTSUPP);
         }
-        let number = self.turn;
-        self.turn = (self.turn + 1) % self.links.len();
-        let cookie = self.slots.begin(slot, op, offset, len, number);
-        let (command, flags) = match op {
-            Op::Read => (Command::Read, 0),
-            Op::Write => (Command::Write, self.write_flags),
-            // The protocol has one kind of flush.
-            Op::Fsync | Op::Fdatasync => (Command::Flush, 0),
-        };
-        self.links[number].push(slot, &Request { flags, command, cookie, offset, length: len });
+        self.carrier.push(slot, io);
     }
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        if self.lost.is_none() {
-            match self.carry(wait, timeout) {
-                Ok(()) => return Ok(()),
-                Err(error) => self.lost = Some(error),
-            }
-        }
-        // What is in flight comes back by `reap`, the loss is told now and by every later call.
-        let Some(lost) = &self.lost else { return Ok(()) };
-        let errno = if lost.kind() == io::ErrorKind::InvalidData { libc::EIO } else { libc::ENOTCONN };
-        self.slots.fail_all(errno);
-        Err(named_as(format_args!("{}: connection lost: {lost}", self.uri), errno))
+        self.carrier.submit(wait, timeout)
     }
 
-    fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
-        let count = self.slots.ready.len();
-        self.slots.ready.drain(..).for_each(&mut f);
-        count
+    fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
+        self.carrier.reap(f)
     }
 
     /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.
     fn abandon(self) {}
-}
-
-impl Drop for NbdQueue {
-    fn drop(&mut self) {
-        if self.lost.is_none() {
-            let goodbye = Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 };
-            self.links.iter_mut().for_each(|link| link.leave(&goodbye));
-        }
-    }
 }

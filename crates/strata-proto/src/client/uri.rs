@@ -5,13 +5,12 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::address::{self, decode, host_and_port};
 use crate::codec::MAX_NAME;
 use crate::named::named_as;
 
 /// The port of NBD servers.
 const PORT: u16 = 10_809;
-/// Connections one queue may open.
-const MAX_CONNECTIONS: u32 = 1024;
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,14 +76,11 @@ fn parse(text: &str) -> Result<Uri, String> {
         return Err(format!("the export's name is longer than {MAX_NAME} bytes"));
     }
     let (mut socket, mut connections) = (None, None);
-    for item in query.split('&').filter(|item| !item.is_empty()) {
-        match item.split_once('=') {
-            Some(("socket", value)) => socket = Some(decode(value)?),
-            Some(("connections", value)) => {
-                let count = value.parse().ok().filter(|count| (1..=MAX_CONNECTIONS).contains(count));
-                connections = Some(count.ok_or(format!("connections must be 1 to {MAX_CONNECTIONS}"))?);
-            }
-            _ => return Err(format!("{item:?} is not known here")),
+    for (name, value) in address::query(query)? {
+        match name {
+            "socket" => socket = Some(decode(value)?),
+            "connections" => connections = Some(address::connections(value)?),
+            _ => return Err(format!("{name:?} is not known here")),
         }
     }
     let address = match (scheme, socket) {
@@ -99,38 +95,8 @@ fn parse(text: &str) -> Result<Uri, String> {
 }
 
 fn tcp(host: &str) -> Result<Address, String> {
-    let (name, port) = if let Some(inside) = host.strip_prefix('[') {
-        let (name, after) = inside.split_once(']').ok_or("the bracket of the address is not closed")?;
-        (name, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or("bad port")?) })
-    } else {
-        host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)))
-    };
-    if name.is_empty() {
-        return Err("it has no host".into());
-    }
-    let port = match port {
-        None => PORT,
-        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or(format!("{port:?} is no port"))?,
-    };
-    Ok(Address::Tcp { host: name.into(), port })
-}
-
-/// Undo percent-encoding.
-fn decode(text: &str) -> Result<String, String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            out.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-        match (digit(bytes.next()), digit(bytes.next())) {
-            (Some(high), Some(low)) => out.push((high * 16 + low) as u8), // below 256
-            _ => return Err(format!("{text:?} has a % without two hexadecimal digits")),
-        }
-    }
-    String::from_utf8(out).map_err(|_| format!("{text:?} is no UTF-8"))
+    let (host, port) = host_and_port(host)?;
+    Ok(Address::Tcp { host, port: port.unwrap_or(PORT) })
 }
 
 #[cfg(test)]

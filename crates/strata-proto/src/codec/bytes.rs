@@ -3,19 +3,19 @@
 use super::ProtoError;
 
 /// What is left of a message while its fields are taken off the front.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     rest: &'a [u8],
     what: &'static str,
 }
 
 impl<'a> Fields<'a> {
     /// Fields of the message called `what` in errors.
-    pub(super) fn new(what: &'static str, rest: &'a [u8]) -> Self {
+    pub(crate) fn new(what: &'static str, rest: &'a [u8]) -> Self {
         Self { rest, what }
     }
 
     /// The next `len` bytes.
-    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], ProtoError> {
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], ProtoError> {
         let (head, rest) =
             self.rest.split_at_checked(len).ok_or(ProtoError::BadLength { what: self.what })?;
         self.rest = rest;
@@ -27,20 +27,20 @@ impl<'a> Fields<'a> {
         self.take(N)?.try_into().map_err(|_| ProtoError::BadLength { what })
     }
 
-    pub(super) fn u16(&mut self) -> Result<u16, ProtoError> {
+    pub(crate) fn u16(&mut self) -> Result<u16, ProtoError> {
         Ok(u16::from_be_bytes(self.array()?))
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, ProtoError> {
+    pub(crate) fn u32(&mut self) -> Result<u32, ProtoError> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    pub(super) fn u64(&mut self) -> Result<u64, ProtoError> {
+    pub(crate) fn u64(&mut self) -> Result<u64, ProtoError> {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
     /// Nothing may be left.
-    pub(super) fn end(self) -> Result<(), ProtoError> {
+    pub(crate) fn end(self) -> Result<(), ProtoError> {
         if self.rest.is_empty() { Ok(()) } else { Err(ProtoError::BadLength { what: self.what }) }
     }
 }

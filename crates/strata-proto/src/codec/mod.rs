@@ -5,7 +5,7 @@
 //! panics or allocates by a length a peer chose.
 #![forbid(unsafe_code)]
 
-mod bytes;
+pub(crate) mod bytes;
 pub mod client_handshake;
 pub mod consts;
 mod error;

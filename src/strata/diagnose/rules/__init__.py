@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from strata.diagnose.opinion import Case, Opinion
-from strata.diagnose.rules import per_request_cost, processors, remote_cap, unexplained, wire_bandwidth, wire_latency
+from strata.diagnose.rules import (
+    per_request_cost,
+    processors,
+    remote_cap,
+    reordering,
+    unexplained,
+    wire_bandwidth,
+    wire_latency,
+)
 from strata.model.finding import Cause
 
 LAYER_RULES: dict[Cause, Callable[[Case], Opinion]] = {
+    reordering.CAUSE: reordering.judge,
     processors.CAUSE: processors.judge,
     wire_bandwidth.CAUSE: wire_bandwidth.judge,
     remote_cap.CAUSE: remote_cap.judge,

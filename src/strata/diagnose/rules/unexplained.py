@@ -44,9 +44,9 @@ def fingerprint(case: Case) -> tuple[str, str]:
             "Look for a limit set on this layer (a control group, a mapper).",
         )
     if fine and all(not p.workload.rw.random for p in slow) and all(p.workload.rw.random for p in fine):
-        return "only sequential workloads fall", "Trace the order in which requests reach the device."
+        return "only sequential workloads fall", "Trace the order in which requests reach the device (--trace)."
     if fine and all(p.workload.rw.writes and not p.workload.rw.random for p in slow):
-        return "only sequential writes fall", "Trace the order in which writes reach the device."
+        return "only sequential writes fall", "Trace the order in which writes reach the device (--trace)."
     if fine and all(p.workload.rw.writes for p in slow) and all(not p.workload.rw.writes for p in fine):
         return "only writes fall", "Look at flushes, write-through and copies of the data."
     if fine and all(not p.workload.rw.writes for p in slow) and all(p.workload.rw.writes for p in fine):

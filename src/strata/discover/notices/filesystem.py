@@ -69,7 +69,15 @@ def remote(survey: Survey) -> Iterator[Notice]:
             "fs.remote",
             f"{fs.mount_point} is {fs.kind} from {server}",
             "what is measured is this machine, the wire, the server and its disk together",
-            f"survey {server} too and write a stack file that has its disk as the first layer",
+            f"survey {server} too and write a stack file that has its disk as the first layer"
+            + (f"; its share without this mount is {fs.detail['endpoint']}" if "endpoint" in fs.detail else ""),
+        )
+    if fs.detail.get("when_silent", "").startswith("errors"):
+        yield warn(
+            "fs.soft-mount",
+            f"{fs.mount_point} is mounted soft",
+            "when the server is silent for too long, requests fail instead of being repeated: a stall is an error here",
+            "mount it hard, unless that is how it is used; the errors are counted in the results",
         )
 
 

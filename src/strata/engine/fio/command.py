@@ -32,6 +32,12 @@ WHY = {
 }
 """Why not; a field without a reason here is named as it is."""
 
+NOT_SPOKEN = {
+    EndpointKind.NFS: "its nfs engine is not in the usual builds; mount the export and measure file:/…",
+    EndpointKind.ISCSI: "its libiscsi engine is not in the usual builds; log in with the system's initiator and read "
+    "block:/dev/…",
+}
+
 LEAST_STATUS_S = 0.02
 """fio's statistics thread is not asked more often than that."""
 
@@ -40,6 +46,8 @@ def refusals(
     endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ioengines: Collection[str]
 ) -> list[str]:
     """One reason for each thing that fio cannot be told."""
+    if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI):
+        return [f"fio is not driven over {endpoint.kind.value}: {NOT_SPOKEN[endpoint.kind]}"]
     said = [
         f"{name} is not carried over to fio" + (f" ({WHY[name]})" if name in WHY else "")
         for name in _beyond(workload, CARRIED) + _beyond(workload.arrival, CARRIED_ARRIVALS)
@@ -93,6 +101,8 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
             return ["null"]
         case EndpointKind.NBD:
             return ["nbd"]
+        case EndpointKind.NFS | EndpointKind.ISCSI:
+            return []
         case EndpointKind.FILE | EndpointKind.BLOCK:
             # libaio is asynchronous on unbuffered files only, psync has no depth: neither may pass for what was asked.
             also = ["libaio"] if workload.direct else ["psync"] if workload.arrival.iodepth == 1 else []

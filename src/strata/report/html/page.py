@@ -14,7 +14,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, survey_text, words
+from strata.report import answer, figures, goals, ladder, survey_text, words
 from strata.report.check_lines import check_lines, told
 from strata.report.html import counters
 from strata.report.html.charts import svg
@@ -49,7 +49,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals.update(units=units, figures=figures, words=words, answer=answer, layer_class=svg.layer_class)
+    env.globals.update(
+        units=units, figures=figures, words=words, answer=answer, goals=goals, layer_class=svg.layer_class
+    )
     env.globals.update(MEANING=ladder.MEANING)
     return env
 

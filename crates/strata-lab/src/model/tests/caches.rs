@@ -62,6 +62,32 @@ fn without_a_rate_of_its_own_a_cache_drains_through_the_medium() {
 }
 
 #[test]
+fn reads_go_before_what_waits_to_be_written_back() {
+    let mut model = model("svc=1000 wcache=1MiB wcache_svc=0");
+    for block in 0..100 {
+        model.serve(0, Op::Write, block * 4096, 4096);
+    }
+    // Ten are done, the eleventh is under way and is not broken off.
+    assert_eq!(model.truth(10 * MS + MS / 2).write_cache.dirty_bytes, 90 * 4096);
+    assert_eq!(model.serve(10 * MS + MS / 2, Op::Read, 0, 4096).done_ns, 12 * MS);
+    assert_eq!(model.flush(12 * MS), 101 * MS);
+}
+
+#[test]
+fn a_full_cache_before_a_busy_medium_waits_for_it() {
+    let mut model = model("svc=1000 wcache=40KiB wcache_svc=0");
+    let seen = closed(&mut model, Op::Write, 4, 0, 0, random(4096));
+    assert!(seen.latencies_ns[..10].iter().all(|&latency| latency == 0));
+    // Four under way, one is written back in a millisecond.
+    assert!(
+        seen.latencies_ns[20..].iter().all(|&latency| latency == 4 * MS),
+        "{:?}",
+        &seen.latencies_ns[..30]
+    );
+    assert!((1000..=1011).contains(&seen.ios), "{}", seen.ios);
+}
+
+#[test]
 fn a_read_cache_answers_what_was_read_before() {
     let mut model = model("svc=1000 rcache=1MiB rcache_svc=10");
     for round in 0..3 {

@@ -163,9 +163,16 @@ fn what_is_counted_adds_up() {
 
 #[test]
 fn a_model_needs_parameters_that_go_together() {
-    for words in
-        ["c=0", "c=5000", "c=2 seek=100", "rpm=7200", "lame=1", "stall_every=5 stall_for=5", "gc_factor=0.5"]
-    {
+    for words in [
+        "c=0",
+        "c=5000",
+        "c=2 seek=100",
+        "rpm=7200",
+        "lame=1",
+        "stall_every=5 stall_for=5",
+        "stall_every=0.5",
+        "gc_factor=0.5",
+    ] {
         let params = Params::default().with(words).unwrap();
         assert!(Model::new(SIZE, params).is_err(), "{words}");
     }

@@ -1,56 +1,43 @@
-//! One connection of a queue: requests out in batches, replies in as the machine wants them.
+//! One connection of a queue: requests out in batches, replies in as the wire wants them.
 
-use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::os::fd::{AsRawFd, RawFd};
 
+use strata_io::Io;
+
+use super::out::Out;
 use super::slots::Slots;
-use crate::codec::{Done, ProtoError, REQUEST_LEN, ReplyMachine, Request, Want};
+use super::wire::{Ask, Done, Wire};
+use crate::codec::{ProtoError, Want};
 use crate::sock::Socket;
 
 /// Bytes read ahead with one system call.
 const AHEAD: usize = 64 * 1024;
-/// Requests written with one system call.
-const BATCH: usize = 256;
 
-/// A request that is not wholly on the wire yet.
+/// A connection whose handshake is over.
 #[derive(Debug)]
-struct Outgoing {
-    header: [u8; REQUEST_LEN],
-    slot: u32,
-    payload: u32,
-    done: usize,
-}
-
-impl Outgoing {
-    fn len(&self) -> usize {
-        REQUEST_LEN + self.payload as usize
-    }
-}
-
-/// A connection in its transmission phase.
-#[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Link<W: Wire> {
     number: usize,
     socket: Socket,
-    machine: ReplyMachine,
-    out: VecDeque<Outgoing>,
+    wire: W,
+    out: Out<W::Head>,
     ahead: Box<[u8]>,
     from: usize,
     to: usize,
 }
 
-impl Link {
-    pub(super) fn new(number: usize, socket: Socket) -> Self {
+impl<W: Wire> Link<W> {
+    pub(super) fn new(number: usize, socket: Socket, wire: W) -> Self {
         let ahead = vec![0; AHEAD].into_boxed_slice();
-        let machine = ReplyMachine::default();
-        Self { number, socket, machine, out: VecDeque::new(), ahead, from: 0, to: 0 }
+        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0 }
     }
 
     /// Put a request into the next batch; a write's payload stays in the slot's buffer.
-    pub(super) fn push(&mut self, slot: u32, request: &Request) {
-        let (header, payload) = (request.encode(), request.payload_len());
-        self.out.push_back(Outgoing { header, slot, payload, done: 0 });
+    pub(super) fn push(&mut self, slot: u32, io: Io, slots: &mut Slots<W::Pending>) {
+        let (op, offset, len) = (io.op(), io.offset(), io.len());
+        let cookie = slots.begin(slot, len, self.number);
+        let ask = Ask { slot, cookie, op, offset, len };
+        self.wire.ask(&ask, slots.pending(slot), &mut self.out);
     }
 
     /// The descriptor and what to wait for on it.
@@ -60,9 +47,11 @@ impl Link {
     }
 
     /// Best-effort goodbye.
-    pub(super) fn leave(&mut self, goodbye: &Request) {
-        if self.out.is_empty() {
-            let _gone = self.socket.send_now(&[IoSlice::new(&goodbye.encode())]);
+    pub(super) fn leave(&mut self) {
+        if self.out.is_empty()
+            && let Some(goodbye) = self.wire.goodbye()
+        {
+            let _gone = self.socket.send_now(&[IoSlice::new(goodbye.as_ref())]);
         }
     }
 
@@ -70,65 +59,41 @@ impl Link {
     ///
     /// # Errors
     /// The connection is gone.
-    pub(super) fn send(&mut self, slots: &mut Slots) -> io::Result<()> {
-        while !self.out.is_empty() {
-            let mut parts = Vec::with_capacity(2 * self.out.len().min(BATCH));
-            for item in self.out.iter().take(BATCH) {
-                if item.done < REQUEST_LEN {
-                    parts.push(IoSlice::new(&item.header[item.done..]));
-                }
-                if item.payload > 0 {
-                    let from = item.done.saturating_sub(REQUEST_LEN);
-                    parts.push(IoSlice::new(&slots.payload(item.slot, item.payload)[from..]));
-                }
-            }
-            let sent = self.socket.send_now(&parts);
-            let mut sent = match sent {
-                Ok(sent) => sent,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            while let Some(front) = self.out.front_mut() {
-                let left = front.len() - front.done;
-                if sent < left {
-                    front.done += sent;
-                    break;
-                }
-                sent -= left;
-                slots.sent(front.slot);
-                self.out.pop_front();
-            }
-        }
-        Ok(())
+    pub(super) fn send(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
+        self.out.send(&self.socket, slots)
     }
 
-    /// Take in every reply that has come. Never waits.
+    /// Take in every reply that has come, and send what they lead to. Never waits.
     ///
     /// # Errors
     /// The server closed the connection, or broke the protocol (`InvalidData`).
-    pub(super) fn receive(&mut self, slots: &mut Slots) -> io::Result<()> {
+    pub(super) fn receive(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
+        self.take_in(slots)?;
+        self.send(slots)
+    }
+
+    fn take_in(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
         let mut drained = false; // a call that fetched less than it could has emptied the socket
         loop {
             let staged = self.to - self.from;
             let number = self.number;
-            let mut done = match self.machine.want() {
+            let mut done = match self.wire.want() {
                 Want::Control(len) if staged >= len => {
                     let bytes = &self.ahead[self.from..self.from + len];
                     self.from += len;
-                    self.machine.control(bytes, &mut slots.of(number))?
+                    self.wire.control(bytes, &mut slots.of(number), &mut self.out)?
                 }
                 Want::Skip(len) if staged > 0 => {
                     let len = len.min(staged as u32);
                     self.from += len as usize;
-                    self.machine.skipped(len, &mut slots.of(number))?
+                    self.wire.skipped(len, &mut slots.of(number))?
                 }
                 Want::Data { cookie, at, len } if staged > 0 => {
                     let len = len.min(staged as u32);
                     let bytes = &self.ahead[self.from..self.from + len as usize];
                     slots.part(cookie, at, len).copy_from_slice(bytes);
                     self.from += len as usize;
-                    self.machine.data(len, &mut slots.of(number))?
+                    self.wire.data(len, &mut slots.of(number))?
                 }
                 _ if drained => return Ok(()),
                 Want::Data { cookie, at, len } => {
@@ -140,7 +105,7 @@ impl Link {
                     drained = got < len as usize + AHEAD;
                     let placed = len.min(u32::try_from(got).unwrap_or(u32::MAX));
                     (self.from, self.to) = (0, got - placed as usize);
-                    self.machine.data(placed, &mut slots.of(number))?
+                    self.wire.data(placed, &mut slots.of(number))?
                 }
                 Want::Control(_) | Want::Skip(_) => {
                     self.ahead.copy_within(self.from..self.to, 0);
@@ -155,11 +120,11 @@ impl Link {
             };
             if let Done::Zero { cookie, at, len } = done {
                 slots.part(cookie, at, len).fill(0);
-                done = self.machine.zeroed(&mut slots.of(number))?;
+                done = self.wire.zeroed(&mut slots.of(number))?;
             }
             match done {
                 Done::No => {}
-                Done::Request { cookie, error } => slots.finish(cookie, error),
+                Done::Answered { cookie, answer } => slots.finish(cookie, answer),
                 Done::Zero { .. } => return Err(ProtoError::BadLength { what: "hole" }.into()),
             }
             if self.from == self.to && slots.in_flight() == 0 {

@@ -1,0 +1,93 @@
+//! The load loop's carrier over iSCSI.
+
+use std::io;
+use std::time::Duration;
+
+use strata_io::{Completion, Io, Op, Queue};
+
+use super::session::Session;
+use super::unit::Unit;
+use super::wire::Scsi;
+use crate::carrier::{Carrier, SHORT_DEPTH};
+use crate::codec::MAX_PAYLOAD;
+use crate::named::named_as;
+
+/// What a queue is asked to be.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenSpec {
+    /// Commands in flight at most, over all sessions.
+    pub depth: u32,
+    /// Bytes of the longest I/O.
+    pub block: u32,
+    /// Sessions, each of one connection; commands are dealt out to them in turn.
+    pub connections: u32,
+    /// Writes are durable when they are answered (FUA).
+    pub dsync: bool,
+}
+
+/// A [`Queue`] over one or more sessions with one logical unit.
+///
+/// An I/O that is not of whole blocks of the unit completes with `-EINVAL` and is not sent. A flush is SYNCHRONIZE
+/// CACHE of the whole unit.
+#[derive(Debug)]
+pub struct IscsiQueue {
+    carrier: Carrier<Scsi>,
+    block_bytes: u32,
+}
+
+impl IscsiQueue {
+    /// Log in, waiting `patience` and at most 10 s for each answer.
+    ///
+    /// # Errors
+    /// The target cannot be reached or refuses; depth or block are beyond what can be asked of it. Named with the
+    /// address and the next step.
+    pub fn open(unit: &Unit, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
+        let uri = &unit.uri;
+        let refuse = |text: String, errno| Err(named_as(format_args!("{uri}: {text}"), errno));
+        if spec.block == 0 || spec.block > MAX_PAYLOAD || spec.connections == 0 {
+            let text = format!("block (at most {MAX_PAYLOAD} bytes) and connections must be positive");
+            return refuse(text, libc::EINVAL);
+        }
+        if !(1..=SHORT_DEPTH).contains(&spec.depth) {
+            return refuse(format!("the depth must be 1 to {SHORT_DEPTH}"), libc::EINVAL);
+        }
+        if spec.dsync && !unit.fua {
+            let text = "the unit does not offer FUA, so writes cannot be synchronous; flush after them (--fdatasync 1)";
+            return refuse(text.into(), libc::EOPNOTSUPP);
+        }
+        let mut wires = Vec::new();
+        for _ in 0..spec.connections {
+            let session = Session::open(uri, patience)?;
+            let wire = Scsi::new(session.agreed, uri.lun_bytes(), unit.block_bytes, spec.dsync);
+            wires.push((session.socket, wire));
+        }
+        let carrier = Carrier::new(uri.to_string(), wires, spec.depth, spec.block)?;
+        Ok(Self { carrier, block_bytes: unit.block_bytes })
+    }
+}
+
+impl Queue for IscsiQueue {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        self.carrier.buffer(slot)
+    }
+
+    fn push(&mut self, slot: u32, io: Io) {
+        let block = u64::from(self.block_bytes);
+        let whole = (io.offset() | u64::from(io.len())).is_multiple_of(block);
+        if matches!(io.op(), Op::Read | Op::Write) && !whole {
+            return self.carrier.refuse(slot, libc::EINVAL);
+        }
+        self.carrier.push(slot, io);
+    }
+
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        self.carrier.submit(wait, timeout)
+    }
+
+    fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
+        self.carrier.reap(f)
+    }
+
+    /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.
+    fn abandon(self) {}
+}

@@ -1,0 +1,166 @@
+//! A session: logged in, and commands one after the other, each waited for.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use super::login::{Agreed, MAX_RECEIVED, framed, login};
+use super::pdu::{
+    ASYNC, BHS, Bhs, CDB_AT, CMD_SN_AT, COMMAND, DATA_IN, EXP_STAT_SN_AT, FINAL, IMMEDIATE, ITT_AT,
+    LENGTH_AT, LUN_AT, NO_TAG, NOP_IN, NOP_OUT, RESPONSE, STAT_SN_AT, TTT_AT,
+};
+use super::scsi::{self, Cdb, Sense};
+use super::uri::Uri;
+use crate::codec::ProtoError;
+use crate::named::{named, named_as};
+use crate::netns;
+use crate::sock::{Socket, dial};
+
+/// Longest wait for a connection and for each answer, whatever the caller's patience.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Unit attentions a unit may raise one after the other.
+const ATTENTIONS: u32 = 16;
+
+/// A session of one connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) socket: Socket,
+    pub(super) agreed: Agreed,
+    uri: Uri,
+}
+
+impl Session {
+    /// Connect, log in and wait until the unit has told all it has to tell. Waits `patience` and at most 10 s for each
+    /// answer.
+    pub(super) fn open(uri: &Uri, patience: Duration) -> io::Result<Self> {
+        // The system takes no wait of nothing.
+        let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
+        let explain = |what: &str, error: &io::Error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                named_as(format_args!("{uri}: {what}: no answer within {patience:?}"), libc::ETIMEDOUT)
+            }
+            _ => named(format_args!("{uri}: {what}"), error),
+        };
+        let place = &uri.place;
+        let socket = netns::within(place.netns.as_deref(), || dial(&place.host, uri.port, patience))
+            .map_err(|error| explain("cannot connect", &error))?;
+        let open = || {
+            socket.set_read_timeout(Some(patience))?;
+            socket.set_write_timeout(Some(patience))?;
+            login(uri, |bhs, data| {
+                (&mut &socket).write_all(&framed(bhs, data))?;
+                receive(&socket)
+            })
+        };
+        let agreed = open().map_err(|error| explain("logging in", &error))?;
+        let mut session = Self { socket, agreed, uri: uri.clone() };
+        session.settle().map_err(|error| explain("is the unit ready", &error))?;
+        Ok(session)
+    }
+
+    /// A command that moves at most `most` bytes here; what came.
+    pub(super) fn command(&mut self, what: &str, cdb: Cdb, most: u32) -> io::Result<Vec<u8>> {
+        let done = self.carry(cdb, most).and_then(|(status, sense, data)| match status {
+            scsi::GOOD => Ok(data),
+            status => Err(io::Error::from_raw_os_error(scsi::errno_of(status, sense))),
+        });
+        done.map_err(|error| named(format_args!("{}: {what}", self.uri), &error))
+    }
+
+    /// After a login a unit first tells that something happened to it, instead of carrying out a command.
+    fn settle(&mut self) -> io::Result<()> {
+        for _ in 0..ATTENTIONS {
+            let (status, sense, _) = self.carry(scsi::test_unit_ready(), 0)?;
+            match (status, sense) {
+                (scsi::GOOD, _) => return Ok(()),
+                (_, (scsi::UNIT_ATTENTION, ..)) => {}
+                // The target is there and the unit is not.
+                (_, (5, 0x25, _)) => {
+                    return Err(named_as("the target has no such logical unit", libc::ENXIO));
+                }
+                (status, sense) => return Err(io::Error::from_raw_os_error(scsi::errno_of(status, sense))),
+            }
+        }
+        Err(named_as("it raises one unit attention after the other", libc::EAGAIN))
+    }
+
+    fn carry(&mut self, cdb: Cdb, most: u32) -> io::Result<(u8, Sense, Vec<u8>)> {
+        const READ: u8 = 0x40;
+        const TAG: u32 = 2; // only one is in flight
+        let flags = FINAL | 1 | if most > 0 { READ } else { 0 };
+        let agreed = &mut self.agreed;
+        let ask = Bhs::new(COMMAND, flags)
+            .bytes(LUN_AT, &self.uri.lun_bytes())
+            .with(ITT_AT, TAG)
+            .with(LENGTH_AT, most)
+            .with(CMD_SN_AT, agreed.window.next)
+            .with(EXP_STAT_SN_AT, agreed.expected_status)
+            .bytes(CDB_AT, &cdb);
+        agreed.window.next = agreed.window.next.wrapping_add(1);
+        (&mut &self.socket).write_all(ask.as_ref())?;
+        let mut data = Vec::new();
+        loop {
+            let (answer, body) = receive(&self.socket)?;
+            self.agreed.window.told(&answer);
+            match answer.opcode() {
+                DATA_IN if answer.u32(ITT_AT) == TAG => {
+                    if data.len() + body.len() > most as usize {
+                        return Err(ProtoError::BadLength { what: "data of a command" }.into());
+                    }
+                    data.extend(body);
+                    if answer.has(1) {
+                        self.answered(&answer);
+                        return Ok((answer.0[3], (0, 0, 0), data));
+                    }
+                }
+                RESPONSE if answer.u32(ITT_AT) == TAG => {
+                    self.answered(&answer);
+                    if answer.0[2] != 0 {
+                        return Err(io::Error::from_raw_os_error(libc::EIO));
+                    }
+                    return Ok((answer.0[3], scsi::sense(body.get(2..).unwrap_or(&[])), data));
+                }
+                NOP_IN => {
+                    if let Some(pong) = pong(&answer, &self.agreed) {
+                        (&mut &self.socket).write_all(pong.as_ref())?;
+                    }
+                }
+                // That something happened to a unit; the unit says so itself.
+                ASYNC if answer.0[36] == 0 => self.answered(&answer),
+                other => return Err(ProtoError::BadValue { what: "PDU", got: other.into() }.into()),
+            }
+        }
+    }
+
+    fn answered(&mut self, answer: &Bhs) {
+        self.agreed.expected_status = answer.u32(STAT_SN_AT).wrapping_add(1);
+    }
+}
+
+/// The answer to a target that asks whether we are there.
+pub(super) fn pong(ping: &Bhs, agreed: &Agreed) -> Option<Bhs> {
+    let tag = ping.u32(TTT_AT);
+    let pong = || {
+        Bhs::new(NOP_OUT | IMMEDIATE, FINAL)
+            .bytes(LUN_AT, &ping.0[LUN_AT..LUN_AT + 8])
+            .with(ITT_AT, NO_TAG)
+            .with(TTT_AT, tag)
+            .with(CMD_SN_AT, agreed.window.next)
+            .with(EXP_STAT_SN_AT, agreed.expected_status)
+    };
+    (tag != NO_TAG).then(pong)
+}
+
+fn receive(socket: &Socket) -> io::Result<(Bhs, Vec<u8>)> {
+    let mut head = [0; BHS];
+    (&mut &*socket).read_exact(&mut head)?;
+    let bhs = Bhs::parse(&head)?;
+    let len = bhs.data_len();
+    if len > MAX_RECEIVED {
+        let (got, limit) = (len.into(), MAX_RECEIVED.into());
+        return Err(ProtoError::TooLong { what: "data of a PDU", got, limit }.into());
+    }
+    let mut data = vec![0; len.next_multiple_of(4) as usize];
+    (&mut &*socket).read_exact(&mut data)?;
+    data.truncate(len as usize);
+    Ok((bhs, data))
+}

@@ -1,0 +1,86 @@
+//! The load loop's carrier over NFS.
+
+use std::io;
+use std::time::Duration;
+
+use strata_io::{Completion, Io, Queue};
+
+use super::file::NfsFile;
+use super::wire::Nfs;
+use crate::carrier::{Carrier, SHORT_DEPTH};
+use crate::codec::MAX_PAYLOAD;
+use crate::named::{named, named_as};
+use crate::rpc::Session;
+
+/// What a queue is asked to be.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenSpec {
+    /// Calls in flight at most, over all connections.
+    pub depth: u32,
+    /// Bytes of the longest I/O.
+    pub block: u32,
+    /// Connections; calls are dealt out to them in turn.
+    pub connections: u32,
+    /// Writes are durable when they are answered (FILE_SYNC); else the server may keep them until a flush (COMMIT).
+    pub dsync: bool,
+}
+
+/// A [`Queue`] over one or more connections to one file.
+///
+/// A read that ends at the end of the file, and a write of which the server took a part, complete with the bytes that
+/// were moved.
+#[derive(Debug)]
+pub struct NfsQueue {
+    carrier: Carrier<Nfs>,
+}
+
+impl NfsQueue {
+    /// Connect, waiting `patience` and at most 10 s for each connection.
+    ///
+    /// # Errors
+    /// The server cannot be reached; the depth or block is beyond what can be asked of it. Named with the address and
+    /// the next step.
+    pub fn open(file: &NfsFile, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
+        let uri = &file.uri;
+        let refuse = |text: String| Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
+        let most = file.read_most.min(file.write_most).min(MAX_PAYLOAD);
+        if spec.block == 0 || spec.connections == 0 || !(1..=SHORT_DEPTH).contains(&spec.depth) {
+            return refuse(format!("depth (at most {SHORT_DEPTH}), block and connections must be positive"));
+        }
+        if spec.block > most {
+            return refuse(format!(
+                "the server moves at most {most} bytes in one call, not {}; choose a smaller block size",
+                spec.block
+            ));
+        }
+        let mut wires = Vec::new();
+        for _ in 0..spec.connections {
+            let session = Session::open(&uri.place, file.port, uri.cred, patience)
+                .map_err(|error| named(format_args!("{uri}: cannot connect"), &error))?;
+            let wire = Nfs::new(&file.handle, uri.cred, spec.dsync, file.verifier.clone());
+            wires.push((session.into_socket(), wire));
+        }
+        Ok(Self { carrier: Carrier::new(uri.to_string(), wires, spec.depth, spec.block)? })
+    }
+}
+
+impl Queue for NfsQueue {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        self.carrier.buffer(slot)
+    }
+
+    fn push(&mut self, slot: u32, io: Io) {
+        self.carrier.push(slot, io);
+    }
+
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+        self.carrier.submit(wait, timeout)
+    }
+
+    fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
+        self.carrier.reap(f)
+    }
+
+    /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.
+    fn abandon(self) {}
+}

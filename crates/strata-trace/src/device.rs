@@ -1,0 +1,407 @@
+//! Everything that is said about one device.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use strata_hist::Histogram;
+
+use crate::SECTOR;
+use crate::event::{Event, Kind, Names};
+use crate::flags::{Flags, Op};
+use crate::pairing::{Io, Pairing, Step};
+use crate::side::{Passing, PassingFigures, Times, times};
+
+/// Dispatches among which threads are counted.
+pub const THREAD_WINDOW: usize = 16;
+const DEEPEST: usize = 4096;
+const THREADS_KEPT: usize = 4096;
+const THREADS_TOLD: usize = 16;
+const SLOWEST: usize = 10;
+
+/// A device to follow: its own number, that of the whole disk if it is a part of one, and which sectors of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// `vda1`.
+    pub name: String,
+    /// The number its requests carry: the whole disk's (major << 20 | minor).
+    pub dev: u32,
+    /// The number its I/Os may carry as they enter, where that is another (a partition's).
+    pub entrance: Option<u32>,
+    /// Only these sectors of the disk: first and end.
+    pub sectors: Option<(u64, u64)>,
+    /// It has no requests (zram, device mapper): I/Os are issued as they enter.
+    pub by_bio: bool,
+    /// Why it is here: the device itself, or what it stands on.
+    pub role: String,
+}
+
+impl Target {
+    /// Whether an event is about it.
+    #[must_use]
+    pub fn takes(&self, event: &Event) -> bool {
+        let here = event.dev == self.dev || Some(event.dev) == self.entrance;
+        // A flush is of the whole device, wherever it is asked for.
+        here && self.sectors.is_none_or(|(first, end)| {
+            event.sectors == 0 && event.kind != Kind::Split || (first..end).contains(&event.sector)
+        })
+    }
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+struct Half {
+    entered: Passing,
+    issued: Passing,
+    service: Histogram,
+    wait: Histogram,
+    scheduler: Histogram,
+    sync: u64,
+    through: u64,
+    ahead: u64,
+}
+
+/// One direction in figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct HalfFigures {
+    /// I/Os as they entered the block layer, before splits and merges.
+    pub entered: PassingFigures,
+    /// Requests as they went to the device.
+    pub issued: PassingFigures,
+    /// Issue to completion.
+    pub service: Option<Times>,
+    /// Entrance to issue.
+    pub wait: Option<Times>,
+    /// In the scheduler: insertion to issue.
+    pub scheduler: Option<Times>,
+    /// Requests that somebody waits for.
+    pub sync: u64,
+    /// Requests through the device's cache.
+    pub write_through: u64,
+    /// Requests that read ahead.
+    pub read_ahead: u64,
+}
+
+impl Half {
+    fn figures(&self) -> HalfFigures {
+        HalfFigures {
+            entered: self.entered.figures(),
+            issued: self.issued.figures(),
+            service: times(&self.service),
+            wait: times(&self.wait),
+            scheduler: times(&self.scheduler),
+            sync: self.sync,
+            write_through: self.through,
+            read_ahead: self.ahead,
+        }
+    }
+}
+
+/// A thread and what it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    /// Its number.
+    pub tid: i32,
+    /// Its name.
+    pub comm: String,
+    /// I/Os that entered, or requests that were issued, while it ran.
+    pub ios: u64,
+}
+
+/// Who was at work.
+#[derive(Clone, Debug, Default)]
+struct Threads {
+    ios: HashMap<i32, (u16, u64)>,
+    window: Vec<i32>,
+    windows: u64,
+    distinct: u64,
+    most: u64,
+}
+
+/// [`Threads`] in figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadFigures {
+    /// How many different ones (4096 at most are told apart).
+    pub threads: u64,
+    /// The busiest of them.
+    pub busiest: Vec<Thread>,
+    /// Different ones among [`THREAD_WINDOW`] that follow each other, on average; absent without a whole window.
+    pub per_window: Option<f64>,
+    /// And at most.
+    pub per_window_max: u64,
+}
+
+impl Threads {
+    fn feed(&mut self, event: &Event) {
+        if self.ios.len() < THREADS_KEPT || self.ios.contains_key(&event.pid) {
+            let entry = self.ios.entry(event.pid).or_insert((event.comm, 0));
+            entry.1 += 1;
+        }
+        self.window.push(event.pid);
+        if self.window.len() == THREAD_WINDOW {
+            let distinct = self.window.drain(..).collect::<HashSet<_>>().len() as u64;
+            self.windows += 1;
+            self.distinct += distinct;
+            self.most = self.most.max(distinct);
+        }
+    }
+
+    fn figures(&self, names: &Names) -> ThreadFigures {
+        let mut busiest: Vec<Thread> = self
+            .ios
+            .iter()
+            .map(|(&tid, &(comm, ios))| Thread { tid, comm: names.name(comm).to_owned(), ios })
+            .collect();
+        busiest.sort_by_key(|t| (std::cmp::Reverse(t.ios), t.tid));
+        let threads = busiest.len() as u64;
+        busiest.truncate(THREADS_TOLD);
+        ThreadFigures {
+            threads,
+            busiest,
+            per_window: (self.windows > 0).then(|| self.distinct as f64 / self.windows as f64),
+            per_window_max: self.most,
+        }
+    }
+}
+
+/// One of the slowest requests. `at_ns` counts from the beginning of the window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slow {
+    at_ns: u64,
+    op: &'static str,
+    offset_bytes: u64,
+    bytes: u64,
+    wait_ns: Option<u64>,
+    service_ns: u64,
+    depth: u64,
+    parts: u32,
+    tid: i32,
+    comm: String,
+}
+
+/// Follows one device.
+pub struct Device {
+    target: Target,
+    pairing: Pairing,
+    halves: [Half; 2],
+    all: crate::order::Order,
+    flush: Histogram,
+    others: u64,
+    discards: u64,
+    counts: HashMap<Kind, u64>,
+    splits_cut: u64,
+    depth: Vec<u64>,
+    entering: Threads,
+    issuing: Threads,
+    slowest: Vec<(u64, Io)>,
+    parts: u64,
+    errors: u64,
+}
+
+/// A device in figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceFigures {
+    /// What was followed.
+    pub target: Target,
+    /// Reads.
+    pub read: HalfFigures,
+    /// Writes.
+    pub write: HalfFigures,
+    /// Requests of both directions in the order of issue.
+    pub all: crate::order::OrderFigures,
+    /// Flushes without data: issue to completion.
+    pub flush: Option<Times>,
+    /// Discards issued.
+    pub discards: u64,
+    /// Requests of other kinds.
+    pub others: u64,
+    /// I/Os that were cut (each cut counts).
+    pub splits: u64,
+    /// I/Os that joined a waiting request.
+    pub merges: u64,
+    /// Waiting requests that became one.
+    pub request_merges: u64,
+    /// Requests given to a scheduler.
+    pub inserts: u64,
+    /// Requests that were issued again.
+    pub requeues: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Requests with the device at an issue, the new one included: (depth, how many issues).
+    pub depth: Vec<(u64, u64)>,
+    /// Threads that brought I/Os.
+    pub entering: ThreadFigures,
+    /// Threads that handed requests to the device.
+    pub issuing: ThreadFigures,
+    /// The slowest requests.
+    pub slowest: Vec<Slow>,
+    /// Requests that had begun before the window (completions without an issue).
+    pub began_before: u64,
+    /// Requests that were under way at its end.
+    pub under_way: u64,
+    /// Requests whose entrance was seen, and the I/Os in them are `parts`.
+    pub parts: u64,
+    /// What was forgotten because too much was under way.
+    pub forgotten: u64,
+}
+
+impl Device {
+    /// `before`: requests that were with the device when the window began.
+    #[must_use]
+    pub fn new(target: Target, before: u64) -> Self {
+        Self {
+            pairing: Pairing::new(target.by_bio, before),
+            target,
+            halves: [Half::default(), Half::default()],
+            all: crate::order::Order::default(),
+            flush: Histogram::new(),
+            others: 0,
+            discards: 0,
+            counts: HashMap::new(),
+            splits_cut: 0,
+            depth: Vec::new(),
+            entering: Threads::default(),
+            issuing: Threads::default(),
+            slowest: Vec::new(),
+            parts: 0,
+            errors: 0,
+        }
+    }
+
+    /// The next event, in time; those of other devices are passed over.
+    pub fn feed(&mut self, event: &Event) {
+        if !self.target.takes(event) {
+            return;
+        }
+        *self.counts.entry(event.kind).or_default() += 1;
+        match event.kind {
+            Kind::Queue => {
+                self.entering.feed(event);
+                // A write without data is a flush that somebody asks for; it shows where it is issued.
+                if let Some(half) = self.half(event.flags.op).filter(|_| event.sectors > 0) {
+                    half.entered.feed(event.sector, event.sectors);
+                }
+            }
+            Kind::Split => self.splits_cut += 1,
+            Kind::Complete | Kind::BioComplete if event.error != 0 => self.errors += 1,
+            _ => {}
+        }
+        match self.pairing.feed(event) {
+            Step::Issued(io) => self.issued(event, &io),
+            Step::Done(io) => self.done(&io),
+            Step::Other => {}
+        }
+    }
+
+    fn half(&mut self, op: Op) -> Option<&mut Half> {
+        match op {
+            Op::Read => Some(&mut self.halves[0]),
+            Op::Write => Some(&mut self.halves[1]),
+            _ => None,
+        }
+    }
+
+    fn issued(&mut self, event: &Event, io: &Io) {
+        self.issuing.feed(event);
+        let slot = (io.depth as usize).min(DEEPEST);
+        if self.depth.len() <= slot {
+            self.depth.resize(slot + 1, 0);
+        }
+        self.depth[slot] += 1;
+        self.parts += u64::from(io.parts);
+        self.discards += u64::from(io.flags.op == Op::Discard);
+        self.others += u64::from(io.flags.op == Op::Other);
+        let Some(half) = self.half(io.flags.op).filter(|_| io.sectors > 0) else { return };
+        half.issued.feed(io.sector, io.sectors);
+        half.sync += u64::from(io.flags.has(Flags::SYNC));
+        half.through += u64::from(io.flags.has(Flags::FUA));
+        half.ahead += u64::from(io.flags.has(Flags::AHEAD));
+        if let Some(queued) = io.queued_ns {
+            half.wait.record(io.issued_ns.saturating_sub(queued));
+        }
+        if let Some(inserted) = io.inserted_ns {
+            half.scheduler.record(io.issued_ns.saturating_sub(inserted));
+        }
+        self.all.feed(io.sector, io.sector.saturating_add(u64::from(io.sectors)));
+    }
+
+    fn done(&mut self, io: &Io) {
+        let service = io.done_ns.saturating_sub(io.issued_ns);
+        if io.flags.op == Op::Flush {
+            self.flush.record(service);
+        }
+        if let Some(half) = self.half(io.flags.op) {
+            half.service.record(service);
+        }
+        let full = self.slowest.len() == SLOWEST;
+        if full && self.slowest.last().is_some_and(|(least, _)| service <= *least) {
+            return;
+        }
+        self.slowest.push((service, *io));
+        self.slowest.sort_by_key(|(service, io)| (std::cmp::Reverse(*service), io.issued_ns));
+        self.slowest.truncate(SLOWEST);
+    }
+
+    /// Completions without an issue, so far.
+    #[must_use]
+    pub fn unmatched(&self) -> u64 {
+        self.pairing.unmatched
+    }
+
+    /// In figures. `begin_ns` is when the window began.
+    #[must_use]
+    pub fn figures(&self, names: &Names, begin_ns: u64) -> DeviceFigures {
+        let count = |kind| self.counts.get(&kind).copied().unwrap_or(0);
+        DeviceFigures {
+            target: self.target.clone(),
+            read: self.halves[0].figures(),
+            write: self.halves[1].figures(),
+            all: self.all.figures(),
+            flush: times(&self.flush),
+            discards: self.discards,
+            others: self.others,
+            splits: self.splits_cut,
+            merges: count(Kind::Merge),
+            request_merges: count(Kind::RequestMerge),
+            inserts: count(Kind::Insert),
+            requeues: count(Kind::Requeue),
+            errors: self.errors,
+            depth: self
+                .depth
+                .iter()
+                .enumerate()
+                .filter(|(_, n)| **n > 0)
+                .map(|(d, &n)| (d as u64, n))
+                .collect(),
+            entering: self.entering.figures(names),
+            issuing: self.issuing.figures(names),
+            slowest: self.slowest.iter().map(|(service, io)| slow(*service, io, names, begin_ns)).collect(),
+            began_before: self.pairing.unmatched,
+            under_way: self.pairing.under_way(),
+            parts: self.parts,
+            forgotten: self.pairing.forgotten,
+        }
+    }
+}
+
+fn slow(service_ns: u64, io: &Io, names: &Names, begin_ns: u64) -> Slow {
+    let op = match io.flags.op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Discard => "discard",
+        Op::Flush => "flush",
+        Op::Other => "other",
+    };
+    Slow {
+        at_ns: io.issued_ns.saturating_sub(begin_ns),
+        op,
+        offset_bytes: io.sector.saturating_mul(SECTOR),
+        bytes: u64::from(io.sectors) * SECTOR,
+        wait_ns: io.queued_ns.map(|queued| io.issued_ns.saturating_sub(queued)),
+        service_ns,
+        depth: io.depth,
+        parts: io.parts,
+        tid: io.pid,
+        comm: names.name(io.comm).to_owned(),
+    }
+}

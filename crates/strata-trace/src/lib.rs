@@ -1,0 +1,27 @@
+//! Block traces: what the kernel's block layer tells about each I/O, and what follows from it.
+//!
+//! [`format`], [`page`], [`event`], [`pairing`], [`order`] and [`summary`] are pure: text, bytes and values in, values
+//! out. Only [`record`] touches the kernel: it reads the raw buffers of a tracing instance that somebody else made.
+//! Times are ns of `CLOCK_MONOTONIC`, as the rest of the engine has them; sectors are 512 bytes.
+
+pub mod blkparse;
+pub mod device;
+pub mod event;
+pub mod flags;
+pub mod format;
+pub mod order;
+pub mod page;
+pub mod pairing;
+pub mod record;
+pub mod saved;
+pub mod seek;
+pub mod side;
+pub mod streams;
+pub mod summary;
+
+pub use event::{Event, Kind, Names};
+pub use record::{Job, Recording, start};
+pub use summary::{Source, summarise};
+
+/// Bytes of a sector, whatever the device's own blocks are.
+pub const SECTOR: u64 = 512;

@@ -1,0 +1,302 @@
+//! Records a window: reads the raw buffers of a tracing instance that is ready, until time, count or word end it.
+//!
+//! One thread looks at the buffers of all processors every [`LOOK`] and decodes what is there. Its own processor time is
+//! part of the result. The instance is made, filled with events and filters, and removed by whoever calls.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::device::Target;
+use crate::event::{Decoder, Event};
+use crate::format::Format;
+use crate::page::Layout;
+use crate::saved;
+use crate::summary::{Source, summarise};
+
+/// From one look at the buffers to the next.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What is recorded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// The instance's directory.
+    pub instance: PathBuf,
+    /// Where tracefs is mounted.
+    pub tracefs: PathBuf,
+    /// Names of the enabled events (of the group `block`).
+    pub events: Vec<String>,
+    /// The devices.
+    pub targets: Vec<Target>,
+    /// At most so long.
+    pub seconds: f64,
+    /// And at most so many events.
+    pub max_events: usize,
+    /// Keep the trace in this file, which must not exist.
+    pub save: Option<PathBuf>,
+}
+
+type Outcome = Result<String, Arc<io::Error>>;
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    events: AtomicU64,
+    done: Mutex<Option<Outcome>>,
+    told: Condvar,
+}
+
+/// A recording under way or done. Dropping it asks it to stop.
+pub struct Recording {
+    shared: Arc<Shared>,
+}
+
+impl Recording {
+    /// Ask for the end of the window.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Events read so far.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.shared.events.load(Ordering::Relaxed)
+    }
+
+    /// The result as JSON when it comes within the time.
+    #[must_use]
+    pub fn wait(&self, timeout: Duration) -> Option<Outcome> {
+        let done = self.shared.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = self.shared.told.wait_timeout_while(done, timeout, |done| done.is_none());
+        wait.map_or_else(|poisoned| poisoned.into_inner().0.clone(), |(done, _)| done.clone())
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Open everything, switch the instance on and record in a thread of its own.
+///
+/// # Errors
+/// What cannot be opened or understood, with its path. Nothing is switched on then.
+pub fn start(job: Job) -> io::Result<Recording> {
+    let buffers = Buffers::open(&job)?;
+    let save = match &job.save {
+        Some(path) => Some(at(path, File::create_new(path))?),
+        None => None,
+    };
+    let shared = Arc::new(Shared::default());
+    let theirs = Arc::clone(&shared);
+    let switch = job.instance.join("tracing_on");
+    at(&switch, fs::write(&switch, "1"))?;
+    let body = move || {
+        // The buffers are closed before the end is told: an instance that is open cannot be removed.
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let mut buffers = buffers;
+            buffers.record(&job, &theirs, save)
+        }));
+        let result =
+            result.unwrap_or_else(|_| Err(io::Error::other("the recorder panicked; please report this")));
+        *theirs.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.map_err(Arc::new));
+        theirs.told.notify_all();
+    };
+    std::thread::Builder::new().name("strata-trace".into()).spawn(body)?;
+    Ok(Recording { shared })
+}
+
+fn at<T>(path: &Path, result: io::Result<T>) -> io::Result<T> {
+    result.map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
+}
+
+/// The whole of a small file of the kernel. Some of them (`header_page`) answer the first read alone, so that has to be a
+/// long one.
+fn whole_text(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            length => text.extend_from_slice(&piece[..length]),
+        }
+    }
+}
+
+struct Buffers {
+    layout: Layout,
+    decoder: Decoder,
+    raw: Vec<(PathBuf, File)>,
+    page: Vec<u8>,
+    events: Vec<Event>,
+    pages: u64,
+    foreign: u64,
+    gaps: u64,
+    missed: u64,
+    broken: u64,
+}
+
+impl Buffers {
+    fn open(job: &Job) -> io::Result<Self> {
+        let text = |path: PathBuf| at(&path, whole_text(&path));
+        let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+        let header_page = text(job.tracefs.join("events/header_page"))?;
+        let header_event = text(job.tracefs.join("events/header_event"))?;
+        let mut formats = Vec::new();
+        for name in &job.events {
+            let path = job.instance.join("events/block").join(name).join("format");
+            formats.push(Format::parse(&text(path)?).map_err(bad)?);
+        }
+        let layout = Layout::parse(&header_page, &header_event).map_err(bad)?;
+        let mut raw = Vec::new();
+        let processors = job.instance.join("per_cpu");
+        for entry in at(&processors, fs::read_dir(&processors))? {
+            let folder = entry?.path();
+            let path = folder.join("trace_pipe_raw");
+            let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
+            raw.push((folder, at(&path, file)?));
+        }
+        Ok(Self {
+            page: vec![0; layout.page_bytes()],
+            decoder: Decoder::new(&formats).map_err(bad)?,
+            layout,
+            raw,
+            events: Vec::new(),
+            pages: 0,
+            foreign: 0,
+            gaps: 0,
+            missed: 0,
+            broken: 0,
+        })
+    }
+
+    fn record(&mut self, job: &Job, shared: &Shared, save: Option<File>) -> io::Result<String> {
+        let (begun, begun_ns, cpu) =
+            (Instant::now(), clock(libc::CLOCK_MONOTONIC), clock(libc::CLOCK_THREAD_CPUTIME_ID));
+        let limit = Duration::try_from_secs_f64(job.seconds).unwrap_or(Duration::MAX);
+        let reason = loop {
+            self.drain(job.max_events)?;
+            shared.events.store(self.events.len() as u64, Ordering::Relaxed);
+            if self.events.len() >= job.max_events {
+                break "events";
+            }
+            if shared.stop.load(Ordering::Relaxed) {
+                break "stopped";
+            }
+            let left = limit.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                break "time";
+            }
+            std::thread::sleep(LOOK.min(left));
+        };
+        let switch = job.instance.join("tracing_on");
+        at(&switch, fs::write(&switch, "0"))?;
+        let ended_ns = clock(libc::CLOCK_MONOTONIC);
+        // What the buffers still hold belongs to the window; how much that can be is bounded by their size.
+        let most = job.max_events.saturating_mul(2);
+        self.drain(most)?;
+        shared.events.store(self.events.len() as u64, Ordering::Relaxed);
+        let cpu_ns = clock(libc::CLOCK_THREAD_CPUTIME_ID) - cpu;
+        let cut = u64::from(self.events.len() >= most);
+        let mut losses = self.losses()?;
+        losses["cut"] = cut.into();
+        let lost = ["overrun", "commit_overrun", "dropped", "missed", "gaps", "broken_pages", "cut"];
+        let whole = lost.iter().all(|key| losses[*key] == 0);
+        let mut source = Source {
+            targets: job.targets.clone(),
+            events: std::mem::take(&mut self.events),
+            names: std::mem::take(&mut self.decoder.names),
+            window_ns: Some((begun_ns, ended_ns.max(begun_ns))),
+            whole,
+        };
+        let figures = summarise(&mut source);
+        let recording = json!({
+            "ended_by": reason,
+            "began_ns": begun_ns,
+            "whole": whole,
+            "losses": losses,
+            "recorder": {
+                "cpu_ns": cpu_ns, "wall_ns": ended_ns.saturating_sub(begun_ns),
+                "pages": self.pages, "records": figures.events + self.foreign, "foreign": self.foreign,
+            },
+        });
+        if let (Some(file), Some(path)) = (save, &job.save) {
+            let mut to = BufWriter::new(file);
+            at(path, saved::write(&mut to, &source, &recording).and_then(|()| to.flush()))?;
+        }
+        Ok(json!({"figures": figures, "recording": recording}).to_string())
+    }
+
+    /// Everything that is in the buffers now, up to `most` events in all.
+    fn drain(&mut self, most: usize) -> io::Result<()> {
+        for index in 0..self.raw.len() {
+            // A processor that writes as fast as it is read must not keep the others waiting.
+            for _ in 0..4096 {
+                if self.events.len() >= most {
+                    return Ok(());
+                }
+                let (path, file) = &mut self.raw[index];
+                match file.read(&mut self.page) {
+                    Ok(0) => break,
+                    Ok(length) => self.keep(length),
+                    Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                        break;
+                    }
+                    // A processor that was taken away.
+                    Err(e) if e.raw_os_error() == Some(libc::ENODEV) => break,
+                    Err(e) => return at(path, Err(e)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, length: usize) {
+        let Self { layout, decoder, events, page, foreign, .. } = self;
+        let read = layout.records(&page[..length], |at_ns, record| match decoder.decode(at_ns, record) {
+            Some(event) => events.push(event),
+            None => *foreign += 1,
+        });
+        self.pages += 1;
+        self.gaps += u64::from(read.gap);
+        self.missed += read.missed;
+        self.broken += u64::from(read.broken);
+    }
+
+    /// What the kernel counts as lost, and what the pages told.
+    fn losses(&self) -> io::Result<Value> {
+        let (mut overrun, mut commit, mut dropped) = (0, 0, 0);
+        for (folder, _) in &self.raw {
+            let path = folder.join("stats");
+            let text = at(&path, whole_text(&path))?;
+            let count = |key: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(key));
+                line.and_then(|rest| rest.trim().parse::<u64>().ok()).unwrap_or(0)
+            };
+            overrun += count("overrun:");
+            commit += count("commit overrun:");
+            dropped += count("dropped events:");
+        }
+        Ok(json!({
+            "overrun": overrun, "commit_overrun": commit, "dropped": dropped,
+            "missed": self.missed, "gaps": self.gaps, "broken_pages": self.broken,
+        }))
+    }
+}
+
+fn clock(which: libc::clockid_t) -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec to a valid address; both clocks always exist.
+    unsafe { libc::clock_gettime(which, &raw mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

@@ -1,0 +1,152 @@
+"""A window of a block trace, beside a command, for a time, or read from a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys as system
+from collections.abc import Sequence
+from pathlib import Path
+
+from strata import units
+from strata.app.stopping import stop_on_signals
+from strata.discover.chain import chain, chain_of_device, mount_under
+from strata.errors import RunFailed, UsageError
+from strata.host import block
+from strata.host.proc import Sys
+from strata.model.survey import Device
+from strata.model.trace import COST_LIMIT, Recording, TraceResult, TraceTarget
+from strata.probes.trace import MAX_EVENTS, Window, check, read_trace, recording, target
+
+DEFAULT_S = 5.0
+LONGEST_S = 24 * 3600.0
+_LOOK_S = 0.1
+
+
+def targets_of(where: Path, sys: Sys | None = None) -> tuple[TraceTarget, ...]:
+    """The device, or the devices below a path, upper before lower. Raises `RunFailed` where there is none."""
+    sys = sys or Sys()
+    try:
+        found = os.stat(where)  # noqa: PTH116 - its kind and its number
+    except OSError as e:
+        raise UsageError("cannot trace", str(where), (e.strerror or str(e)).lower()) from e
+    if stat.S_ISBLK(found.st_mode):
+        name = block.name_of(f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}", sys)
+        devices = () if name is None else chain_of_device(name, sys)
+    else:
+        mount = mount_under(where, sys)
+        devices = () if mount is None else chain(mount, sys)
+    targets = tuple(_followed(devices, sys))
+    if not targets:
+        why = "no block device of this machine is under it (memory, a network, or a driver's own)"
+        raise RunFailed("cannot trace", str(where), why, "name a device: strata survey shows them")
+    return targets
+
+
+def _followed(devices: Sequence[Device], sys: Sys) -> list[TraceTarget]:
+    above = {member: device.name for device in devices for member in device.members}
+    found: dict[str, TraceTarget] = {}
+    for device in devices:
+        # A partition is followed by its own sectors: its disk would show the same requests again, and others'.
+        if any(t.entrance is not None and block.parent(t.name, sys) == device.name for t in found.values()):
+            continue
+        role = f"under {above[device.name]}" if device.name in above else "device"
+        if one := target(device.name, role, sys):
+            found[device.name] = one
+    return list(found.values())
+
+
+def trace(
+    where: Path,
+    *,
+    seconds: float | None = None,
+    max_events: int = MAX_EVENTS,
+    save: Path | None = None,
+    command: Sequence[str] = (),
+) -> TraceResult:
+    """Record for ``seconds`` (5), or as long as ``command`` runs, and at most ``max_events``.
+
+    The command's output goes to stderr; it is waited for, also when the window ends before it does. A signal ends
+    the window, and what was recorded until then is the result. Raises `StrataError`s.
+    """
+    check(str(where))
+    targets = targets_of(where)
+    limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
+    status = None
+    with recording(targets, limit, max_events, save) as window:
+        if command:
+            status = _beside(window, command)
+        else:
+            with stop_on_signals() as stop:
+                while (done := window.wait(_LOOK_S)) is None:
+                    if stop():
+                        window.stop()
+        figures, told = done if not command and done is not None else window.result()
+    return TraceResult(
+        where=str(where),
+        form="live",
+        figures=figures,
+        recording=told,
+        command=tuple(command),
+        command_status=status,
+        absent_events=window.absent,
+        notes=_notes(told, limit, max_events),
+        saved=None if save is None else str(save),
+    )
+
+
+def _beside(window: Window, command: Sequence[str]) -> int:
+    """Run the command to its end while the window is open; its exit status, negative for a signal."""
+    try:
+        # Not in a session of its own: Ctrl-C at the terminal is for the command too.
+        child = subprocess.Popen(command, stdout=system.stderr.fileno(), stdin=subprocess.DEVNULL)
+    except OSError as e:
+        raise UsageError("cannot start", command[0], (e.strerror or str(e)).lower()) from e
+    try:
+        with stop_on_signals() as stop:
+            while child.poll() is None:
+                try:
+                    child.wait(_LOOK_S)
+                except subprocess.TimeoutExpired:
+                    if stop():
+                        child.terminate()
+    finally:
+        if child.poll() is None:
+            child.kill()
+        status = child.wait()
+        window.stop()
+    return status
+
+
+def read(path: Path) -> TraceResult:
+    """A saved trace, or text in blkparse's form. Raises `UsageError`."""
+    form, figures, told, notes = read_trace(path)
+    return TraceResult(
+        where=str(path),
+        form=form,
+        figures=figures,
+        recording=told,
+        notes=(*notes, *(() if told is None else _notes(told, None, None))),
+    )
+
+
+def _notes(told: Recording, limit: float | None, max_events: int | None) -> tuple[str, ...]:
+    notes = []
+    if not told.whole:
+        lost = f"at least {units.count(told.losses.events)} events" if told.losses.events else "events"
+        notes.append(
+            f"not whole: {lost} were lost, so every share, depth and time below is of what was seen; "
+            "trace a shorter window or less load"
+        )
+    if told.ended_by == "events" and max_events is not None and limit is not None:
+        ended = units.duration(told.recorder.wall_ns)
+        notes.append(f"the window ended after {ended}, when {units.count(max_events)} events were reached")
+    cost = told.reader_share + told.event_share
+    if cost > COST_LIMIT:
+        notes.append(
+            f"tracing took about {units.percent(cost, 2)} of one processor at this rate "
+            f"({units.percent(told.event_share, 2)} to write the events, {units.percent(told.reader_share, 2)} to read "
+            "them): a load that fills a processor was slowed by about as much"
+        )
+    return tuple(notes)

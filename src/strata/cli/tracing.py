@@ -1,0 +1,67 @@
+"""``strata trace``: what reaches a device, in which order, who sends it and how long it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strata.cli import common
+from strata.cli.common import note, out
+from strata.errors import UsageError
+
+if TYPE_CHECKING:
+    from strata.model.trace import TraceResult
+
+
+def trace(
+    where: Annotated[
+        Path | None, typer.Argument(help="A block device, or a path: the devices below it are traced.")
+    ] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="After --: run this, and trace as long as it runs.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Length of the window; 5, or as long as the command runs.")
+    ] = None,
+    max_events: Annotated[int, typer.Option(help="The window ends with so many events; 48 bytes each.")] = 1_000_000,
+    save: Annotated[Path | None, typer.Option(help="Keep the trace in this new file, for --from.")] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Read a saved trace, or the text that blkparse prints.")
+    ] = None,
+    json: common.JsonFlag = False,
+) -> int:
+    """Record the block I/O of a device for a moment: service times, depth, order, reordering, splits and threads."""
+    if (where is None) == (from_ is None):
+        raise UsageError("cannot trace so:", "", "a device or path, or --from, and not both", "strata trace --help")
+    if from_ is not None:
+        if save is not None or seconds is not None or command:
+            raise UsageError("cannot trace so:", "--from", "it reads what was recorded; nothing is recorded now")
+        from strata.app.tracing import read
+
+        return _show(read(from_), json)
+    if seconds is not None and not 0 < seconds <= 86_400:
+        raise UsageError("cannot trace for", f"{seconds:g} s", "a window is longer than nothing and at most a day")
+    if not 1000 <= max_events <= 20_000_000:
+        raise UsageError("cannot keep", f"{max_events} events", "it has to be 1000 to 20 000 000 (960 MB)")
+    from strata.app.tracing import trace as record
+
+    return _show(
+        record(where or Path(), seconds=seconds, max_events=max_events, save=save, command=command or ()), json
+    )
+
+
+def _show(result: TraceResult, json: bool) -> int:
+    from strata.report.trace_text import trace_text
+
+    if json:
+        out(result.model_dump_json(indent=2))
+    else:
+        out(trace_text(result, common.width(), common.color()))
+    for one in result.notes if json else ():
+        note(f"note: {one}")
+    if result.command_status:
+        note(f"the command ended with {result.command_status}")
+        return 1
+    return 0

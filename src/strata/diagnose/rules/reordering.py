@@ -1,0 +1,110 @@
+"""Sequential requests reach the device out of order.
+
+What it claims
+    The layer hands a sequential stream to the device in another order than the layer below does, and the device takes
+    longer for each request because of it.
+Why it matters
+    The device, the wire and the processors are all well; a medium that moves (or one whose writes want to follow each
+    other) loses most of its speed to the order alone. Where the work is random it costs nothing.
+Evidence it needs
+    Operational: a trace of both layers' cells at the same device. In the slow sequential cells at least 5 % more of
+    the requests are late in their stream than below (RFC 4737), and their service time at the device is at least a
+    quarter longer. Differential: the loss, in sequential cells alone.
+What rules it out
+    A trace that shows the same order; another order that the device serves as fast; a random cell that is slow too.
+What to do next
+    One dispatcher for this layer, or a write-back cache at the device that puts the writes in order.
+How sure
+    By the share of the loss that the longer service time at the device explains.
+Example
+    Sequential writes at 5 % of the disk's own, 41 % of them out of order, issued by two threads (S0, Baseline 2).
+Source
+    S0 (rules 60–62: offsets in the order of issue; several dispatchers turn sequential writes into near-random ones).
+"""
+
+from __future__ import annotations
+
+import math
+
+from strata import units
+from strata.diagnose import observe
+from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.view import Point
+from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.trace import OrderSummary, TraceSummary
+
+CAUSE = Cause.REORDERING
+MORE_LATE, LONGER = 0.05, 1.25
+
+
+def judge(case: Case) -> Opinion:
+    """See the module."""
+    view, slow = case.view, case.view.affected
+    traced = [(p, pair) for p in slow if (pair := same_device(p)) is not None]
+    if not traced:
+        return Opinion(CAUSE, None, "the order at the device was not traced")
+    if random := [p for p in slow if p.workload.rw.random]:
+        return Opinion(CAUSE, False, f"{random[0].workload.label} has no order to lose and is slow too")
+    late = [(p, here, there) for p, (here, there) in traced if _late(p, here) - _late(p, there) >= MORE_LATE]
+    if not late:
+        most = max(_late(p, here) for p, (here, _) in traced)
+        return Opinion(CAUSE, False, f"the trace shows at most {units.percent(most, 2)} of the requests out of order")
+    hurt = [(p, here, there) for p, here, there in late if _longer(p, here, there) >= LONGER]
+    if not hurt:
+        return Opinion(CAUSE, False, "requests come in another order, and the device takes no longer for them")
+    explained = sum(min(p.loss, math.log(_longer(p, h, t))) for p, h, t in hurt) / sum(p.loss for p in slow)
+    point, here, there = max(hurt, key=lambda found: found[0].loss)
+    times = units.significant(_longer(point, here, there), 2)
+    what = "writes" if point.workload.rw.writes else "reads"
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"sequential {what} arrive out of order",
+        explanation=f"The device {here.device} is given the same requests in another order and takes {times} times as "
+        f"long for each of them. {view.below.name} gives them in order.",
+        next_step="Use one dispatcher for this layer, or a write-back cache at the device; random work gains nothing.",
+        cells=frozenset(p.key for p, _, _ in hurt),
+        strength=explained,
+        lead=4 * explained,
+        evidence=(observe.slower(view), *(_evidence(p, h, t, case) for p, h, t in hurt[:2])),
+    )
+
+
+def same_device(point: Point) -> tuple[TraceSummary, TraceSummary] | None:
+    """(this layer's trace, that of the layer below) of the lowest device that both reached; None without one."""
+    there = {t.device: t for t in point.lower.traces if _requests(point, t)}
+    both = [(t, there[t.device]) for t in point.upper.traces if t.device in there and _requests(point, t)]
+    return both[-1] if both else None
+
+
+def _half(point: Point, trace: TraceSummary) -> OrderSummary:
+    return trace.write if point.workload.rw.writes else trace.read
+
+
+def _requests(point: Point, trace: TraceSummary) -> int:
+    return _half(point, trace).requests
+
+
+def _late(point: Point, trace: TraceSummary) -> float:
+    return _half(point, trace).reordered_share or 0.0
+
+
+def _longer(point: Point, here: TraceSummary, there: TraceSummary) -> float:
+    upper, lower = _half(point, here).service_mean_ns, _half(point, there).service_mean_ns
+    return upper / lower if upper and lower else 0.0
+
+
+def _evidence(point: Point, here: TraceSummary, there: TraceSummary, case: Case) -> Evidence:
+    half, what = _half(point, here), "writes" if point.workload.rw.writes else "reads"
+    by = "" if here.dispatchers is None else f", issued by {units.significant(here.dispatchers, 2)} threads"
+    below = "" if there.dispatchers is None else f" by {units.significant(there.dispatchers, 2)}"
+    lost = "" if here.whole and there.whole else " (events were lost: of what was seen)"
+    service = units.duration(half.service_mean_ns or 0), units.duration(_half(point, there).service_mean_ns or 0)
+    return Evidence(
+        kind=EvidenceKind.OPERATIONAL,
+        statement=f"{point.workload.label}: {units.percent(_late(point, here), 2)} of the {what} out of order at "
+        f"{here.device}{by}; from {case.view.below.name} {units.percent(_late(point, there), 2)}{below}. "
+        f"The device takes {service[0]} for each, where it takes {service[1]} in order{lost}",
+        cells=observe.cells(case.view, [point]),
+    )

@@ -1,0 +1,99 @@
+"""Profiles: the workloads of an application, one TOML file each beside this one.
+
+A file has a ``title``, a ``source``, and ``[[workload]]`` tables in the words of the command line (``rw``, ``bs``,
+``iodepth``, ``rwmixread``, …) with a ``name``, a ``why`` and ``goals``. Users' own files look the same.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Any
+
+from pydantic import ValidationError
+
+from strata import units
+from strata.errors import UsageError
+from strata.model.profile import RATES, Goal, Profile, ProfileWorkload
+from strata.plan.words import PatternWords, workload_from_words
+
+_WORDS = ("rw", "bs", "iodepth", "threads", "rate_iops", "rwmixread", "direct", "sync", "cache", "seed", "process")
+_OWN = ("name", "why", "goals")
+
+
+def profile_names() -> tuple[str, ...]:
+    """The profiles that come with Strata."""
+    files = resources.files(__name__).iterdir()
+    return tuple(sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml")))
+
+
+def own_profile(name: str) -> Profile:
+    """The profile of that name that comes with Strata. Raises `UsageError` that names those there are."""
+    if name not in profile_names():
+        there = f"there are: {', '.join(profile_names())}; or name a .toml file of your own"
+        raise UsageError("no such profile", name, "", there)
+    return profile_of((resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8"), name, name)
+
+
+def profile_of(text: str, name: str, where: str) -> Profile:
+    """The profile that a TOML text holds. Raises `UsageError` with every problem found."""
+    try:
+        raw: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise UsageError("cannot read the profile", where, str(e)) from e
+    problems = [f"unknown key {key!r}" for key in raw if key not in ("title", "source", "workload")]
+    problems += [f"no {key}" for key in ("title", "source", "workload") if not raw.get(key)]
+    tables = raw.get("workload", [])
+    if not isinstance(tables, list):
+        problems.append("workload is not a row of [[workload]] tables")
+        tables = []
+    made = [w for i, table in enumerate(tables) if (w := _workload(table, i + 1, problems)) is not None]
+    if not problems:
+        try:
+            return Profile(name=name, title=raw["title"], source=raw["source"], workloads=tuple(made))
+        except ValidationError as e:
+            problems += [str(p["msg"]).removeprefix("Value error, ") for p in e.errors()]
+    raise UsageError("cannot use the profile", where, f"{len(problems)} problem(s)", "", tuple(problems))
+
+
+def _workload(table: dict[str, Any], number: int, problems: list[str]) -> ProfileWorkload | None:
+    name = str(table.get("name", f"workload {number}"))
+    before = len(problems)
+    special = PatternWords.model_fields
+    unknown = [key for key in table if key not in _WORDS + _OWN and key not in special]
+    problems += [f"{name}: unknown key {key!r}" for key in unknown]
+    if "name" not in table:
+        problems.append(f"{name}: no name")
+    if "rw" not in table:
+        problems.append(f"{name}: no rw")
+    if len(problems) > before:
+        return None
+    words = {key: table[key] for key in _WORDS if key in table}
+    try:
+        more = PatternWords.model_validate({key: table[key] for key in special if key in table})
+        workload = workload_from_words(**words, more=more)
+        goals = tuple(_goal(goal) for goal in table.get("goals", ()))
+        return ProfileWorkload(name=name, workload=workload, why=table.get("why", ""), goals=goals)
+    except UsageError as e:
+        problems += [f"{name}: {problem}" for problem in e.problems or (e.why,)]
+    except ValidationError as e:
+        problems += [f"{name}: {str(p['msg']).removeprefix('Value error, ')}" for p in e.errors()]
+    except TypeError as e:
+        problems.append(f"{name}: {e}")
+    return None
+
+
+def _goal(raw: dict[str, Any]) -> Goal:
+    """Bounds as people write them: ``20ms``, ``500MiB/s``, a number of IOPS."""
+    rate = raw.get("figure") in RATES
+    bounds = {}
+    for key, bound in raw.items():
+        if key == "figure":
+            continue
+        if not isinstance(bound, str):
+            bounds[key] = bound
+        elif rate:
+            bounds[key] = units.parse_size(bound.removesuffix("/s"))
+        else:
+            bounds[key] = units.parse_duration_ns(bound)
+    return Goal.model_validate({"figure": str(raw.get("figure", "")), **bounds})

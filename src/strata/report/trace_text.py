@@ -1,0 +1,223 @@
+"""A block trace as a terminal page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strata import units
+from strata.model.trace import DeviceTrace, Half, Order, Threads, Times, TraceResult
+from strata.report import figures
+from strata.report.textual import Paint, clean, field, table, wrap
+
+_LABEL = 13
+_BAR = "█"
+_LENGTHS_TOLD = 4
+_SLOWEST_TOLD = 5
+_WIDE = 120
+
+
+def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
+    """The whole of it in at most ``width`` columns, without a trailing newline."""
+    paint, f = Paint(color), result.figures
+    seconds = f.window_ns / 1e9
+    head = f"{clean(result.where)} · {units.duration(f.window_ns)} · {figures.plural(f.events, 'event')}"
+    out = [paint(line, "bold") for line in wrap(head, width)]
+    for note in result.notes:
+        style = "red" if note.startswith("not whole") else "yellow"
+        out += [paint(line, style) for line in field("note", note, width, column=_LABEL)]
+    if result.absent_events:
+        out += field("absent", f"events this kernel does not have: {', '.join(result.absent_events)}", width)
+    for device in f.devices:
+        out += ["", *_device(device, seconds, result.whole, width, paint)]
+    if (told := result.recording) is not None:
+        r = told.recorder
+        said = (
+            f"{units.count(r.records)} records in {units.count(r.pages)} pages, none lost; "
+            if told.whole
+            else f"{units.count(r.records)} records; lost: {units.count(told.losses.events)} counted; "
+        )
+        cost = f"reading took {units.percent(told.reader_share, 2)} of one processor, writing about "
+        out += ["", *field("recorder", said + cost + units.percent(told.event_share, 2), width, column=_LABEL)]
+    if result.saved:
+        out += field("saved", f"{result.saved}: strata trace --from {result.saved}", width, column=_LABEL)
+    return "\n".join(out)
+
+
+def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Paint) -> list[str]:
+    def line(label: str, text: str) -> list[str]:
+        return field(label, text, width, column=_LABEL)
+
+    rate = f"{units.count(d.requests / seconds)} IOPS, {units.rate(d.bytes / seconds)}" if seconds else "no time"
+    out = [
+        paint(x, "bold")
+        for x in wrap(f"{d.target.name} · {d.target.role} · {figures.plural(d.requests, 'request')} · {rate}", width)
+    ]
+    if not d.requests and not d.entered:
+        return [*out, *line("", "nothing but flushes and the like" if d.depth else "nothing reached it")]
+    halves = [(name, h) for name, h in (("reads", d.read), ("writes", d.write)) if h.issued.ios or h.entered.ios]
+    mark = "" if whole else " ≈"
+    for label, row in _rows(halves, mark):
+        out += line(label, row) if len(halves) == 1 else []
+    if len(halves) == 2:
+        out += _two(halves, mark, width)
+    for name, half in halves:
+        out += line("lengths" if len(halves) == 1 else f"  {name}", _lengths(half))
+    out += line("per I/O", _parts(d))
+    if d.flush:
+        out += line("flushes", f"{units.count(d.flush.count)}, {_times(d.flush)}")
+    others = [(d.discards, "discard"), (d.others, "other request"), (d.requeues, "requeue"), (d.errors, "error")]
+    if said := ", ".join(figures.plural(n, word) for n, word in others if n):
+        out += line("also", said)
+    depth = f"{units.significant(d.mean_depth or 0, 2)} with the device at an issue on average, {d.max_depth} at most"
+    edges = [f"{units.count(d.began_before)} had begun before"] if d.began_before else []
+    edges += [f"{units.count(d.under_way)} not done at the end"] if d.under_way else []
+    out += line("depth", depth + (f" ({'; '.join(edges)})" if edges else ""))
+    out += line("issued by", _threads(d.issuing))
+    if {t.tid for t in d.entering.busiest} != {t.tid for t in d.issuing.busiest}:
+        out += line("brought by", _threads(d.entering))
+    out += _seeks(d.all, width)
+    if width >= _WIDE:
+        out += _slowest(d, width)
+    elif d.slowest:
+        s = d.slowest[0]
+        said = f"{s.op} of {units.size(s.bytes)}, {units.duration(s.service_ns)} at depth {s.depth}"
+        out += line("slowest", f"{said}, {units.duration(s.at_ns)} after the beginning")
+    return out
+
+
+def _rows(halves: Sequence[tuple[str, Half]], mark: str) -> list[tuple[str, str]]:
+    """(what, its text) of one direction; with two, the same words as columns."""
+    name, half = halves[0]
+    order = half.issued.order
+    rows = [(name, f"{units.count(half.issued.ios)} requests, {units.size(half.issued.bytes)}")]
+    rows += [("service", _times(half.service))] if half.service else []
+    rows += [("wait", _times(half.wait) + " before it was issued")] if half.wait else []
+    rows += [("scheduler", _times(half.scheduler) + " of it")] if half.scheduler else []
+    if order.strict_share is not None:
+        rows.append(
+            (
+                "order",
+                f"{_share(order.strict_share)}{mark} strictly sequential, {_share(order.windowed_share)}{mark} to one "
+                f"of the last 16, {_share(order.backward_share)}{mark} backward",
+            )
+        )
+        rows.append(("reordered", _reordered(order, mark)))
+    return rows
+
+
+def _two(halves: Sequence[tuple[str, Half]], mark: str, width: int) -> list[str]:
+    def cells(what: str, *values: str) -> list[str]:
+        return [what, *values]
+
+    both = [h for _, h in halves]
+    orders = [h.issued.order for h in both]
+    rows = [
+        cells("requests", *(units.count(h.issued.ios) for h in both)),
+        cells("bytes", *(units.size(h.issued.bytes) for h in both)),
+        cells("service p50", *(_one(h.service, "p50") for h in both)),
+        cells("service p99", *(_one(h.service, "p99") for h in both)),
+        cells("wait p50", *(_one(h.wait, "p50") for h in both)),
+        cells("strictly sequential", *(_share(o.strict_share) + mark for o in orders)),
+        cells("to one of the last 16", *(_share(o.windowed_share) + mark for o in orders)),
+        cells("backward", *(_share(o.backward_share) + mark for o in orders)),
+        cells("out of order", *(_share(o.reordered_share) + mark for o in orders)),
+        cells("late by, at most", *(figures.plural(o.max_extent, "I/O") if o.reordered else "–" for o in orders)),
+        cells("streams", *(str(o.streams) for o in orders)),
+    ]
+    return table(["", *(n for n, _ in halves)], rows, width, numeric=frozenset({1, 2}))
+
+
+def _reordered(order: Order, mark: str) -> str:
+    streams = figures.plural(order.streams, "sequential stream")
+    if not order.streams:
+        return "no sequential stream to be out of"
+    if not order.reordered:
+        return f"none{mark} of {streams}"
+    mean = units.significant(order.mean_extent or 0, 2)
+    share = f"{_share(order.reordered_share)}{mark} out of order in {streams}"
+    return f"{share}, late by {mean} I/Os on average, {order.max_extent} at most"
+
+
+def _parts(d: DeviceTrace) -> str:
+    if not d.entered:
+        return "the entrance of no request was seen"
+    ratio = units.significant(d.requests / d.entered)
+    said = f"{ratio} requests for each I/O that entered ({units.count(d.entered)})"
+    cut = f"{figures.plural(d.splits, 'cut')}, {figures.plural(d.merges + d.request_merges, 'merge')}"
+    return f"{said}: {cut}" + (", issued as they enter: it has no requests" if d.target.by_bio else "")
+
+
+def _lengths(half: Half) -> str:
+    top = sorted(half.issued.lengths, key=lambda pair: -pair[1])[:_LENGTHS_TOLD]
+    total = half.issued.ios or 1
+    said = ", ".join(f"{units.size(size)} {_share(n / total)}" for size, n in top)
+    more = len(half.issued.lengths) - len(top)
+    return (said or "none") + (f" and {more} more" if more > 0 else "")
+
+
+def _threads(t: Threads) -> str:
+    if t.threads == 0:
+        return "nobody that was seen"
+    top = ", ".join(f"{clean(b.comm) or '?'}/{b.tid} {units.count(b.ios)}" for b in t.busiest[:4])
+    more = f" and {t.threads - 4} more" if t.threads > 4 else ""
+    each = f"; {units.significant(t.per_window, 2)} different ones among 16 in a row" if t.per_window else ""
+    return f"{figures.plural(t.threads, 'thread')}: {top}{more}{each}"
+
+
+def _seeks(order: Order, width: int) -> list[str]:
+    """The distances as bars; neighbouring powers of two of one sign are joined in threes."""
+    if not order.seeks:
+        return []
+    joined: list[tuple[int, int, int]] = []
+    for b in order.seeks:
+        if joined and b.from_bytes and joined[-1][0] and (b.from_bytes > 0) == (joined[-1][0] > 0):
+            low, high, n = joined[-1]
+            near, far = min(abs(low), abs(b.from_bytes)), max(abs(high), abs(b.to_bytes))
+            if far <= 64 * near:
+                sign = 1 if b.from_bytes > 0 else -1
+                joined[-1] = (sign * near, sign * far, n + b.count)
+                continue
+        joined.append((b.from_bytes, b.to_bytes, b.count))
+    total = sum(n for *_, n in joined)
+    room = max(10, min(60, width - _LABEL - 40))
+    out = field(
+        "seeks", f"from the end of one to the beginning of the next ({units.count(total)})", width, column=_LABEL
+    )
+    for low, high, n in joined:
+        words = "none" if low == 0 else f"{units.size(abs(low))}–{units.size(abs(high))} {'on' if low > 0 else 'back'}"
+        bar = _BAR * max(1, round(room * n / total))
+        out.append(f"{'':{_LABEL + 4}}{words:<24}{_share(n / total):>7}  {bar}".rstrip()[:width])
+    return out
+
+
+def _slowest(d: DeviceTrace, width: int) -> list[str]:
+    rows = [
+        (
+            units.duration(s.service_ns),
+            s.op,
+            units.size(s.bytes),
+            f"byte {s.offset_bytes}",
+            "–" if s.wait_ns is None else units.duration(s.wait_ns),
+            str(s.depth),
+            units.duration(s.at_ns),
+            f"{clean(s.comm) or '?'}/{s.tid}",
+        )
+        for s in d.slowest[:_SLOWEST_TOLD]
+    ]
+    head = ("slowest", "what", "length", "where", "waited", "depth", "at", "issued by")
+    return table(head, rows, width, numeric=frozenset({0, 2, 4, 5, 6})) if rows else []
+
+
+def _times(t: Times) -> str:
+    p99 = f", p99 {units.duration(t.p99_ns)}" if t.count >= 1000 else ""
+    return f"p50 {units.duration(t.p50_ns)}{p99}, mean {units.duration(t.mean_ns)}, at most {units.duration(t.max_ns)}"
+
+
+def _one(t: Times | None, which: str) -> str:
+    if t is None or (which == "p99" and t.count < 1000):
+        return "–"
+    return units.duration(t.p50_ns if which == "p50" else t.p99_ns)
+
+
+def _share(share: float | None) -> str:
+    return "–" if share is None else figures.percent(share)

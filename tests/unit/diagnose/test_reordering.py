@@ -1,0 +1,102 @@
+"""Sequential requests out of order: named where a trace shows it and the device suffers."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.diagnose import diagnose
+from strata.model.analysis import Analysis
+from strata.model.finding import Cause, Diagnosis
+from strata.model.trace import OrderSummary, TraceSummary
+
+from .known import SCENES
+
+MS = 1e6
+
+
+def trace(late: float, service_ns: float, threads: float, device: str = "sdb") -> TraceSummary:
+    """What a device saw; reads and writes alike."""
+    half = OrderSummary(
+        requests=5000,
+        entered=5000,
+        bytes=5000 * 8192,
+        strict_share=1 - late,
+        windowed_share=1 - late / 2,
+        backward_share=late,
+        reordered_share=late,
+        mean_extent=1.5 if late else None,
+        max_extent=4 if late else 0,
+        service_mean_ns=service_ns,
+        service_p99_ns=None,
+    )
+    return TraceSummary(
+        device=device,
+        role="device",
+        seconds=0.5,
+        whole=True,
+        read=half,
+        write=half,
+        splits=0,
+        merges=0,
+        mean_depth=8.0,
+        dispatchers=threads,
+        threads=round(threads),
+    )
+
+
+def seen(name: str, late: float, times: float, device: str = "sdb") -> tuple[Analysis, Diagnosis]:
+    """A scene with traces: sequential writes of the path late by this share and so much slower at the device."""
+    scene = SCENES[name]
+    analysis = scene.analysis(seed=3, sd=0.01)
+    cells = []
+    for cell in analysis.cells:
+        hit = cell.layer == "path" and cell.workload.rw.writes and not cell.workload.rw.random
+        made = trace(late, 2 * MS * times, 2.0, device) if hit else trace(0.0, 2 * MS, 1.0)
+        cells.append(cell.model_copy(update={"traces": (made,)}))
+    analysis = analysis.model_copy(update={"cells": tuple(cells)})
+    return analysis, diagnose(scene.stack, analysis)
+
+
+def reason(diagnosis: Diagnosis) -> str:
+    """Why reordering is not it."""
+    said = [*diagnosis.ruled_out, *(r for f in diagnosis.findings for r in f.ruled_out)]
+    return next(r.because for r in said if r.cause is Cause.REORDERING)
+
+
+def test_named_with_share_threads_and_service_time() -> None:
+    _, found = seen("reordering", late=0.41, times=20)
+    assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.REORDERING)
+    said = " ".join(e.statement for e in found.findings[0].evidence)
+    assert "41" in said and "out of order at sdb, issued by 2.0 threads" in said and "40.0 ms for each" in said
+    assert found.verdict.confidence > 0.5
+
+
+def test_without_a_trace_it_is_not_named() -> None:
+    scene = SCENES["reordering"]
+    found = diagnose(scene.stack, scene.analysis(seed=3, sd=0.01))
+    assert found.findings[0].cause is Cause.UNEXPLAINED
+    assert "--trace" in found.findings[0].next_step
+
+
+@pytest.mark.parametrize(
+    ("late", "times", "because"),
+    [(0.0, 20, "at most 0 % of the requests"), (0.4, 1.0, "takes no longer for them")],
+)
+def test_ruled_out_by_the_trace(late: float, times: float, because: str) -> None:
+    _, found = seen("reordering", late, times)
+    assert found.findings[0].cause is Cause.UNEXPLAINED
+    assert because in reason(found)
+
+
+def test_another_device_says_nothing() -> None:
+    _, found = seen("reordering", late=0.4, times=20, device="sdz")
+    assert found.findings[0].cause is Cause.UNEXPLAINED
+
+
+@pytest.mark.parametrize("name", ["slow-wire", "capped-target", "slow-service"])
+def test_another_cause_stays_what_it_is(name: str) -> None:
+    analysis, found = seen(name, late=0.4, times=20)
+    before = diagnose(
+        SCENES[name].stack, analysis.model_copy(update={"cells": SCENES[name].analysis(seed=3, sd=0.01).cells})
+    )
+    assert found.verdict.cause is before.verdict.cause is SCENES[name].cause

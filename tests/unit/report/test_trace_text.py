@@ -1,0 +1,67 @@
+"""The page of a trace: what it says, how wide it is, and that a loss colours every share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from traces import figures, recording
+
+from strata.model.trace import TraceResult, summary_of
+from strata.report.trace_lines import summary_lines
+from strata.report.trace_text import trace_text
+
+STREAM = [("WS", n) for n in range(40)]
+MIXED = [*STREAM, *(("R", 7000 - 3 * n) for n in range(30))]
+SWAPPED = [("WS", n) for n in [*range(20), *(m for k in range(10, 60) for m in (2 * k + 1, 2 * k))]]
+
+
+def result(folder: Path, ios: list[tuple[str, int]], lost: int = 0, **more: object) -> TraceResult:
+    found = figures(folder, ios, **more)
+    notes = ("not whole: events were lost",) if lost else ()
+    return TraceResult(where="/dev/sda", form="live", figures=found, recording=recording(lost), notes=notes)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("ios", [STREAM, MIXED, SWAPPED])
+def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width: int, ios: list[tuple[str, int]]) -> None:
+    page = trace_text(result(tmp_path, ios), width)
+    assert max(cell_len(line) for line in page.splitlines()) <= width
+
+
+def test_one_direction_in_sentences(tmp_path: Path) -> None:
+    page = " ".join(trace_text(result(tmp_path, STREAM), 100).split())
+    assert "40 requests, 320 KiB" in page
+    assert "100 % strictly sequential" in page
+    assert "none of 1 sequential stream" in page
+    assert "service p50 100 µs" in page
+    assert "1 thread: job7/7 40" in page
+    assert "1.00 requests for each I/O that entered (40)" in page
+
+
+def test_two_directions_in_columns(tmp_path: Path) -> None:
+    lines = trace_text(result(tmp_path, MIXED), 100).splitlines()
+    row = next(line for line in lines if line.strip().startswith("strictly sequential"))
+    assert row.split()[-4:] == ["0.0", "%", "100", "%"]
+    assert next(line for line in lines if line.strip().startswith("backward")).split()[1:3] == ["100", "%"]
+
+
+def test_reordering_with_its_extent_and_threads(tmp_path: Path) -> None:
+    page = " ".join(trace_text(result(tmp_path, SWAPPED, pids=(7, 8)), 100).split())
+    assert "42 % out of order in 1 sequential stream, late by 1.0 I/Os on average, 1 at most" in page
+    assert "2.0 different ones among 16 in a row" in page
+
+
+def test_a_loss_is_said_and_marks_the_shares(tmp_path: Path) -> None:
+    page = trace_text(result(tmp_path, STREAM, lost=9), 100)
+    assert "not whole" in page and "lost: 9 counted" in page
+    assert "100 % ≈ strictly sequential" in " ".join(page.split())
+    assert "≈" not in trace_text(result(tmp_path, STREAM), 100)
+
+
+def test_the_short_form(tmp_path: Path) -> None:
+    device = figures(tmp_path, SWAPPED).devices[0]
+    said = " ".join(" ".join(summary_lines([summary_of(device, 1.0, True, app_ios=60)], 100)).split())
+    assert "8,0, recorded: writes 16 % strictly sequential, 42 % out of order by up to 1 I/O" in said
+    assert "2.00 requests per I/O" in said

@@ -1,0 +1,93 @@
+"""Endpoints as they are written: what each means, what is refused, and who reaches it from where."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.app.verifying import VerifyOptions, verify_endpoint
+from strata.engine.fio.command import refusals
+from strata.engine.job import Timing, build_job
+from strata.errors import UsageError
+from strata.formats import fio_command
+from strata.model.caching import refusal
+from strata.model.endpoint import REMOTE, Endpoint, EndpointKind
+from strata.model.plan import Segment
+from strata.model.stack import Layer, Node, Stack
+from strata.plan.words import workload_from_words
+
+REMOTES = {
+    "nbd://h/x?connections=3": EndpointKind.NBD,
+    "nbd+unix:///x?socket=/run/s&connections=3": EndpointKind.NBD,
+    "nfs://[fe80::1]:2049/vol/file?connections=3&uid=7": EndpointKind.NFS,
+    "iscsi://h:3261/iqn.2026-01.example:disk/0?connections=3": EndpointKind.ISCSI,
+}
+
+
+@pytest.mark.parametrize("uri", REMOTES)
+def test_remote_endpoints(uri: str) -> None:
+    endpoint = Endpoint.parse(uri)
+    assert (endpoint.kind, endpoint.uri, endpoint.connections) == (REMOTES[uri], uri, 3)
+    assert endpoint.remote
+    assert endpoint.path is None
+    there = endpoint.seen_from("/run/netns/n1")
+    workload = workload_from_words("randread", "4k")
+    segment = Segment(start=0, length=1 << 20, target=0)
+    job = build_job(there, workload, (segment,), Timing(ramp_s=0, runtime_s=1))
+    assert job["target"] == {
+        "kind": endpoint.kind.value,
+        "uri": uri,
+        "connections": 3,
+        "sync": "none",
+        "netns": "/run/netns/n1",
+    }
+    cold = refusal(endpoint, workload_from_words("randread", "4k", cache="cold"))
+    assert cold is not None and "the server's is out of reach" in cold
+
+
+def test_every_remote_kind_has_a_case() -> None:
+    assert set(REMOTES.values()) == REMOTE
+
+
+@pytest.mark.parametrize(
+    ("uri", "why"),
+    [
+        ("nfs://host", "it names no file"),
+        ("nfs://host/dir/", "it names no file"),
+        ("nfs:///vol/file", "no host"),
+        ("nfs://host/f?version=4.1", "version 4.1 of NFS is not spoken, only 3"),
+        ("nfs://host:x/f", "port could not be cast"),
+        ("iscsi://host/iqn.x:y", "it names no target and logical unit"),
+        ("iscsi://host/iqn.x:y/one", "it names no target and logical unit"),
+        ("iscsi://host/iqn.x:y/1?connections=65", "not 1..64"),
+        ("ftp://host/f", "unknown scheme 'ftp'"),
+    ],
+)
+def test_what_cannot_be_used_is_said_with_how_to_write_it(uri: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        Endpoint.parse(uri)
+
+
+@pytest.mark.parametrize("uri", ["nfs://h/vol/file", "iscsi://h/iqn.x:y/1"])
+def test_who_does_not_speak_it_says_so(uri: str) -> None:
+    endpoint, workload = Endpoint.parse(uri), workload_from_words("randread", "4k")
+    (said,) = refusals(endpoint, workload, (), {"nbd", "io_uring"})
+    assert f"is not driven over {endpoint.kind.value}" in said
+    assert fio_command(endpoint, workload, (Segment(start=0, length=1 << 20, target=0),), 0, 1) is None
+    with pytest.raises(UsageError, match="verification knows files, devices and NBD exports"):
+        verify_endpoint(uri, VerifyOptions(), lambda _: None)
+
+
+def test_a_layer_is_reached_from_its_node() -> None:
+    layers = (
+        Layer(name="fs", endpoint="file:/data/f", node="a"),
+        Layer(name="nfs", endpoint="nfs://h/data/f", node="a"),
+        Layer(name="far", endpoint="nfs://h/data/f", node="b"),
+        Layer(name="here", endpoint="nfs://h/data/f"),
+    )
+    stack = Stack(name="s", nodes=(Node(name="a", netns="/run/netns/a"), Node(name="b")), layers=layers)
+    seen = {layer.name: stack.endpoint_of(layer).netns for layer in stack.layers}
+    assert seen == {"fs": None, "nfs": "/run/netns/a", "far": None, "here": None}
+    text = (
+        '[stack]\nname = "s"\n[[node]]\nname = "a"\nnetns = "/run/netns/a"\n[[layer]]\nname = "l"\nendpoint = "null:"\n'
+    )
+    assert Stack.from_toml(text).nodes[0].netns == "/run/netns/a"
