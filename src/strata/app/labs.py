@@ -6,14 +6,29 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from strata.errors import UsageError
-from strata.lab import inject, stacks
+from strata.lab import inject, prove, stacks
 from strata.lab import up as _up
+from strata.lab.client import inside
 from strata.lab.down import down as _down
 from strata.lab.lab import Lab
 from strata.lab.ledger import Ledger, names
+from strata.lab.selftest import Outcome, selftest
 from strata.lab.status import LabState, all_labs, lab_state
 
-__all__ = ["LabState", "all_labs", "command_in", "down", "grow", "known", "one_lab", "state", "up"]
+__all__ = [
+    "LabState",
+    "Outcome",
+    "all_labs",
+    "command_in",
+    "down",
+    "grow",
+    "known",
+    "one_lab",
+    "put_in",
+    "selftest",
+    "state",
+    "up",
+]
 
 Say = Callable[[str], None]
 
@@ -27,6 +42,15 @@ def up(stack: str, name: str | None, settings: Sequence[str], injections: Sequen
             raise UsageError("cannot use the setting", repr(setting), "no =", "--set fs=xfs")
         words[key] = value
     return lab_state(_up.up(stack, name or "lab", words, injections, say))
+
+
+def put_in(name: str | None, word: str, say: Say) -> LabState:
+    """Puts one more limit into a lab that is up, and holds it to its word."""
+    lab = Lab.open(one_lab(name))
+    asked = inject.parse(word)
+    with lab.ledger.locked():
+        prove.put_in(lab, asked, say)
+    return lab_state(lab)
 
 
 def one_lab(name: str | None) -> str:
@@ -63,9 +87,8 @@ def state(name: str | None) -> LabState:
 
 def command_in(name: str | None, node: str, command: Sequence[str]) -> list[str]:
     """The words that run ``command`` (none: the user's shell) in that node of the lab."""
-    found = Lab.open(one_lab(name)).node(node)
-    words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
-    return ["nsenter", f"--net={found.netns}", "--", *words] if found.netns else words
+    lab = Lab.open(one_lab(name))
+    return inside(lab, lab.node(node), list(command) or [os.environ.get("SHELL", "/bin/sh")])
 
 
 def known() -> tuple[Mapping[str, str], tuple[str, ...]]:

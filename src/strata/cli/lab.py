@@ -124,6 +124,44 @@ def exec_in(
         raise UsageError("cannot run", words[0], "there is no such program") from e
 
 
+@lab.command("inject")
+def inject_now(
+    what: Annotated[str, typer.Argument(help="CAUSE or CAUSE:severity (mild, marked, severe).")],
+    name: Name = None,
+    json: JsonFlag = False,
+) -> None:
+    """Put a limit into a lab that is up, measured before and after: one that changes nothing is an error."""
+    from strata.app import labs
+
+    state = labs.put_in(name, what, note)
+    out(state.model_dump_json() if json else _text(state))
+
+
+@lab.command("selftest")
+def selftest(
+    quick: Annotated[bool, typer.Option("--quick", help="Each stack once, one injection of each kind.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Every stack up, I/O through every layer, every injection's signature seen, all removed. Exit code 1 if not."""
+    import json as codec
+
+    from strata.app import labs
+
+    outcomes = []
+    for outcome in labs.selftest(quick, note):
+        outcomes.append(outcome)
+        if not json:
+            out(f"{'ok  ' if outcome.ok else 'FAIL'} {outcome.seconds:>5.1f} s  {outcome.what}")
+            out("\n".join(f"              {line}" for line in outcome.said))
+    failed = sum(not o.ok for o in outcomes)
+    if json:
+        document = {"schema": "strata.lab-selftest/1", "ok": not failed, "outcomes": [o.model_dump() for o in outcomes]}
+        out(codec.dumps(document))
+    else:
+        out(f"{len(outcomes) - failed} of {len(outcomes)} as promised, {sum(o.seconds for o in outcomes):.0f} s")
+    return 1 if failed else 0
+
+
 def _text(state: LabState) -> str:
     lines = [f"{state.name} · {state.stack} · {state.state}" + (" · reduced, on loopback" if state.reduced else "")]
     lines += [f"  option     {key}={value}" for key, value in state.options.items()]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from strata.errors import RunFailed
+from strata import units
+from strata.errors import RunFailed, UsageError
 from strata.lab.lab import Lab
+from strata.lab.nodes import Node
 from strata.lab.seen import Figures, Watch
 from strata.lab.truth import Cell
-from strata.model.stack import Layer, Stack
+from strata.model.stack import Layer
 
 _TIMEOUT_S = 60.0
 _RAMP = "150ms"
@@ -26,37 +30,51 @@ class Measured:
     mean_ns: float
     p50_ns: float
     p99_ns: float
+    moved_bytes: float
+    """By the application in the measured time; the figures also hold what went before it."""
     figures: Figures
 
 
-def stack_of(lab: Lab) -> Stack:
-    """The lab's own stack file. Raises `UsageError` when this build has no client for one of its endpoints."""
+def layers_of(lab: Lab) -> tuple[Layer, ...]:
+    """The layers of the lab's stack file, lowest first; their endpoints are not looked at."""
     fact = lab.last_fact("stack")
     if fact is None:
         raise RunFailed("the lab", lab.name, "has no stack file: it is not up")
-    return Stack.from_toml(Path(fact["path"]).read_text(), fact["path"])
+    return tuple(Layer.model_validate(x) for x in tomllib.loads(Path(fact["path"]).read_text())["layer"])
 
 
 def layer_of(lab: Lab, name: str) -> Layer:
-    """The layer of that name; ``top`` is the last one."""
-    stack = stack_of(lab)
-    return stack.layers[-1] if name == "top" else stack.layer(name)
+    """The layer of that name; ``top`` is the last one. Raises `UsageError` naming those there are."""
+    layers = layers_of(lab)
+    for layer in layers:
+        if layer.name == name:
+            return layer
+    if name == "top":
+        return layers[-1]
+    raise UsageError("there is no layer", repr(name), f"in the lab {lab.name}", ", ".join(x.name for x in layers))
+
+
+def inside(lab: Lab, node: Node, words: Sequence[str]) -> list[str]:
+    """The words that run a client in that node, under the limits that were put on its clients."""
+    inner = ["nsenter", f"--net={node.netns}", "--", *words] if node.netns else list(words)
+    groups = [Path(f["path"]) / "cgroup.procs" for f in lab.facts("cgroup") if f.get("clients_of") == node.name]
+    if not groups:
+        return inner
+    # The shell joins and then becomes the client: no moment of it is outside the limit.
+    join = "".join(f"echo $$ > {group} && " for group in groups)
+    return ["sh", "-c", f'{join}exec "$@"', "sh", *inner]
 
 
 def measure(lab: Lab, cell: Cell) -> Measured:
     """Runs the cell from its layer's node, under the limits of that node's clients. Raises `RunFailed`."""
     layer = layer_of(lab, cell.layer)
+    seconds = units.parse_duration_ns(cell.runtime) / units.NS_PER_S
     node = lab.node(layer.node) if layer.node else None
     words = [sys.executable, "-m", "strata", "measure", layer.endpoint, "--rw", cell.rw, "--bs", cell.bs]
     words += ["--iodepth", str(cell.iodepth), "--runtime", cell.runtime, "--ramp-time", _RAMP, "--json", *cell.more]
     words += ["--progress", "none"]
-    if node is not None and node.netns:
-        words = ["nsenter", f"--net={node.netns}", "--", *words]
-    groups = [Path(f["path"]) / "cgroup.procs" for f in lab.facts("cgroup") if f.get("clients_of") == layer.node]
-    if groups:
-        # The shell joins and then becomes the client: no moment of it is outside the limit.
-        join = "".join(f"echo $$ > {group} && " for group in groups)
-        words = ["sh", "-c", f'{join}exec "$@"', "sh", *words]
+    if node is not None:
+        words = inside(lab, node, words)
     watch = Watch(lab)
     try:
         done = subprocess.run(
@@ -72,4 +90,5 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     # Of the whole curve: here a coarse p99 of few samples is better than none.
     curve = [(float(p), float(ns)) for p, ns in summary["curve"]]
     p50, p99 = (next((ns for p, ns in curve if p >= want), 0.0) for want in (50.0, 99.0))
-    return Measured(summary["iops"]["value"], summary["mean_ns"]["value"], p50, p99, figures)
+    iops, moved = summary["iops"]["value"], summary["bytes_per_second"]["value"] * seconds
+    return Measured(iops, summary["mean_ns"]["value"], p50, p99, moved, figures)

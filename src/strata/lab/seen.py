@@ -66,9 +66,10 @@ def _disk_figures(before: DiskTruth, now: DiskTruth) -> Figures:
         found["disk.slowed_us"] = (now.slowed.ns - before.slowed.ns) / n / 1e3
     if reads := now.read.n - before.read.n:
         found["disk.read_hit_share"] = (now.read_cache.hits - before.read_cache.hits) / reads
-    busy = [a.busy_ns - b.busy_ns for a, b in zip(now.members, before.members, strict=True)]
-    if len(busy) > 1 and sum(busy):
-        found["disk.member_busy_ratio"] = max(busy) * len(busy) / sum(busy)
+    busy: list[int] = [a.busy_ns - b.busy_ns for a, b in zip(now.members, before.members, strict=True)]
+    total = sum(busy)
+    if len(busy) > 1 and total > 0:
+        found["disk.member_busy_ratio"] = max(busy) * len(busy) / total
     return found
 
 

@@ -124,6 +124,8 @@ class Injection:
     """Options of the stack that it needs, also in the healthy twin."""
     prepare: Callable[[Lab], None] = lambda _: None
     """Done before the healthy twin is measured."""
+    everyday: bool = False
+    """Whether the quick self-test has it; the full one has all, in every severity."""
 
     def toml(self, cause: str, severity: Severity) -> str:
         """The truth file: what a diagnosis of this lab has to say."""

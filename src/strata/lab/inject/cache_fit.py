@@ -29,4 +29,5 @@ INJECTION = Injection(
     signals=(Signal("disk.read_hit_share", How.ABOVE, 0.3), Signal("disk.service_us", How.FALLS, 1.2)),
     must=(Cause.MEDIUM, Cause.IMPOSSIBLE),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
+    everyday=True,
 )

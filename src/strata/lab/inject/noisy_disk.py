@@ -37,4 +37,5 @@ INJECTION = Injection(
     signals=(Signal("disk.wait_us", How.RISES, 1.5), Signal("disk.service_us", How.STAYS, 1.2)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
+    everyday=True,
 )

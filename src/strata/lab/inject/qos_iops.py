@@ -19,4 +19,5 @@ INJECTION = Injection(
     signals=(Signal("disk.capped_us", How.ABOVE, 200), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.MEDIUM, Cause.REMOTE_CAP),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.PROCESSORS),
+    everyday=True,
 )

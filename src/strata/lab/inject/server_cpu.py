@@ -25,11 +25,12 @@ INJECTION = Injection(
     unit="processors",
     inject=_inject,
     cell=Cell("top", "randread", "8k", 16),
-    impact=per_severity(1.3, 1.7, 3),
+    impact=per_severity(1.2, 1.5, 2.5),
     signals=(Signal("throttled_ms", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.5)),
     must=(Cause.PROCESSORS,),
     never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH),
     stack="block-share",
     # A quick medium: otherwise the server has nothing to do.
     options={"model": "c=16 svc=200", "rate": "0"},
+    everyday=True,
 )

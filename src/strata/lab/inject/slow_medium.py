@@ -15,8 +15,9 @@ INJECTION = Injection(
     unit="µs of service time (healthy: 800)",
     inject=model("svc={value}"),
     cell=Cell("file system", "randread", "8k", 8),
-    impact=per_severity(1.5, 3, 7),
+    impact=per_severity(1.4, 2.4, 5),
     signals=(Signal("disk.service_us", How.RISES, 1.7),),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    everyday=True,
 )

@@ -29,4 +29,5 @@ INJECTION = Injection(
     signals=(Signal("device.ios", How.RISES, 1.2), Signal("disk.service_us", How.FALLS, 1.2)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    everyday=True,
 )

@@ -46,4 +46,5 @@ INJECTION = Injection(
     must=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.MEDIUM),
     stack="block-share",
+    everyday=True,
 )

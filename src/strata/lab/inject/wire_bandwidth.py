@@ -28,4 +28,5 @@ INJECTION = Injection(
     must=(Cause.WIRE_BANDWIDTH,),
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     stack="block-share",
+    everyday=True,
 )

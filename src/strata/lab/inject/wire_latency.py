@@ -28,4 +28,5 @@ INJECTION = Injection(
     must=(Cause.WIRE_LATENCY,),
     never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH, Cause.PROCESSORS),
     stack="block-share",
+    everyday=True,
 )

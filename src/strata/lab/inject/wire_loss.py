@@ -29,4 +29,5 @@ INJECTION = Injection(
     must=(),
     never=(Cause.MEDIUM, Cause.PROCESSORS),
     stack="block-share",
+    everyday=True,
 )

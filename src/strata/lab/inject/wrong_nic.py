@@ -35,4 +35,5 @@ INJECTION = Injection(
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     stack="block-share",
     options={"nics": "2"},
+    everyday=True,
 )

@@ -52,6 +52,7 @@ def _conf(node: Node, directory: Path) -> str:
   Protocols = 3, 4;
   Bind_addr = {node.address};
   NFS_Port = {PORT};
+  Mount_Path_Pseudo = true;
   Enable_NLM = false;
   Enable_RQUOTA = false;
 }}

@@ -14,6 +14,8 @@ from strata.lab.servers import Server, answers, program
 
 PORT, LUN = 3260, 1
 _CONTROL_PORT = 5
+# Else the server's page cache would be what is measured.
+_UNBUFFERED = ("--bstype", "rdwr", "--bsoflags", "direct")
 
 
 def start(lab: Lab, node: Node, backing: Path | str, *, threads: int = 4) -> Server:
@@ -31,18 +33,13 @@ def start(lab: Lab, node: Node, backing: Path | str, *, threads: int = 4) -> Ser
     )
     for words in (
         ["--op", "new", "--mode", "target", "--tid", "1", "-T", iqn],
-        ["--op", "new", "--mode", "logicalunit", "--tid", "1", "--lun", str(LUN), "-b", str(backing), *_type(backing)],
+        ["--op", "new", "--mode", "logicalunit", "--tid", "1", "--lun", str(LUN), "-b", str(backing), *_UNBUFFERED],
         ["--op", "bind", "--mode", "target", "--tid", "1", "-I", "ALL"],
     ):
         _admin([admin, "-C", str(_CONTROL_PORT), "--lld", "iscsi", *words], control)
     uri = f"iscsi://{node.address}:{PORT}/{iqn}/{LUN}"
     lab.fact("server", kind="iscsi", node=node.name, process=child.name, ipc=control["TGT_IPC_SOCKET"], uri=uri)
     return Server(child, node, PORT, uri)
-
-
-def _type(backing: Path | str) -> list[str]:
-    # Unbuffered where there is a device: else the server's page cache would be what is measured.
-    return ["--bstype", "rdwr", "--bsoflags", "direct"] if Path(backing).is_block_device() else ["--bstype", "rdwr"]
 
 
 def _admin(words: list[str], env: dict[str, str]) -> None:

@@ -1,7 +1,9 @@
 """Every stack a lab can build: a folder with ``stack.toml``, a template, and ``build.py``.
 
 ``build.py`` has ``TITLE`` (one line), ``OPTIONS`` (name: (default, what it may be)) and
-``build(lab, options) -> None``, which makes everything and ends with `write_stack`.
+``build(lab, options) -> None``, which makes everything and ends with `write_stack`. It may have ``VARIANTS``, the
+options that the self-test builds it with (the quick one: with the first of them), and ``HEAVY``, which keeps it out of
+the quick one.
 """
 
 from __future__ import annotations
@@ -42,6 +44,16 @@ def builder(name: str) -> Builder:
     if name not in stack_names():
         raise UsageError("there is no stack", repr(name), "", f"choose one of: {', '.join(stack_names())}")
     return cast(Builder, importlib.import_module(f"strata.lab.stacks.{name.replace('-', '_')}.build"))
+
+
+def variants(name: str) -> tuple[Mapping[str, str], ...]:
+    """The options that the self-test builds it with."""
+    return tuple(getattr(builder(name), "VARIANTS", ({},)))
+
+
+def heavy(name: str) -> bool:
+    """Whether it takes too long for the quick self-test."""
+    return bool(getattr(builder(name), "HEAVY", False))
 
 
 def chosen(name: str, words: Mapping[str, str]) -> Options:

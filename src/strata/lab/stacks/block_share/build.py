@@ -17,6 +17,11 @@ OPTIONS = {
     "nics": ("1", "cards of each node, 1 or 2"),
     "rate": ("125m", "bytes a second of each card; 0: not limited"),
 }
+VARIANTS = (
+    {"protocol": "both"},
+    {"protocol": "nbd", "server": "strata", "nics": "2"},
+    {"protocol": "nbd", "server": "nbdkit"},
+)
 
 
 def build(lab: Lab, options: Options) -> None:

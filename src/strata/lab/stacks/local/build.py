@@ -9,6 +9,7 @@ from strata.lab.stacks.volume import volume
 
 TITLE = "one node: medium, loop device, file system"
 OPTIONS = VOLUME
+VARIANTS = ({"fs": "ext4"}, {"fs": "xfs"}, {"fs": "btrfs"})
 
 
 def build(lab: Lab, options: Options) -> None:

@@ -18,6 +18,7 @@ OPTIONS = {
     "rate": ("125m", "bytes a second of each card; 0: not limited"),
     "signing": ("no", "yes: the SMB server demands signatures"),
 }
+VARIANTS = ({"protocol": "both", "nics": "2"}, {"protocol": "smb", "signing": "yes"})
 
 
 def build(lab: Lab, options: Options) -> None:
