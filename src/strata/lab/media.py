@@ -12,8 +12,9 @@ from strata.lab.parts.disk import DiskControl
 MODELS = {
     "flash": "c=4 svc=1000",
     "fast": "c=16 svc=100",
-    "hdd": "c=1 seek=8000 settle=1000 rpm=7200 bw=60 ahead=1MiB",
+    "hdd": "c=1 seek=8000 settle=1000 rpm=7200 bw=20 ahead=4MiB",
     "member": "c=4 svc=2000",
+    "slow": "c=1 svc=2500",
     "none": "",
 }
 """Words of the model by the name an option has for them. ``none``: as fast as the machine is."""

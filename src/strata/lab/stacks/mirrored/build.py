@@ -31,6 +31,7 @@ OPTIONS = {
     "data": ("64m", "size of the file that every layer reaches"),
     "rate": ("none", "what a card carries in each direction, as 125m (bytes a second), or none"),
 }
+VARIANTS: tuple[Mapping[str, str], ...] = ({"engine": "btrfs"}, {"engine": "btrfs", "copies": "3"}, {}, {"engine": "ceph"})
 ROOM = 2
 """A disk is so many times larger than the data, and has half a GiB for what the engine keeps beside it."""
 BESIDE = units.GIB // 2
@@ -85,6 +86,8 @@ def _btrfs(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
     own, *others = (media.medium(lab, node.name, ROOM * size + BESIDE).device for node in holders)
     volume = btrfs_pair.mirror(lab, holders[0], own, list(zip(holders[1:], others, strict=True)))
     path = data.file(volume.path / "strata.dat", size)
+    room, profile = ROOM * size + BESIDE, volume.profile
+    lab.fact("mirror", devices=list(volume.devices), path=str(volume.path), profile=profile, size=room)
     return Made(path, daemon.disk(path), accept=volume.own_reader(path))
 
 
