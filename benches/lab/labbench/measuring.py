@@ -152,10 +152,15 @@ def rows(stack: str, workload: str, cells: Mapping[str, Sequence[Round]], layers
 
     iops, p50, p99 = all_of("1/s", lambda r: r.iops), all_of("ns", lambda r: r.p50_ns), all_of("ns", lambda r: r.p99_ns)
     kernel, path = all_of("cycles/B", lambda r: r.kernel_cycles), all_of("cycles/B", lambda r: r.path_cycles)
-    sent_by_all, others = all_of("1", lambda r: r.sent_by_all), all_of("1", lambda r: r.others_busy)
-    media = all_of("1", lambda r: r.media)
+    others = all_of("1", lambda r: r.others_busy)
     nodes = next(iter(cells.values()))[0].sent
-    sent = {node: all_of("1", lambda r, node=node: r.sent[node]) for node in nodes}  # type: ignore[misc]
+
+    # Not pooled: a share that is nearly zero has no spread that says anything of the others'.
+    def each(value: Callable[[Round], float]) -> dict[str, Estimate]:
+        return {name: estimate([value(r) for r in rounds], "1") for name, rounds in cells.items()}
+
+    sent = {node: each(lambda r, node=node: r.sent[node]) for node in nodes}  # type: ignore[misc]
+    sent_by_all, media = each(lambda r: r.sent_by_all), each(lambda r: r.media)
     pairs = {
         (a.name, b): [mine.iops / below.iops for mine, below in zip(cells[a.name], cells[b], strict=True)]
         for a in layers

@@ -3,8 +3,9 @@
 Figures (those that a lab does not have are absent, never 0):
 ``disk.ios``; the means of an I/O ``disk.service_us``, ``disk.wait_us``, ``disk.capped_us`` and ``disk.slowed_us``;
 ``disk.sequential_share``, ``disk.read_hit_share``, ``disk.absorbed`` and ``disk.full`` (writes), ``disk.flushes`` and
-``disk.flush_us`` (mean of a flush), ``disks.busiest_ratio`` (I/Os of the busiest disk to the mean; every other figure
-of ``disk`` is the last one's where there are several), ``disk.member_busy_ratio`` (busiest member to the mean); ``device.ios`` (requests at the loop device);
+``disk.flush_us`` (mean of a flush), ``disk.member_busy_ratio`` (busiest member to the mean); of several disks these are
+the last one's, and ``disks.busiest_ratio`` is the I/Os of the busiest to the mean; ``device.ios`` (requests at the loop
+device);
 ``wire.NODE.NIC.rx_bytes`` and ``….tx_bytes``; ``tcp.NODE.retransmits``; ``hop.lost``; ``throttled_ms`` (all control
 groups of the lab); ``server.cpu_ms`` (all servers).
 """
@@ -44,8 +45,8 @@ class Watch:
         for before, now in zip(self._disk, _disks(self._disks), strict=True):
             found |= (figures := _disk_figures(before, now))
             ios.append(figures["disk.ios"])
-        if len(ios) > 1 and sum(ios):
-            found["disks.busiest_ratio"] = max(ios) * len(ios) / sum(ios)
+        if len(ios) > 1 and (total := sum(ios, 0.0)):
+            found["disks.busiest_ratio"] = max(ios) * len(ios) / total
         return found
 
 

@@ -2,8 +2,8 @@
 
 Nothing is delayed on purpose and no model is changed: the client deals its requests out over several connections in
 turn, and the server takes them up in whatever order they come. The disk is a rotating one; a block that comes behind
-its successor waits for the platter to come round. Random I/O has no order to lose and most reads are answered from what the
-disk read ahead, so that sequential writes alone fall: the fingerprint of the cause.
+its successor waits for the platter to come round. Random I/O has no order to lose and most reads are answered from what
+the disk read ahead, so that sequential writes fall most: the fingerprint of the cause.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GlusterFS: a volume of which every brick, each on a node of its own, holds a full copy.
 
-Copies are made by the client: it sends each write to every brick and reads from one, from its own where it has one.
+Copies are made by the client: it sends each write to every brick. Reads come from the first brick alone, the owner's.
 All daemons of a node share a mount namespace in which the paths that glusterd has compiled in are the lab's own.
 """
 
@@ -33,14 +33,13 @@ _OPTIONS = {
     "performance.open-behind": "off",
     "performance.strict-o-direct": "on",
     "network.remote-dio": "disable",
-    "cluster.choose-local": "on",
+    # Else a hash of the file's name decides, the same for every client.
+    "cluster.read-subvolume": f"{VOLUME}-client-0",
     "cluster.self-heal-daemon": "off",
 }
 
 # Their own paths stand in for the machine's: /run last, because the namespaces' names are below it.
-# A client takes a brick for its own when the brick's host name is an address of its own; all nodes share the machine's.
 _START = """set -e
-hostname {address}
 mount --make-rprivate /
 mount --bind {dir}/lib /var/lib/glusterd
 mount --bind {dir}/log /var/log/glusterfs
@@ -109,13 +108,13 @@ def _daemon(lab: Lab, node: Node) -> Child:
     for part in ("lib", "run", "log"):
         lab.dir(f"gluster/{node.name}/{part}")
     script = own / "start.sh"
-    script.write_text(_START.format(dir=own, address=node.address))
+    script.write_text(_START.format(dir=own))
     # The mounts live in the daemon's own mount namespace and go with its last process: nothing to undo.
-    return lab.run(node, ["unshare", "--mount", "--uts", "--", "bash", str(script)], name=f"glusterd-{node.name}")
+    return lab.run(node, ["unshare", "--mount", "--", "bash", str(script)], name=f"glusterd-{node.name}")
 
 
 def _cli(daemon: Child, words: Sequence[str]) -> str:
-    argv = ["nsenter", "-t", str(daemon.pid), "-m", "-n", "-u", "--", "gluster", "--mode=script", *words]
+    argv = ["nsenter", "-t", str(daemon.pid), "-m", "-n", "--", "gluster", "--mode=script", *words]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=_CLI_S, check=False)
     except subprocess.TimeoutExpired as e:

@@ -25,6 +25,8 @@ OPTIONS = {
 }
 SPARE = 3
 """The disk is so many times larger than the file."""
+LEAST_BYTES = 192 * units.MIB
+"""On smaller ones ext4 cuts the file in two."""
 PORTS = {"share": 10809, "block": 10810, "redirected": 10811, "block-redirected": 10812, "scale-out": 10813}
 
 
@@ -42,7 +44,7 @@ def build(lab: Lab, options: Options) -> None:
     lab.add_node("n3", bytes_per_s=rate)
     size = units.parse_size(options["data"])
     model = media.model_of(options["medium"])
-    lun = media.medium(lab, "lun", SPARE * size)
+    lun = media.medium(lab, "lun", max(SPARE * size, LEAST_BYTES))
     other = disks.attach(lab, lun.control.disk)
     path = data.volume(lab, lun.device, "volume", size)
     at = data.place(path)

@@ -31,7 +31,12 @@ OPTIONS = {
     "data": ("64m", "size of the file that every layer reaches"),
     "rate": ("none", "what a card carries in each direction, as 125m (bytes a second), or none"),
 }
-VARIANTS: tuple[Mapping[str, str], ...] = ({"engine": "btrfs"}, {"engine": "btrfs", "copies": "3"}, {}, {"engine": "ceph"})
+VARIANTS: tuple[Mapping[str, str], ...] = (
+    {"engine": "btrfs"},
+    {"engine": "btrfs", "copies": "3"},
+    {},
+    {"engine": "ceph"},
+)
 ROOM = 2
 """A disk is so many times larger than the data, and has half a GiB for what the engine keeps beside it."""
 BESIDE = units.GIB // 2
