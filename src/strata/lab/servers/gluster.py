@@ -33,7 +33,8 @@ _OPTIONS = {
     "performance.open-behind": "off",
     "performance.strict-o-direct": "on",
     "network.remote-dio": "disable",
-    # Else a hash of the file's name decides, the same for every client.
+    # Else every brick may pass for local, as all nodes share the machine's host name, and the last to answer is read.
+    "cluster.choose-local": "off",
     "cluster.read-subvolume": f"{VOLUME}-client-0",
     "cluster.self-heal-daemon": "off",
 }
