@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-lab bench-store bench-trace soak fuzz
+.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-lab lab-selftest bench-store bench-trace soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -15,6 +15,9 @@ check: ## formatters, linters, types, floor plan
 
 setup: ## environment and native engine only
 	@$(HOUSE) setup
+
+lab-selftest: setup ## every lab stack and injection, as root (QUICK=1: one of each kind, minutes)
+	@.venv/bin/strata lab selftest $(if $(QUICK),--quick) $(ARGS)
 
 bench-demos: setup ## how often each demo is named correctly (TIMES=10)
 	@.venv/bin/python benches/demos/run.py --times $(or $(TIMES),10)

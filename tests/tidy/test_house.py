@@ -36,6 +36,7 @@ def test_only_engine_probes_lab_and_histogram_open_the_compiled_extension() -> N
         ("jinja2", {"report", "serve"}),
         ("rich", {"report"}),
         ("scipy", {"analyse"}),
+        ("pyroute2", {"lab"}),
     ],
 )
 def test_one_outside_library_one_room(library: str, rooms: set[str]) -> None:
@@ -89,7 +90,10 @@ def test_every_command_and_option_is_in_the_guide() -> None:
     guide = (ROOT / "docs" / "guide" / "commands.md").read_text()
     group = typer.main.get_command(app)
     missing = []
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
+    every = dict(group.commands)  # type: ignore[attr-defined]
+    for name, command in list(every.items()):
+        every |= {f"{name} {inner}": one for inner, one in getattr(command, "commands", {}).items()}
+    for name, command in every.items():
         if f"## `strata {name}" not in guide:
             missing.append(name)
         for parameter in command.params:

@@ -7,6 +7,7 @@ is the same and the tail is another experiment.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def limited(lab: Lab, name: str, processors: float, clients_of: str | None = Non
     With ``clients_of`` a node: what is measured from there joins it, and ``strata lab exec`` as well.
     """
     period = max(_PERIOD_US, int(_LEAST_US / processors))
-    quota = int(processors * period)
+    quota = max(int(processors * period), _LEAST_US)
     parent, files = _version()
     path = parent / f"strata-{lab.name}-{name}"
     if path.exists():
@@ -47,6 +48,12 @@ def join(group: Path, pids: tuple[int, ...]) -> None:
             (group / "cgroup.procs").write_text(str(pid))
         except ProcessLookupError:
             continue
+
+
+def leave(group: Path, pid: int) -> None:
+    """Takes the process out of it again."""
+    with contextlib.suppress(OSError):  # it may have ended
+        (group.parent / "cgroup.procs").write_text(str(pid))
 
 
 def _version() -> tuple[Path, Callable[[int, int], dict[str, str]]]:

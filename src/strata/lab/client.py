@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from strata import units
 from strata.errors import RunFailed, UsageError
+from strata.lab import cgroups, proc
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.seen import Figures, Watch
@@ -19,7 +21,10 @@ from strata.lab.truth import Cell
 from strata.model.stack import Layer
 
 _TIMEOUT_S = 60.0
-_RAMP = "150ms"
+_RAMP, _RAMP_S = "150ms", 0.15
+_POLL_S = 0.005
+# More than the client reads to look at its target before it begins.
+_BEGUN_IOS = 300
 
 
 @dataclass(frozen=True)
@@ -54,15 +59,20 @@ def layer_of(lab: Lab, name: str) -> Layer:
     raise UsageError("there is no layer", repr(name), f"in the lab {lab.name}", ", ".join(x.name for x in layers))
 
 
-def inside(lab: Lab, node: Node, words: Sequence[str]) -> list[str]:
-    """The words that run a client in that node, under the limits that were put on its clients."""
+def inside(lab: Lab, node: Node, words: Sequence[str], *, limited: bool = True) -> list[str]:
+    """The words that run a client in that node; ``limited``: under the limits that were put on its clients."""
     inner = ["nsenter", f"--net={node.netns}", "--", *words] if node.netns else list(words)
-    groups = [Path(f["path"]) / "cgroup.procs" for f in lab.facts("cgroup") if f.get("clients_of") == node.name]
+    groups = client_groups(lab, node) if limited else []
     if not groups:
         return inner
     # The shell joins and then becomes the client: no moment of it is outside the limit.
-    join = "".join(f"echo $$ > {group} && " for group in groups)
+    join = "".join(f"echo $$ > {group}/cgroup.procs && " for group in groups)
     return ["sh", "-c", f'{join}exec "$@"', "sh", *inner]
+
+
+def client_groups(lab: Lab, node: Node) -> list[Path]:
+    """The control groups that limit the clients of a node."""
+    return [Path(f["path"]) for f in lab.facts("cgroup") if f.get("clients_of") == node.name]
 
 
 def measure(lab: Lab, cell: Cell) -> Measured:
@@ -73,22 +83,59 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     words = [sys.executable, "-m", "strata", "measure", layer.endpoint, "--rw", cell.rw, "--bs", cell.bs]
     words += ["--iodepth", str(cell.iodepth), "--runtime", cell.runtime, "--ramp-time", _RAMP, "--json", *cell.more]
     words += ["--progress", "none"]
+    groups = client_groups(lab, node) if node is not None else []
     if node is not None:
-        words = inside(lab, node, words)
+        words = inside(lab, node, words, limited=False)
     watch = Watch(lab)
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired as e:
-        raise RunFailed("cannot measure", cell.text, f"the client took longer than {_TIMEOUT_S:g} s") from e
+    with subprocess.Popen(
+        words,
+        preexec_fn=proc.dies_with_us(),  # noqa: PLW1509  (one system call)
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as client:
+        try:
+            if groups:
+                _limit_while_measuring(client, groups, watch, seconds)
+            stdout, stderr = client.communicate(timeout=_TIMEOUT_S)
+        except subprocess.TimeoutExpired as e:
+            raise RunFailed("cannot measure", cell.text, f"the client took longer than {_TIMEOUT_S:g} s") from e
+        finally:
+            client.kill()
     figures = watch.stop()
-    if done.returncode:
-        said = tuple(done.stderr.strip().splitlines()[-4:])
-        raise RunFailed("cannot measure", cell.text, f"the client ended with {done.returncode}", problems=said)
-    summary = json.loads(done.stdout)["summary"]
+    if client.returncode:
+        said = (*stderr.strip().splitlines()[-4:], *_trouble(stdout))
+        raise RunFailed("cannot measure", cell.text, f"the client ended with {client.returncode}", problems=said)
+    summary = json.loads(stdout)["summary"]
     # Of the whole curve: here a coarse p99 of few samples is better than none.
     curve = [(float(p), float(ns)) for p, ns in summary["curve"]]
     p50, p99 = (next((ns for p, ns in curve if p >= want), 0.0) for want in (50.0, 99.0))
     iops, moved = summary["iops"]["value"], summary["bytes_per_second"]["value"] * seconds
+    # Of what the lab counted with the ramp in it: good for comparing two cells, not as an amplification.
+    if "disk.ios" in figures and iops:
+        figures["disk.ios_per_io"] = figures["disk.ios"] / (iops * seconds)
+    if moved and node is not None:
+        received = [v for k, v in figures.items() if k.startswith(f"wire.{node.name}.") and k.endswith("rx_bytes")]
+        figures["wire.bytes_per_byte"] = sum(received) / moved
     return Measured(iops, summary["mean_ns"]["value"], p50, p99, moved, figures)
+
+
+def _trouble(stdout: str) -> tuple[str, ...]:
+    """What cut the measurement off, where the client still printed its result."""
+    try:
+        trouble = json.loads(stdout).get("trouble")
+    except (ValueError, AttributeError):
+        return ()
+    return (str(trouble),) if trouble else ()
+
+
+def _limit_while_measuring(client: subprocess.Popen[str], groups: Sequence[Path], watch: Watch, seconds: float) -> None:
+    """Into the limits when it has begun, out of them when its time is over: start and end take no minutes so."""
+    while client.poll() is None and watch.stop().get("disk.ios", _BEGUN_IOS) < _BEGUN_IOS:
+        time.sleep(_POLL_S)
+    for group in groups:
+        cgroups.join(group, (client.pid,))
+    time.sleep(seconds + _RAMP_S)
+    for group in groups:
+        cgroups.leave(group, client.pid)

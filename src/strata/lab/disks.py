@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from strata.errors import RunFailed, UsageError
+from strata.lab import proc
 from strata.lab.lab import Lab
 from strata.lab.parts.disk import DiskControl
 
@@ -93,7 +94,14 @@ def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None)
     """Runs one program of the system to its end; its output. Raises `RunFailed` with what it said."""
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL, env=env
+            words,
+            preexec_fn=proc.dies_with_us(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            env=env,
         )
     except FileNotFoundError as e:
         raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} is not installed") from e

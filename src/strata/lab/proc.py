@@ -7,6 +7,7 @@ the ledger does not name. Nothing is ever stopped by name.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
@@ -22,6 +23,7 @@ from strata.lab.ledger import Ledger, encoded
 
 TOKEN = "STRATA_LAB_TOKEN"
 _POLL_S = 0.02
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass
@@ -112,6 +114,16 @@ def _python_path(words: Sequence[str]) -> dict[str, str]:
         return {}
     ours = str(Path(__file__).resolve().parents[2])
     return {"PYTHONPATH": os.pathsep.join([ours, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+def dies_with_us() -> Callable[[], None]:
+    """For ``preexec_fn`` of a tool that only helps to build: killed with us it leaves nothing half done behind."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def follow() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+    return follow
 
 
 def wait_until(child: Child, ready: Callable[[], bool], timeout_s: float) -> None:

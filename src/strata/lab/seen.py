@@ -5,15 +5,16 @@ Figures (those that a lab does not have are absent, never 0):
 ``disk.sequential_share``, ``disk.read_hit_share``, ``disk.absorbed`` and ``disk.full`` (writes), ``disk.flushes`` and
 ``disk.flush_us`` (mean of a flush), ``disk.member_busy_ratio`` (busiest member to the mean); of several disks these are
 the last one's, and ``disks.busiest_ratio`` is the I/Os of the busiest to the mean; ``device.ios`` (requests at the loop
-device);
-``wire.NODE.NIC.rx_bytes`` and ``….tx_bytes``; ``tcp.NODE.retransmits``; ``hop.lost``; ``throttled_ms`` (all control
-groups of the lab); ``server.cpu_ms`` (all servers).
+device); ``wire.NODE.NIC.rx_bytes`` and ``….tx_bytes``, ``wire.held`` (frames that shapers held); ``hop.frames``,
+``hop.lost``; ``tcp.NODE.retransmits``; ``throttled_ms`` (all control groups of the lab); ``server.cpu_ms`` (all
+servers). The client adds ``disk.ios_per_io`` and ``wire.bytes_per_byte``.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from pyroute2 import IPRoute
 
@@ -84,6 +85,7 @@ def _disk_figures(before: DiskTruth, now: DiskTruth) -> Figures:
 def _sums(lab: Lab) -> Figures:
     """Counters that only grow; two readings are subtracted."""
     found: Figures = {}
+    held = 0.0
     if volume := lab.last_fact("volume"):
         stat = Path(f"/sys/block/{Path(volume['device'] or 'none').name}/stat")
         if stat.is_file():
@@ -91,15 +93,20 @@ def _sums(lab: Lab) -> Figures:
             found["device.ios"] = int(fields[0]) + int(fields[4])
     for node in lab.nodes:
         if node.netns is not None:
-            found |= _node(node)
+            seen = _node(node)
+            held += seen.pop("wire.held")
+            found |= seen
+    if lab.nodes and not lab.reduced:
+        found["wire.held"] = held
     if hops := lab.facts("hop"):
-        found["hop.lost"] = 0.0
+        found["hop.lost"] = found["hop.frames"] = 0.0
         for hop in hops:
             try:
                 truth = HopControl(hop["ctl"]).truth()
             except StrataError:
                 continue
             found["hop.lost"] += truth.ab.lost + truth.ba.lost
+            found["hop.frames"] += truth.ab.sent + truth.ba.sent
     for group in lab.facts("cgroup"):
         found["throttled_ms"] = found.get("throttled_ms", 0.0) + _throttled_ms(Path(group["path"]))
     servers = {f["process"] for f in lab.facts("server")}
@@ -117,15 +124,26 @@ def _node(node: Node) -> Figures:
                 stats = ns.get_links(index)[0].get_attr("IFLA_STATS64")
                 found[f"wire.{node.name}.{nic}.rx_bytes"] = float(stats["rx_bytes"])
                 found[f"wire.{node.name}.{nic}.tx_bytes"] = float(stats["tx_bytes"])
+                held = sum(_overlimits(q) for q in ns.get_qdiscs(index=index))
+                found["wire.held"] = found.get("wire.held", 0.0) + held
         return found
 
     assert node.netns is not None
     found = within(node.netns, links)
+    found["wire.held"] = found.get("wire.held", 0.0)
     # Of the thread, which is inside; /proc/self would be the process, which is not.
     snmp = on_a_thread_in(node.netns, lambda: Path("/proc/thread-self/net/snmp").read_text())
     names, values = (line.split() for line in snmp.splitlines() if line.startswith("Tcp:"))
     found[f"tcp.{node.name}.retransmits"] = float(values[names.index("RetransSegs")])
     return found
+
+
+def _overlimits(qdisc: Any) -> float:
+    """How often a shaper had to hold a frame."""
+    if qdisc.get_attr("TCA_KIND") != "tbf":
+        return 0.0
+    stats = qdisc.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")
+    return float(stats["overlimits"])
 
 
 def _throttled_ms(group: Path) -> float:

@@ -127,14 +127,17 @@ class Injection:
     everyday: bool = False
     """Whether the quick self-test has it; the full one has all, in every severity."""
 
-    def toml(self, cause: str, severity: Severity) -> str:
-        """The truth file: what a diagnosis of this lab has to say."""
+    def toml(self, cause: str, severity: Severity, top: str = "top", mechanism: str | None = None) -> str:
+        """The truth file: what a diagnosis of this lab has to say. ``top`` is the name of the last layer there.
+
+        ``mechanism`` replaces the usual one where the lab does it in another way.
+        """
         rows = {
             "class": self.kind,
             "cause": cause,
             "severity": severity.value,
-            "layer": self.layer,
-            "mechanism": self.mechanism,
+            "layer": top if self.layer == "top" else self.layer,
+            "mechanism": mechanism or self.mechanism,
             "value": self.value[severity],
             "unit": self.unit,
             "cell": self.cell.text,

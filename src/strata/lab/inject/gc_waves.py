@@ -15,7 +15,7 @@ INJECTION = Injection(
     unit="times slower in the slow half",
     inject=model("gc_every=400 gc_for=240 gc_factor={value}"),
     cell=Cell("file system", "randread", "8k", 8, runtime="1200ms"),
-    impact=per_severity(1.3, 1.7, 2),
+    impact=per_severity(1.2, 1.35, 1.5),
     signals=(Signal("disk.slowed_us", How.ABOVE, 100), Signal("disk.service_us", How.RISES, 1.3)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),

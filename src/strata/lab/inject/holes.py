@@ -41,9 +41,9 @@ INJECTION = Injection(
     unit="share of the file",
     inject=_inject,
     cell=Cell("file system", "randread", "8k", 4),
-    impact=per_severity(1.15, 1.5, 3),
+    impact=per_severity(1.1, 1.4, 2.5),
     hurts=Hurts.FLATTERS,
-    signals=(Signal("disk.service_us", How.STAYS, 1.2),),
+    signals=(Signal("disk.ios_per_io", How.FALLS, 1.1), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
 )

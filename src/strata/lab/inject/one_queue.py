@@ -15,7 +15,7 @@ INJECTION = Injection(
     unit="I/Os at once (healthy: 4)",
     inject=model("c={value}"),
     cell=Cell("file system", "randread", "8k", 8),
-    impact=per_severity(1.2, 1.7, 3),
+    impact=per_severity(1.12, 1.6, 2.8),
     signals=(Signal("disk.service_us", How.STAYS, 1.2), Signal("disk.wait_us", How.RISES, 1.4)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),

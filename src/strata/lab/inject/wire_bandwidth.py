@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from strata.lab.inject._wire import server_node
 from strata.lab.lab import Lab
+from strata.lab.servers import nbd
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
 
 def _inject(lab: Lab, value: float) -> None:
+    if lab.reduced:
+        nbd.reshape(lab, "--bandwidth", str(int(value * 1e6)))
+        return
     node = server_node(lab)
     for nic in range(len(node.addresses)):
         lab.shape(node, nic, value * 1e6)
@@ -24,7 +28,7 @@ INJECTION = Injection(
     inject=_inject,
     cell=Cell("top", "read", "128k", 8),
     impact=per_severity(1.5, 4, 15),
-    signals=(Signal("disk.service_us", How.STAYS, 1.5),),
+    signals=(Signal("wire.held", How.ABOVE, 20), Signal("disk.service_us", How.STAYS, 1.5)),
     must=(Cause.WIRE_BANDWIDTH,),
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     stack="block-share",

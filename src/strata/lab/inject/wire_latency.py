@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from strata.lab.inject._wire import server_node
 from strata.lab.lab import Lab
+from strata.lab.servers import nbd
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
 
 def _inject(lab: Lab, value: float) -> None:
+    if lab.reduced:
+        nbd.reshape(lab, "--latency", f"{2 * value:g}us")
+        return
     node = server_node(lab)
     for nic in range(len(node.addresses)):
         lab.hop(node, nic, f"delay={value:g}")
@@ -24,7 +28,7 @@ INJECTION = Injection(
     inject=_inject,
     cell=Cell("top", "randread", "8k", 1),
     impact=per_severity(1.5, 3, 10),
-    signals=(Signal("disk.service_us", How.STAYS, 1.3),),
+    signals=(Signal("hop.frames", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.WIRE_LATENCY,),
     never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH, Cause.PROCESSORS),
     stack="block-share",

@@ -11,7 +11,7 @@ INJECTION = Injection(
     kind="medium",
     layer="disk",
     mechanism="the modelled disk takes writes into 4 MiB and drains them at the given rate (wcache, drain)",
-    value=per_severity(20, 8, 2),
+    value=per_severity(12, 6, 3),
     unit="MB/s of draining (healthy: 40 MB/s without a cache)",
     inject=model("wcache=4MiB drain={value}"),
     # Longer than the cache lasts: the first writes are faster than healthy ones, the others pay.

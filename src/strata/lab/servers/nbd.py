@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from strata.errors import UsageError
+from strata.errors import RunFailed, UsageError
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.servers import Server, answers, free_port, program
@@ -28,11 +28,12 @@ def start(
     kind: str = "qemu-nbd",
     writable: bool = True,
     shape: Sequence[str] = (),
+    port: int | None = None,
 ) -> Server:
     """Serves ``backing``; ``shape`` are further words for our own (``--latency 1ms``). `UsageError` for a kind."""
     if kind not in KINDS:
         raise UsageError("there is no NBD server", repr(kind), "", f"choose one of: {', '.join(KINDS)}")
-    port = free_port(node, PORT)
+    port = port or free_port(node, PORT)
     name = f"{kind}-{node.name}"
     if kind == "strata":
         words = [sys.executable, "-m", "strata", "target", "--listen", f"{node.address}:{port}", "--export", EXPORT]
@@ -45,5 +46,17 @@ def start(
         words += ["-e", EXPORT, *([] if writable else ["-r"]), "file", str(backing)]
     child = lab.run(node, words, name=name, wait_for=answers(node, port))
     uri = f"nbd://{node.address}:{port}/{EXPORT}"
-    lab.fact("server", kind="nbd", node=node.name, process=name, uri=uri)
+    lab.fact(
+        "server", kind="nbd", node=node.name, process=name, uri=uri, port=port, backing=str(backing), shape=list(shape)
+    )
     return Server(child, node, port, uri)
+
+
+def reshape(lab: Lab, *words: str) -> None:
+    """The wire of a reduced lab is what its own server pretends: started again at the same port with more limits."""
+    served = lab.last_fact("server", kind="nbd")
+    if served is None or not served["process"].startswith("strata-"):
+        raise RunFailed("cannot limit the wire of", lab.name, "its server is not Strata's own", "--set server=strata")
+    lab.stop(lab.process(served["process"]))
+    shape = [*served["shape"], *words]
+    start(lab, lab.node(served["node"]), served["backing"], kind="strata", shape=shape, port=served["port"])

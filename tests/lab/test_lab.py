@@ -1,0 +1,254 @@
+"""Labs come up, carry I/O, and go without a trace: also after a kill at any point, and only what is theirs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from loops import need
+
+from strata.errors import RunFailed, StrataError, UsageError
+from strata.lab import cgroups, disks, inject, proc
+from strata.lab.client import measure
+from strata.lab.down import down
+from strata.lab.lab import Lab, boot_id
+from strata.lab.ledger import Ledger
+from strata.lab.leftovers import leftovers
+from strata.lab.nodes import add_netns
+from strata.lab.prove import put_in
+from strata.lab.truth import Cell
+from strata.lab.up import up
+from strata.model.stack import Stack
+
+pytestmark = pytest.mark.root
+SMALL = {"size": "192m", "file": "16m"}
+CLI = [sys.executable, "-m", "strata"]
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """A name that no other test has; whatever is left of it goes."""
+    for program in ("smbd", "qemu-nbd", "nsenter"):
+        need(program)
+    if not Path("/dev/fuse").exists():
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("this kernel has no /dev/fuse")
+    found = f"t{uuid.uuid4().hex[:8]}"
+    yield found
+    if Ledger(found).path.exists():
+        down(Lab.open(found))
+
+
+def test_a_local_lab_carries_io_to_its_modelled_disk_and_leaves_nothing(name: str) -> None:
+    lab = up("local", name, SMALL)
+    stack = Stack.from_toml((lab.data / "stack.toml").read_text())
+    assert [x.name for x in stack.layers] == ["disk", "file system"]
+    assert stack.nodes[0].netns == f"/run/netns/strata-{name}-n1"
+    seen = measure(lab, Cell("file system", "randread", "8k", 4, runtime="300ms"))
+    # Four servers of 0.8 ms: never faster, whatever the machine does.
+    assert 0 < seen.iops < 5200
+    assert seen.figures["disk.ios"] * 8192 >= seen.moved_bytes > 0
+    assert seen.figures["disk.service_us"] == pytest.approx(830, rel=0.05)
+    assert down(lab) > 0
+    assert leftovers(name, lab.token) == ()
+
+
+@pytest.mark.parametrize("lines", [2, 7, 12, 18])
+def test_down_after_a_kill_of_up_half_way_leaves_nothing(name: str, lines: int) -> None:
+    words = [*CLI, "lab", "up", "share", "--name", name, "--set", "size=192m", "--set", "file=16m"]
+    building = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    path = Ledger(name).path
+    while building.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
+        time.sleep(0.001)
+    building.kill()
+    building.wait()
+    lab = Lab.open(name)
+    assert not lab.facts("up") or lines > 20, "it was to be killed before it was up"
+    down(lab)
+    assert leftovers(name, lab.token) == ()
+
+
+def test_two_labs_side_by_side_do_not_meet(name: str) -> None:
+    other = f"{name}b"
+    first = up("block-share", name, SMALL)
+    second = up("block-share", other, SMALL | {"medium": "file"})
+    try:
+        assert {a for n in first.nodes for a in n.addresses} & {a for n in second.nodes for a in n.addresses} == set()
+        down(first)
+        assert leftovers(name, first.token) == ()
+        # The other one still serves, over its wire.
+        seen = measure(second, Cell("top", "randread", "8k", 4, runtime="200ms"))
+        assert seen.figures["wire.n2.0.rx_bytes"] >= seen.moved_bytes > 0
+    finally:
+        down(second)
+    assert leftovers(other, second.token) == ()
+
+
+def test_a_shaped_wire_is_as_fast_as_told_and_an_injection_is_held_to_its_word(name: str) -> None:
+    lab = up("block-share", name, SMALL)
+    proof = put_in(lab, inject.parse("wire-bandwidth:severe"))
+    # 2.5 MB/s of wire less its headers, and at most what the bucket held.
+    assert 10 < proof.injected.iops < 40
+    assert proof.impact >= 15
+    assert 'cause = "wire-bandwidth"' in (lab.data / "truth.toml").read_text()
+    assert leftovers(name, lab.token) != (), "the check sees what is there"
+
+
+def test_what_others_made_is_neither_used_nor_removed(name: str, tmp_path: Path) -> None:
+    theirs = Path(f"/run/netns/strata-{name}-n1")
+    mine = Ledger(f"{name}x")
+    mine.create({"token": "x", "index": 127, "boot": boot_id()})
+    try:
+        add_netns(mine, theirs.name)
+        with pytest.raises(RunFailed, match="there is one of that name"):
+            up("local", name, SMALL)
+        assert theirs.exists()
+        assert leftovers(name, "none") == (f"namespace {theirs.name}",)
+    finally:
+        down(Lab.open(mine.name))
+    assert not theirs.exists()
+
+
+def test_a_directory_that_no_ledger_speaks_of_stays(name: str) -> None:
+    path = Path(f"/var/tmp/strata-lab-{name}")
+    path.mkdir()
+    try:
+        (path / "precious").write_text("of the user")
+        with pytest.raises(RunFailed, match="no ledger speaks of it"):
+            up("local", name, SMALL)
+        assert (path / "precious").read_text() == "of the user"
+    finally:
+        (path / "precious").unlink()
+        path.rmdir()
+
+
+def test_lines_that_mean_somebody_else_now_are_not_obeyed(name: str, tmp_path: Path) -> None:
+    lab = Lab.create(name, "none")
+    with subprocess.Popen(["sleep", "60"]) as bystander:
+        started = proc.start_time(bystander.pid)
+        assert started is not None
+        # Its number was another's before: the start time differs.
+        lab.undo("process", pid=bystander.pid, started=started - 1)
+        # A namespace of that name, but not that one.
+        lab.undo("netns", name=f"strata-{name}-zz", inode=1)
+        other = Ledger(f"{name}x")
+        other.create({"token": "x", "index": 126, "boot": boot_id()})
+        add_netns(other, f"strata-{name}-zz")
+        # A mount that is gone already, a loop device on a file that never was, a setting that somebody changed since.
+        setting = tmp_path / "setting"
+        setting.write_text("3")
+        lab.undo("setting", path=str(setting), before="1", now="2")
+        lab.undo("mount", path=str(tmp_path / "nowhere"))
+        lab.undo("loop", backing=str(tmp_path / "never"))
+        down(lab)
+        assert bystander.poll() is None
+        assert Path(f"/run/netns/strata-{name}-zz").exists()
+        assert setting.read_text() == "3"
+        down(Lab.open(other.name))
+        bystander.kill()
+
+
+def test_a_server_that_forks_and_hides_is_found_by_its_namespace(name: str) -> None:
+    lab = Lab.create(name, "none")
+    node = lab.add_node("n1")
+    # A daemon of its own session, without the lab's token, whose parent has ended.
+    script = "setsid env -u STRATA_LAB_TOKEN sleep 1000 & echo $! > hidden; exit 0"
+    child = lab.run(node, ["sh", "-c", f"cd {lab.dir('logs')}; {script}"], name="forker")
+    hidden = lab.dir("logs") / "hidden"
+    while child.alive or not hidden.exists() or not hidden.read_text():
+        time.sleep(0.01)
+    inode = Path(str(node.netns)).stat().st_ino
+    (pid, started), *_ = proc.inside(inode)
+    down(lab)
+    assert proc.start_time(pid) != started
+    assert leftovers(name, lab.token) == ()
+
+
+def test_a_child_that_fails_is_quoted_and_what_was_built_is_removed(name: str) -> None:
+    lab = Lab.create(name, "none")
+    with pytest.raises(RunFailed, match="ended before it was ready") as failed:
+        lab.run(None, ["sh", "-c", "echo no such disk >&2; exit 3"], name="broken", wait_for=lambda: False)
+    assert "no such disk" in failed.value.problems
+    down(lab)
+    with pytest.raises(StrataError):
+        up("local", name, SMALL | {"fs": "fat"})
+    assert leftovers(name, lab.token) == ()
+
+
+def test_a_processor_limit_holds_what_joins_it(name: str) -> None:
+    lab = Lab.create(name, "none")
+    group = cgroups.limited(lab, "spin", 0.1)
+    spin = [sys.executable, "-c", "import time\nt=time.monotonic()\nwhile time.monotonic()-t<0.6: pass\n"]
+    with subprocess.Popen(spin) as child:
+        cgroups.join(group, (child.pid,))
+        child.wait()
+    rows = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+    assert int(rows["nr_throttled"]) > 3
+    down(lab)
+    assert not group.exists()
+
+
+def test_the_command_line_tells_of_a_lab_and_goes_inside(name: str) -> None:
+    up_ = run("up", "local", "--name", name, *(f"--set={k}={v}" for k, v in SMALL.items()), "--json")
+    state = json.loads(up_.stdout)
+    assert (state["schema"], state["state"], state["stack"]) == ("strata.lab/1", "up", "local")
+    address = state["nodes"][0]["addresses"][0]
+    assert address in run("exec", "n1", "--name", name, "--", "ip", "-br", "addr").stdout
+    assert run("exec", "n1", "--name", name, "--", "false", check=False).returncode == 1
+    (disk,) = (p for p in state["processes"] if p["name"] == "disk-medium")
+    os.kill(disk["pid"], 9)
+    assert json.loads(run("status", "--name", name, "--json").stdout)["state"] == "broken"
+    run("down", "--name", name)
+    assert leftovers(name, "none") == ()
+
+
+def test_a_queue_setting_of_a_loop_device_is_put_back(name: str) -> None:
+    lab = Lab.create(name, "none")
+    device = disks.attach(lab, disks.image(lab, "plain", 2**24))
+    queue = Path("/sys/block") / Path(device).name / "queue"
+    disks.set_queue(lab, device, "max_sectors_kb", "64")
+    assert (queue / "max_sectors_kb").read_text().strip() == "64"
+    first = next(x for x in lab.ledger.lines() if x.get("undo") == "setting")
+    down(lab)
+    assert (queue / "max_sectors_kb").read_text().strip() == first["before"]
+
+
+def test_a_stack_is_refused_with_what_there_is() -> None:
+    with pytest.raises(UsageError, match="there is no stack 'tower'") as refused:
+        up("tower", "none")
+    assert "block-share" in refused.value.hint
+
+
+def test_a_reduced_lab_needs_no_right_and_pretends_its_wire(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRATA_LAB_DIR", str(tmp_path / "labs"))
+    monkeypatch.setattr("strata.lab.where.is_root", lambda: False)
+    said: list[str] = []
+    lab = up("block-share", name, {"file": "8m"}, ["wire-latency:mild"], said.append)
+    try:
+        assert "reduced lab" in said[0]
+        assert [n.netns for n in lab.nodes] == [None, None]
+        # 500 us each way, whatever else is slow.
+        assert measure(lab, Cell("top", "randread", "8k", 1, runtime="200ms")).mean_ns > 1e6
+        with pytest.raises(UsageError, match="smbd and Ganesha need root"):
+            up("share", f"{name}b", {})
+    finally:
+        down(lab)
+    assert leftovers(name, lab.token) == ()
+
+
+@pytest.mark.slow
+def test_everything_is_as_promised() -> None:
+    done = run("selftest", check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*CLI, "lab", *words], capture_output=True, text=True, check=check, timeout=3000)

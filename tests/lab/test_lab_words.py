@@ -1,0 +1,176 @@
+"""What a lab is made of, without making one: the ledger, the truths, the templates."""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from strata.errors import RunFailed, UsageError
+from strata.lab import inject, stacks, where
+from strata.lab.client import Measured
+from strata.lab.lab import Lab
+from strata.lab.ledger import Ledger, names
+from strata.lab.prove import put_in
+from strata.lab.truth import How, Severity, Signal
+from strata.model.stack import Layer
+
+CAUSES = inject.cause_names()
+RISES, FALLS, STAYS, ABOVE = How.RISES, How.FALLS, How.STAYS, How.ABOVE
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    monkeypatch.setenv("STRATA_LAB_DIR", str(tmp_path / "labs"))
+    found = Ledger("one")
+    found.create({"token": "t", "index": 0})
+    return found
+
+
+def test_a_line_torn_by_a_kill_hides_none_of_the_others(ledger: Ledger) -> None:
+    ledger.append({"undo": "mount", "path": "/a"})
+    with ledger.path.open("ab") as f:
+        f.write(b'{"undo": "mount", "pa')
+    assert ledger.undos() == [{"undo": "mount", "path": "/a"}]
+    assert ledger.head["token"] == "t"
+
+
+def test_what_was_made_last_is_undone_first_and_a_proven_namespace_only_as_proven(ledger: Ledger) -> None:
+    ledger.append({"undo": "netns", "name": "a"})
+    ledger.append({"undo": "netns", "name": "a", "inode": 7})
+    ledger.append({"undo": "netns", "name": "b"})
+    ledger.append({"undo": "mount", "path": "/m"})
+    assert ledger.undos() == [
+        {"undo": "mount", "path": "/m"},
+        {"undo": "netns", "name": "b"},
+        {"undo": "netns", "name": "a", "inode": 7},
+    ]
+
+
+def test_a_name_is_given_once_and_a_forgotten_lab_is_gone(ledger: Ledger) -> None:
+    with pytest.raises(UsageError, match="there is one of that name"):
+        Ledger("one").create({})
+    assert names() == ("one",)
+    ledger.forget()
+    assert names() == ()
+    with pytest.raises(UsageError, match="there is no lab"):
+        ledger.lines()
+
+
+@pytest.mark.parametrize("name", ["", "Lab", "a-b", "1a", "../up", "a" * 13, "a b"])
+def test_names_that_a_namespace_could_not_carry_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot name a lab"):
+        where.checked(name)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_injection_says_the_whole_truth(cause: str) -> None:
+    truth = inject.injection(cause)
+    for severity in Severity:
+        (row,) = tomllib.loads(truth.toml(cause, severity))["truth"]
+        assert row["cause"] == cause
+        assert row["class"] in {"medium", "wire", "server", "client", "data", "neighbour"}
+        assert row["impact_at_least"] > 1
+        assert row["mechanism"]
+    assert truth.signals, "without a signature it could be anything"
+    assert not set(truth.must) & set(truth.never)
+    assert truth.never, "a truth that excludes nothing convicts nobody"
+    assert truth.impact[Severity.MILD] <= truth.impact[Severity.MARKED] <= truth.impact[Severity.SEVERE]
+    values = [truth.value[s] for s in Severity]
+    assert values in (sorted(values), sorted(values, reverse=True)), "severities go one way"
+    # The stack that shows it has the options that it needs.
+    assert set(truth.options) <= set(stacks.builder(truth.stack).OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("signal", "healthy", "injected", "holds"),
+    [
+        (Signal("x", RISES, 2), 10, 20, True),
+        (Signal("x", RISES, 2), 10, 19, False),
+        (Signal("x", RISES, 2), 0, 0, False),
+        (Signal("x", FALLS, 2), 10, 5, True),
+        (Signal("x", FALLS, 2), 10, 6, False),
+        (Signal("x", FALLS, 2), 0, 0, False),
+        (Signal("x", STAYS, 1.5), 10, 14, True),
+        (Signal("x", STAYS, 1.5), 10, 16, False),
+        (Signal("x", STAYS, 1.5), 10, 6, False),
+        (Signal("x", ABOVE, 3), None, 4, True),
+        (Signal("x", ABOVE, 3), None, 3, False),
+        (Signal("x", ABOVE, 3), None, None, False),
+        (Signal("x", STAYS, 9), None, 5, False),
+    ],
+)
+def test_a_signal_that_was_not_seen_does_not_hold(
+    signal: Signal, healthy: float | None, injected: float | None, holds: bool
+) -> None:
+    assert signal.holds(healthy, injected) is holds
+
+
+@pytest.mark.parametrize(
+    ("cause", "healthy", "injected", "said"),
+    [
+        ("slow-medium", [4000, 5000], [1000], "5.00x slower"),
+        ("slow-medium", [5000, 4000], [4000], "changes too little"),
+        ("slow-medium", [5000, 5000], [1000], "lacks its signature"),
+        # A trap that was disturbed is looked at again, a limit is not: there noise would speak for it.
+        ("cache-fit", [5000, 5000], [5000, 20000], "4.00x too good"),
+        ("cache-fit", [5000, 5000], [5000, 5000], "changes too little"),
+    ],
+)
+def test_an_injection_that_changes_nothing_or_lacks_its_signature_is_an_error(
+    cause: str, healthy: list[float], injected: list[float], said: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(ledger)
+    lab.data = ledger.dir
+    signed = "signature" not in said
+    before = {"disk.service_us": 800.0, "disk.read_hit_share": 0.0}
+    after = {"disk.service_us": 3200.0 if cause == "slow-medium" else 20.0, "disk.read_hit_share": 1.0}
+    results = [Measured(n, 1, 1, 1, 1, before) for n in healthy]
+    results += [Measured(n, 1, 1, 1, 1, after if signed else before) for n in injected]
+    monkeypatch.setattr("strata.lab.prove.measure", lambda *_: results.pop(0))
+    monkeypatch.setattr(inject.Asked, "apply", lambda *_: None)
+    monkeypatch.setattr("strata.lab.prove.layer_of", lambda *_: Layer(name="file system", endpoint="null:"))
+    heard: list[str] = []
+    if "x " in said:
+        put_in(lab, inject.parse(cause), heard.append)
+        assert said in heard[0]
+        assert f'cause = "{cause}"' in (lab.data / "truth.toml").read_text()
+    else:
+        with pytest.raises(RunFailed, match=said):
+            put_in(lab, inject.parse(cause), heard.append)
+        assert not (lab.data / "truth.toml").exists()
+    assert results == []
+
+
+def test_words_of_the_user_become_an_injection_or_are_refused_with_what_there_is() -> None:
+    assert str(inject.parse("slow-medium")) == "slow-medium:marked"
+    assert inject.parse("slow-medium:mild").severity is Severity.MILD
+    with pytest.raises(UsageError, match="no injection 'nothing'") as refused:
+        inject.parse("nothing")
+    assert "slow-medium" in refused.value.hint
+    with pytest.raises(UsageError, match="unknown severity 'huge'"):
+        inject.parse("slow-medium:huge")
+
+
+@pytest.mark.parametrize("name", stacks.stack_names())
+def test_every_stack_has_a_template_and_variants_of_its_own_options(name: str) -> None:
+    text = (resources.files("strata.lab.stacks") / name.replace("-", "_") / "stack.toml").read_text()
+    assert "nodes" in string.Template(text).get_identifiers()
+    for options in stacks.variants(name):
+        assert set(stacks.chosen(name, options)) == set(stacks.builder(name).OPTIONS)
+    with pytest.raises(UsageError, match="has no option wheels"):
+        stacks.chosen(name, {"wheels": "4"})
+
+
+def test_the_guide_has_every_injection_with_its_values_and_every_stack() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "lab.md").read_text()
+    assert [name for name in stacks.stack_names() if f"| **{name}** |" not in guide] == []
+    for cause in CAUSES:
+        truth = inject.injection(cause)
+        row = next((line for line in guide.splitlines() if line.startswith(f"| **{cause}** |")), "")
+        values = " · ".join(f"{truth.value[s]:g}" for s in Severity)
+        assert truth.mechanism in row, cause
+        assert f"| {values} {truth.unit} |" in row, cause
