@@ -16,7 +16,7 @@ def _inject(lab: Lab, value: float) -> None:
         raise RunFailed("cannot redirect the share of", lab.name, "it has none", "strata lab up cluster-volume")
     lab.stop(lab.process("scale-out"))
     relay.start(lab, lab.node(served["node"]), served["over"], name="scale-out", port=int(served["port"]))
-    lab.shape(lab.node("n1"), 0, value)
+    lab.shape(lab.node("n1"), 0, value * 1e6)
 
 
 INJECTION = Injection(
@@ -24,8 +24,8 @@ INJECTION = Injection(
     kind="server",
     layer="top",
     mechanism="the share's node sends each I/O to the coordinator (n1), whose card carries so much",
-    value=per_severity(40e6, 15e6, 5e6),
-    unit="bytes a second of the coordinator's card (healthy: not used)",
+    value=per_severity(40, 15, 5),
+    unit="MB/s of the coordinator's card (healthy: not used)",
     inject=_inject,
     cell=Cell("scale-out share", "randread", "64k", 4),
     impact=per_severity(1.5, 3, 8),
