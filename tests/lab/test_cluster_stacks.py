@@ -75,7 +75,7 @@ def owner_and_other(lab: Lab) -> list[float]:
     return [sent_per_byte(lab, layer, rw) for layer, rw in cells]
 
 
-@pytest.mark.parametrize("copies", [2, 3])
+@pytest.mark.parametrize("copies", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_mirror_of_btrfs_costs_0_r_1_and_1_plus_r(build: Build, copies: int) -> None:
     lab = build("mirrored", {"engine": "btrfs", "copies": str(copies), "data": "16m"})
     remote = copies - 1
@@ -109,6 +109,7 @@ def test_every_way_to_a_clustered_volume_reaches_the_same_bytes(build: Build) ->
     assert by_layer == pytest.approx(expected, abs=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("landing", ["direct", "redirected"])
 def test_a_scale_out_share_costs_what_it_lands_on_and_one_wire_more(build: Build, landing: str) -> None:
     lab = build("cluster-volume", {"data": "16m", "medium": "fast", "landing": landing})
