@@ -18,9 +18,8 @@ def _inject(lab: Lab, value: float) -> None:
     if fact is None:
         raise RunFailed("cannot add copies to", lab.name, "it is no mirror of btrfs", "--set engine=btrfs")
     volume = btrfs_pair.Volume(lab, lab.node("n1"), tuple(fact["devices"]), Path(fact["path"]), fact["profile"])
-    while len(volume.devices) < value:
-        node = lab.add_node(f"c{len(volume.devices) + 1}")
-        volume = volume.copied_to(node, media.medium(lab, node.name, int(fact["size"])).device)
+    nodes = [lab.add_node(f"c{number + 1}") for number in range(len(volume.devices), int(value))]
+    volume.copied_to([(node, media.medium(lab, node.name, int(fact["size"])).device) for node in nodes])
 
 
 INJECTION = Injection(

@@ -48,14 +48,18 @@ class Volume:
         disks.tool(["btrfs", "balance", "start", "-dconvert=raid0", str(self.path)], "spread the data of")
         return Volume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")
 
-    def copied_to(self, node: Node, device: str) -> Volume:
-        """The disk of another node joins the running mirror and gets a copy of everything. Blocks until it has it."""
-        profile = PROFILES[len(self.devices) + 1]
-        added = remote_disk(self.lab, self.owner, node, device, name=f"{self.path.name}-{node.name}")
-        disks.tool(["btrfs", "device", "add", "-f", "-K", added, str(self.path)], "grow")
+    def copied_to(self, others: Sequence[tuple[Node, str]]) -> Volume:
+        """The disks of other nodes join the running mirror and each gets a copy of everything.
+
+        Blocks until they have it. All join first: converting twice in a row once left a volume read-only.
+        """
+        profile = PROFILES[len(self.devices) + len(others)]
+        added = [remote_disk(self.lab, self.owner, n, d, name=f"{self.path.name}-{n.name}") for n, d in others]
+        for device in added:
+            disks.tool(["btrfs", "device", "add", "-f", "-K", device, str(self.path)], "grow")
         convert = [f"-dconvert={profile}", f"-mconvert={profile}"]
         disks.tool(["btrfs", "balance", "start", *convert, str(self.path)], "copy the data of")
-        return Volume(self.lab, self.owner, (*self.devices, added), self.path, profile)
+        return Volume(self.lab, self.owner, (*self.devices, *added), self.path, profile)
 
     def own_reader(self, path: Path) -> Callable[[int], bool]:
         """Says of a task's id whether btrfs lets it read ``path`` from the owner's own disk.
