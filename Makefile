@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -24,6 +24,9 @@ bench-demos: setup ## how often each demo is named correctly (TIMES=10)
 
 bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARGS=--smoke)
 	@.venv/bin/python benches/engine/run.py $(ARGS)
+
+bench-lab: setup ## as root: every layer of the stacks of several nodes, with bytes on the wires and cycles per byte (QUICK=1; ARGS=--ceph)
+	@.venv/bin/python benches/lab/run.py $(ARGS)
 
 bench-honesty: setup ## do stated intervals hold: known series and the real engine against itself (QUICK=1)
 	@.venv/bin/python benches/honesty/run.py $(ARGS)

@@ -21,6 +21,7 @@ __all__ = [
     "all_labs",
     "command_in",
     "down",
+    "grow",
     "known",
     "one_lab",
     "put_in",
@@ -70,6 +71,13 @@ def down(name: str | None, everything: bool, say: Say) -> tuple[str, ...]:
     for lab in gone:
         _down(Lab.open(lab), say)
     return gone
+
+
+def grow(name: str | None) -> str:
+    """One node more in a running lab; its name. Raises `UsageError` for a stack that cannot grow."""
+    lab = Lab.open(one_lab(name))
+    with lab.ledger.locked():
+        return stacks.grow(lab)
 
 
 def state(name: str | None) -> LabState:

@@ -57,6 +57,14 @@ def down(
         out(f"{gone} removed")
 
 
+@lab.command("grow")
+def grow(name: Name = None) -> None:
+    """Add a storage-only node to a running lab, and spread the data over it (vm-disks)."""
+    from strata.app import labs
+
+    out(f"{labs.grow(name)} joined")
+
+
 @lab.command("list")
 def list_labs(
     everything: Annotated[bool, typer.Option("--all", help="Also the stacks and injections there are.")] = False,

@@ -2,11 +2,12 @@
 
 Figures (those that a lab does not have are absent, never 0):
 ``disk.ios``; the means of an I/O ``disk.service_us``, ``disk.wait_us``, ``disk.capped_us`` and ``disk.slowed_us``;
-``disk.read_hit_share``, ``disk.absorbed`` and ``disk.full`` (writes), ``disk.flushes`` and ``disk.flush_us`` (mean of a
-flush), ``disk.member_busy_ratio`` (busiest member to the mean); ``device.ios`` (requests at the loop device);
-``wire.NODE.NIC.rx_bytes`` and ``….tx_bytes``, ``wire.held`` (frames that shapers held); ``hop.frames``, ``hop.lost``;
-``tcp.NODE.retransmits``; ``throttled_ms`` (all control groups of the lab); ``server.cpu_ms`` (all servers). The client
-adds ``disk.ios_per_io`` and ``wire.bytes_per_byte``.
+``disk.sequential_share``, ``disk.read_hit_share``, ``disk.absorbed`` and ``disk.full`` (writes), ``disk.flushes`` and
+``disk.flush_us`` (mean of a flush), ``disk.member_busy_ratio`` (busiest member to the mean); of several disks these are
+the last one's, and ``disks.busiest_ratio`` is the I/Os of the busiest to the mean; ``device.ios`` (requests at the loop
+device); ``wire.NODE.NIC.rx_bytes`` and ``….tx_bytes``, ``wire.held`` (frames that shapers held); ``hop.frames``,
+``hop.lost``; ``tcp.NODE.retransmits``; ``throttled_ms`` (all control groups of the lab); ``server.cpu_ms`` (all
+servers). The client adds ``disk.ios_per_io`` and ``wire.bytes_per_byte``.
 """
 
 from __future__ import annotations
@@ -41,8 +42,12 @@ class Watch:
         """Everything since then."""
         after = _sums(self.lab)
         found = {key: value - self._sums[key] for key, value in after.items() if key in self._sums}
+        ios: list[float] = []
         for before, now in zip(self._disk, _disks(self._disks), strict=True):
-            found |= _disk_figures(before, now)
+            found |= (figures := _disk_figures(before, now))
+            ios.append(figures["disk.ios"])
+        if len(ios) > 1 and (total := sum(ios, 0.0)):
+            found["disks.busiest_ratio"] = max(ios) * len(ios) / total
         return found
 
 
@@ -61,6 +66,8 @@ def _disk_figures(before: DiskTruth, now: DiskTruth) -> Figures:
     if found["disk.flushes"]:
         found["disk.flush_us"] = (now.flush.ns - before.flush.ns) / found["disk.flushes"] / 1e3
     if n:
+        in_order = now.read.sequential + now.write.sequential - before.read.sequential - before.write.sequential
+        found["disk.sequential_share"] = in_order / n
         served = now.read.svc_ns + now.write.svc_ns - before.read.svc_ns - before.write.svc_ns
         waited = now.read.wait_ns + now.write.wait_ns - before.read.wait_ns - before.write.wait_ns
         found["disk.service_us"], found["disk.wait_us"] = served / n / 1e3, waited / n / 1e3

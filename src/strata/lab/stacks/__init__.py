@@ -65,6 +65,15 @@ def chosen(name: str, words: Mapping[str, str]) -> Options:
     return {key: words.get(key, default) for key, (default, _) in known.items()}
 
 
+def grow(lab: Lab) -> str:
+    """Calls ``grow(lab)`` of the stack's ``build.py``, which adds a node; its name. `UsageError` where it has none."""
+    add = getattr(builder(lab.stack), "grow", None)
+    if add is None:
+        able = [n for n in stack_names() if hasattr(builder(n), "grow")]
+        raise UsageError("cannot grow the lab", lab.name, f"{lab.stack} does not grow", f"these do: {', '.join(able)}")
+    return str(add(lab))
+
+
 def write_stack(lab: Lab, name: str, **values: object) -> Path:
     """Fills the stack's template and writes it into the lab's directory, with the nodes' tables put first."""
     template = (resources.files("strata.lab.stacks") / name.replace("-", "_") / "stack.toml").read_text()

@@ -1,0 +1,36 @@
+"""The share's node does not reach the disk itself any more: each I/O goes to the coordinator, over a narrow network."""
+
+from __future__ import annotations
+
+from strata.errors import RunFailed
+from strata.lab.lab import Lab
+from strata.lab.servers import relay
+from strata.lab.truth import Cell, How, Injection, Signal, per_severity
+from strata.model.finding import Cause
+
+
+def _inject(lab: Lab, value: float) -> None:
+    """Where the share's node served its own view of the disk, a relay to the coordinator takes over."""
+    served = lab.last_fact("served", name="scale-out")
+    if served is None:
+        raise RunFailed("cannot redirect the share of", lab.name, "it has none", "strata lab up cluster-volume")
+    lab.stop(lab.process("scale-out"))
+    relay.start(lab, lab.node(served["node"]), served["over"], name="scale-out", port=int(served["port"]))
+    lab.shape(lab.node("n1"), 0, value * 1e6)
+
+
+INJECTION = Injection(
+    title="redirected path instead of the direct one",
+    kind="server",
+    layer="top",
+    mechanism="the share's node sends each I/O to the coordinator (n1), whose card carries so much",
+    value=per_severity(40, 15, 5),
+    unit="MB/s of the coordinator's card (healthy: not used)",
+    inject=_inject,
+    cell=Cell("scale-out share", "randread", "64k", 4),
+    impact=per_severity(1.5, 3, 8),
+    signals=(Signal("wire.n1.0.tx_bytes", How.RISES, 50),),
+    never=(Cause.MEDIUM, Cause.WIRE_LATENCY),
+    stack="cluster-volume",
+    options={"medium": "fast", "landing": "direct"},
+)

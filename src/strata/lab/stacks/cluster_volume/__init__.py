@@ -1,0 +1,1 @@
+"""A disk that two nodes reach, and the ways to a file on it: direct, through a share, redirected."""

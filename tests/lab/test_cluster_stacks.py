@@ -1,0 +1,171 @@
+"""The stacks of several nodes: the same data everywhere, the bytes that each path costs, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from labbench import measuring
+from labbench.rows import Round
+
+from strata.engine import Timing
+from strata.errors import UsageError
+from strata.host.testfile import MARK_BYTES, read_mark
+from strata.lab import disks, stacks, where
+from strata.lab.down import down
+from strata.lab.lab import Lab
+from strata.lab.ledger import names
+from strata.lab.leftovers import leftovers
+from strata.lab.up import up
+from strata.model.stack import Stack
+from strata.model.workload import Rw
+
+pytestmark = pytest.mark.root
+
+Build = Callable[[str, Mapping[str, str]], Lab]
+
+
+@pytest.fixture
+def build() -> Iterator[Build]:
+    """Labs with names of this process; each is removed, and nothing of it may be left."""
+    made: list[Lab] = []
+
+    def make(stack: str, options: Mapping[str, str]) -> Lab:
+        made.append(up(stack, f"c{os.getpid() % 10**8}n{len(made)}", options))
+        return made[-1]
+
+    yield make
+    for lab in made:
+        down(lab)
+        assert leftovers(lab.name, lab.token) == ()
+
+
+def places_of(lab: Lab) -> dict[str, measuring.Place]:
+    """Every layer where it can be driven, by its name."""
+    volume = lab.facts("volume")[0]
+    stack = Stack.from_toml((lab.data / "stack.toml").read_text())
+    return {p.layer.name: p for p in measuring.places(stack, Path(volume["file"]), volume["fs"])}
+
+
+def cost(lab: Lab, layer: str, rw: str, bs: int = 256 << 10, ramp_s: float = 0.05) -> Round:
+    """One round at one layer: bytes on the wires and at the disks for each byte of the application."""
+    nodes = {n.name: n.netns for n in lab.nodes if n.netns is not None}
+    media = tuple(disks.control(lab, fact["name"]) for fact in lab.facts("disk"))
+    counted = measuring.Counted(nodes, lab.token, media)
+    timing = Timing(ramp_s=ramp_s, runtime_s=0.4, interval_s=0.4)
+    _, workload = measuring.asked("", Rw(rw), bs, 4)
+    return measuring.once(places_of(lab)[layer], workload, timing, 0, counted)
+
+
+def sent_per_byte(lab: Lab, layer: str, rw: str) -> float:
+    """Bytes that all nodes together sent for each byte of the application; each counts once, at its sender."""
+    # The first write after another client's waits up to a second for that client's lock in some engines.
+    return cost(lab, layer, rw, ramp_s=1.2 if lab.last_fact("volume", fs="gluster") else 0.05).sent_by_all
+
+
+def owner_and_other(lab: Lab) -> list[float]:
+    """Reads and writes on the owner, reads and writes elsewhere."""
+    cells = [("owner", "randread"), ("owner", "randwrite"), ("other node", "randread"), ("other node", "randwrite")]
+    return [sent_per_byte(lab, layer, rw) for layer, rw in cells]
+
+
+@pytest.mark.parametrize("copies", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_a_mirror_of_btrfs_costs_0_r_1_and_1_plus_r(build: Build, copies: int) -> None:
+    lab = build("mirrored", {"engine": "btrfs", "copies": str(copies), "data": "16m"})
+    remote = copies - 1
+    assert owner_and_other(lab) == pytest.approx([0, remote, 1, 1 + remote], abs=0.15 * copies)
+
+
+def test_a_gluster_volume_costs_0_r_1_and_1_plus_r(build: Build) -> None:
+    lab = build("mirrored", {"engine": "gluster", "data": "16m", "medium": "fast"})
+    assert owner_and_other(lab) == pytest.approx([0, 1, 1, 2], abs=0.3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("copies", [2, 3])
+def test_a_ceph_pool_costs_0_r_1_and_1_plus_r(build: Build, copies: int) -> None:
+    lab = build("mirrored", {"engine": "ceph", "copies": str(copies), "data": "16m"})
+    assert owner_and_other(lab) == pytest.approx([0, copies - 1, 1, copies], abs=0.15 * copies)
+
+
+def test_every_way_to_a_clustered_volume_reaches_the_same_bytes(build: Build) -> None:
+    lab = build("cluster-volume", {"data": "16m", "medium": "fast"})
+    volume = lab.facts("volume")[0]
+    mark = read_mark(Path(volume["file"]))
+    assert mark is not None
+    other = places_of(lab)["direct, other node"].endpoints[0]
+    with Path(str(other.path)).open("rb") as device:
+        device.seek(volume["offset"])
+        assert device.read(MARK_BYTES) == Path(volume["file"]).read_bytes()[:MARK_BYTES]
+    by_layer = {name: sent_per_byte(lab, name, "randread") for name in places_of(lab)}
+    on_no_wire = {"disk", "direct, coordinator", "direct, other node", "redirected, coordinator"}
+    expected = {name: 0.0 if name in on_no_wire else 2.0 if name == "scale-out share" else 1.0 for name in by_layer}
+    assert by_layer == pytest.approx(expected, abs=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("landing", ["direct", "redirected"])
+def test_a_scale_out_share_costs_what_it_lands_on_and_one_wire_more(build: Build, landing: str) -> None:
+    lab = build("cluster-volume", {"data": "16m", "medium": "fast", "landing": landing})
+    expected = 1.0 if landing == "direct" else 2.0
+    assert sent_per_byte(lab, "scale-out share", "randread") == pytest.approx(expected, abs=0.15)
+
+
+def test_a_read_cache_that_holds_everything_keeps_the_storage_nodes_idle(build: Build) -> None:
+    lab = build("vm-disks", {"data": "4m", "disks": "1", "cache": "64m", "medium": "none"})
+    cost(lab, "read cache", "read")
+    assert cost(lab, "read cache", "randread", 8192).media < 0.2
+    store = cost(lab, "store", "randread", 8192)
+    assert store.media == pytest.approx(1.0, abs=0.2)
+    assert store.sent_by_all == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_storage_node_joins_a_running_store_and_takes_its_share(build: Build) -> None:
+    lab = build("vm-disks", {"data": "16m", "disks": "1", "medium": "none"})
+    with lab.ledger.locked():
+        assert stacks.grow(lab) == "s3"
+    control = disks.control(lab, "s3")
+    control.reset()
+    cost(lab, "store", "randread", 8192)
+    mine = control.truth().read.bytes
+    total = sum(disks.control(lab, fact["name"]).truth().read.bytes for fact in lab.facts("disk"))
+    assert mine > 0.1 * total
+
+
+def test_a_stack_that_cannot_grow_says_which_can(build: Build) -> None:
+    lab = build("cluster-volume", {"data": "16m", "medium": "none"})
+    with pytest.raises(UsageError) as refused:
+        stacks.grow(lab)
+    assert "vm-disks" in refused.value.hint
+
+
+def test_what_is_no_choice_is_refused_before_anything_is_made() -> None:
+    for stack, options in (("mirrored", {"copies": "7"}), ("cluster-volume", {"landing": "moon"})):
+        with pytest.raises(UsageError):
+            up(stack, f"c{os.getpid() % 10**8}x", options)
+    assert f"c{os.getpid() % 10**8}x" not in names()
+
+
+@pytest.mark.parametrize("after_s", [0.4, 1.2])
+def test_killed_while_it_is_built_a_mirror_is_removed_whole(after_s: float) -> None:
+    name = f"c{os.getpid() % 10**8}k"
+    words = [sys.executable, "-m", "strata", "lab", "up", "mirrored", "--name", name, "--set", "engine=btrfs"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ledger = where.ledgers() / name / "ledger.jsonl"
+    deadline = time.monotonic() + 30
+    while not ledger.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(after_s)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    lab = Lab.open(name)
+    token = lab.token
+    down(lab)
+    assert leftovers(name, token) == ()
+    assert name not in names()
