@@ -86,7 +86,8 @@ def test_one_server_is_a_queue(device: tuple[DiskControl, str]) -> None:
     assert seen.ops <= seen.seconds * 2000 + 8
     assert truth.read.wait_ns > 0
     assert truth.depth_max == 8
-    assert truth.read.n == seen.issued
+    # Neighbours that come together are merged by the kernel; no byte is.
+    assert truth.read.n <= seen.issued
     assert truth.read.bytes == 8192 * seen.issued
     assert truth.read.svc_ns == truth.read.n * MS // 2
     # What the client saw is what the model made, plus what it did not make.
@@ -103,7 +104,7 @@ def test_more_servers_work_side_by_side(device: tuple[DiskControl, str]) -> None
     # Eight at once, and none of them waited for another.
     assert truth.depth_max == 8
     assert truth.write.wait_ns == 0
-    assert truth.write.n == seen.issued
+    assert truth.write.bytes == 8192 * seen.issued
     assert truth.late.n == truth.write.n
 
 
