@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from loops import MIB, run
+from loops import MIB, need, run
 
 from strata.errors import RunFailed, UsageError
 from strata.host.process import Child
@@ -87,6 +87,7 @@ class Wire:
 
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Wire]:
+    need("ip"), need("nsenter")
     name = f"sh{os.getpid()}"
     with ExitStack() as made:
         for end in "abm":

@@ -205,7 +205,8 @@ def serve(directory: Path | str, size: str, model: str = "", backing: Path | str
     except ValueError as e:
         raise UsageError("not a lab disk:", model or size, str(e), "see the parameters of the lab disk") from e
     except OSError as e:
-        raise RunFailed("cannot serve a lab disk at", str(directory), str(e), "is it an empty directory?") from e
+        hint = "is it an empty directory, and may this user mount with FUSE?"
+        raise RunFailed("cannot serve a lab disk at", str(directory), str(e), hint) from e
 
 
 def main(argv: list[str] | None = None) -> int:
