@@ -152,6 +152,6 @@ def _notes(figures: TraceFigures, told: Recording, limit: float | None, max_even
     if (figures.added_share or 0) > COST_LIMIT and figures.added_ns is not None:
         notes.append(
             f"writing the events added about {units.duration(figures.added_ns)} to each I/O, "
-            f"{units.percent(figures.added_share or 0, 2)} of its time: without a trace they are quicker by as much"
+            f"{units.percent(figures.added_share or 0, 2)} of its time: without a trace it is quicker by as much"
         )
     return tuple(notes)

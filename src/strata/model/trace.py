@@ -199,12 +199,13 @@ class TraceFigures(Value):
 
     @property
     def added_share(self) -> float | None:
-        """The same as a share of what is left of the median service time there."""
+        """The same as a share of the median time from its entrance to its end there, as it was seen."""
         upper = next((d for d in self.devices if d.requests), None)
         if upper is None or self.added_ns is None:
             return None
-        times = max((upper.read.service, upper.write.service), key=lambda t: t.count if t else 0)
-        return self.added_ns / max(times.p50_ns - self.added_ns, self.added_ns) if times else None
+        half = max((upper.read, upper.write), key=lambda h: h.issued.ios)
+        took = sum(t.p50_ns for t in (half.service, half.wait) if t is not None)
+        return self.added_ns / took if took else None
 
 
 class Losses(Value):
