@@ -43,7 +43,7 @@ bench-probes: setup ## what reading every counter costs, against the bar of 1 % 
 bench-store: setup ## a store of a million cells in SQLite and PostgreSQL: how long it takes to answer
 	@.venv/bin/python benches/store/run.py $(ARGS)
 
-bench-trace: setup ## what a block trace costs in IOPS and processor time (root; ARGS=--rounds 15)
+bench-trace: setup ## what a block trace costs in IOPS and processor time (root; ARGS="--rounds 31")
 	@.venv/bin/python benches/trace/run.py $(ARGS)
 
 soak: ## MINUTES of load (30): nothing is lost, nothing grows

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import STRATA, strata
+from commands import STRATA, strata, working_disk
 from loops import MIB, image, loop, need_root
 from tracing import BLOCK, extents, jittered, trace, with_tracefs
 
@@ -229,3 +229,19 @@ def test_what_is_lost_is_counted_and_said(device: str) -> None:
     assert told.losses.overrun > 30_000
     assert told.losses.gaps > 0
     assert told.recorder.records + told.losses.events == pytest.approx(90_000, rel=0.01)
+
+
+def test_diagnose_carries_a_trace_of_every_cell() -> None:
+    need_root()
+    with working_disk() as folder:
+        quick = ["--size", "16m", "--rounds", "1", "--runtime", "100ms", "--ramp-time", "50ms", "--no-confirm"]
+        words = ["diagnose", folder, "--layers", "file system", "--workloads", "read-8*,write-8*", *quick]
+        argv = with_tracefs(*STRATA, *words, "--trace", "--json", "--progress", "none")
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (0, 4), done.stderr
+    document = json.loads(done.stdout)
+    cells = document["cells"]
+    assert (len(cells), document["failures"]) == (2, [])
+    for cell in cells:
+        side = "write" if "write" in cell["workload"]["rw"] else "read"
+        assert cell["traces"][0][side]["requests"] > 10

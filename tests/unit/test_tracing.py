@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from traces import recording, text
+from traces import figures, recording, text
 
 from strata.app.tracing import _notes, read
 from strata.errors import UsageError
@@ -17,6 +17,7 @@ from strata.host import instances
 from strata.host.proc import Sys
 from strata.probes.trace import target
 
+STREAM = [("R", n) for n in range(20)]
 NODES = {
     "sda": {"dev": "8:0", "mq/0/nr_tags": "1"},
     "sda/sda1": {"dev": "8:1", "partition": "1", "start": "2048", "size": "4096"},
@@ -99,12 +100,16 @@ def test_text_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     assert read(path).notes == ("1 lines of other actions (plugs, remaps …) were passed over",)
 
 
-def test_the_cost_is_said_above_three_percent_and_not_below() -> None:
-    assert _notes(recording(records=60_000, cpu_ns=10_000_000), 1.0, 10**6) == ()
-    (said,) = _notes(recording(records=400_000, cpu_ns=40_000_000), 1.0, 10**6)
-    assert "of one processor at this rate" in said
+def test_the_cost_is_said_above_three_percent_and_not_below(tmp_path: Path) -> None:
+    slow = figures(tmp_path, STREAM, service_us=100)
+    assert _notes(slow, recording(records=60_000, cpu_ns=10_000_000), 1.0, 10**6) == ()
+    (said,) = _notes(slow, recording(records=400_000, cpu_ns=40_000_000), 1.0, 10**6)
+    assert "took about 11 % of one processor at this rate" in said
+    # Three events for each of these I/Os of 5 µs that waited for 2: 0.51 µs of 7.
+    (said,) = _notes(figures(tmp_path, STREAM, service_us=5), recording(), 1.0, 10**6)
+    assert "added about 510 ns to each I/O, 7.3 % of its time" in said
 
 
-def test_losses_come_first() -> None:
-    (said,) = _notes(recording(lost=17), 1.0, 10**6)
+def test_losses_come_first(tmp_path: Path) -> None:
+    (said,) = _notes(figures(tmp_path, STREAM), recording(lost=17), 1.0, 10**6)
     assert said.startswith("not whole: at least 17 events were lost")

@@ -18,6 +18,7 @@ pub mod seek;
 pub mod side;
 pub mod streams;
 pub mod summary;
+pub mod threads;
 
 pub use event::{Event, Kind, Names};
 pub use record::{Job, Recording, start};

@@ -160,7 +160,8 @@ impl Pairing {
             sector: event.sector,
             sectors: event.sectors,
             flags: event.flags,
-            queued_ns: if self.by_bio { Some(event.at_ns) } else { queued_ns },
+            // Without requests there is no issue to wait for.
+            queued_ns: if self.by_bio { None } else { queued_ns },
             inserted_ns: self.inserted.remove(&(event.flags.op, event.sector)),
             issued_ns: event.at_ns,
             done_ns: 0,

@@ -134,6 +134,7 @@ fn a_device_without_requests_is_timed_from_the_entrance() {
     let events = [event(Kind::Queue, 5, "W", 0, 8), event(Kind::BioComplete, 9, "W", 0, 8)];
     let found = through(zram, 0, &events);
     assert_eq!((found.write.issued.ios, found.write.service.unwrap().max_ns, found.parts), (1, 4, 1));
+    assert!(found.write.wait.is_none());
 }
 
 /// I/Os that enter, are cut into pieces of at most `longest`, issued and completed in any order that time allows.

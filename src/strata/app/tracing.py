@@ -16,7 +16,7 @@ from strata.errors import RunFailed, UsageError
 from strata.host import block
 from strata.host.proc import Sys
 from strata.model.survey import Device
-from strata.model.trace import COST_LIMIT, Recording, TraceResult, TraceTarget
+from strata.model.trace import COST_LIMIT, Recording, TraceFigures, TraceResult, TraceTarget
 from strata.probes.trace import MAX_EVENTS, Window, check, read_trace, recording, target
 
 DEFAULT_S = 5.0
@@ -91,7 +91,7 @@ def trace(
         command=tuple(command),
         command_status=status,
         absent_events=window.absent,
-        notes=_notes(told, limit, max_events),
+        notes=_notes(figures, told, limit, max_events),
         saved=None if save is None else str(save),
     )
 
@@ -127,11 +127,11 @@ def read(path: Path) -> TraceResult:
         form=form,
         figures=figures,
         recording=told,
-        notes=(*notes, *(() if told is None else _notes(told, None, None))),
+        notes=(*notes, *(() if told is None else _notes(figures, told, None, None))),
     )
 
 
-def _notes(told: Recording, limit: float | None, max_events: int | None) -> tuple[str, ...]:
+def _notes(figures: TraceFigures, told: Recording, limit: float | None, max_events: int | None) -> tuple[str, ...]:
     notes = []
     if not told.whole:
         lost = f"at least {units.count(told.losses.events)} events" if told.losses.events else "events"
@@ -147,6 +147,11 @@ def _notes(told: Recording, limit: float | None, max_events: int | None) -> tupl
         notes.append(
             f"tracing took about {units.percent(cost, 2)} of one processor at this rate "
             f"({units.percent(told.event_share, 2)} to write the events, {units.percent(told.reader_share, 2)} to read "
-            "them): a load that fills a processor was slowed by about as much"
+            "them)"
+        )
+    if (figures.added_share or 0) > COST_LIMIT and figures.added_ns is not None:
+        notes.append(
+            f"writing the events added about {units.duration(figures.added_ns)} to each I/O, "
+            f"{units.percent(figures.added_share or 0, 2)} of its time: without a trace it is quicker by as much"
         )
     return tuple(notes)

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from strata.model.base import Value
 
-EVENT_NS = 110.0
+EVENT_NS = 170.0
 """What the kernel spends on one recorded event, in ns of the processor it happens on (docs/journal, 2026-11-21)."""
 COST_LIMIT = 0.03
-"""A trace that takes more of a processor than this says so."""
+"""A trace that takes more of a processor, or adds more to an I/O, than this says so."""
 
 
 class Times(Value):
@@ -190,6 +190,22 @@ class TraceFigures(Value):
     window_ns: int
     events: int
     devices: tuple[DeviceTrace, ...]
+
+    @property
+    def added_ns(self) -> float | None:
+        """What writing the events added to an I/O of the uppermost device that saw any; None without I/Os."""
+        upper = next((d for d in self.devices if d.requests), None)
+        return EVENT_NS * self.events / upper.requests if upper is not None else None
+
+    @property
+    def added_share(self) -> float | None:
+        """The same as a share of the median time from its entrance to its end there, as it was seen."""
+        upper = next((d for d in self.devices if d.requests), None)
+        if upper is None or self.added_ns is None:
+            return None
+        half = max((upper.read, upper.write), key=lambda h: h.issued.ios)
+        took = sum(t.p50_ns for t in (half.service, half.wait) if t is not None)
+        return self.added_ns / took if took else None
 
 
 class Losses(Value):

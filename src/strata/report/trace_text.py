@@ -20,7 +20,7 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
     """The whole of it in at most ``width`` columns, without a trailing newline."""
     paint, f = Paint(color), result.figures
     seconds = f.window_ns / 1e9
-    head = f"{clean(result.where)} · {units.duration(f.window_ns)} · {figures.plural(f.events, 'event')}"
+    head = f"{clean(result.where)} · {units.duration(f.window_ns)} · {_plural(f.events, 'event')}"
     out = [paint(line, "bold") for line in wrap(head, width)]
     for note in result.notes:
         style = "red" if note.startswith("not whole") else "yellow"
@@ -50,7 +50,7 @@ def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Pain
     rate = f"{units.count(d.requests / seconds)} IOPS, {units.rate(d.bytes / seconds)}" if seconds else "no time"
     out = [
         paint(x, "bold")
-        for x in wrap(f"{d.target.name} · {d.target.role} · {figures.plural(d.requests, 'request')} · {rate}", width)
+        for x in wrap(f"{d.target.name} · {d.target.role} · {_plural(d.requests, 'request')} · {rate}", width)
     ]
     if not d.requests and not d.entered:
         return [*out, *line("", "nothing but flushes and the like" if d.depth else "nothing reached it")]
@@ -66,7 +66,7 @@ def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Pain
     if d.flush:
         out += line("flushes", f"{units.count(d.flush.count)}, {_times(d.flush)}")
     others = [(d.discards, "discard"), (d.others, "other request"), (d.requeues, "requeue"), (d.errors, "error")]
-    if said := ", ".join(figures.plural(n, word) for n, word in others if n):
+    if said := ", ".join(_plural(n, word) for n, word in others if n):
         out += line("also", said)
     depth = f"{units.significant(d.mean_depth or 0, 2)} with the device at an issue on average, {d.max_depth} at most"
     edges = [f"{units.count(d.began_before)} had begun before"] if d.began_before else []
@@ -121,14 +121,14 @@ def _two(halves: Sequence[tuple[str, Half]], mark: str, width: int) -> list[str]
         cells("to one of the last 16", *(_share(o.windowed_share) + mark for o in orders)),
         cells("backward", *(_share(o.backward_share) + mark for o in orders)),
         cells("out of order", *(_share(o.reordered_share) + mark for o in orders)),
-        cells("late by, at most", *(figures.plural(o.max_extent, "I/O") if o.reordered else "–" for o in orders)),
+        cells("late by, at most", *(_plural(o.max_extent, "I/O") if o.reordered else "–" for o in orders)),
         cells("streams", *(str(o.streams) for o in orders)),
     ]
     return table(["", *(n for n, _ in halves)], rows, width, numeric=frozenset({1, 2}))
 
 
 def _reordered(order: Order, mark: str) -> str:
-    streams = figures.plural(order.streams, "sequential stream")
+    streams = _plural(order.streams, "sequential stream")
     if not order.streams:
         return "no sequential stream to be out of"
     if not order.reordered:
@@ -143,7 +143,7 @@ def _parts(d: DeviceTrace) -> str:
         return "the entrance of no request was seen"
     ratio = units.significant(d.requests / d.entered)
     said = f"{ratio} requests for each I/O that entered ({units.count(d.entered)})"
-    cut = f"{figures.plural(d.splits, 'cut')}, {figures.plural(d.merges + d.request_merges, 'merge')}"
+    cut = f"{_plural(d.splits, 'cut')}, {_plural(d.merges + d.request_merges, 'merge')}"
     return f"{said}: {cut}" + (", issued as they enter: it has no requests" if d.target.by_bio else "")
 
 
@@ -161,7 +161,7 @@ def _threads(t: Threads) -> str:
     top = ", ".join(f"{clean(b.comm) or '?'}/{b.tid} {units.count(b.ios)}" for b in t.busiest[:4])
     more = f" and {t.threads - 4} more" if t.threads > 4 else ""
     each = f"; {units.significant(t.per_window, 2)} different ones among 16 in a row" if t.per_window else ""
-    return f"{figures.plural(t.threads, 'thread')}: {top}{more}{each}"
+    return f"{_plural(t.threads, 'thread')}: {top}{more}{each}"
 
 
 def _seeks(order: Order, width: int) -> list[str]:
@@ -217,6 +217,10 @@ def _one(t: Times | None, which: str) -> str:
     if t is None or (which == "p99" and t.count < 1000):
         return "–"
     return units.duration(t.p50_ns if which == "p50" else t.p99_ns)
+
+
+def _plural(n: int, word: str) -> str:
+    return f"{units.count(n)} {word}" if n == 1 else f"{units.count(n)} {word}s"
 
 
 def _share(share: float | None) -> str:
