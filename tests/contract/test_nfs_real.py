@@ -78,15 +78,15 @@ def test_what_is_not_ours_is_read_and_never_written(server: NfsServer) -> None:
 def test_what_a_crash_left_behind_is_cleaned(server: NfsServer, monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint, path = server.endpoint("left.dat"), server.data / "left.dat"
     remote_file.create(endpoint, 8 * MIB)
-    assert remote_file.clean() == (), "its maker lives"
+    assert remote_file.clean() == ((), ()), "its maker lives"
     monkeypatch.setattr(registry.Entry, "abandoned", property(lambda _: True))
     assert testfile.clean() == ()
-    assert remote_file.clean() == (endpoint.uri,)
+    assert remote_file.clean() == ((endpoint.uri,), ())
     assert not path.exists()
     assert registry.entries() == ()
     remote_file.create(endpoint, 8 * MIB)
     path.write_bytes(b"somebody else's by now")
-    assert remote_file.clean() == ()
+    assert remote_file.clean() == ((), ())
     assert path.exists()
     assert registry.entries() == ()
     path.unlink()

@@ -17,9 +17,9 @@ from commands import measured, strata
 from engine_cases import MIB, request
 from samba import PASSWORD, Smbd, smbd
 
-from strata.app.share import clean_shares
 from strata.engine import engine_of, probe_remote, read_remote, run_job
 from strata.engine.job import build_job
+from strata.engine.remote_file import clean as clean_shares
 from strata.errors import RunFailed
 from strata.host import registry
 from strata.host.mark import Mark, header_bytes, parse_header

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from strata.app.share import clean_shares
 from strata.engine import remote_file
 from strata.host import instances, testfile
 
-__all__ = ["clean_files", "clean_shares", "clean_tracing"]
-
 
 def clean_files() -> tuple[str, ...]:
-    """The files that were removed, here and on servers: registered by Strata, and still carrying the mark they were
-    given."""
-    return (*map(str, testfile.clean()), *remote_file.clean())
+    """The files of this machine that were removed: registered by Strata, still carrying the mark they were given."""
+    return tuple(map(str, testfile.clean()))
+
+
+def clean_remote() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(removed, why others were left): the same of files on servers."""
+    return remote_file.clean()
 
 
 def clean_tracing() -> tuple[tuple[str, ...], tuple[str, ...]]:

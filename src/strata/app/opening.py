@@ -9,7 +9,6 @@ from pathlib import Path
 
 from strata import units
 from strata.app.opened import Target, whole
-from strata.app.share import on_share
 from strata.engine import PATIENCE_NS, fill, read_remote, remote_file, remote_size
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
@@ -47,10 +46,8 @@ def opened(
                 yield _block(endpoint.path or "", workload, destructive, made)
             case EndpointKind.NBD | EndpointKind.ISCSI:
                 yield _device_of_a_server(endpoint, workload, destructive, patience_ns)
-            case EndpointKind.NFS:
+            case EndpointKind.NFS | EndpointKind.SMB:
                 yield _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
-            case EndpointKind.SMB:
-                yield on_share(endpoint, workload, size, keep, made, fill_new=fill_new, patience_ns=patience_ns)
 
 
 def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:

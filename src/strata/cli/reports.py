@@ -47,11 +47,11 @@ def runs(
 
 def clean(json: common.JsonFlag = False) -> None:
     """Remove test files and tracing instances that a crashed or killed run left behind. Only Strata's own."""
-    from strata.app.cleaning import clean_files, clean_shares, clean_tracing
+    from strata.app.cleaning import clean_files, clean_remote, clean_tracing
     from strata.report.json_ import render_clean
 
     files = clean_files()
-    shared, unreached = clean_shares()
+    shared, unreached = clean_remote()
     instances, left = clean_tracing()
     removed = (*files, *shared, *instances)
     for why in unreached:
@@ -64,4 +64,4 @@ def clean(json: common.JsonFlag = False) -> None:
     for path in removed:
         note(f"removed {path}")
     more = f", {len(instances)} tracing instance(s)" if instances else ""
-    out(f"{len(files)} file(s) removed{more}")
+    out(f"{len(files) + len(shared)} file(s) removed{more}")

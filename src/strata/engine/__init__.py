@@ -7,12 +7,11 @@ from strata.engine.cell import Prepared, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing, build_job
 from strata.engine.layout import Layout, device_segments, file_segments
-from strata.engine.native import build_info, fill, fill_share, run_job
+from strata.engine.native import build_info, fill, run_job
 from strata.engine.port import Engine, Request
 from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
 from strata.engine.registry import engine_of
 from strata.engine.remote import PATIENCE_NS, probe_remote, read_remote, remote_size
-from strata.engine.share import make_on_share, remove_from_share, size_on_share
 from strata.engine.target import Backing, PlantedFault, Shape, TargetConfig, TargetProcess, serve, serve_config
 
 __all__ = [
@@ -35,18 +34,14 @@ __all__ = [
     "engine_of",
     "file_segments",
     "fill",
-    "fill_share",
-    "make_on_share",
     "measure_generator",
     "prepare_cell",
     "probe_remote",
     "read_remote",
     "remote_file",
     "remote_size",
-    "remove_from_share",
     "run_cell",
     "run_job",
     "serve",
     "serve_config",
-    "size_on_share",
 ]

@@ -85,12 +85,6 @@ def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True)
     return finish_fill(lambda: _core.fill(path, size, seed, header, direct), path)
 
 
-def fill_share(endpoint: Endpoint, size: int, seed: int, header: bytes) -> EngineResult:
-    """As `fill`, of an existing file on an SMB share."""
-    uri, password = endpoint.uri, endpoint.password
-    return finish_fill(lambda: _core.smb_fill(uri, password, size, seed, header, endpoint.netns), uri)
-
-
 def finish_fill(start: Callable[[], _core.Run], where: str) -> EngineResult:
     """Carry out a fill to its end. Errors as `fill`."""
     filled = _finish(_started(start, where), None, lambda: False, where)

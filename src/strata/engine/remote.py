@@ -49,9 +49,7 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
     Raises `RunFailed`, also when no answer comes within ``patience_ns``.
     """
     try:
-        if endpoint.kind is EndpointKind.SMB:
-            return _core.smb_read(endpoint.uri, endpoint.password, offset, length, patience_ns, endpoint.netns)
-        return _WAYS[endpoint.kind].read(endpoint.uri, offset, length, patience_ns, endpoint.netns)
+        return _WAYS[endpoint.kind].read(endpoint, offset, length, patience_ns)
     except (OSError, ValueError) as e:
         raise unreachable("cannot read", endpoint, e) from e
 
@@ -59,39 +57,56 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
 def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:
     """The client's own words, and what to look at next."""
     words = said(error).removeprefix(f"{endpoint.uri}: ")
-    # What cannot be entered says its own next step, and so does the client of shares.
-    own = "network namespace" in words or endpoint.kind is EndpointKind.SMB
-    hint = "" if own else _WAYS[endpoint.kind].hint
+    # What cannot be entered says its own next step.
+    hint = "" if "network namespace" in words else _WAYS[endpoint.kind].hint
     return RunFailed(what, endpoint.uri, words, hint)
 
 
 @dataclass(frozen=True)
 class _Way:
-    """How endpoints of a kind are looked at: the compiled client's functions, and what to check when they fail."""
+    """How endpoints of a kind are looked at: (endpoint, rounds, patience), (endpoint, offset, length, patience).
 
-    probe: Callable[[str, int, int, str | None], str]
-    read: Callable[[str, int, int, int, str | None], bytes]
+    ``hint``: what to check when they fail; empty where the client says so itself.
+    """
+
+    probe: Callable[[Endpoint, int, int], str]
+    read: Callable[[Endpoint, int, int, int], bytes]
     hint: str
 
 
+def _by_address(
+    probe: Callable[[str, int, int, str | None], str],
+    read: Callable[[str, int, int, int, str | None], bytes],
+    hint: str,
+) -> _Way:
+    return _Way(
+        lambda at, rounds, patience_ns: probe(at.uri, rounds, patience_ns, at.netns),
+        lambda at, offset, length, patience_ns: read(at.uri, offset, length, patience_ns, at.netns),
+        hint,
+    )
+
+
 _WAYS = {
-    EndpointKind.NBD: _Way(_core.nbd_probe, _core.nbd_read, "is the server running, and is the export name right?"),
-    EndpointKind.NFS: _Way(_core.nfs_probe, _core.nfs_read, "is the server running, and is the path exported?"),
-    EndpointKind.ISCSI: _Way(
+    EndpointKind.NBD: _by_address(
+        _core.nbd_probe, _core.nbd_read, "is the server running, and is the export name right?"
+    ),
+    EndpointKind.NFS: _by_address(_core.nfs_probe, _core.nfs_read, "is the server running, and is the path exported?"),
+    EndpointKind.ISCSI: _by_address(
         _core.iscsi_probe, _core.iscsi_read, "is the target running, and are its name and the unit's number right?"
+    ),
+    EndpointKind.SMB: _Way(
+        lambda at, rounds, patience_ns: _core.smb_probe(at.uri, at.password, rounds, patience_ns, at.netns),
+        lambda at, offset, length, patience_ns: _core.smb_read(
+            at.uri, at.password, offset, length, patience_ns, at.netns
+        ),
+        "",
     ),
 }
 
 
 def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
     try:
-        seen: dict[str, Any] = json.loads(_probe(endpoint, rounds, patience_ns))
+        seen: dict[str, Any] = json.loads(_WAYS[endpoint.kind].probe(endpoint, rounds, patience_ns))
     except (OSError, ValueError) as e:
         raise unreachable("cannot reach", endpoint, e) from e
     return seen
-
-
-def _probe(endpoint: Endpoint, rounds: int, patience_ns: int) -> str:
-    if endpoint.kind is EndpointKind.SMB:
-        return _core.smb_probe(endpoint.uri, endpoint.password, rounds, patience_ns, endpoint.netns)
-    return _WAYS[endpoint.kind].probe(endpoint.uri, rounds, patience_ns, endpoint.netns)

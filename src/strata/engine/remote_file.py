@@ -6,6 +6,7 @@ server's to know. It is registered like one of this machine, so that `strata cle
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +22,29 @@ from strata.model.endpoint import Endpoint, EndpointKind
 
 @dataclass(frozen=True)
 class _Way:
-    """How files of a kind are managed: the compiled client's functions."""
+    """How files of a kind are managed: (endpoint, size, header), (endpoint, size, seed, header), (endpoint, header).
 
-    create: Callable[[str, int, bytes, str | None], str]
-    fill: Callable[[str, int, int, bytes, str | None], _core.Run]
-    remove: Callable[[str, str | None], None]
+    ``remove`` raises EPERM or EBUSY for a file that is another one by now or in use.
+    """
+
+    create: Callable[[Endpoint, int, bytes], object]
+    fill: Callable[[Endpoint, int, int, bytes], _core.Run]
+    remove: Callable[[Endpoint, bytes], object]
 
 
-_WAYS = {EndpointKind.NFS: _Way(_core.nfs_create, _core.nfs_fill, _core.nfs_remove)}
+_WAYS = {
+    EndpointKind.NFS: _Way(
+        lambda at, size, header: _core.nfs_create(at.uri, size, header, at.netns),
+        lambda at, size, seed, header: _core.nfs_fill(at.uri, size, seed, header, at.netns),
+        lambda at, _header: _core.nfs_remove(at.uri, at.netns),
+    ),
+    EndpointKind.SMB: _Way(
+        lambda at, size, header: _core.smb_create(at.uri, at.password, size, header, PATIENCE_NS, at.netns),
+        lambda at, size, seed, header: _core.smb_fill(at.uri, at.password, size, seed, header, at.netns),
+        # Through the handle that the mark is read on.
+        lambda at, header: _core.smb_remove(at.uri, at.password, header, PATIENCE_NS, at.netns),
+    ),
+}
 
 FILES = frozenset(_WAYS)
 """Kinds of remote endpoints that are files, which can be made and removed."""
@@ -76,7 +92,7 @@ def create(endpoint: Endpoint, size: int) -> Mark:
     # Before it is made: from its first instant on a crash leaves nothing that `strata clean` does not know.
     registry.add(registry.Entry.of_remote(endpoint.uri, endpoint.netns, mark))
     try:
-        _WAYS[endpoint.kind].create(endpoint.uri, size, header_bytes(mark), endpoint.netns)
+        _WAYS[endpoint.kind].create(endpoint, size, header_bytes(mark))
     except FileExistsError as e:
         registry.forget(mark)
         why, hint = "something is there already", "remove it, or give another path"
@@ -90,7 +106,7 @@ def create(endpoint: Endpoint, size: int) -> Mark:
 def fill(endpoint: Endpoint, mark: Mark, seed: int) -> None:
     """Writes the whole file once: the mark, then incompressible data, then a flush. Raises `RunFailed`."""
     way = _WAYS[endpoint.kind]
-    finish_fill(lambda: way.fill(endpoint.uri, mark.size, seed, header_bytes(mark), endpoint.netns), endpoint.uri)
+    finish_fill(lambda: way.fill(endpoint, mark.size, seed, header_bytes(mark)), endpoint.uri)
 
 
 def remove(endpoint: Endpoint, mark: Mark) -> None:
@@ -104,18 +120,22 @@ def remove(endpoint: Endpoint, mark: Mark) -> None:
             why = f"it carries the mark {there.uuid if there else None}, not {mark.uuid}"
             raise SafetyRefusal("refused to remove", endpoint.uri, why)
         try:
-            _WAYS[endpoint.kind].remove(endpoint.uri, endpoint.netns)
+            _WAYS[endpoint.kind].remove(endpoint, header_bytes(mark))
         except OSError as e:
-            raise unreachable("cannot remove", endpoint, e) from e
+            failure = unreachable("cannot remove the test file", endpoint, e)
+            if e.errno in (errno.EPERM, errno.EBUSY):
+                raise SafetyRefusal(failure.what, failure.where, failure.why, failure.hint) from e
+            raise failure from e
     registry.forget(mark)
 
 
-def clean() -> tuple[str, ...]:
-    """Removes what earlier processes left behind on servers, and returns the addresses removed.
+def clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Removes what earlier processes left behind on servers: the addresses removed, and why others were left.
 
-    What cannot be reached now stays on the list; what is there and is not ours is left and struck off.
+    What cannot be reached now, or is in use, stays on the list; what is there and is not ours is left and struck off.
     """
-    removed = []
+    removed: list[str] = []
+    left: list[str] = []
     for entry in registry.abandoned():
         if not entry.remote or not entry.path.startswith(SCHEMES):
             continue
@@ -134,9 +154,8 @@ def clean() -> tuple[str, ...]:
                 remove(endpoint, there)
                 removed.append(entry.path)
                 continue
-        except SafetyRefusal:
-            pass
-        except RunFailed:
+        except (SafetyRefusal, RunFailed) as e:
+            left.append(e.headline)
             continue
         registry.forget_uuid(entry.uuid)
-    return tuple(removed)
+    return tuple(removed), tuple(left)
