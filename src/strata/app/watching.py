@@ -64,8 +64,12 @@ def watch_endpoints(endpoints: Sequence[Endpoint]) -> Watch:
 def watch_of(
     devices: Sequence[str], paths: Sequence[str], endpoints: Sequence[Endpoint], stack: Stack | None = None
 ) -> Watch:
-    """This machine, and every node of the stack that is a namespace of it; all look for all ports of the path."""
+    """This machine, and every node of the stack that is a namespace of it or tells its own counters.
+
+    All look for all ports of the path.
+    """
     ports = ports_of(endpoints)
-    named = [n for n in (stack.nodes if stack else ()) if n.netns is not None]
-    nodes = (Node(ports=ports), *(Node(name=n.name, netns=n.netns, ports=ports) for n in named))
+    named = [n for n in (stack.nodes if stack else ()) if n.netns or n.smb_conf or n.counters]
+    there = (Node(name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf, url=n.counters) for n in named)
+    nodes = (Node(ports=ports), *there)
     return Watch(devices=tuple(devices), paths=tuple(paths), nodes=nodes)

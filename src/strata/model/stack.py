@@ -18,11 +18,15 @@ class Node(Value):
 
     ``netns``: path of a network namespace of this machine that stands for the node, as a lab makes them. Connections
     to the endpoints of its layers are made from there; files and devices are the same from everywhere.
+    ``smb_conf``: configuration file of the node's Samba server, whose own times are then read beside each measurement.
+    ``counters``: address of the node's counters as OpenMetrics text, e.g. of a node_exporter.
     """
 
     name: str
     owner: bool = False
     netns: str | None = None
+    smb_conf: str | None = Field(default=None, exclude_if=lambda path: path is None)
+    counters: str | None = Field(default=None, exclude_if=lambda url: url is None)
 
 
 class Expect(Value):

@@ -100,8 +100,10 @@ def remote_layer(name: str, node: Node, uri: str) -> str:
 
 def _nodes(lab: Lab) -> str:
     tables = []
+    confs = {fact["node"]: fact["conf"] for fact in lab.facts("server") if fact.get("kind") == "smb"}
     for node in lab.nodes:
         owner = "\nowner = true" if node.owner else ""
         netns = f'\nnetns = "{node.netns}"' if node.netns else ""
-        tables.append(f'[[node]]\nname = "{node.name}"{owner}{netns}\n')
+        conf = f'\nsmb_conf = "{confs[node.name]}"' if node.name in confs else ""
+        tables.append(f'[[node]]\nname = "{node.name}"{owner}{netns}{conf}\n')
     return "\n".join(tables)
