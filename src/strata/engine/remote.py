@@ -59,6 +59,8 @@ def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> R
     words = said(error).removeprefix(f"{endpoint.uri}: ")
     # What cannot be entered says its own next step.
     hint = "" if "network namespace" in words else _WAYS[endpoint.kind].hint
+    if hint and isinstance(error, ConnectionRefusedError):
+        hint = "nothing listens there; start the server first"
     return RunFailed(what, endpoint.uri, words, hint)
 
 
