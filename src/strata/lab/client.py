@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -86,9 +87,13 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     groups = client_groups(lab, node) if node is not None else []
     if node is not None:
         words = inside(lab, node, words, limited=False)
+    # By the environment: the arguments of a process can be read by everybody.
+    password = layer.target.password
+    secret = {} if password is None else {"STRATA_SMB_PASSWORD": password}
     watch = Watch(lab)
     with subprocess.Popen(
         words,
+        env={**os.environ, **secret},
         preexec_fn=proc.dies_with_us(),  # noqa: PLW1509  (one system call)
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
