@@ -10,17 +10,16 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
-from strata.app.earlier import earlier_noise_of
 from strata.app.opened import Target
 from strata.app.opening import opened
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import Sampled, run_sampled
 from strata.app.stopping import stop_on_signals
-from strata.app.traced import traced
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
 from strata.engine import (
     DEFAULT_ENGINE,
+    Engine,
     Piece,
     Request,
     Timing,
@@ -41,9 +40,9 @@ from strata.model.precondition import Preconditioned
 from strata.model.progress import Glance
 from strata.model.result import CellResult, EngineResult, Interval
 from strata.model.stack import Layer, Stack
+from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, workload_from_words
-from strata.probes.trace import check as check_trace
 from strata.run.judge import fault
 
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
@@ -120,7 +119,7 @@ def measure_endpoint(
     """
     endpoints, generator = _endpoints(uris), engine_of(engine, placement)
     endpoint = endpoints[0]
-    precise = None if aim is None else Precise(aim, earlier_noise_of(endpoint, workload.direct, store))
+    precise = None if aim is None else _precise(aim, endpoint, workload, store)
     if precise is not None:
         timing = precise.timing(timing)
     for one in endpoints:
@@ -136,13 +135,11 @@ def measure_endpoint(
             "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
         )
     if trace:
-        if endpoint.kind not in (EndpointKind.FILE, EndpointKind.BLOCK):
-            raise UsageError("cannot trace", endpoint.uri, "its device is not on this machine", "leave --trace out")
-        check_trace(endpoint.path or "")
+        _check_trace(endpoint)
     with ExitStack() as held:
         targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
         ceiling = measure_generator(
-            generator, [workload], Timing(ramp_s=0.02, runtime_s=0.08, interval_s=0.08), placement
+            generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )
         first, *others = (_piece(e, t) for e, t in zip(endpoints, targets, strict=True))
         done = None
@@ -179,7 +176,7 @@ def measure_endpoint(
         result = sampled.result
         # Behind the measurement, as a window of its own.
         wanted = trace and stop.signal is None and result.ops and fault(result) is None
-        traces = traced(generator, prepared.request, Path(endpoint.path or "")) if wanted else ()
+        traces = _traced(generator, prepared.request) if wanted else ()
     trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     if result.ops == 0:
         if stop.signal is not None:
@@ -202,6 +199,27 @@ def measure_endpoint(
         trouble=trouble,
         stopped_by=stop.signal,
     )
+
+
+def _precise(aim: Aim, endpoint: Endpoint, workload: Workload, store: str | None) -> Precise:
+    # Here, as all that few ask for: what it loads delays the first I/O.
+    from strata.app.earlier import earlier_noise_of
+
+    return Precise(aim, earlier_noise_of(endpoint, workload.direct, store))
+
+
+def _check_trace(endpoint: Endpoint) -> None:
+    if endpoint.kind not in (EndpointKind.FILE, EndpointKind.BLOCK):
+        raise UsageError("cannot trace", endpoint.uri, "its device is not on this machine", "leave --trace out")
+    from strata.probes.trace import check
+
+    check(endpoint.path or "")
+
+
+def _traced(engine: Engine, request: Request) -> tuple[TraceSummary, ...]:
+    from strata.app.traced import traced
+
+    return traced(engine, request, Path(request.endpoint.path or ""))
 
 
 def _endpoints(uris: Sequence[str]) -> list[Endpoint]:

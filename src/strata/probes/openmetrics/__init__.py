@@ -13,17 +13,18 @@ Blind to when the exporter read its counters within the time its answer took; wh
 
 from __future__ import annotations
 
-import http.client
 import math
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from strata.errors import UsageError
 from strata.probes.openmetrics.names import of_node_exporter
 from strata.probes.openmetrics.text import Malformed, Parser
 from strata.probes.port import Column, Probe, Reader, Scope
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 TIMEOUT_S = 2.0
 MOST_BYTES = 16 << 20
@@ -74,6 +75,10 @@ class OpenMetricsProbe(Reader):
 
     def _fetch(self) -> dict[_Key, tuple[Column, float]] | str:
         """The known samples, or why there are none. Samples that are one of ours (user and nice) are added."""
+        # Here, not above: what fetches pages takes longer to load than all other probes together.
+        import urllib.request
+        from http.client import HTTPException
+
         assert self._url is not None
         request = urllib.request.Request(self._url, headers={"Accept": _ACCEPT})
         until = time.monotonic() + TIMEOUT_S
@@ -83,7 +88,7 @@ class OpenMetricsProbe(Reader):
             with opener.open(request, timeout=TIMEOUT_S) as answer:
                 raw = _all(answer, until)
             lines = list(self._parser.values(raw.decode()))
-        except (OSError, http.client.HTTPException, Malformed, UnicodeDecodeError, urllib.error.URLError) as e:
+        except (OSError, HTTPException, Malformed, UnicodeDecodeError) as e:
             return f"{self._url}: {e}"
         found: dict[_Key, tuple[Column, float]] = {}
         for head, value in lines:
@@ -97,7 +102,7 @@ class OpenMetricsProbe(Reader):
         return found
 
 
-def _all(answer: http.client.HTTPResponse, until: float) -> bytes:
+def _all(answer: HTTPResponse, until: float) -> bytes:
     """Everything, as long as it comes in time: a server that trickles must not hold the recording up."""
     parts, size = [], 0
     while part := answer.read1(1 << 16):
