@@ -35,6 +35,7 @@ where
         let (start_ns, most) = (self.plan.start_ns, u64::from(self.plan.batch));
         let mut now_ns = self.clock.now_ns();
         let mut allowance = u64::MAX;
+        let mut times_ns = [0; AHEAD];
         if now_ns >= self.recorder.next_ns() {
             self.roll_in_place(now_ns, 0, &mut allowance);
         }
@@ -62,7 +63,7 @@ where
             }
             // In a closed loop all that is drawn is due; else one at a time.
             let most_now = if P::ALWAYS { allowance.min(AHEAD as u64) as usize } else { 1 };
-            let (n, Seen { io, issue_ns, seen_ns, result }) = self.carry(most_now);
+            let (n, Seen { io, issue_ns, seen_ns, result }) = self.carry(most_now, &mut times_ns);
             allowance -= n as u64;
             now_ns = seen_ns;
             let over = now_ns >= self.control.end_ns();
@@ -97,42 +98,58 @@ where
 
     /// Carry out I/Os that differ in their offset alone, up to `most` of them, and count all but the last: those that came
     /// back well within the interval that is open. The last one is the caller's to count. Returns how many there were.
+    #[inline]
+    fn carry(&mut self, most: usize, times_ns: &mut [u64; AHEAD]) -> (usize, Seen) {
+        if self.access.ahead(most)[0].op() == Op::Read {
+            self.carry_alike::<true>(most, times_ns)
+        } else {
+            self.carry_alike::<false>(most, times_ns)
+        }
+    }
+
+    /// Reads have a copy of their own, which knows nothing of writing; it is what the length of this path is measured by.
+    /// Service times are gathered in `times_ns` and counted together.
     #[inline(never)]
-    fn carry(&mut self, most: usize) -> (usize, Seen) {
+    fn carry_alike<const READS: bool>(&mut self, most: usize, times_ns: &mut [u64; AHEAD]) -> (usize, Seen) {
         let ios = self.access.ahead(most);
-        let (shape, slot) = (ios[0], &self.ledger.slots()[0]);
+        let (shape, slot, control) = (ios[0], &self.ledger.slots()[0], self.control);
         let (len, writes) = (shape.len(), shape.op() == Op::Write);
         let next_ns = if self.recorder.measuring() { self.recorder.next_ns() } else { 0 };
-        let lane = self.recorder.lane(shape.op());
         // SAFETY: called in this function alone, where the queue is borrowed, and never within `dress`.
-        let transfer = unsafe { self.queue.aim(shape) };
-        let mut rest = ios.iter();
+        let transfer = unsafe { self.queue.aim::<READS>(shape) };
+        let mut rest = ios[1..].iter().zip(times_ns.iter_mut());
         let (mut io, mut n) = (shape, 1);
-        rest.next();
+        slot.take(io);
+        self.ledger.issued(1);
         let last = loop {
-            if writes {
+            if !READS && writes {
                 (self.dress)(&mut self.queue.buffer(0)[..len as usize]);
             }
-            slot.take(io);
             let issue_ns = self.clock.now_ns();
             slot.issue(issue_ns);
-            self.ledger.issued(1);
             let result = transfer(io.offset());
             let seen_ns = self.clock.now_ns();
             if result == len as i32
                 && seen_ns < next_ns
-                && seen_ns < self.control.end_ns()
-                && let Some(&following) = rest.next()
+                && seen_ns < control.end_ns()
+                && let Some((&following, time_ns)) = rest.next()
                 && following.is_like(shape)
             {
-                self.ledger.completed(1);
-                lane.done(len, seen_ns - issue_ns);
+                *time_ns = seen_ns - issue_ns;
+                slot.replace(following);
+                self.ledger.passed();
                 (io, n) = (following, n + 1);
             } else {
+                let (mut seen_ns, mut result) = (seen_ns, result);
+                while result == -libc::EINTR {
+                    result = transfer(io.offset());
+                    seen_ns = self.clock.now_ns();
+                }
                 break Seen { io, issue_ns, seen_ns, result };
             }
         };
         slot.clear();
+        self.recorder.lane(shape.op()).done_all(len, &times_ns[..n - 1]);
         self.access.used(n);
         for _ in 0..n {
             self.pace.advance(len);
@@ -193,6 +210,13 @@ mod tests {
         assert_eq!(played.tally.completed, 38);
         let service = &played.merger.totals[0].service;
         assert_eq!((service.count(), service.max_ns()), (13, Some(4 * MS)));
+    }
+
+    #[test]
+    fn a_signal_does_not_fail_a_read_and_its_time_counts() {
+        let played = run(SETTING, Closed, None, |n, _| (MS, if n == 500 { -libc::EINTR } else { WELL }));
+        assert_eq!((played.merger.totals[0].ops, played.merger.totals[0].errors), (998, 0));
+        assert_eq!(played.merger.totals[0].service.max_ns(), Some(2 * MS));
     }
 
     #[test]

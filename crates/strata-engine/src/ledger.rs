@@ -36,6 +36,12 @@ impl Slot {
         }
     }
 
+    /// What is here is followed by `io`, which differs in its offset alone.
+    #[inline]
+    pub fn replace(&self, io: Io) {
+        self.io[0].store(io.offset(), Relaxed);
+    }
+
     /// What is here is handed over at `issue_ns`.
     #[inline]
     pub fn issue(&self, issue_ns: u64) {
@@ -94,6 +100,8 @@ pub struct Ledger {
     issued: AtomicU64,
     completed: AtomicU64,
     errored: AtomicU64,
+    /// Came back well and gave their slot to the next one: both issued and completed, in one addition.
+    passed: AtomicU64,
 }
 
 fn add(counter: &AtomicU64, n: u64) {
@@ -109,6 +117,7 @@ impl Ledger {
             issued: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             errored: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
         }
     }
 
@@ -157,6 +166,12 @@ impl Ledger {
         add(&self.completed, n);
     }
 
+    /// One I/O came back well and the next one was handed over.
+    #[inline]
+    pub fn passed(&self) {
+        add(&self.passed, 1);
+    }
+
     /// `n` I/Os came back failed, or were lost with their carrier.
     pub fn errored(&self, n: u64) {
         add(&self.errored, n);
@@ -170,8 +185,9 @@ impl Ledger {
     /// The counts so far; whatever is not accounted for is stuck.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let [issued, completed, errored] =
-            [&self.issued, &self.completed, &self.errored].map(|counter| counter.load(Relaxed));
+        let [issued, completed, errored, passed] =
+            [&self.issued, &self.completed, &self.errored, &self.passed].map(|counter| counter.load(Relaxed));
+        let (issued, completed) = (issued + passed, completed + passed);
         let stuck = issued.saturating_sub(completed + errored);
         Tally { issued, completed, errored, stuck, ..Tally::default() }
     }

@@ -105,11 +105,11 @@ impl Lane {
         part
     }
 
-    /// Count an I/O of `bytes` that completed well after `service_ns`.
-    #[inline]
-    pub fn done(&mut self, bytes: u32, service_ns: u64) {
-        self.bytes += u64::from(bytes);
-        self.service.record(service_ns);
+    /// Count I/Os of `bytes` each that completed well, one after each of `services_ns`.
+    #[inline(never)]
+    pub fn done_all(&mut self, bytes: u32, services_ns: &[u64]) {
+        self.bytes += u64::from(bytes) * services_ns.len() as u64;
+        self.service.record_all(services_ns);
     }
 
     fn holds(&self) -> bool {

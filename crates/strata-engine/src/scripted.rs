@@ -176,7 +176,7 @@ impl Queue for InPlace {
         0
     }
 
-    unsafe fn aim(&mut self, _alike: Io) -> impl Fn(u64) -> i32 + use<> {
+    unsafe fn aim<const READS: bool>(&mut self, _alike: Io) -> impl Fn(u64) -> i32 + use<READS> {
         let (clock, script, number) = (self.clock.clone(), self.script, Rc::clone(&self.number));
         move |_offset| {
             let n = number.replace(number.get() + 1);

@@ -84,6 +84,37 @@ impl Histogram {
         self.widen(value_ns);
     }
 
+    /// Count each of `values_ns`: as [`Self::record`] one by one. Where all lie between the smallest and the largest value so
+    /// far, as they mostly do, nothing but their buckets is looked for one by one.
+    #[inline(never)]
+    pub fn record_all(&mut self, values_ns: &[u64]) {
+        // All below it fall into the buckets up to the mask, which changes nothing: it tells the compiler that they exist.
+        const SMALL_NS: u64 = 1 << 32;
+        const MASK: usize = (1 << 15) - 1;
+        const { assert!(index_of(SMALL_NS) <= MASK && MASK < LEN) };
+        let (mut min_ns, mut max_ns) = (self.min_ns, self.max_ns);
+        let (mut beyond, mut sum_ns) = (0, 0u64);
+        for &value_ns in values_ns {
+            // The highest bit is that of a difference below 0, or of a value far beyond.
+            beyond |= value_ns.wrapping_sub(min_ns) | max_ns.wrapping_sub(value_ns);
+            sum_ns = sum_ns.wrapping_add(value_ns);
+        }
+        if beyond >> 63 != 0 || self.is_empty() {
+            for &value_ns in values_ns {
+                (min_ns, max_ns) = (min_ns.min(value_ns), max_ns.max(value_ns));
+            }
+        }
+        // Else the sum of so few fits into a word.
+        if max_ns >= SMALL_NS || values_ns.len() > 1 << 31 {
+            return values_ns.iter().for_each(|&value_ns| self.record(value_ns));
+        }
+        for &value_ns in values_ns {
+            self.counts[index_of(value_ns) & MASK] += 1;
+        }
+        self.sum_ns += u128::from(sum_ns);
+        (self.min_ns, self.max_ns) = (min_ns, max_ns);
+    }
+
     /// Count one value `n` times.
     #[inline]
     pub fn record_many(&mut self, value_ns: u64, n: u64) {

@@ -39,6 +39,18 @@ proptest! {
     }
 
     #[test]
+    fn batches_are_their_values_one_by_one(
+        batches in prop::collection::vec(
+            prop::collection::vec(any::<u64>().prop_map(|v| if v % 3 > 0 { v >> 32 | 1 << 20 } else { v >> (v % 64) }), 0..70),
+            0..8,
+        ),
+    ) {
+        let mut together = Histogram::new();
+        batches.iter().for_each(|values| together.record_all(values));
+        prop_assert_eq!(together, ours(&batches.concat()));
+    }
+
+    #[test]
     fn parts_merge_to_the_whole(values in times(), cuts in prop::collection::vec(0usize..300, 0..4)) {
         let whole = ours(&values);
         let (mut dense, mut sparse) = (Histogram::new(), Histogram::new());

@@ -46,6 +46,46 @@ impl Aim {
         }
     }
 
+    /// Read at byte `offset`, once: bytes moved or a negated errno, which may be that of a signal.
+    ///
+    /// The system call and nothing else: telling its errors from its results, as a library must, takes eight instructions,
+    /// and the loop compares with what it asked for in any case.
+    ///
+    /// # Safety
+    /// As for [`Self::transfer`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub unsafe fn read(&self, offset: u64) -> i32 {
+        let result: isize;
+        // SAFETY: `pread64` with its four arguments in the registers of the Linux convention, and both registers that the
+        // instruction destroys named; the memory that the kernel writes is the caller's promise.
+        unsafe {
+            std::arch::asm!(
+                "syscall",
+                inlateout("rax") libc::SYS_pread64 as isize => result,
+                in("rdi") self.file as isize,
+                in("rsi") self.address,
+                in("rdx") self.len,
+                in("r10") offset,
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack),
+            );
+        }
+        result as i32
+    }
+
+    /// As [`Self::transfer`].
+    ///
+    /// # Safety
+    /// As for [`Self::transfer`].
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    pub unsafe fn read(&self, offset: u64) -> i32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.transfer(offset) }
+    }
+
     /// Writes and flushes, out of the way of reads: those are what the length of this path is measured by.
     #[inline(never)]
     unsafe fn change(&self, offset: u64) -> rustix::io::Result<usize> {

@@ -53,7 +53,7 @@ impl Queue for Psync {
         match (self.pushed.take(), timeout) {
             (Some(io), _) => {
                 // SAFETY: called at once, with no borrow of the buffer.
-                self.done = Some(unsafe { self.aim(io) }(io.offset()));
+                self.done = Some(unsafe { self.aim::<false>(io) }(io.offset()));
             }
             // Nothing is in flight that could end the wait.
             (None, Some(timeout)) if wait > 0 && self.done.is_none() => std::thread::sleep(timeout),
@@ -74,7 +74,7 @@ impl Queue for Psync {
 
     const IN_PLACE: bool = true;
 
-    unsafe fn aim(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<> {
+    unsafe fn aim<const READS: bool>(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<READS> {
         let (len, room) = (alike.len(), self.buffers.slot_bytes());
         assert!(len as usize <= room, "an I/O of {len} bytes in a buffer of {room}");
         let aim = Aim {
@@ -86,6 +86,6 @@ impl Queue for Psync {
         };
         // SAFETY: the file is one of `files`, which live as long as this queue; the address is the only slot of our own
         // buffers, at least `len` long; the rest is the caller's promise.
-        move |offset| unsafe { aim.transfer(offset) }
+        move |offset| unsafe { if READS { aim.read(offset) } else { aim.transfer(offset) } }
     }
 }

@@ -42,11 +42,12 @@ pub trait Queue {
     const IN_PLACE: bool = false;
 
     /// What does an I/O like this one in slot 0, at the byte offset it is given, and waits for it, however long that
-    /// takes: bytes moved (≥ 0) or a negated errno (< 0). Only where [`Self::IN_PLACE`] says so.
+    /// takes: bytes moved (≥ 0) or a negated errno (< 0). Only where [`Self::IN_PLACE`] says so; with `READS` it must be
+    /// a read, and a signal may end it with `EINTR`.
     ///
     /// # Safety
     /// It is not called after this queue is gone, nor while the slot's buffer is borrowed.
-    unsafe fn aim(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<Self> {
+    unsafe fn aim<const READS: bool>(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<Self, READS> {
         move |offset| unreachable!("{alike:?} at {offset} on a queue that works ahead")
     }
 
