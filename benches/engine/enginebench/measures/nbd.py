@@ -42,7 +42,7 @@ class Served:
 
 
 def rows(ctx: Context) -> list[Row]:
-    """Small random reads against fio and qemu-img; large sequential ones against nbdcopy and qemu-img. The fastest counts."""
+    """Small random reads against fio and qemu-img; large sequential ones against nbdcopy and qemu-img."""
     say("nbd")
     if not shutil.which("nbdkit"):
         why = "nbdkit is not on this machine"
