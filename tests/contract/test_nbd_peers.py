@@ -132,7 +132,10 @@ def test_nbdkit_memory(tmp_path: Path, replies: list[str]) -> None:
         assert len(seen["rtt_ns"]) == 3 and min(seen["rtt_ns"]) > 0
         assert _core.nbd_read(uri, 0, 5000) == bytes(5000)  # never written: a hole
         for rw in ("write", "randread", "randrw"):
-            result = load(uri, rw, 2000, connections=3, threads=2)
+            result = load(f"{uri}&replies=structured", rw, 2000, connections=3, threads=2)
+            # What the address asks for, as far as the server can.
+            assert ("structured_replies" in result["engine"]["setup"]) is not bool(replies)
+            assert "simple_replies" in load(uri, rw, 200)["engine"]["setup"]
             assert result["engine"]["kind"] == "nbd" and result["effective"]["connections"] == 3
             assert result["stop_reason"] == "ios" and result["errored"] == 0
             # Drained I/Os were issued, but are not counted in the directions.

@@ -198,7 +198,8 @@ def test_a_carrier_that_would_not_keep_the_depth_is_none() -> None:
         ("nbd://h:1/x?connections=4", "nbd://h:1/x"),
         ("nbd+unix:///x?socket=/a/b&connections=4", "nbd+unix:///x?socket=/a/b"),
         ("nbd+unix:///?socket=/a", "nbd+unix:///?socket=/a"),
+        ("nbd://h/x?replies=structured&connections=4", "nbd://h/x"),
     ],
 )
-def test_the_number_of_connections_is_a_word_of_ours(ours: str, theirs: str) -> None:
+def test_connections_and_replies_are_words_of_ours(ours: str, theirs: str) -> None:
     assert plain_uri(ours) == theirs

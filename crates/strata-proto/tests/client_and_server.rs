@@ -39,6 +39,44 @@ fn what_is_written_is_read_over_many_requests_and_connections() {
 }
 
 #[test]
+fn what_was_read_stays_until_the_slot_is_pushed_again() {
+    let simple = target(MEMORY, r#"{"service_threads":3,"service_time_ns":50000}"#);
+    let structured = target(MEMORY, r#"{"service_threads":3,"service_time_ns":50000}"#).structured();
+    for (target, agreed) in [(&simple, false), (&structured, true)] {
+        // Runs on both sides of the length from which little is fetched behind them.
+        for len in [4096_u32, 65_536, 262_144] {
+            let (depth, blocks) = (8, 16_u64);
+            let mut queue = target.queue(depth, len, 1);
+            assert_eq!(queue.structured(), agreed);
+            let stamped = |block: u64| (0..len).map(|at| (block as u32 * 31 + at / 64) as u8).collect();
+            let all: Vec<Vec<u8>> = (0..blocks).map(stamped).collect();
+            for block in 0..blocks {
+                queue.buffer(0).copy_from_slice(&all[block as usize]);
+                assert_eq!(one(&mut queue, Op::Write, block * u64::from(len), len), len as i32);
+            }
+            let mut held: Vec<Option<u64>> = vec![None; depth as usize];
+            let mut next = (0..blocks).cycle();
+            for round in 0..40 {
+                // Some slots go out again at once, others keep what they have while the others read.
+                let again: Vec<u32> = (0..depth).filter(|slot| round < 1 || (slot + round) % 3 > 0).collect();
+                for &slot in &again {
+                    let block = next.next().expect("it goes round");
+                    held[slot as usize] = Some(block);
+                    queue.push(slot, Io::read(block * u64::from(len), len));
+                }
+                let done = wait_for(&mut queue, again.len());
+                assert!(done.iter().all(|completion| completion.result == len as i32), "{done:?}");
+                for (slot, block) in held.iter().enumerate() {
+                    let block = block.expect("every slot was pushed");
+                    let right = queue.buffer(slot as u32) == all[block as usize];
+                    assert!(right, "{len}: slot {slot}, round {round}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn payloads_larger_than_the_socket_takes_at_once() {
     let target = target(MEMORY, "{}");
     let block = 16 << 20;

@@ -20,6 +20,8 @@ fn memory_over_one_and_several_connections() {
     for (depth, connections) in [(1, 1), (3, 1), (8, 1), (8, 3)] {
         let target = target(&backing("memory"), "{}");
         behaves(&mut target.queue(depth, BLOCK as u32, connections), depth, true, REFUSED);
+        let target = target.structured();
+        behaves(&mut target.queue(depth, BLOCK as u32, connections), depth, true, REFUSED);
     }
 }
 

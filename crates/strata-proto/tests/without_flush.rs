@@ -10,9 +10,9 @@ use strata_io::Op;
 use strata_proto::client::{NbdQueue, OpenSpec};
 use strata_proto::codec::consts;
 
-/// Bytes a server says before the flags of its export: greeting, reply to the question for structured replies, header
-/// of the first reply to `GO`, kind and size of its information.
-const BEFORE_FLAGS: usize = 18 + 20 + 20 + 2 + 8;
+/// Bytes a server says before the flags of its export: greeting, header of the first reply to
+/// `GO`, kind and size of its information.
+const BEFORE_FLAGS: usize = 18 + 20 + 2 + 8;
 
 #[test]
 fn a_flush_is_not_sent_where_none_is_offered() {

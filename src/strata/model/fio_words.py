@@ -6,6 +6,8 @@ from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.workload import OpenLoop, Rw, Workload
 
+_OURS = ("connections=", "replies=")
+
 
 def grid(segment: Segment, bs: int) -> tuple[int, int]:
     """Where at the target the first block begins that lies on a multiple of ``bs`` of the data, and how many fit."""
@@ -32,7 +34,7 @@ def entering(endpoint: Endpoint) -> list[str]:
 
 
 def plain_uri(uri: str) -> str:
-    """The NBD URI without the number of connections, which is a word of ours."""
+    """The NBD URI without the number of connections and the kind of replies, which are words of ours."""
     head, _, query = uri.partition("?")
-    kept = "&".join(part for part in query.split("&") if part and not part.startswith("connections="))
+    kept = "&".join(part for part in query.split("&") if part and not part.startswith(_OURS))
     return f"{head}?{kept}" if kept else head

@@ -11,8 +11,13 @@ use super::wire::{Ask, Done, Wire};
 use crate::codec::{ProtoError, Want};
 use crate::sock::Socket;
 
-/// Bytes read ahead with one system call.
+/// Bytes read ahead with one system call: many small replies come together.
 const AHEAD: usize = 64 * 1024;
+/// A run of data from here on is long: what is fetched behind it belongs to one as long, and its data would be copied
+/// a second time.
+const LONG: u32 = 32 * 1024;
+/// Bytes fetched behind a long run: the next head.
+const BEHIND: usize = 512;
 
 /// A connection whose handshake is over.
 #[derive(Debug)]
@@ -24,18 +29,20 @@ pub(super) struct Link<W: Wire> {
     ahead: Box<[u8]>,
     from: usize,
     to: usize,
+    /// How much of `ahead` is filled at once, by the length of the last run of data.
+    reach: usize,
 }
 
 impl<W: Wire> Link<W> {
     pub(super) fn new(number: usize, socket: Socket, wire: W) -> Self {
         let ahead = vec![0; AHEAD].into_boxed_slice();
-        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0 }
+        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0, reach: AHEAD }
     }
 
     /// Put a request into the next batch; a write's payload stays in the slot's buffer.
     pub(super) fn push(&mut self, slot: u32, io: Io, slots: &mut Slots<W::Pending>) {
         let (op, offset, len) = (io.op(), io.offset(), io.len());
-        let cookie = slots.begin(slot, len, self.number);
+        let cookie = slots.begin(slot, op, len, self.number);
         let ask = Ask { slot, cookie, op, offset, len };
         self.wire.ask(&ask, slots.pending(slot), &mut self.out);
     }
@@ -81,7 +88,11 @@ impl<W: Wire> Link<W> {
                 Want::Control(len) if staged >= len => {
                     let bytes = &self.ahead[self.from..self.from + len];
                     self.from += len;
-                    self.wire.control(bytes, &mut slots.of(number), &mut self.out)?
+                    let done = self.wire.control(bytes, &mut slots.of(number), &mut self.out)?;
+                    if let Want::Data { len, .. } = self.wire.want() {
+                        self.reach = if len < LONG { AHEAD } else { BEHIND };
+                    }
+                    done
                 }
                 Want::Skip(len) if staged > 0 => {
                     let len = len.min(staged as u32);
@@ -98,22 +109,25 @@ impl<W: Wire> Link<W> {
                 _ if drained => return Ok(()),
                 Want::Data { cookie, at, len } => {
                     let place = slots.part(cookie, at, len);
-                    let parts = &mut [IoSliceMut::new(place), IoSliceMut::new(&mut self.ahead)];
+                    let behind = &mut self.ahead[..self.reach];
+                    let parts = &mut [IoSliceMut::new(place), IoSliceMut::new(behind)];
                     let Some(got) = received((&mut &self.socket).read_vectored(parts))? else {
                         return Ok(());
                     };
-                    drained = got < len as usize + AHEAD;
+                    drained = got < len as usize + self.reach;
                     let placed = len.min(u32::try_from(got).unwrap_or(u32::MAX));
                     (self.from, self.to) = (0, got - placed as usize);
                     self.wire.data(placed, &mut slots.of(number))?
                 }
-                Want::Control(_) | Want::Skip(_) => {
+                want @ (Want::Control(_) | Want::Skip(_)) => {
                     self.ahead.copy_within(self.from..self.to, 0);
                     (self.from, self.to) = (0, staged);
-                    let Some(got) = received((&mut &self.socket).read(&mut self.ahead[staged..]))? else {
+                    let until = if let Want::Control(len) = want { self.reach.max(len) } else { AHEAD };
+                    let place = &mut self.ahead[staged..until];
+                    let Some(got) = received((&mut &self.socket).read(place))? else {
                         return Ok(());
                     };
-                    drained = got < AHEAD - staged;
+                    drained = got < until - staged;
                     self.to += got;
                     Done::No
                 }

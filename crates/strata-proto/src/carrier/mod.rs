@@ -3,6 +3,7 @@
 //! A protocol is a [`Wire`]: what goes out for an I/O, and a machine that says what it wants to read next. It does no
 //! I/O and looks at no clock.
 
+mod buffers;
 mod link;
 mod out;
 mod queue;

@@ -1,7 +1,8 @@
-//! The requests of a queue: their buffers and what is in flight.
+//! The requests of a queue: what is in flight, and in which buffers.
 
-use strata_io::Completion;
+use strata_io::{Completion, Op};
 
+use super::buffers::Buffers;
 use super::wire::Answer;
 
 /// One request that may be in flight.
@@ -21,8 +22,8 @@ struct Slot<P> {
 #[derive(Debug)]
 pub(crate) struct Slots<P> {
     slots: Vec<Slot<P>>,
-    buffers: Vec<u8>,
-    stride: usize,
+    buffers: Buffers,
+
     in_flight: usize,
     pub(super) ready: Vec<Completion>,
 }
@@ -31,13 +32,11 @@ impl<P: Copy + Default> Slots<P> {
     /// `first`: the generation that names begin with. Servers remember requests by their names for a while, also those
     /// of an earlier connection from the same port, so names must not begin alike each time.
     pub(super) fn new(depth: u32, block: u32, first: u32) -> Self {
-        let (depth, stride) = (depth as usize, block as usize);
         Self {
-            slots: vec![Slot { generation: first, ..Slot::default() }; depth],
-            buffers: vec![0; depth * stride],
-            stride,
+            slots: vec![Slot { generation: first, ..Slot::default() }; depth as usize],
+            buffers: Buffers::new(depth, block),
             in_flight: 0,
-            ready: Vec::with_capacity(depth),
+            ready: Vec::with_capacity(depth as usize),
         }
     }
 
@@ -48,14 +47,12 @@ impl<P: Copy + Default> Slots<P> {
 
     /// The slot's whole buffer.
     pub(super) fn buffer(&mut self, slot: u32) -> &mut [u8] {
-        let at = slot as usize * self.stride;
-        &mut self.buffers[at..at + self.stride]
+        self.buffers.of(slot)
     }
 
-    /// `len` bytes of the slot's buffer from `from`.
+    /// `len` bytes of the slot's buffer from `from`, which a request with a payload has.
     pub(super) fn payload(&self, slot: u32, from: u32, len: u32) -> &[u8] {
-        let at = slot as usize * self.stride + from as usize;
-        &self.buffers[at..at + len as usize]
+        &self.buffers.held(slot)[from as usize..from as usize + len as usize]
     }
 
     /// `len` bytes of a request's buffer from `at`; the wire bounds both by the request's length.
@@ -64,14 +61,20 @@ impl<P: Copy + Default> Slots<P> {
         &mut buffer[at as usize..at as usize + len as usize]
     }
 
-    /// Take the slot for a request of `len` bytes on `link`; its cookie.
-    pub(super) fn begin(&mut self, slot: u32, len: u32, link: usize) -> u64 {
-        assert!(len as usize <= self.stride, "an I/O of {len} bytes in buffers of {}", self.stride);
+    /// Take the slot for a request of `len` bytes on `link`; its cookie. A read gets a buffer when its data come.
+    pub(super) fn begin(&mut self, slot: u32, op: Op, len: u32, link: usize) -> u64 {
+        let most = self.buffers.len_of_each();
+        assert!(len as usize <= most, "an I/O of {len} bytes in buffers of {most}");
         let entry = &mut self.slots[slot as usize];
         assert!(!entry.busy, "slot {slot} was pushed while it is in flight");
         let generation = entry.generation.wrapping_add(1);
         *entry = Slot { pending: P::default(), len, generation, link, busy: true, unsent: 1 };
         self.in_flight += 1;
+        match op {
+            Op::Read => self.buffers.give_back(slot),
+            Op::Write => _ = self.buffers.of(slot),
+            Op::Fsync | Op::Fdatasync => {}
+        }
         u64::from(generation) << 32 | u64::from(slot)
     }
 

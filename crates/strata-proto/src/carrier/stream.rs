@@ -28,7 +28,7 @@ pub(crate) fn feed<W: Wire>(wire: &mut W, mut rest: &[u8], piece: usize) -> Came
     for (slot, op) in [Op::Read, Op::Read, Op::Write, Op::Write, Op::Fsync].into_iter().enumerate() {
         let slot = slot as u32;
         let len = if op == Op::Fsync { 0 } else { LEN };
-        let cookie = slots.begin(slot, len, 0);
+        let cookie = slots.begin(slot, op, len, 0);
         let ask = Ask { slot, cookie, op, offset: u64::from(slot * LEN), len };
         wire.ask(&ask, slots.pending(slot), &mut out);
         slots.sent(slot);

@@ -60,7 +60,9 @@ impl NbdQueue {
         let mut seen: Option<(Export, bool)> = None;
         for number in 0..spec.connections as usize {
             let mut haggle = Haggle::start(uri, patience)?;
-            haggle.ask_structured()?;
+            if uri.structured {
+                haggle.ask_structured()?;
+            }
             let export = haggle.go()?;
             if number == 0 && spec.connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
                 let text = "the server does not promise one coherent disk over several connections \
@@ -101,7 +103,7 @@ impl NbdQueue {
         &self.export
     }
 
-    /// Whether the server agreed to structured replies.
+    /// Whether the address asks for structured replies and the server agreed.
     #[must_use]
     pub fn structured(&self) -> bool {
         self.structured

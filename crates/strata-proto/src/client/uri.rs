@@ -26,8 +26,8 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// An export of a server: `nbd://host[:port][/export][?connections=N]` or
-/// `nbd+unix:///[export]?socket=/path[&connections=N]`. Names are percent-encoded.
+/// An export of a server: `nbd://host[:port][/export][?connections=N][&replies=structured]` or
+/// `nbd+unix:///[export]?socket=/path[&connections=N][&replies=structured]`. Names are percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri {
     /// Where the server listens.
@@ -36,6 +36,9 @@ pub struct Uri {
     pub export: String,
     /// Connections wished for, if the address says.
     pub connections: Option<u32>,
+    /// Whether a queue asks for structured replies. They can answer a read with "a hole" instead of its data, and take
+    /// a server three messages for a read where a simple one takes two.
+    pub structured: bool,
     /// The network namespace it is dialled from; `None`: the caller's own.
     pub netns: Option<PathBuf>,
     text: String,
@@ -75,11 +78,18 @@ fn parse(text: &str) -> Result<Uri, String> {
     if export.len() > MAX_NAME {
         return Err(format!("the export's name is longer than {MAX_NAME} bytes"));
     }
-    let (mut socket, mut connections) = (None, None);
+    let (mut socket, mut connections, mut structured) = (None, None, false);
     for (name, value) in address::query(query)? {
         match name {
             "socket" => socket = Some(decode(value)?),
             "connections" => connections = Some(address::connections(value)?),
+            "replies" => {
+                structured = match value {
+                    "structured" => true,
+                    "simple" => false,
+                    other => return Err(format!("replies={other} is neither simple nor structured")),
+                }
+            }
             _ => return Err(format!("{name:?} is not known here")),
         }
     }
@@ -91,7 +101,7 @@ fn parse(text: &str) -> Result<Uri, String> {
         ("nbds" | "nbds+unix", _) => return Err("TLS is not spoken here".into()),
         _ => return Err(format!("the scheme {scheme:?} is not NBD")),
     };
-    Ok(Uri { address, export, connections, netns: None, text: text.into() })
+    Ok(Uri { address, export, connections, structured, netns: None, text: text.into() })
 }
 
 fn tcp(host: &str) -> Result<Address, String> {
@@ -121,6 +131,17 @@ mod tests {
     }
 
     #[test]
+    fn replies_are_simple_unless_asked_for() {
+        for (text, structured) in [
+            ("nbd://a", false),
+            ("nbd://a?replies=simple", false),
+            ("nbd+unix:///?replies=structured&socket=x", true),
+        ] {
+            assert_eq!(text.parse::<Uri>().expect(text).structured, structured, "{text}");
+        }
+    }
+
+    #[test]
     fn refusals_say_what_to_write() {
         for text in [
             "",
@@ -136,6 +157,7 @@ mod tests {
             "nbd+unix://host/e?socket=/x",
             "nbd://a?connections=0",
             "nbd://a?colour=red",
+            "nbd://a?replies=short",
             "nbd://a/%zz",
         ] {
             let error = text.parse::<Uri>().expect_err(text);

@@ -39,6 +39,12 @@ impl Target {
         NbdQueue::open(&self.uri, spec).expect("the client connects")
     }
 
+    /// The same target, whose queues ask for structured replies.
+    pub fn structured(mut self) -> Self {
+        self.uri = format!("{}&replies=structured", self.uri).parse().expect("a good address");
+        self
+    }
+
     /// A raw connection with a bounded wait, after the greeting.
     pub fn raw(&self) -> UnixStream {
         let mut stream = UnixStream::connect(&self.socket).expect("the server listens");
