@@ -93,7 +93,7 @@ def measure(
     precondition_bytes: common.PreconditionBytes = None,
     cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
-    engine: common.Engine = "native",
+    engine: common.Engine = "auto",
     keep: common.Keep = False,
     destructive: Annotated[
         str | None,

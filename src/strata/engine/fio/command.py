@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 from strata.engine.job import seed_of
 from strata.engine.port import Request
+from strata.model import cluster_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.fio_words import grid, plain_uri, rates_of
@@ -37,6 +38,13 @@ NOT_SPOKEN = {
     EndpointKind.ISCSI: "its libiscsi engine is not in the usual builds; log in with the system's initiator and read "
     "block:/dev/…",
 }
+
+INSTALL = {
+    EndpointKind.RBD: "Debian and Ubuntu build it into the package fio, Fedora and RHEL have it in fio-engine-rbd",
+    EndpointKind.GLUSTER: "Debian builds it into the package fio; Fedora, RHEL and Ubuntu build fio without it: "
+    "mount the volume and measure file:/… on it",
+}
+"""Where a fio with an I/O engine for a cluster comes from."""
 
 LEAST_STATUS_S = 0.02
 """fio's statistics thread is not asked more often than that."""
@@ -72,8 +80,11 @@ def refusals(
                 f"fio opens one connection for each thread: {endpoint.connections} connections "
                 f"need as many threads, not {workload.threads}"
             )
+    if endpoint.kind is EndpointKind.RBD and workload.sync is Sync.DSYNC and workload.rw.writes and not workload.direct:
+        said.append("with the client's cache no write is durable by itself; unbuffered every one is")
     if not carriers(endpoint, workload, ioengines):
-        said.append(f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})")
+        where = f": {INSTALL[endpoint.kind]}" if endpoint.kind in INSTALL else ""
+        said.append(f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))}){where}")
     if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
         said.append("fio never makes up for what came late in a Poisson schedule, so the rate is not kept")
     elif isinstance(workload.arrival, OpenLoop) and rates_of(workload) is None:
@@ -103,6 +114,11 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
             return ["null"]
         case EndpointKind.NBD:
             return ["nbd"]
+        case EndpointKind.RBD:
+            return ["rbd"]
+        case EndpointKind.GLUSTER:
+            # gfapi waits for each I/O; gfapi_async looks for completions every 100 µs and forgets how they ended.
+            return ["gfapi"] if workload.arrival.iodepth == 1 else ["gfapi_async"]
         case EndpointKind.NFS | EndpointKind.ISCSI | EndpointKind.SMB:
             return []
         case EndpointKind.FILE | EndpointKind.BLOCK:
@@ -202,11 +218,24 @@ def _carrier(request: Request, carrier: str, filename: str) -> list[str]:
         return [*said, f"--uri={plain_uri(endpoint.uri)}"]
     if endpoint.kind is EndpointKind.NULL:
         return said
+    if endpoint.kind is EndpointKind.RBD:
+        return [*said, *_rbd(endpoint), f"--direct={int(w.direct)}"]
+    if endpoint.kind is EndpointKind.GLUSTER:
+        there = cluster_uri.gluster(endpoint.uri)
+        said += [f"--volume={there.volume}", f"--brick={there.host}"]
+        # fio splits names at colons.
+        filename = there.path.replace(":", "\\:")
     said += [f"--filename={filename}", f"--direct={int(w.direct)}"]
     said.append(f"--sync={'dsync' if w.sync is Sync.DSYNC else '0'}")
     if carrier == "io_uring":
         said += ["--hipri=0", "--fixedbufs=0", "--registerfiles=0", "--sqthread_poll=0"]
     return said
+
+
+def _rbd(endpoint: Endpoint) -> list[str]:
+    there = cluster_uri.rbd(endpoint.uri)
+    user = [] if there.user is None else [f"--clientname={there.user}"]
+    return [f"--pool={there.pool}", f"--rbdname={there.image}", *user]
 
 
 def last_byte(request: Request) -> int:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from strata.engine.fio import command
+from strata.engine.fio.cluster import Reached
 from strata.engine.fio.drive import Carried, carry_out
-from strata.engine.fio.opened import Opened
+from strata.engine.fio.opened import Held, Opened
 from strata.engine.fio.program import Program, installed
 from strata.engine.fio.reading import Told, result
 from strata.engine.fio.stream import merge_failures
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
-from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.fio_words import entering
+from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
+from strata.model.fio_words import entering, said_first
 from strata.model.plan import Segment
 from strata.model.result import EngineResult
 from strata.model.workload import Workload
@@ -51,7 +52,7 @@ class FioEngine:
         refusal: str | None = None
         candidates = command.carriers(request.endpoint, request.workload, fio.ioengines)
         for carrier in candidates:
-            with Opened(request) as opened:
+            with Reached(request) if request.endpoint.kind in CLUSTER else Opened(request) as opened:
                 carried = carry_out(
                     lambda output, c=carrier, name=opened.filename: [  # type: ignore[misc]
                         *entering(request.endpoint),
@@ -77,7 +78,7 @@ def _refused_ring(carrier: str, carried: Carried) -> bool:
 
 
 def _result(
-    fio: Program, request: Request, carrier: str, opened: Opened, carried: Carried, refusal: str | None
+    fio: Program, request: Request, carrier: str, opened: Held, carried: Carried, refusal: str | None
 ) -> EngineResult:
     where, reading = request.endpoint.uri, carried.reading
     if carried.reason == "differs":
@@ -91,6 +92,7 @@ def _result(
         if carried.reason is None and carried.code != 0 and not failures:
             raise RunFailed("fio could not carry out the job at", where, _last_words(carried), _hint(request))
     ended_well = carried.code == 0 or carried.reason is not None
+    opened.after()
     return result(
         reading,
         carried.failed_in_ramp,
@@ -99,12 +101,13 @@ def _result(
             effective={
                 "direct": opened.direct,
                 "sync": opened.sync,
-                "read_back": opened.flags is not None,
+                "read_back": opened.read_back,
                 "blocks": command.blocks_of(request),
                 "block_bytes": request.workload.bs,
-                "connections": request.workload.threads if request.endpoint.kind is EndpointKind.NBD else 1,
+                "connections": request.workload.threads if request.endpoint.remote else 1,
             }
-            | ({} if request.endpoint.netns is None else {"netns": request.endpoint.netns}),
+            | ({} if request.endpoint.netns is None else {"netns": request.endpoint.netns})
+            | ({"failed_ios": "not told by gfapi_async"} if carrier == "gfapi_async" else {}),
             stop_reason=carried.reason or ("runtime" if ended_well else "error"),
             begun_unix_ns=carried.begun_unix_ns,
             failures=failures,
@@ -126,7 +129,7 @@ def _engine(fio: Program, request: Request, carrier: str, refusal: str | None) -
         "setup": [],
         "fallback_reason": refusal,
         "clock": {"kind": "clock_gettime"},
-        "command": [*entering(request.endpoint), "fio", *command.words(request, carrier, name, "-")[1:]],
+        "command": [*entering(request.endpoint), *said_first(request.endpoint), "fio", *command.words(request, carrier, name, "-")[1:]],
     }
 
 
@@ -152,4 +155,6 @@ def _last_words(carried: Carried) -> str:
 def _hint(request: Request) -> str:
     if request.endpoint.kind is EndpointKind.NBD:
         return "is the server running, and is the export name right?"
+    if request.endpoint.kind in CLUSTER:
+        return "what fio said is above; the cluster's own logs say more"
     return "--engine native may be able to"
