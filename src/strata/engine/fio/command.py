@@ -130,15 +130,16 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
 def words(request: Request, carrier: str, filename: str, output: str) -> list[str]:
     """Everything after the program's name. ``filename`` stands for a file or device, ``output`` for the report."""
     w, depth = request.workload, request.workload.arrival.iodepth
+    apart = request.endpoint.kind is EndpointKind.GLUSTER
     return [
         f"--output={output}",
         "--output-format=json+",
         f"--status-interval={_us(max(request.timing.interval_s, LEAST_STATUS_S))}",
         "--eta=never",
         *([] if w.rw.writes else ["--readonly"]),
-        "--name=strata",
+        f"--name={'global' if apart else 'strata'}",
         "--thread=1",
-        f"--numjobs={w.threads}",
+        f"--numjobs={1 if apart else w.threads}",
         # Sums over jobs are made here: fio's keep fields of the first job.
         "--group_reporting=0",
         "--unified_rw_reporting=0",
@@ -154,23 +155,42 @@ def words(request: Request, carrier: str, filename: str, output: str) -> list[st
         *_data_words(),
         *_harmless(),
         *_carrier(request, carrier, filename),
+        *(_apart(request) if apart else []),
     ]
 
 
 def _pattern(request: Request) -> list[str]:
     w = request.workload
-    start, blocks = grid(request.segments[0], w.bs)
-    # Sequential threads each have a part of their own, random ones all of it: as the native engine has it.
-    share = blocks if w.rw.random else blocks // w.threads
+    start, length, step = _ranges(request)
+    place = [f"--offset={start}", f"--size={length}", f"--offset_increment={step}"]
     said = [
-        *(f"--rw={w.rw.value}", f"--bs={w.bs}", f"--blockalign={w.bs}"),
-        *(f"--offset={start}", f"--size={share * w.bs}", f"--io_size={share * w.bs}", "--nrfiles=1"),
-        f"--offset_increment={0 if w.rw.random else share * w.bs}",
+        *(f"--rw={w.rw.value}", f"--bs={w.bs}", f"--blockalign={w.bs}", f"--io_size={length}", "--nrfiles=1"),
+        *([] if request.endpoint.kind is EndpointKind.GLUSTER else place),
         # Without this fio would never ask for a block twice before all were asked for once.
         *("--norandommap=1", "--random_generator=tausworthe64", "--random_distribution=random"),
         f"--randseed={seed_of(w, request.round_index)}",
     ]
     return said if w.rwmixread is None else [*said, f"--rwmixread={w.rwmixread}"]
+
+
+def _ranges(request: Request) -> tuple[int, int, int]:
+    """Where the first thread begins, the bytes of each, and how far the next one begins behind it."""
+    w = request.workload
+    start, blocks = grid(request.segments[0], w.bs)
+    # Sequential threads each have a part of their own, random ones all of it: as the native engine has it.
+    length = (blocks if w.rw.random else blocks // w.threads) * w.bs
+    return start, length, 0 if w.rw.random else length
+
+
+def _apart(request: Request) -> list[str]:
+    """A job for each thread with its own end of the file: the gfapi engines take the length of the range for the
+    file's, and a thread that comes to a block behind it ends."""
+    start, length, step = _ranges(request)
+    said = []
+    for first in (start + n * step for n in range(request.workload.threads)):
+        end = first + length
+        said += ["--name=strata", f"--offset={first}", f"--size={end}", f"--filesize={end}"]
+    return said
 
 
 def _times(request: Request) -> list[str]:

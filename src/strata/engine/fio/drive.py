@@ -116,6 +116,7 @@ def _listen(
             carried.reason = _why_end(carried, opened, stop_requested, late=now > deadline)
             if carried.reason is not None:
                 child.interrupt()
+                carried.reading.told_to_end(time.time_ns())
                 ended_at = now
         elif ended_at is not None and now > ended_at + (GRACE_S if carried.reason == "stuck" else DRAIN_S):
             # Even what was told to end does not: an I/O that never comes back.
