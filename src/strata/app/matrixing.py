@@ -25,6 +25,7 @@ from strata.errors import InconclusiveError, RunFailed, Stopped
 from strata.host.runlock import held
 from strata.model.analysis import Generator
 from strata.model.base import Value
+from strata.model.endpoint import Endpoint
 from strata.model.matrix import Known, MatrixEnd, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan

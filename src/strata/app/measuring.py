@@ -73,6 +73,12 @@ class OneResult(Value):
     """The signal that stopped it."""
 
 
+def _other_engine(engine: Engine, endpoint: Endpoint) -> str:
+    """The word for the one that may be able to; empty where there is none."""
+    able = "fio" if endpoint.kind in CLUSTER else "native"
+    return "" if able == engine.name else f"--engine {able}"
+
+
 def is_endpoint(where: str) -> bool:
     """Whether the word is an endpoint's URI and not a directory or a stack file."""
     return ":" in where and not Path(where).exists()
@@ -125,9 +131,8 @@ def measure_endpoint(
         timing = precise.timing(timing)
     for one in endpoints:
         if refused := generator.refusals(one, workload):
-            other = "native" if generator.name == "fio" and one.kind not in CLUSTER else "fio"
-            hint = f"--engine {other}" if other != generator.name else ""
-            raise UsageError(f"the {generator.name} engine cannot measure", one.uri, "; ".join(refused), hint)
+            what = f"the {generator.name} engine cannot measure"
+            raise UsageError(what, one.uri, "; ".join(refused), _other_engine(generator, one))
         if why := refusal(one, workload):
             # Before anything is made or filled.
             raise UsageError(f"cannot measure with a {workload.cache} cache at", one.uri.rstrip(":"), why)

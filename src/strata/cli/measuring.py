@@ -22,7 +22,7 @@ def measure(
     where: Annotated[
         str | None,
         typer.Argument(
-            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, null:), a directory or a "
+            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:), a directory or a "
             "stack file."
         ),
     ] = None,

@@ -98,7 +98,7 @@ def _by_library(hint: str) -> _Way:
 
 
 _WAYS = {
-    EndpointKind.RBD: _by_library("does `rbd info` show the image? ?conf=PATH and ?user=NAME say which cluster and who"),
+    EndpointKind.RBD: _by_library("does `rbd info` show it? ?conf=PATH and ?user=NAME say which cluster and who"),
     EndpointKind.GLUSTER: _by_library("is glusterd running there, and is the volume started?"),
     EndpointKind.NBD: _by_address(
         _core.nbd_probe, _core.nbd_read, "is the server running, and is the export name right?"

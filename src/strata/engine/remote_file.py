@@ -33,9 +33,20 @@ class _Way:
     remove: Callable[[Endpoint, bytes], object]
 
 
+SLOWEST_NS_PER_BYTE = 1000
+"""A cluster that takes less than a megabyte a second while its file is filled has stopped."""
+
+
+def _fill_cluster(endpoint: Endpoint, size: int, seed: int, header: bytes) -> None:
+    try:
+        ask(endpoint, "fill", PATIENCE_NS + size * SLOWEST_NS_PER_BYTE, size=size, seed=seed, header=header)
+    except OSError as e:
+        raise unreachable("cannot fill the test file", endpoint, e) from e
+
+
 _OF_A_CLUSTER = _Way(
     lambda at, size, header: ask(at, "create", PATIENCE_NS, size=size, header=header),
-    lambda at, size, seed, header: _fill_cluster(at, size, seed, header),
+    _fill_cluster,
     lambda at, header: ask(at, "remove", PATIENCE_NS, header=header),
 )
 
@@ -58,9 +69,6 @@ _WAYS = {
         lambda at, header: _core.smb_remove(at.uri, at.password, header, PATIENCE_NS, at.netns),
     ),
 }
-
-SLOWEST_NS_PER_BYTE = 1000
-"""A cluster that takes less than a megabyte a second while its file is filled has stopped."""
 
 FILES = frozenset(_WAYS)
 """Kinds of remote endpoints that are files, which can be made and removed."""
@@ -122,13 +130,6 @@ def create(endpoint: Endpoint, size: int) -> Mark:
 def fill(endpoint: Endpoint, mark: Mark, seed: int) -> None:
     """Writes the whole file once: the mark, then incompressible data, then a flush. Raises `RunFailed`."""
     _WAYS[endpoint.kind].fill(endpoint, mark.size, seed, header_bytes(mark))
-
-
-def _fill_cluster(endpoint: Endpoint, size: int, seed: int, header: bytes) -> None:
-    try:
-        ask(endpoint, "fill", PATIENCE_NS + size * SLOWEST_NS_PER_BYTE, size=size, seed=seed, header=header)
-    except OSError as e:
-        raise unreachable("cannot fill the test file", endpoint, e) from e
 
 
 def remove(endpoint: Endpoint, mark: Mark) -> None:

@@ -77,7 +77,7 @@ def refusal(endpoint: Endpoint, workload: Workload) -> str | None:
             client = named.get(endpoint.kind, "an iSCSI")
             return f"{client} client has no cache that could be {workload.cache}; the server's is out of reach"
         case EndpointKind.RBD | EndpointKind.GLUSTER:
-            return f"what its client library keeps cannot be made {workload.cache}; the servers' caches are out of reach"
+            return f"its client library's cache cannot be made {workload.cache}; the servers' are out of reach"
         case EndpointKind.NULL:
             return "nothing is read or written, so there is no cache"
         case EndpointKind.BLOCK if workload.cache is Cache.COLD:

@@ -80,10 +80,12 @@ class Reached:
         try:
             said = conf.read_text(encoding="utf-8")
         except (OSError, ValueError) as e:
-            raise RunFailed("cannot read", str(conf), str(e), "?conf=PATH names the configuration of the cluster") from e
+            hint = "?conf=PATH names the configuration of the cluster"
+            raise RunFailed("cannot read", str(conf), getattr(e, "strerror", None) or str(e), hint) from e
         folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="strata-ceph-")))
         # Under the same name: the library takes the cluster's from it.
         made = folder / conf.name
-        off = "".join(f"\n[{section}]\nrbd cache = false\n" for section in ("client", f"client.{there.user or 'admin'}"))
+        sections = ("client", f"client.{there.user or 'admin'}")
+        off = "".join(f"\n[{section}]\nrbd cache = false\n" for section in sections)
         made.write_text(f"{said}\n{off}", encoding="utf-8")
         return made

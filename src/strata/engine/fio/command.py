@@ -83,8 +83,8 @@ def refusals(
     if endpoint.kind is EndpointKind.RBD and workload.sync is Sync.DSYNC and workload.rw.writes and not workload.direct:
         said.append("with the client's cache no write is durable by itself; unbuffered every one is")
     if not carriers(endpoint, workload, ioengines):
-        where = f": {INSTALL[endpoint.kind]}" if endpoint.kind in INSTALL else ""
-        said.append(f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))}){where}")
+        lacking = f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})"
+        said.append(f"{lacking}: {INSTALL[endpoint.kind]}" if endpoint.kind in INSTALL else lacking)
     if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
         said.append("fio never makes up for what came late in a Poisson schedule, so the rate is not kept")
     elif isinstance(workload.arrival, OpenLoop) and rates_of(workload) is None:

@@ -129,7 +129,12 @@ def _engine(fio: Program, request: Request, carrier: str, refusal: str | None) -
         "setup": [],
         "fallback_reason": refusal,
         "clock": {"kind": "clock_gettime"},
-        "command": [*entering(request.endpoint), *said_first(request.endpoint), "fio", *command.words(request, carrier, name, "-")[1:]],
+        "command": [
+            *entering(request.endpoint),
+            *said_first(request.endpoint),
+            "fio",
+            *command.words(request, carrier, name, "-")[1:],
+        ],
     }
 
 
