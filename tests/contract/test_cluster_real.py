@@ -17,12 +17,14 @@ from engine_cases import KIB, MIB, SEEN_FROM, request
 from namespaces import inside
 
 from strata.engine import engine_of, probe_remote, read_remote, remote_file
+from strata.engine.fio import drive
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import registry
 from strata.lab.lab import Lab
 from strata.lab.proc import marked
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
+from strata.run.judge import fault
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -42,9 +44,7 @@ def own(lab: Lab) -> Iterator[Endpoint]:
     mark = remote_file.create(endpoint, SIZE)
     remote_file.fill(endpoint, mark, 1)
     yield endpoint
-    # The last test leaves no cluster behind that could be asked.
-    with contextlib.suppress(RunFailed):
-        remote_file.remove(endpoint, mark)
+    remote_file.remove(endpoint, mark)
 
 
 def foreign(lab: Lab, content: bytes) -> Endpoint:
@@ -155,18 +155,30 @@ def test_the_native_engine_says_who_can(own: Endpoint) -> None:
         engine_of("native").run(request(own.uri))
 
 
-def test_a_cluster_that_goes_is_no_measurement(lab: Lab, own: Endpoint) -> None:
-    """The last one: the lab is of no use afterwards. gfapi_async takes I/Os that fail at once for done."""
-    if own.kind is not EndpointKind.GLUSTER:
-        pytest.skip("librbd waits for a cluster that goes: what is then seen is a run that is stuck")
+def test_a_cluster_that_goes_is_no_measurement(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one: the lab is of no use afterwards. gfapi_async takes I/Os that fail at once for done, and librbd
+    waits for ever."""
+    monkeypatch.setattr(drive, "STARTUP_S", 10.0)
+    monkeypatch.setattr(drive, "DRAIN_S", 3.0)
+    endpoint = endpoint_of(lab, "last.dat")
+    SEEN_FROM[endpoint.uri] = endpoint.netns or ""
+    mark = remote_file.create(endpoint, SIZE)
+    remote_file.fill(endpoint, mark, 1)
+    registry.forget(mark)
+    asked = request(endpoint.uri, iodepth=4, ramp_s=0.0, runtime_s=1.0)
+    servers = {EndpointKind.GLUSTER: "glusterfsd", EndpointKind.RBD: "ceph-osd"}
 
     def kill(_: object) -> None:
         for pid, _started in marked(lab.token):
-            try:
-                if "glusterfsd" in Path(f"/proc/{pid}/cmdline").read_text():
+            with contextlib.suppress(OSError):
+                if servers[endpoint.kind] in Path(f"/proc/{pid}/cmdline").read_text():
                     os.kill(pid, signal.SIGKILL)
-            except OSError:
-                continue
 
-    with pytest.raises(RunFailed, match=r"cannot reach|cannot open"):
-        engine_of("fio").run(request(own.uri, iodepth=4, ramp_s=0.0, runtime_s=1.0), kill)
+    if endpoint.kind is EndpointKind.GLUSTER:
+        with pytest.raises(RunFailed, match=r"cannot reach|cannot open"):
+            engine_of("fio").run(asked, kill)
+        return
+    result = engine_of("fio").run(asked, kill)
+    assert result.stop_reason == "stuck"
+    assert result.stuck > 0
+    assert fault(result) is not None

@@ -22,8 +22,8 @@ def measure(
     where: Annotated[
         str | None,
         typer.Argument(
-            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:), "
-            "a directory or a stack file."
+            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:)"
+            ", a directory or a stack file."
         ),
     ] = None,
     rw: Annotated[str | None, typer.Option(help="read, write, randread (default), randwrite, rw or randrw.")] = None,
