@@ -13,6 +13,10 @@ from strata.engine import Request, Timing, engine_for, engine_of
 from strata.engine.fio import cluster
 from strata.engine.fio.cluster import Reached
 from strata.engine.fio.command import carriers, refusals, words
+from strata.engine.fio.drive import Carried
+from strata.engine.fio.engine import _let_go_late
+from strata.engine.fio.reading import Reading
+from strata.engine.fio.stream import Stream
 from strata.engine.job import build_job
 from strata.engine.remote_file import SCHEMES
 from strata.errors import RunFailed, UsageError
@@ -252,3 +256,23 @@ def test_a_library_that_is_not_installed_is_named_with_its_package() -> None:
     with pytest.raises(OSError, match=r"libnone.so.9 .*: install libnone9") as failed:
         load("libnone.so.9", "libnone9")
     assert failed.value.errno == errno.ELIBACC
+
+
+@pytest.mark.parametrize(
+    ("uri", "said", "well"),
+    [
+        (GLUSTER, ["fio seems to be stuck grabbing stat_sem, forcibly exiting", "fio: pid=7, err=35/"], True),
+        (GLUSTER, ["fio: pid=7, err=35/"], False),
+        (GLUSTER, ["fio seems to be stuck grabbing stat_sem, forcibly exiting", "fio: pid=7, err=5/"], False),
+        (RBD, ["fio seems to be stuck grabbing stat_sem, forcibly exiting", "fio: pid=7, err=35/"], False),
+    ],
+)
+def test_a_thread_that_waited_for_another_to_close_the_volume_is_no_failure(
+    uri: str, said: list[str], well: bool
+) -> None:
+    carried = Carried(Reading(asked(uri)), Stream(), 1)
+    carried.reading.now.read.service[1000] = 1
+    carried.stream.feed("".join(f"{line}\n" for line in said).encode())
+    assert _let_go_late(asked(uri), carried) is well
+    carried.stream.feed(b"fio: io_u error on file a: Input/output error: read offset=0, buflen=4096\n")
+    assert not _let_go_late(asked(uri), carried)
