@@ -42,7 +42,7 @@ def cluster(kind: str) -> Iterator[Lab]:
 def endpoint_of(lab: Lab, name: str) -> Endpoint:
     """Beside the object that all layers of the lab reach, another of this name, from the node without a copy."""
     stack = Stack.from_toml((Path(lab.data) / "stack.toml").read_text())
-    there = stack.endpoint_of(stack.layer("other node, library"))
+    there = stack.endpoint_of(stack.layer("other node by library"))
     was = "strata.dat" if there.kind.value == "gluster" else "volume"
     netns = there.netns
     assert netns is not None

@@ -100,7 +100,7 @@ def test_the_clients_library_sends_as_many_bytes(build: Build, engine: str) -> N
     """Through fio, which tells nothing of what it did in a ramp: there is none."""
     lab = build("mirrored", {"engine": engine, "client": "library", "data": "16m", "medium": "fast"})
     cells = [(end, rw) for end in ("owner", "other node") for rw in ("randread", "randwrite")]
-    sent = [cost(lab, f"{end}, library", rw, ramp_s=0.0, runtime_s=3.0).sent_by_all for end, rw in cells]
+    sent = [cost(lab, f"{end} by library", rw, ramp_s=0.0, runtime_s=3.0).sent_by_all for end, rw in cells]
     assert sent == pytest.approx([0, 1, 1, 2], abs=0.3)
 
 

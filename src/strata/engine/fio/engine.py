@@ -102,7 +102,8 @@ def _result(
         carried.failed_in_ramp = {}
         if carried.reason is None and carried.code != 0 and not failures:
             raise RunFailed("fio could not carry out the job at", where, _last_words(carried), _hint(request))
-    ended_well = carried.code == 0 or carried.reason is not None or _let_go_late(request, carried)
+    late = _let_go_late(request, carried)
+    ended_well = carried.code == 0 or carried.reason is not None or late
     opened.after()
     return result(
         reading,
@@ -122,7 +123,8 @@ def _result(
             stop_reason=carried.reason or ("runtime" if ended_well else "error"),
             begun_unix_ns=carried.begun_unix_ns,
             failures=failures,
-            complete=ended_well and not carried.killed,
+            # A thread that was ended late has all its times in the report and not all its bytes.
+            complete=ended_well and not carried.killed and not late,
             message=_message(where, carried, ended_well),
             stuck=_stuck(request, carried) if carried.reason == "stuck" else 0,
             span_ns=0 if carried.reason == "stopped" else round(request.timing.runtime_s * 1e9),

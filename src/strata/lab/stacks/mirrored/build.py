@@ -122,7 +122,7 @@ def _ceph(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
 
 
 def _library(uri: str, other: Node) -> str:
-    ends = (("owner, library", "n1", "owner, mounted"), ("other node, library", other.name, "owner, library"))
+    ends = (("owner by library", "n1", "owner, mounted"), ("other node by library", other.name, "owner by library"))
     return "".join(
         f'\n[[layer]]\nname = "{name}"\nnode = "{node}"\nabove = ["{below}"]\nendpoint = "{uri}"\n'
         for name, node, below in ends
