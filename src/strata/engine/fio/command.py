@@ -40,9 +40,8 @@ NOT_SPOKEN = {
 }
 
 INSTALL = {
-    EndpointKind.RBD: "Debian and Ubuntu build it into the package fio, Fedora and RHEL have it in fio-engine-rbd",
-    EndpointKind.GLUSTER: "Debian builds it into the package fio; Fedora, RHEL and Ubuntu build fio without it: "
-    "mount the volume and measure file:/… on it",
+    EndpointKind.RBD: "Debian builds it into the package fio, Fedora has it in fio-engine-rbd; `fio --enghelp` lists them",
+    EndpointKind.GLUSTER: "Debian builds it into the package fio; elsewhere mount the volume and measure file:/… on it",
 }
 """Where a fio with an I/O engine for a cluster comes from."""
 

@@ -9,7 +9,7 @@ from ctypes import c_char_p, c_int, c_long, c_size_t, c_ssize_t, c_void_p
 
 from strata.host.libraries.store import Address, load
 
-PACKAGES = "libgfapi0 (Debian, Ubuntu, SUSE) or glusterfs-api (Fedora, RHEL)"
+PACKAGES = "libgfapi0 (Debian, Ubuntu) or libgfapi0 / glusterfs-api (Fedora, RHEL)"
 PORT = 24007
 LOG_ERRORS = 4
 STATVFS_BYTES = 512

@@ -9,7 +9,7 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 
 from strata.host.libraries.store import Address, load
 
-PACKAGES = "librbd1 (Debian, Ubuntu, Fedora, RHEL and SUSE: the package has this name)"
+PACKAGES = "librbd1 (the package has this name on Debian, Ubuntu, Fedora and RHEL)"
 OBJECT_ORDER = 22
 """Objects of 2^22 bytes, Ceph's default."""
 LAYERING = 1
