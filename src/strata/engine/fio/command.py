@@ -40,7 +40,7 @@ NOT_SPOKEN = {
 }
 
 INSTALL = {
-    EndpointKind.RBD: "Debian builds it into the package fio, Fedora has it in fio-engine-rbd; `fio --enghelp` lists them",
+    EndpointKind.RBD: "Debian builds it into the package fio, Fedora has it in fio-engine-rbd (`fio --enghelp` lists)",
     EndpointKind.GLUSTER: "Debian builds it into the package fio; elsewhere mount the volume and measure file:/… on it",
 }
 """Where a fio with an I/O engine for a cluster comes from."""
