@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from cluster_peers import object_of
 from commands import target, working_disk
 from iscsi_peer import iscsi_server
 from nfs_peer import NfsServer, nfs_server
@@ -59,6 +60,10 @@ OVER = ("nfs", "iscsi")
 """Places on servers that nobody here wrote, in namespaces of their own: they need root."""
 
 
+CLUSTERS = ("gluster", "rbd")
+"""Places in clusters that a lab makes: the whole cluster for each, and half a minute with it."""
+
+
 @contextmanager
 def served(kind: str) -> Iterator[str]:
     """The same of a real NFS server or iSCSI target."""
@@ -89,6 +94,10 @@ def place(kind: str) -> Iterator[str]:
     elif kind in OVER:
         with served(kind) as uri:
             yield uri
+    elif kind in CLUSTERS:
+        with object_of(kind, SIZE) as endpoint:
+            SEEN_FROM[endpoint.uri] = endpoint.netns or ""
+            yield endpoint.uri
     else:
         with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, _):
             yield uri

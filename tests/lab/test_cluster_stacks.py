@@ -53,12 +53,12 @@ def places_of(lab: Lab) -> dict[str, measuring.Place]:
     return {p.layer.name: p for p in measuring.places(stack, Path(volume["file"]), volume["fs"])}
 
 
-def cost(lab: Lab, layer: str, rw: str, bs: int = 256 << 10, ramp_s: float = 0.05) -> Round:
+def cost(lab: Lab, layer: str, rw: str, bs: int = 256 << 10, ramp_s: float = 0.05, runtime_s: float = 0.4) -> Round:
     """One round at one layer: bytes on the wires and at the disks for each byte of the application."""
     nodes = {n.name: n.netns for n in lab.nodes if n.netns is not None}
     media = tuple(disks.control(lab, fact["name"]) for fact in lab.facts("disk"))
     counted = measuring.Counted(nodes, lab.token, media)
-    timing = Timing(ramp_s=ramp_s, runtime_s=0.4, interval_s=0.4)
+    timing = Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=0.4)
     _, workload = measuring.asked("", Rw(rw), bs, 4)
     return measuring.once(places_of(lab)[layer], workload, timing, 0, counted)
 
@@ -92,6 +92,16 @@ def test_a_gluster_volume_costs_0_r_1_and_1_plus_r(build: Build) -> None:
 def test_a_ceph_pool_costs_0_r_1_and_1_plus_r(build: Build, copies: int) -> None:
     lab = build("mirrored", {"engine": "ceph", "copies": str(copies), "data": "16m"})
     assert owner_and_other(lab) == pytest.approx([0, copies - 1, 1, copies], abs=0.15 * copies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["gluster", "ceph"])
+def test_the_clients_library_sends_as_many_bytes(build: Build, engine: str) -> None:
+    """Through fio, which tells nothing of what it did in a ramp: there is none."""
+    lab = build("mirrored", {"engine": engine, "client": "library", "data": "16m", "medium": "fast"})
+    cells = [(end, rw) for end in ("owner", "other node") for rw in ("randread", "randwrite")]
+    sent = [cost(lab, f"{end} by library", rw, ramp_s=0.0, runtime_s=3.0).sent_by_all for end, rw in cells]
+    assert sent == pytest.approx([0, 1, 1, 2], abs=0.3)
 
 
 def test_every_way_to_a_clustered_volume_reaches_the_same_bytes(build: Build) -> None:
@@ -146,7 +156,11 @@ def test_a_stack_that_cannot_grow_says_which_can(build: Build) -> None:
 
 
 def test_what_is_no_choice_is_refused_before_anything_is_made() -> None:
-    for stack, options in (("mirrored", {"copies": "7"}), ("cluster-volume", {"landing": "moon"})):
+    for stack, options in (
+        ("mirrored", {"copies": "7"}),
+        ("mirrored", {"engine": "btrfs", "client": "library"}),
+        ("cluster-volume", {"landing": "moon"}),
+    ):
         with pytest.raises(UsageError):
             up(stack, f"c{os.getpid() % 10**8}x", options)
     assert f"c{os.getpid() % 10**8}x" not in names()

@@ -9,7 +9,7 @@ from strata.engine.job import Timing, build_job
 from strata.errors import UsageError
 from strata.formats import fio_command
 from strata.model.caching import refusal
-from strata.model.endpoint import REMOTE, Endpoint, EndpointKind
+from strata.model.endpoint import CLUSTER, REMOTE, Endpoint, EndpointKind
 from strata.model.plan import Segment
 from strata.model.stack import Layer, Node, Stack
 from strata.plan.words import workload_from_words
@@ -44,8 +44,8 @@ def test_remote_endpoints(uri: str) -> None:
 
 
 def test_every_remote_kind_has_a_case() -> None:
-    # SMB has a module of its own: its jobs carry a password.
-    assert {*REMOTES.values(), EndpointKind.SMB} == REMOTE
+    # SMB has a module of its own: its jobs carry a password. Those of clusters have no job.
+    assert {*REMOTES.values(), EndpointKind.SMB, *CLUSTER} == REMOTE
 
 
 @pytest.mark.parametrize(

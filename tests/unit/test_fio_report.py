@@ -203,3 +203,34 @@ def test_a_carrier_that_would_not_keep_the_depth_is_none() -> None:
 )
 def test_connections_and_replies_are_words_of_ours(ours: str, theirs: str) -> None:
     assert plain_uri(ours) == theirs
+
+
+def test_the_time_in_which_gfapi_lets_go_of_a_volume_is_not_measured() -> None:
+    """fio counts the seconds after the last I/O to the run time, or the run time twice."""
+    asked = request().model_copy(update={"endpoint": Endpoint.parse("gluster://h/v/f")})
+    for told, counted_ms in (
+        ([(500, 50), (1000, 100), (2000, 100)], 1000),
+        ([(500, 50), (17_000, 101)], 1002),
+        ([(500, 50), (1001, 101), (1001, 101)], 1001),
+    ):
+        reading = Reading(asked)
+        for ms, ops in told:
+            reading.take(document((ms, {2_000_000: ops})), {})
+        made = finished(reading)
+        assert made.measured_ns == counted_ms * 1_000_000
+        assert made.ops == told[-1][1] == sum(i.read.ops for i in made.intervals)
+        assert made.intervals[-1].end_ns == made.measured_ns
+    # The same documents of another endpoint are fio's to know.
+    reading = Reading(request())
+    for ms, ops in ((500, 50), (17_000, 101)):
+        reading.take(document((ms, {2_000_000: ops})), {})
+    assert finished(reading).measured_ns == 17_000_000_000
+
+
+def test_nothing_is_measured_on_a_volume_after_fio_was_told_to_end() -> None:
+    reading = Reading(request().model_copy(update={"endpoint": Endpoint.parse("gluster://h/v/f")}))
+    reading.take(document((200, {1_000_000: 20})), {})
+    # The documents' clock: 1 000 200 ms when 200 ms of the run were over.
+    reading.told_to_end(1_000_300 * 1_000_000)
+    reading.take(document((600, {1_000_000: 31})), {})
+    assert finished(reading, stop_reason="stopped").measured_ns == 301_000_000

@@ -14,7 +14,7 @@ from typing import TypeVar
 from labbench.reading import Reading, between, read
 from labbench.rows import Round, Row
 from strata.analyse.stats import estimate
-from strata.engine import Request, Timing, device_segments, engine_of, file_segments
+from strata.engine import Request, Timing, device_segments, engine_for, engine_of, file_segments
 from strata.errors import RunFailed
 from strata.lab.parts.disk import DiskControl
 from strata.model import histogram
@@ -111,7 +111,7 @@ def once(place: Place, workload: Workload, timing: Timing, number: int, counted:
     own = _own_s()
     first = counted.read()
     if many == 1:
-        results = [engine_of("native", None).run(requests[0])]
+        results = [engine_for("auto", place.endpoints).run(requests[0])]
     else:
         with ThreadPoolExecutor(many) as pool:
             results = list(pool.map(lambda r: engine_of("native", None).run(r), requests))

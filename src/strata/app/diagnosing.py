@@ -17,7 +17,7 @@ from strata.app.session import Emit, Session
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
-from strata.engine import Shape, engine_of
+from strata.engine import Shape, engine_for
 from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
@@ -121,7 +121,7 @@ def plan_only(where: Path, options: Options) -> Plan:
     workloads = chosen_workloads(source.workloads, options)
     # Where the data will lie is not known before it is written: what only that decides shows when it is run.
     refused = refused_cells(
-        engine_of(options.engine, options.placement),
+        engine_for(options.engine, map(source.stack.endpoint_of, source.stack.layers), options.placement),
         workloads,
         {x.name: (source.stack.endpoint_of(x), ()) for x in source.stack.layers},
     )

@@ -20,11 +20,12 @@ from strata.app.options import Options
 from strata.app.planning import refused_cells
 from strata.app.session import Emit
 from strata.app.stopping import stop_on_signals
-from strata.engine import Engine, Timing, engine_of, measure_generator
+from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.errors import InconclusiveError, RunFailed, Stopped
 from strata.host.runlock import held
 from strata.model.analysis import Generator
 from strata.model.base import Value
+from strata.model.endpoint import Endpoint
 from strata.model.matrix import Known, MatrixEnd, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan
@@ -114,7 +115,8 @@ def _carry_out(
 
     _calm_numbers()
     grid_workloads = resumed.plan.workloads if resumed else asked_of(words, options)[1]
-    engine = engine_of(options.engine, options.placement)
+    ends = [Endpoint.parse(where)] if is_endpoint(where) else []
+    engine = engine_for(options.engine, ends, options.placement)
     identity = engine.identity()
     if resumed and (other := other_engine(resumed.environment.engine, identity)):
         raise RunFailed("cannot resume", resumed.id, other, "start it anew")

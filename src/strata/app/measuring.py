@@ -18,12 +18,12 @@ from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
 from strata.engine import (
-    DEFAULT_ENGINE,
+    AUTO_ENGINE,
     Engine,
     Piece,
     Request,
     Timing,
-    engine_of,
+    engine_for,
     measure_generator,
     prepare_cell,
 )
@@ -32,7 +32,7 @@ from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Gener
 from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.course import Aim, Course
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
@@ -73,6 +73,12 @@ class OneResult(Value):
     """The signal that stopped it."""
 
 
+def _other_engine(engine: Engine, endpoint: Endpoint) -> str:
+    """The word for the one that may be able to; empty where there is none."""
+    able = "fio" if endpoint.kind in CLUSTER else "native"
+    return "" if able == engine.name else f"--engine {able}"
+
+
 def is_endpoint(where: str) -> bool:
     """Whether the word is an endpoint's URI and not a directory or a stack file."""
     return ":" in where and not Path(where).exists()
@@ -98,7 +104,7 @@ def measure_endpoint(
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
     on_interval: Callable[[Interval, Glance], None],
-    engine: str = DEFAULT_ENGINE,
+    engine: str = AUTO_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
     store: str | None = None,
@@ -117,14 +123,16 @@ def measure_endpoint(
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
-    endpoints, generator = _endpoints(uris), engine_of(engine, placement)
+    endpoints = _endpoints(uris)
+    generator = engine_for(engine, endpoints, placement)
     endpoint = endpoints[0]
     precise = None if aim is None else _precise(aim, endpoint, workload, store)
     if precise is not None:
         timing = precise.timing(timing)
     for one in endpoints:
         if refused := generator.refusals(one, workload):
-            raise UsageError(f"the {engine} engine cannot measure", one.uri, "; ".join(refused), "--engine native")
+            what = f"the {generator.name} engine cannot measure"
+            raise UsageError(what, one.uri, "; ".join(refused), _other_engine(generator, one))
         if why := refusal(one, workload):
             # Before anything is made or filled.
             raise UsageError(f"cannot measure with a {workload.cache} cache at", one.uri.rstrip(":"), why)

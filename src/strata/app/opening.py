@@ -46,7 +46,7 @@ def opened(
                 yield _block(endpoint.path or "", workload, destructive, made)
             case EndpointKind.NBD | EndpointKind.ISCSI:
                 yield _device_of_a_server(endpoint, workload, destructive, patience_ns)
-            case EndpointKind.NFS | EndpointKind.SMB:
+            case EndpointKind.NFS | EndpointKind.SMB | EndpointKind.RBD | EndpointKind.GLUSTER:
                 yield _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
 
 

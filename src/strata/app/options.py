@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
-from strata.engine import DEFAULT_ENGINE
+from strata.engine import AUTO_ENGINE
 from strata.model.base import Value
 from strata.model.placement import Placement
 from strata.model.profile import Profile
@@ -44,7 +44,7 @@ class Options(Value):
     cooldown_s: float = Field(default=0.0, ge=0)
     seed: int = 1
     store: str | None = None
-    engine: str = DEFAULT_ENGINE
+    engine: str = AUTO_ENGINE
     load_seconds: float = 0.5
 
     @property

@@ -23,7 +23,7 @@ from strata.engine import (
     Request,
     Shape,
     Timing,
-    engine_of,
+    engine_for,
     measure_generator,
     prepare_cell,
 )
@@ -81,7 +81,8 @@ class Session:
         self.place.dropped.update(left_out or {})
         self.run = run
         placement = run.plan.placement if run else options.placement
-        self.engine = engine_of(run.environment.engine["name"] if run else options.engine, placement)
+        ends = [stack.endpoint_of(layer) for layer in stack.layers]
+        self.engine = engine_for(run.environment.engine["name"] if run else options.engine, ends, placement)
         # Asked before anything is written: an engine that is not installed shows here.
         self._identity = self.engine.identity()
         self.stop_requested: Callable[[], bool] = lambda: caught() is not None

@@ -17,7 +17,7 @@ from strata.engine.verify import Journal, VerifyProgress, read_journal, run_veri
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.model.base import Value
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.progress import Phase, Progress
 from strata.model.verify import VerifyResult, judge
 from strata.plan.words import workload_from_words
@@ -75,9 +75,9 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     endpoint = Endpoint.parse(uri or str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
-    if endpoint.kind is EndpointKind.SMB:
+    if endpoint.kind is EndpointKind.SMB or endpoint.kind in CLUSTER:
         hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
-        raise UsageError("cannot verify", endpoint.uri, "verification does not speak SMB", hint)
+        raise UsageError("cannot verify", endpoint.uri, f"verification does not speak {endpoint.kind.name}", hint)
     if o.journal is not None and known is None:
         _check_new_journal(Path(o.journal))
     new = not _exists(endpoint)

@@ -43,7 +43,12 @@ Workloads = Annotated[str | None, typer.Option(help="Only these workloads (names
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="No writing workloads (the test file is still filled).")]
 Keep = Annotated[bool, typer.Option("--keep", help="Leave the test file in place.")]
 Share = Annotated[bool, typer.Option("--share", help="Add a share of the same file over loopback (NBD).")]
-Engine = Annotated[str, typer.Option(help="What generates the load: native, or fio (an installed fio).")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="What generates the load: native, fio (an installed fio), or auto: fio for rbd: and gluster:, else native."
+    ),
+]
 Cpus = Annotated[str | None, typer.Option("--cpus", help="Pin the threads to these processors, in turn, e.g. 0,2-3.")]
 NumaNode = Annotated[
     str | None, typer.Option("--numa-node", help="Keep the threads on these NUMA nodes, in turn, with their memory.")

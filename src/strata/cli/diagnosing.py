@@ -40,7 +40,7 @@ def diagnose(
     precondition_bytes: common.PreconditionBytes = None,
     cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
-    engine: common.Engine = "native",
+    engine: common.Engine = "auto",
     trace: common.Trace = False,
     confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
     html: common.HtmlPath = None,
@@ -164,7 +164,7 @@ def plan(
     precondition_bytes: common.PreconditionBytes = None,
     cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
-    engine: common.Engine = "native",
+    engine: common.Engine = "auto",
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:

@@ -22,8 +22,8 @@ def measure(
     where: Annotated[
         str | None,
         typer.Argument(
-            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, null:), a directory or a "
-            "stack file."
+            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:)"
+            ", a directory or a stack file."
         ),
     ] = None,
     rw: Annotated[str | None, typer.Option(help="read, write, randread (default), randwrite, rw or randrw.")] = None,
@@ -93,7 +93,7 @@ def measure(
     precondition_bytes: common.PreconditionBytes = None,
     cooldown: common.Cooldown = None,
     seed: common.Seed = 1,
-    engine: common.Engine = "native",
+    engine: common.Engine = "auto",
     keep: common.Keep = False,
     destructive: Annotated[
         str | None,

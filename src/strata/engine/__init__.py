@@ -9,12 +9,14 @@ from strata.engine.job import Piece, Timing, build_job
 from strata.engine.layout import Layout, device_segments, file_segments
 from strata.engine.native import build_info, fill, run_job
 from strata.engine.port import Engine, Request
+from strata.engine.registry import AUTO as AUTO_ENGINE
 from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
-from strata.engine.registry import engine_of
+from strata.engine.registry import engine_for, engine_of
 from strata.engine.remote import PATIENCE_NS, probe_remote, read_remote, remote_size
 from strata.engine.target import Backing, PlantedFault, Shape, TargetConfig, TargetProcess, serve, serve_config
 
 __all__ = [
+    "AUTO_ENGINE",
     "DEFAULT_ENGINE",
     "PATIENCE_NS",
     "Backing",
@@ -31,6 +33,7 @@ __all__ = [
     "build_info",
     "build_job",
     "device_segments",
+    "engine_for",
     "engine_of",
     "file_segments",
     "fill",

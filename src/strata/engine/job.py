@@ -135,6 +135,8 @@ def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[s
                 "sync": sync,
                 "netns": endpoint.netns,
             }
+        case EndpointKind.RBD | EndpointKind.GLUSTER:
+            raise UsageError("the native engine does not reach", endpoint.uri, "", "--engine fio")
         case EndpointKind.SMB:
             return {
                 "kind": "smb",

@@ -11,10 +11,12 @@ from strata import _core
 from strata.engine.job import build_job
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import CLUSTER, Endpoint
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
 from strata.model.workload import Workload
+
+TAKE_FIO = "leave --engine out, or --engine fio"
 
 POLL_S = 0.1
 """How often Python looks at a running job. The loop itself never sees Python."""
@@ -30,7 +32,9 @@ class NativeEngine:
         return {"name": self.name, **build_info()}
 
     def refusals(self, endpoint: Endpoint, workload: Workload, segments: Sequence[Segment] = ()) -> list[str]:
-        """None here: what a single endpoint does not offer is said when it is opened."""
+        """Only what it cannot reach at all: what a single endpoint does not offer is said when it is opened."""
+        if endpoint.kind in CLUSTER:
+            return [f"it does not speak {endpoint.kind.value}: what does is fio, with the cluster's own client library"]
         return []
 
     def run(
@@ -40,6 +44,9 @@ class NativeEngine:
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> EngineResult:
         """As the port has it."""
+        if refused := self.refusals(request.endpoint, request.workload):
+            where = request.endpoint.uri
+            raise UsageError("the native engine cannot carry out the job for", where, "; ".join(refused), TAKE_FIO)
         job = build_job(
             request.endpoint,
             request.workload,

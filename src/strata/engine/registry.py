@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from strata.engine.native import NativeEngine
 from strata.engine.port import Engine
 from strata.errors import UsageError
+from strata.model.endpoint import CLUSTER, Endpoint
 from strata.model.placement import Placement
 
 
@@ -24,6 +25,19 @@ ENGINES: dict[str, Callable[[], Engine]] = {
 
 DEFAULT = "native"
 
+AUTO = "auto"
+"""Not an engine but the wish for the one that reaches the endpoints."""
+
+
+def engine_for(name: str, endpoints: Iterable[Endpoint], placement: Placement | None = None) -> Engine:
+    """The engine of that name; with ``auto`` fio where one of the endpoints is reached by fio alone, else Strata's own.
+
+    Errors as `engine_of`.
+    """
+    if name == AUTO:
+        name = "fio" if any(endpoint.kind in CLUSTER for endpoint in endpoints) else DEFAULT
+    return engine_of(name, placement)
+
 
 def engine_of(name: str, placement: Placement | None = None) -> Engine:
     """The engine of that name. Raises `UsageError` when there is none, or when it cannot place its threads as asked.
@@ -37,4 +51,4 @@ def engine_of(name: str, placement: Placement | None = None) -> Engine:
     try:
         return ENGINES[name]()
     except KeyError:
-        raise UsageError("no such engine", name, "", f"there are: {', '.join(ENGINES)}") from None
+        raise UsageError("no such engine", name, "", f"there are: {', '.join((*ENGINES, AUTO))}") from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strata import _core, units
+from strata.engine.cluster import ask
 from strata.engine.native import said
 from strata.errors import RunFailed
 from strata.model.analysis import Remote
@@ -88,7 +89,17 @@ def _by_address(
     )
 
 
+def _by_library(hint: str) -> _Way:
+    return _Way(
+        lambda at, rounds, patience_ns: json.dumps(ask(at, "probe", patience_ns, rounds=rounds)[0]),
+        lambda at, offset, length, patience_ns: ask(at, "read", patience_ns, offset=offset, length=length)[1],
+        hint,
+    )
+
+
 _WAYS = {
+    EndpointKind.RBD: _by_library("does `rbd info` show it? ?conf=PATH and ?user=NAME say which cluster and who"),
+    EndpointKind.GLUSTER: _by_library("is glusterd running there, and is the volume started?"),
     EndpointKind.NBD: _by_address(
         _core.nbd_probe, _core.nbd_read, "is the server running, and is the export name right?"
     ),

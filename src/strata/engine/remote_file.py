@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strata import _core
+from strata.engine.cluster import ask
 from strata.engine.native import finish_fill
 from strata.engine.remote import PATIENCE_NS, read_remote, remote_size, unreachable
 from strata.errors import RunFailed, SafetyRefusal
@@ -28,19 +29,42 @@ class _Way:
     """
 
     create: Callable[[Endpoint, int, bytes], object]
-    fill: Callable[[Endpoint, int, int, bytes], _core.Run]
+    fill: Callable[[Endpoint, int, int, bytes], object]
     remove: Callable[[Endpoint, bytes], object]
 
 
+SLOWEST_NS_PER_BYTE = 1000
+"""A cluster that takes less than a megabyte a second while its file is filled has stopped."""
+
+
+def _fill_cluster(endpoint: Endpoint, size: int, seed: int, header: bytes) -> None:
+    try:
+        ask(endpoint, "fill", PATIENCE_NS + size * SLOWEST_NS_PER_BYTE, size=size, seed=seed, header=header)
+    except OSError as e:
+        raise unreachable("cannot fill the test file", endpoint, e) from e
+
+
+_OF_A_CLUSTER = _Way(
+    lambda at, size, header: ask(at, "create", PATIENCE_NS, size=size, header=header),
+    _fill_cluster,
+    lambda at, header: ask(at, "remove", PATIENCE_NS, header=header),
+)
+
 _WAYS = {
+    EndpointKind.RBD: _OF_A_CLUSTER,
+    EndpointKind.GLUSTER: _OF_A_CLUSTER,
     EndpointKind.NFS: _Way(
         lambda at, size, header: _core.nfs_create(at.uri, size, header, at.netns),
-        lambda at, size, seed, header: _core.nfs_fill(at.uri, size, seed, header, at.netns),
+        lambda at, size, seed, header: finish_fill(
+            lambda: _core.nfs_fill(at.uri, size, seed, header, at.netns), at.uri
+        ),
         lambda at, _header: _core.nfs_remove(at.uri, at.netns),
     ),
     EndpointKind.SMB: _Way(
         lambda at, size, header: _core.smb_create(at.uri, at.password, size, header, PATIENCE_NS, at.netns),
-        lambda at, size, seed, header: _core.smb_fill(at.uri, at.password, size, seed, header, at.netns),
+        lambda at, size, seed, header: finish_fill(
+            lambda: _core.smb_fill(at.uri, at.password, size, seed, header, at.netns), at.uri
+        ),
         # Through the handle that the mark is read on.
         lambda at, header: _core.smb_remove(at.uri, at.password, header, PATIENCE_NS, at.netns),
     ),
@@ -49,7 +73,7 @@ _WAYS = {
 FILES = frozenset(_WAYS)
 """Kinds of remote endpoints that are files, which can be made and removed."""
 
-SCHEMES = tuple(f"{kind.value}://" for kind in FILES)
+SCHEMES = tuple(f"{kind.value}:" for kind in FILES)
 """How their addresses begin."""
 
 
@@ -105,8 +129,7 @@ def create(endpoint: Endpoint, size: int) -> Mark:
 
 def fill(endpoint: Endpoint, mark: Mark, seed: int) -> None:
     """Writes the whole file once: the mark, then incompressible data, then a flush. Raises `RunFailed`."""
-    way = _WAYS[endpoint.kind]
-    finish_fill(lambda: way.fill(endpoint, mark.size, seed, header_bytes(mark)), endpoint.uri)
+    _WAYS[endpoint.kind].fill(endpoint, mark.size, seed, header_bytes(mark))
 
 
 def remove(endpoint: Endpoint, mark: Mark) -> None:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 
 from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.fio_words import entering, grid, plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
@@ -22,7 +22,7 @@ def fio_command(
 ) -> str | None:
     """One command line; None where fio cannot be told (no engine for `null:`, no word for the pattern) or would write
     to a device."""
-    unknown = (EndpointKind.NULL, EndpointKind.NFS, EndpointKind.ISCSI, EndpointKind.SMB)
+    unknown = (EndpointKind.NULL, EndpointKind.NFS, EndpointKind.ISCSI, EndpointKind.SMB, *CLUSTER)
     if endpoint.kind in unknown or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
         return None
     pattern = _pattern(workload, segments)

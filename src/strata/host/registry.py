@@ -45,7 +45,7 @@ class Entry:
     @property
     def remote(self) -> bool:
         """Whether it is an address and not a path."""
-        return "://" in self.path
+        return "://" in self.path or self.path.startswith("rbd:")
 
     @property
     def abandoned(self) -> bool:

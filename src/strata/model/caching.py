@@ -76,6 +76,8 @@ def refusal(endpoint: Endpoint, workload: Workload) -> str | None:
             named = {EndpointKind.NBD: "an NBD", EndpointKind.NFS: "this NFS", EndpointKind.SMB: "this SMB"}
             client = named.get(endpoint.kind, "an iSCSI")
             return f"{client} client has no cache that could be {workload.cache}; the server's is out of reach"
+        case EndpointKind.RBD | EndpointKind.GLUSTER:
+            return f"its client library's cache cannot be made {workload.cache}; the servers' are out of reach"
         case EndpointKind.NULL:
             return "nothing is read or written, so there is no cache"
         case EndpointKind.BLOCK if workload.cache is Cache.COLD:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import PrivateAttr, SecretStr
 
 from strata.errors import UsageError
-from strata.model import smb_uri
+from strata.model import cluster_uri, smb_uri
 from strata.model.base import Value
 
 
@@ -22,15 +22,20 @@ class EndpointKind(StrEnum):
     SMB = "smb"
     NFS = "nfs"
     ISCSI = "iscsi"
+    RBD = "rbd"
+    GLUSTER = "gluster"
 
 
-REMOTE = frozenset({EndpointKind.NBD, EndpointKind.SMB, EndpointKind.NFS, EndpointKind.ISCSI})
+CLUSTER = frozenset({EndpointKind.RBD, EndpointKind.GLUSTER})
+"""Kinds that a cluster's own client library reaches, inside fio."""
+
+REMOTE = frozenset({EndpointKind.NBD, EndpointKind.SMB, EndpointKind.NFS, EndpointKind.ISCSI}) | CLUSTER
 """Kinds that are reached over connections."""
 
 
 class Endpoint(Value):
     """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``
-    · ``smb://user@host:port/share/path``.
+    · ``smb://user@host:port/share/path`` · ``rbd:pool/image`` · ``gluster://host/volume/path``.
 
     ``uri`` is as given, without a password; ``path`` is set for file and block only. ``netns``: connections
     are made from this network namespace (its path) and not from the process's own.
@@ -82,12 +87,14 @@ class Endpoint(Value):
             return made.with_password(password)
         if scheme in FORMS:
             return _remote(uri, scheme)
+        if scheme in ("rbd", "gluster"):
+            return _cluster(uri, EndpointKind(scheme))
         raise UsageError(
             "cannot use the endpoint",
             smb_uri.shown(uri),
             f"unknown scheme {scheme!r}",
             "use file:/path, block:/dev/…, null:, nbd://host:port/export, nfs://host/export/file, "
-            "smb://user@host/share/file or iscsi://host/target/lun",
+            "smb://user@host/share/file, iscsi://host/target/lun, rbd:pool/image or gluster://host/volume/file",
         )
 
 
@@ -129,3 +136,15 @@ def _remote(uri: str, scheme: str) -> Endpoint:
     if not connections.isdigit() or not 1 <= int(connections) <= 64:
         raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not 1..64")
     return Endpoint(kind=kind, uri=uri, connections=int(connections))
+
+
+def _cluster(uri: str, kind: EndpointKind) -> Endpoint:
+    form = cluster_uri.RBD_FORM if kind is EndpointKind.RBD else cluster_uri.GLUSTER_FORM
+    try:
+        if kind is EndpointKind.RBD:
+            cluster_uri.rbd(uri)
+        else:
+            cluster_uri.gluster(uri)
+    except ValueError as e:
+        raise UsageError("cannot use the endpoint", uri, str(e), f"write {form}") from e
+    return Endpoint(kind=kind, uri=uri)

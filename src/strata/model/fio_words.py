@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from strata.model.endpoint import Endpoint
+from strata.model import cluster_uri
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
 from strata.model.workload import OpenLoop, Rw, Workload
 
@@ -31,6 +32,12 @@ def rates_of(workload: Workload) -> tuple[int, int] | None:
 def entering(endpoint: Endpoint) -> list[str]:
     """What stands before a command so that it runs where the endpoint's node is; nothing on the machine itself."""
     return [] if endpoint.netns is None else ["nsenter", f"--net={endpoint.netns}", "--"]
+
+
+def said_first(endpoint: Endpoint) -> list[str]:
+    """Where Ceph's library finds its configuration: fio has no word for it."""
+    conf = cluster_uri.rbd(endpoint.uri).conf if endpoint.kind is EndpointKind.RBD else None
+    return [] if conf is None else ["env", f"CEPH_CONF={conf}"]
 
 
 def plain_uri(uri: str) -> str:

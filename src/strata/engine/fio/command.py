@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 from strata.engine.job import seed_of
 from strata.engine.port import Request
+from strata.model import cluster_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.fio_words import grid, plain_uri, rates_of
@@ -37,6 +38,12 @@ NOT_SPOKEN = {
     EndpointKind.ISCSI: "its libiscsi engine is not in the usual builds; log in with the system's initiator and read "
     "block:/dev/…",
 }
+
+INSTALL = {
+    EndpointKind.RBD: "Debian builds it into the package fio, Fedora has it in fio-engine-rbd (`fio --enghelp` lists)",
+    EndpointKind.GLUSTER: "Debian builds it into the package fio; elsewhere mount the volume and measure file:/… on it",
+}
+"""Where a fio with an I/O engine for a cluster comes from."""
 
 LEAST_STATUS_S = 0.02
 """fio's statistics thread is not asked more often than that."""
@@ -72,8 +79,11 @@ def refusals(
                 f"fio opens one connection for each thread: {endpoint.connections} connections "
                 f"need as many threads, not {workload.threads}"
             )
+    if endpoint.kind is EndpointKind.RBD and workload.sync is Sync.DSYNC and workload.rw.writes and not workload.direct:
+        said.append("with the client's cache no write is durable by itself; unbuffered every one is")
     if not carriers(endpoint, workload, ioengines):
-        said.append(f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})")
+        lacking = f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})"
+        said.append(f"{lacking}: {INSTALL[endpoint.kind]}" if endpoint.kind in INSTALL else lacking)
     if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
         said.append("fio never makes up for what came late in a Poisson schedule, so the rate is not kept")
     elif isinstance(workload.arrival, OpenLoop) and rates_of(workload) is None:
@@ -103,6 +113,11 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
             return ["null"]
         case EndpointKind.NBD:
             return ["nbd"]
+        case EndpointKind.RBD:
+            return ["rbd"]
+        case EndpointKind.GLUSTER:
+            # gfapi waits for each I/O; gfapi_async looks for completions every 100 µs and forgets how they ended.
+            return ["gfapi"] if workload.arrival.iodepth == 1 else ["gfapi_async"]
         case EndpointKind.NFS | EndpointKind.ISCSI | EndpointKind.SMB:
             return []
         case EndpointKind.FILE | EndpointKind.BLOCK:
@@ -114,15 +129,16 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
 def words(request: Request, carrier: str, filename: str, output: str) -> list[str]:
     """Everything after the program's name. ``filename`` stands for a file or device, ``output`` for the report."""
     w, depth = request.workload, request.workload.arrival.iodepth
+    apart = request.endpoint.kind is EndpointKind.GLUSTER
     return [
         f"--output={output}",
         "--output-format=json+",
         f"--status-interval={_us(max(request.timing.interval_s, LEAST_STATUS_S))}",
         "--eta=never",
         *([] if w.rw.writes else ["--readonly"]),
-        "--name=strata",
+        f"--name={'global' if apart else 'strata'}",
         "--thread=1",
-        f"--numjobs={w.threads}",
+        f"--numjobs={1 if apart else w.threads}",
         # Sums over jobs are made here: fio's keep fields of the first job.
         "--group_reporting=0",
         "--unified_rw_reporting=0",
@@ -138,23 +154,42 @@ def words(request: Request, carrier: str, filename: str, output: str) -> list[st
         *_data_words(),
         *_harmless(),
         *_carrier(request, carrier, filename),
+        *(_apart(request) if apart else []),
     ]
 
 
 def _pattern(request: Request) -> list[str]:
     w = request.workload
-    start, blocks = grid(request.segments[0], w.bs)
-    # Sequential threads each have a part of their own, random ones all of it: as the native engine has it.
-    share = blocks if w.rw.random else blocks // w.threads
+    start, length, step = _ranges(request)
+    place = [f"--offset={start}", f"--size={length}", f"--offset_increment={step}"]
     said = [
-        *(f"--rw={w.rw.value}", f"--bs={w.bs}", f"--blockalign={w.bs}"),
-        *(f"--offset={start}", f"--size={share * w.bs}", f"--io_size={share * w.bs}", "--nrfiles=1"),
-        f"--offset_increment={0 if w.rw.random else share * w.bs}",
+        *(f"--rw={w.rw.value}", f"--bs={w.bs}", f"--blockalign={w.bs}", f"--io_size={length}", "--nrfiles=1"),
+        *([] if request.endpoint.kind is EndpointKind.GLUSTER else place),
         # Without this fio would never ask for a block twice before all were asked for once.
         *("--norandommap=1", "--random_generator=tausworthe64", "--random_distribution=random"),
         f"--randseed={seed_of(w, request.round_index)}",
     ]
     return said if w.rwmixread is None else [*said, f"--rwmixread={w.rwmixread}"]
+
+
+def _ranges(request: Request) -> tuple[int, int, int]:
+    """Where the first thread begins, the bytes of each, and how far the next one begins behind it."""
+    w = request.workload
+    start, blocks = grid(request.segments[0], w.bs)
+    # Sequential threads each have a part of their own, random ones all of it: as the native engine has it.
+    length = (blocks if w.rw.random else blocks // w.threads) * w.bs
+    return start, length, 0 if w.rw.random else length
+
+
+def _apart(request: Request) -> list[str]:
+    """A job for each thread with its own end of the file: the gfapi engines take the length of the range for the
+    file's, and a thread that comes to a block behind it ends."""
+    start, length, step = _ranges(request)
+    said = []
+    for first in (start + n * step for n in range(request.workload.threads)):
+        end = first + length
+        said += ["--name=strata", f"--offset={first}", f"--size={end}", f"--filesize={end}"]
+    return said
 
 
 def _times(request: Request) -> list[str]:
@@ -202,11 +237,24 @@ def _carrier(request: Request, carrier: str, filename: str) -> list[str]:
         return [*said, f"--uri={plain_uri(endpoint.uri)}"]
     if endpoint.kind is EndpointKind.NULL:
         return said
+    if endpoint.kind is EndpointKind.RBD:
+        return [*said, *_rbd(endpoint), f"--direct={int(w.direct)}"]
+    if endpoint.kind is EndpointKind.GLUSTER:
+        there = cluster_uri.gluster(endpoint.uri)
+        said += [f"--volume={there.volume}", f"--brick={there.host}"]
+        # fio splits names at colons.
+        filename = there.path.replace(":", "\\:")
     said += [f"--filename={filename}", f"--direct={int(w.direct)}"]
     said.append(f"--sync={'dsync' if w.sync is Sync.DSYNC else '0'}")
     if carrier == "io_uring":
         said += ["--hipri=0", "--fixedbufs=0", "--registerfiles=0", "--sqthread_poll=0"]
     return said
+
+
+def _rbd(endpoint: Endpoint) -> list[str]:
+    there = cluster_uri.rbd(endpoint.uri)
+    user = [] if there.user is None else [f"--clientname={there.user}"]
+    return [f"--pool={there.pool}", f"--rbdname={there.image}", *user]
 
 
 def last_byte(request: Request) -> int:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from strata.engine.fio.opened import Opened
+from strata.engine.fio.opened import Held
 from strata.engine.fio.reading import Reading
 from strata.engine.fio.stream import Failures, Stream, merge_failures
 from strata.engine.port import OnInterval, Request
@@ -47,7 +47,7 @@ class Carried:
 def carry_out(
     argv: Callable[[str], list[str]],
     request: Request,
-    opened: Opened,
+    opened: Held,
     on_interval: OnInterval | None,
     stop_requested: Callable[[], bool],
 ) -> Carried:
@@ -64,7 +64,7 @@ def carry_out(
         os.set_blocking(reader, False)
         child = Child(
             argv(f"/dev/fd/{writer}"),
-            {**os.environ, "LC_ALL": "C"},
+            {**os.environ, "LC_ALL": "C", **opened.environment},
             pass_fds=(writer, *opened.descriptors),
             # It says every failed I/O there as well.
             heard=False,
@@ -93,7 +93,7 @@ def _listen(
     child: Child,
     reader: int,
     carried: Carried,
-    opened: Opened,
+    opened: Held,
     on_interval: OnInterval | None,
     stop_requested: Callable[[], bool],
 ) -> None:
@@ -116,6 +116,7 @@ def _listen(
             carried.reason = _why_end(carried, opened, stop_requested, late=now > deadline)
             if carried.reason is not None:
                 child.interrupt()
+                carried.reading.told_to_end(time.time_ns())
                 ended_at = now
         elif ended_at is not None and now > ended_at + (GRACE_S if carried.reason == "stuck" else DRAIN_S):
             # Even what was told to end does not: an I/O that never comes back.
@@ -123,7 +124,7 @@ def _listen(
             return
 
 
-def _why_end(carried: Carried, opened: Opened, stop_requested: Callable[[], bool], *, late: bool) -> str | None:
+def _why_end(carried: Carried, opened: Held, stop_requested: Callable[[], bool], *, late: bool) -> str | None:
     if opened.differs:
         return "differs"
     if any(number in FATAL for _, number in carried.stream.failures):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from strata.engine.fio import command
+from strata.engine.fio.cluster import Reached
 from strata.engine.fio.drive import Carried, carry_out
-from strata.engine.fio.opened import Opened
+from strata.engine.fio.opened import Held, Opened
 from strata.engine.fio.program import Program, installed
 from strata.engine.fio.reading import Told, result
 from strata.engine.fio.stream import merge_failures
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
-from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.fio_words import entering
+from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
+from strata.model.fio_words import entering, said_first
 from strata.model.plan import Segment
 from strata.model.result import EngineResult
 from strata.model.workload import Workload
@@ -51,7 +54,7 @@ class FioEngine:
         refusal: str | None = None
         candidates = command.carriers(request.endpoint, request.workload, fio.ioengines)
         for carrier in candidates:
-            with Opened(request) as opened:
+            with Reached(request) if request.endpoint.kind in CLUSTER else Opened(request) as opened:
                 carried = carry_out(
                     lambda output, c=carrier, name=opened.filename: [  # type: ignore[misc]
                         *entering(request.endpoint),
@@ -76,8 +79,17 @@ def _refused_ring(carrier: str, carried: Carried) -> bool:
     return carrier == "io_uring" and nothing and any("init" in word or "ring" in word for word in carried.stream.words)
 
 
+def _let_go_late(request: Request, carried: Carried) -> bool:
+    """Whether all that went wrong is that a thread, its I/Os done, waited over 5 s for one that was closing the volume
+    while a report was being made: fio then ends it with EDEADLK."""
+    ends = [end[1] for word in carried.stream.words if (end := re.search(r"pid=\d+, err=(\d+)", word))]
+    late = request.endpoint.kind is EndpointKind.GLUSTER and bool(ends) and bool(carried.reading.counting)
+    said = any("stuck grabbing stat_sem" in word for word in carried.stream.words)
+    return late and said and not carried.stream.failures and all(int(end) == errno.EDEADLK for end in ends)
+
+
 def _result(
-    fio: Program, request: Request, carrier: str, opened: Opened, carried: Carried, refusal: str | None
+    fio: Program, request: Request, carrier: str, opened: Held, carried: Carried, refusal: str | None
 ) -> EngineResult:
     where, reading = request.endpoint.uri, carried.reading
     if carried.reason == "differs":
@@ -90,7 +102,9 @@ def _result(
         carried.failed_in_ramp = {}
         if carried.reason is None and carried.code != 0 and not failures:
             raise RunFailed("fio could not carry out the job at", where, _last_words(carried), _hint(request))
-    ended_well = carried.code == 0 or carried.reason is not None
+    late = _let_go_late(request, carried)
+    ended_well = carried.code == 0 or carried.reason is not None or late
+    opened.after()
     return result(
         reading,
         carried.failed_in_ramp,
@@ -99,16 +113,18 @@ def _result(
             effective={
                 "direct": opened.direct,
                 "sync": opened.sync,
-                "read_back": opened.flags is not None,
+                "read_back": opened.read_back,
                 "blocks": command.blocks_of(request),
                 "block_bytes": request.workload.bs,
-                "connections": request.workload.threads if request.endpoint.kind is EndpointKind.NBD else 1,
+                "connections": request.workload.threads if request.endpoint.remote else 1,
             }
-            | ({} if request.endpoint.netns is None else {"netns": request.endpoint.netns}),
+            | ({} if request.endpoint.netns is None else {"netns": request.endpoint.netns})
+            | ({"failed_ios": "not told by gfapi_async"} if carrier == "gfapi_async" else {}),
             stop_reason=carried.reason or ("runtime" if ended_well else "error"),
             begun_unix_ns=carried.begun_unix_ns,
             failures=failures,
-            complete=ended_well and not carried.killed,
+            # A thread that was ended late has all its times in the report and not all its bytes.
+            complete=ended_well and not carried.killed and not late,
             message=_message(where, carried, ended_well),
             stuck=_stuck(request, carried) if carried.reason == "stuck" else 0,
             span_ns=0 if carried.reason == "stopped" else round(request.timing.runtime_s * 1e9),
@@ -126,7 +142,12 @@ def _engine(fio: Program, request: Request, carrier: str, refusal: str | None) -
         "setup": [],
         "fallback_reason": refusal,
         "clock": {"kind": "clock_gettime"},
-        "command": [*entering(request.endpoint), "fio", *command.words(request, carrier, name, "-")[1:]],
+        "command": [
+            *entering(request.endpoint),
+            *said_first(request.endpoint),
+            "fio",
+            *command.words(request, carrier, name, "-")[1:],
+        ],
     }
 
 
@@ -152,4 +173,6 @@ def _last_words(carried: Carried) -> str:
 def _hint(request: Request) -> str:
     if request.endpoint.kind is EndpointKind.NBD:
         return "is the server running, and is the export name right?"
+    if request.endpoint.kind in CLUSTER:
+        return "what fio said is above; the cluster's own logs say more"
     return "--engine native may be able to"

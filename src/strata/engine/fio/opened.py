@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Protocol
 
 from strata.engine.fio.command import last_byte
 from strata.engine.native import hint
@@ -19,13 +21,52 @@ from strata.model.endpoint import EndpointKind
 from strata.model.workload import Sync
 
 
+class Held(Protocol):
+    """The endpoint of one request while fio runs: what fio is given of it, and what was in force."""
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """To be handed to the child under the same number."""
+
+    @property
+    def filename(self) -> str:
+        """What to call it."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What the child finds in its environment besides ours."""
+
+    @property
+    def direct(self) -> bool:
+        """Whether it was reached unbuffered."""
+
+    @property
+    def sync(self) -> str:
+        """``dsync`` where each write is durable."""
+
+    @property
+    def read_back(self) -> bool:
+        """Whether that was seen, and not only asked for."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether it was seen to be otherwise than asked."""
+
+    def look(self, pid: int) -> None:
+        """Read back how the process ``pid`` opened it, until that was seen."""
+
+    def after(self) -> None:
+        """Once fio has ended. Raises `RunFailed` where the endpoint is not what it was."""
+
+
 class Opened:
-    """The endpoint of one request while fio runs. Null and NBD have nothing to open here."""
+    """A file or device. Null and NBD have nothing to open here."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._fd = -1
         self._same: tuple[int, int, int] | None = None
+        self.environment: Mapping[str, str] = {}
         self.flags: int | None = None
         """How fio has it open, as the kernel says; None until that was seen."""
 
@@ -86,6 +127,14 @@ class Opened:
             else os.O_DIRECT | os.O_DSYNC
         )
         return self.flags is not None and (self.flags ^ self._asked()) & mask != 0
+
+    @property
+    def read_back(self) -> bool:
+        """Whether fio's open flags were seen."""
+        return self.flags is not None
+
+    def after(self) -> None:
+        """Nothing: a descriptor stays what it was."""
 
     def look(self, pid: int) -> None:
         """Read back how the process ``pid`` opened it, until that was seen."""

@@ -14,6 +14,7 @@ from typing import Any
 from strata.engine.fio.stream import Failures
 from strata.engine.port import Request
 from strata.model import histogram
+from strata.model.endpoint import EndpointKind
 from strata.model.result import Direction, EngineResult, ErrorCount, Interval, IntervalDirection, ThreadResult
 
 DIRECTIONS = ("read", "write")
@@ -60,6 +61,15 @@ class Reading:
         self.last: dict[str, Any] | None = None
         self.intervals: list[Interval] = []
         self.started_unix_ns = 0
+        # The gfapi engines take seconds to let go of the volume, and fio counts them to the time measured.
+        self._longest_ns = (
+            round(request.timing.runtime_s * 1e9) if request.endpoint.kind is EndpointKind.GLUSTER else None
+        )
+
+    def told_to_end(self, at_unix_ns: int) -> None:
+        """Where fio's own time is not to be trusted, nothing was measured after it was told to end."""
+        if self._longest_ns is not None and self.started_unix_ns:
+            self._longest_ns = max(1, min(self._longest_ns, at_unix_ns - self.started_unix_ns))
 
     @property
     def counting(self) -> bool:
@@ -73,6 +83,12 @@ class Reading:
         """
         self.last = dict(document)
         new = _snapshot(document, failures)
+        if self._longest_ns is not None:
+            # A run ends with the last of its I/Os: the longest of them is the most it can be late.
+            longest = max((*new.read.service, *new.write.service), default=0)
+            new.span_ns = min(new.span_ns, self._longest_ns + longest)
+            if new.ops == self.now.ops:
+                new.span_ns = self.now.span_ns
         if new.ops < self.now.ops:
             # Counting began anew: what was before is the ramp.
             self.now, self.intervals = Snapshot(), []

@@ -29,6 +29,7 @@ OPTIONS = {
     "copies": ("2", "2 or 3"),
     "medium": ("flash", f"model of each disk: {', '.join(media.MODELS)}; ceph lies in files of this machine"),
     "data": ("64m", "size of the file that every layer reaches"),
+    "client": ("mount", "mount, or library: two layers more, through the engine's own client library (gluster, ceph)"),
     "rate": ("none", "what a card carries in each direction, as 125m (bytes a second), or none"),
 }
 VARIANTS: tuple[Mapping[str, str], ...] = (
@@ -49,6 +50,9 @@ def build(lab: Lab, options: Options) -> None:
     if copies not in ("2", "3") or engine not in _ENGINES:
         why = f"engine={engine} copies={copies}"
         raise UsageError("cannot build the mirror", why, "", f"copies=2 or 3; engine={', '.join(_ENGINES)}")
+    if options["client"] not in ("mount", "library") or (options["client"] == "library" and engine == "btrfs"):
+        why = f"engine={engine} client={options['client']}"
+        raise UsageError("cannot build the mirror", why, "", "client=mount, or client=library with gluster or ceph")
     rate = None if options["rate"] == "none" else float(units.parse_size(options["rate"]))
     holders = [lab.add_node(f"n{i + 1}", owner=i == 0, bytes_per_s=rate) for i in range(int(copies))]
     other = lab.add_node(f"n{int(copies) + 1}", bytes_per_s=rate)
@@ -63,7 +67,16 @@ def build(lab: Lab, options: Options) -> None:
     lab.fact(
         "volume", node="n1", path=str(made.path.parent), device=None, fs=engine, file=str(made.path), copies=int(copies)
     )
-    write_stack(lab, "mirrored", file=made.path, own=own.uris["volume"], far=far.uris["volume"], other=other.name)
+    library = _library(made.library, other) if options["client"] == "library" else ""
+    write_stack(
+        lab,
+        "mirrored",
+        file=made.path,
+        own=own.uris["volume"],
+        far=far.uris["volume"],
+        other=other.name,
+        library=library,
+    )
 
 
 @dataclass(frozen=True)
@@ -71,12 +84,14 @@ class Made:
     """A volume: the file on the owner, what the owner's daemon serves, and what the other node's does.
 
     ``other`` None: that node is a client of the owner's daemon. ``accept``: which process id the owner's shall have.
+    ``library``: the address for the engine's own client library; empty where it has none.
     """
 
     path: Path
     own: daemon.Blockdev
     other: daemon.Blockdev | None = None
     accept: Callable[[int], bool] = lambda _: True
+    library: str = ""
 
 
 def _gluster(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
@@ -84,7 +99,8 @@ def _gluster(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
     running = gluster.start(lab, bricks)
     path = data.file(running.mount(holders[0], "owner") / "strata.dat", size)
     there = running.mount(other, "other") / path.name
-    return Made(path, daemon.disk(path), daemon.disk(there))
+    uri = f"gluster://{holders[0].address}/{gluster.VOLUME}/{path.name}"
+    return Made(path, daemon.disk(path), daemon.disk(there), library=uri)
 
 
 def _btrfs(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
@@ -102,7 +118,15 @@ def _ceph(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
     image = daemon.rbd(running.conf, ceph.POOL, "volume")
     path = daemon.as_file(lab, holders[0], image, name="strata.dat")
     data.fill(path, size)
-    return Made(path, image, image)
+    return Made(path, image, image, library=f"rbd:{ceph.POOL}/volume?conf={running.conf}")
+
+
+def _library(uri: str, other: Node) -> str:
+    ends = (("owner by library", "n1", "owner, mounted"), ("other node by library", other.name, "owner by library"))
+    return "".join(
+        f'\n[[layer]]\nname = "{name}"\nnode = "{node}"\nabove = ["{below}"]\nendpoint = "{uri}"\n'
+        for name, node, below in ends
+    )
 
 
 def _formatted(lab: Lab, node: Node, size: int) -> Path:

@@ -1,0 +1,80 @@
+"""``rbd:`` and ``gluster://`` addresses: what they say."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+RBD_FORM = "rbd:pool/image[?conf=/etc/ceph/ceph.conf&user=admin]"
+GLUSTER_FORM = "gluster://host/volume/path/file"
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class RbdImage(NamedTuple):
+    """``conf`` and ``user`` None: the ones that Ceph's library takes by itself."""
+
+    pool: str
+    image: str
+    conf: str | None
+    user: str | None
+
+
+class GlusterFile(NamedTuple):
+    """``path`` from the volume's root, without a slash in front."""
+
+    host: str
+    volume: str
+    path: str
+
+
+def rbd(uri: str) -> RbdImage:
+    """Raises `ValueError` saying what is wrong with it."""
+    name, _, query = uri.removeprefix("rbd:").partition("?")
+    options = _options(query, {"conf", "user"})
+    if ":" in name:
+        raise ValueError("its options stand behind a question mark")
+    if "@" in name:
+        raise ValueError("fio's rbd engine opens images, not snapshots")
+    parts = [unquote(part) for part in name.removeprefix("//").split("/")]
+    if len(parts) == 3:
+        raise ValueError("fio's rbd engine knows no namespaces within a pool")
+    if len(parts) != 2 or not all(parts):
+        raise ValueError("it names no pool and image")
+    if any("/" in part or "@" in part or _CONTROL.search(part) for part in parts):
+        raise ValueError("its pool or image has a character that no name has")
+    conf = options.get("conf")
+    if conf is not None and (not conf.startswith("/") or _CONTROL.search(conf)):
+        raise ValueError("the path behind conf= is not absolute")
+    user = options.get("user")
+    if user is not None and not re.fullmatch(r"[^\s/]+", user):
+        raise ValueError(f"the option user cannot be {user!r}")
+    return RbdImage(parts[0], parts[1], conf, None if user is None else user.removeprefix("client."))
+
+
+def gluster(uri: str) -> GlusterFile:
+    """Raises `ValueError` saying what is wrong with it."""
+    parts = urlsplit(uri)
+    _options(parts.query, set())
+    if not parts.hostname:
+        raise ValueError("no host")
+    if parts.port not in (None, 24007):
+        raise ValueError("fio's gfapi engine reaches glusterd at its own port, 24007, and no other")
+    if parts.username is not None or parts.fragment:
+        raise ValueError("it holds an @ or a #: write %40, %23")
+    names = [unquote(part) for part in parts.path.strip("/").split("/")]
+    if len(names) < 2 or parts.path.endswith("/") or any(name in ("", ".", "..") for name in names):
+        raise ValueError("it names no file below a volume")
+    if any("/" in name or _CONTROL.search(name) for name in names):
+        raise ValueError("its path has a character that no name has")
+    return GlusterFile(parts.hostname, names[0], "/".join(names[1:]))
+
+
+def _options(query: str, known: set[str]) -> dict[str, str]:
+    found = dict(parse_qsl(query, keep_blank_values=True))
+    for key in found:
+        if key not in known:
+            can = f" ({', '.join(sorted(known))} are)" if known else ""
+            raise ValueError(f"the option {key!r} is not known{can}")
+    return found
