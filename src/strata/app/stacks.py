@@ -74,9 +74,21 @@ def keep_layers(stack: Stack, names: tuple[str, ...] | None) -> Stack:
     if names is None:
         return stack
     known = {layer.name for layer in stack.layers}
+    names = _whole(names, known)
     if unknown := [n for n in names if n not in known]:
         raise UsageError("no such layer", ", ".join(unknown), "", f"the stack has: {', '.join(sorted(known))}")
     return drop_layers(stack, {n for n in known if n not in names})
+
+
+def _whole(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
+    """Names that were split at a comma of their own are put together again where the whole is a layer's."""
+    found, at = [], 0
+    while at < len(names):
+        joined = ((end, ", ".join(names[at:end])) for end in range(len(names), at, -1))
+        end, name = next(((end, name) for end, name in joined if name in known), (at + 1, names[at]))
+        found.append(name)
+        at = end
+    return tuple(found)
 
 
 def drop_layers(stack: Stack, names: set[str]) -> Stack:
