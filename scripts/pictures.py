@@ -80,9 +80,8 @@ def main() -> None:
             taken.append(p)
             signal.raise_signal(signal.SIGINT)
 
-    with tempfile.TemporaryDirectory() as kept:
-        with contextlib.suppress(Stopped, KeyboardInterrupt):
-            diagnose_path(of.stack, Options(store=f"sqlite:///{kept}/runs.sqlite"), emit)
+    with tempfile.TemporaryDirectory() as kept, contextlib.suppress(Stopped, KeyboardInterrupt):
+        diagnose_path(of.stack, Options(store=f"sqlite:///{kept}/runs.sqlite"), emit)
     print("drawn" if taken else "the run had no such moment")
 
 
