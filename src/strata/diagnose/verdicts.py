@@ -114,9 +114,12 @@ def generator(analysis: Analysis, cells: Sequence[CellSummary]) -> Diagnosis:
     """The generator is the limit in these cells."""
     seen = generator_rule.observation(analysis, cells)
     assert seen is not None
-    top = max(share for _, share in generator_rule.shares(analysis, cells))
+    held = generator_rule.starved(cells)
+    top = max(share for _, share in generator_rule.shares(analysis, cells)) if held is None else held[1]
     sure = round(CEILING * min(1.0, top), 3)
     step = "Use more threads or a greater depth, or a machine with more cores; a debug build is slower by itself."
+    if held is not None:
+        step = f"Raise the quota of {held[0].group} (CPUQuota=, cpu.max, a container's limit), or run outside of it."
     finding = Finding(
         id="generator",
         layer=cells[0].layer,
