@@ -79,3 +79,14 @@ def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None
         statement=f"{card.wire.name} carries {units.rate(card.rate)}; {', '.join(said)}",
         cells=tuple(view.cell(p) for p in points),
     )
+
+
+def step(met: Card | None) -> str:
+    """What to do first about a wire that is full."""
+    last = "Until it is faster, expect no gain from the disk."
+    if met is not None and met.idle is not None:
+        return (
+            f"Check that {met.wire.name} is the card that is meant, not {met.idle}: the routes and addresses of both "
+            f"ends decide. {last}"
+        )
+    return f"Check the rate of the link that carries this layer and the limits set on it. {last}"

@@ -12,7 +12,7 @@ from strata.diagnose.counted import quotas, resent, wires
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 
-from .known import SCENES
+from .known import SCENES, demo
 
 Counters = Callable[[CellSummary], dict[str, float]]
 MIB = 1 << 20
@@ -50,11 +50,8 @@ def reason(found: Diagnosis, cause: Cause) -> str:
 
 def test_loss_is_named_by_the_segments_that_are_sent_again() -> None:
     found = seen("slow-service", segments(35), segments(0))
-    assert (found.verdict.kind, found.verdict.layer, found.verdict.cause) == (
-        VerdictKind.LAYER,
-        "path",
-        Cause.WIRE_LOSS,
-    )
+    verdict = found.verdict
+    assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "path", Cause.WIRE_LOSS)
     said = " ".join(e.statement for e in found.findings[0].evidence)
     assert "3.5 % of the TCP segments are sent again" in said and "35 a second, most by n1" in said
     assert 0.5 < verdict.confidence <= 0.75
@@ -150,6 +147,26 @@ def test_the_card_that_is_met_is_named_with_the_one_that_is_idle() -> None:
 def test_cards_that_show_nothing_add_nothing(waiting: float, second: float | None) -> None:
     plain, found = seen("slow-wire", lambda _: {}), seen("slow-wire", cards(waiting, second))
     assert found.verdict == plain.verdict
+
+
+def test_a_queue_in_front_of_the_card_is_believed_where_no_shape_fits() -> None:
+    two = demo("path", Cause.WIRE_BANDWIDTH, wire=8 * MIB, reorder=6.0)
+    analysis = two.analysis(seed=3, sd=0.01)
+
+    def found(counters: Counters) -> Diagnosis:
+        cells = tuple(
+            c.model_copy(update={"counters": c.counters | counters(c)}) if c.layer == "path" else c
+            for c in analysis.cells
+        )
+        return diagnose(two.stack, analysis.model_copy(update={"cells": cells}))
+
+    def queue(cell: CellSummary) -> dict[str, float]:
+        return cards(30_000 if cell.bytes_per_second.value > 6 * MIB else 0.0, None)(cell)
+
+    assert found(lambda _: {}).verdict.cause is not Cause.WIRE_BANDWIDTH
+    shown = found(queue)
+    assert shown.verdict.cause is Cause.WIRE_BANDWIDTH and "eth1 of n1 carries no more than" in shown.verdict.headline
+    assert found(cards(0.0, None)).verdict.cause is not Cause.WIRE_BANDWIDTH, "a card without a queue is not met"
 
 
 def test_what_was_not_counted_is_not_known() -> None:

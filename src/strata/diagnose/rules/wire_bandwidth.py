@@ -27,6 +27,7 @@ from strata import units
 from strata.diagnose import card, experiment, observe
 from strata.diagnose.models import Scope, Shape
 from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.rules import full_card
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_BANDWIDTH
@@ -39,6 +40,8 @@ def judge(case: Case) -> Opinion:
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
     if case.best is not found or not case.acceptable(found):
+        if (by_queue := full_card.judge(case)) is not None:
+            return by_queue
         return Opinion(CAUSE, False, observe.refuted(case, Shape.BANDWIDTH))
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
@@ -59,7 +62,7 @@ def judge(case: Case) -> Opinion:
         + (f", over {met.wire.name} alone" if met is not None and idle else ""),
         explanation=f"{len(full)} workloads meet the same {rate} {over}; "
         f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
-        next_step=_step(met),
+        next_step=card.step(met),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
         lead=case.lead(Shape.BANDWIDTH),
@@ -83,13 +86,3 @@ def _which(met: card.Card | None) -> str:
         return "A limit on bytes per second set at the far end would look the same."
     full = f"Packets wait in front of {met.wire.name}. " if met.full else ""
     return full + (f"{met.idle} of the same node is idle." if met.idle else "")
-
-
-def _step(met: card.Card | None) -> str:
-    last = "Until it is faster, expect no gain from the disk."
-    if met is not None and met.idle is not None:
-        return (
-            f"Check that {met.wire.name} is the card that is meant, not {met.idle}: the routes and addresses of both "
-            f"ends decide. {last}"
-        )
-    return f"Check the rate of the link that carries this layer and the limits set on it. {last}"
