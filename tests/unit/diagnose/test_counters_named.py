@@ -12,7 +12,9 @@ from strata.diagnose.counted import quotas, resent, wires
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 
-from .known import SCENES, demo
+from .known import OVER_NBD, SCENES, demo
+from .queueing import Path
+from .scenes import demo_stack, simulate
 
 Counters = Callable[[CellSummary], dict[str, float]]
 MIB = 1 << 20
@@ -167,6 +169,14 @@ def test_a_queue_in_front_of_the_card_is_believed_where_no_shape_fits() -> None:
     shown = found(queue)
     assert shown.verdict.cause is Cause.WIRE_BANDWIDTH and "eth1 of n1 carries no more than" in shown.verdict.headline
     assert found(cards(0.0, None)).verdict.cause is not Cause.WIRE_BANDWIDTH, "a card without a queue is not met"
+
+
+@pytest.mark.parametrize(("cap", "capped"), [(1000.0, True), (0.0, False)])
+def test_a_cap_at_the_lowest_layer_is_told_from_a_medium_of_many_servers(cap: float, capped: bool) -> None:
+    paths = {"direct": Path(cap=cap), "path": Path(cap=cap, base=OVER_NBD)}
+    verdict = diagnose(demo_stack(), simulate(demo_stack(), paths, seed=3, sd=0.01)).verdict
+    assert verdict.kind is VerdictKind.MEDIUM
+    assert ("capped" in verdict.headline, "as under a cap of" in verdict.explanation) == (capped, capped)
 
 
 def test_what_was_not_counted_is_not_known() -> None:
