@@ -45,7 +45,8 @@ def evidence(cells: Sequence[CellSummary]) -> Evidence | None:
     rates = [c.iops.value for c in deep]
     if len(deep) < LEAST_CELLS or max(sizes) < SIZES * min(sizes) or max(rates) > SPREAD * min(rates):
         return None
-    if not any(_waits(c, one) for c in deep for one in cells if one.workload.outstanding == 1):
+    waits = [w for c in deep for one in cells if (w := _waits(c, one)) is not None]
+    if not waits or not all(waits):
         return None
     if len({c.workload.rw.random for c in deep}) < 2:
         return None
@@ -58,7 +59,8 @@ def evidence(cells: Sequence[CellSummary]) -> Evidence | None:
     )
 
 
-def _waits(deep: CellSummary, one: CellSummary) -> bool:
-    """Whether requests wait for each other: with nobody to wait for, depth would multiply the IOPS."""
-    same = deep.workload.apart_from_depth == one.workload.apart_from_depth
-    return same and deep.iops.value < SCALES * deep.workload.outstanding * one.iops.value
+def _waits(deep: CellSummary, one: CellSummary) -> bool | None:
+    """Whether requests wait for each other: with nobody to wait for, depth would multiply the IOPS. None: no pair."""
+    if one.workload.outstanding != 1 or deep.workload.apart_from_depth != one.workload.apart_from_depth:
+        return None
+    return deep.iops.value < SCALES * deep.workload.outstanding * one.iops.value
