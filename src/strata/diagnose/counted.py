@@ -53,17 +53,25 @@ def dropped_here(cell: CellSummary) -> float:
 
 @dataclass(frozen=True)
 class Quota:
-    """A control group with a processor quota: share of its periods in which it was held back."""
+    """A control group with a processor quota: share of its periods in which it was held back.
+
+    ``process`` None: the group that Strata runs in.
+    """
 
     group: str
     node: str | None
     share: float
-    processes: tuple[str, ...]
+    process: str | None
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the load generator's own."""
+        return self.node is None and self.process is None
 
     @property
     def where(self) -> str:
         """``qemu-nbd on n1``, or the group's name."""
-        who = ", ".join(self.processes) or self.group
+        who = self.process or self.group
         return who if self.node is None else f"{who} on {self.node}"
 
 
@@ -71,12 +79,12 @@ def quotas(cell: CellSummary) -> tuple[Quota, ...]:
     """Every group with a quota, the most held back first."""
     periods = {(x.get("node"), x["cgroup"]): value for x, value in of(cell, "cgroup_periods")}
     held = {(x.get("node"), x["cgroup"]): value for x, value in of(cell, "cgroup_throttled_periods")}
+    process = {(x.get("node"), x["cgroup"]): x.get("process") for x, _ in of(cell, "cgroup_periods")}
     found = []
     for (node, group), value in periods.items():
         if value <= 0 or (node, group) not in held:
             continue
-        names = dict.fromkeys(x["process"] for x, _ in of(cell, "server_cpu_seconds") if x.get("node") == node)
-        found.append(Quota(group, node, min(1.0, held[node, group] / value), tuple(names) if node else ()))
+        found.append(Quota(group, node, min(1.0, held[node, group] / value), process.get((node, group))))
     return tuple(sorted(found, key=lambda q: -q.share))
 
 

@@ -38,7 +38,7 @@ LEAST_HELD, MORE_THAN_BELOW, LEAST_COVER = 0.5, 2.0, 0.6
 def judge(case: Case) -> Opinion:
     """See the module."""
     view, slow = case.view, case.view.affected
-    known = [(p, found[0]) for p in slow if (found := counted.quotas(p.upper))]
+    known = [(p, q) for p in slow if (q := next((q for q in counted.quotas(p.upper) if not q.own), None)) is not None]
     if not known:
         return Opinion(CAUSE, None, "no process of the path that could be seen has a quota of processor time")
     held = [(p, q) for p, q in known if q.share >= LEAST_HELD and _below(p, q) * MORE_THAN_BELOW <= q.share]
