@@ -48,6 +48,16 @@ def traced(device: str, *command: str, options: tuple[object, ...] = ()) -> dict
     return first | {"document": document}
 
 
+def test_a_stack_file_means_the_devices_of_this_machine_and_says_which_are_not(device: str, tmp_path: Path) -> None:
+    stack = tmp_path / "stack.toml"
+    share = 'name = "share"\nabove = ["disk"]\nendpoint = "nbd://192.0.2.7/volume"'
+    disk = f'[stack]\nname = "s"\n[[layer]]\nname = "disk"\nendpoint = "block:{device}"\n[[layer]]\n'
+    stack.write_text(disk + share)
+    found = traced(str(stack), *load(device, list(range(64))))
+    assert found["read"]["issued"]["ios"] == 64
+    assert [n for n in found["document"]["notes"] if "192.0.2.7, behind share, is another machine" in n]
+
+
 def test_one_stream_is_sequential_and_every_io_is_there(device: str) -> None:
     found = traced(device, *load(device, list(range(500))))
     order = found["read"]["issued"]["order"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from strata.errors import RunFailed, UsageError
 from strata.model.endpoint import EndpointKind
@@ -69,14 +70,53 @@ def data_path_of(stack: Stack) -> Path:
     return Path(paths.pop() or "")
 
 
+def local_paths(stack: Stack) -> tuple[Path, ...]:
+    """The devices and files of this machine that layers name, in the order of the layers; namespaces share them."""
+    kinds = (EndpointKind.FILE, EndpointKind.BLOCK)
+    found = (layer.target.path for layer in stack.layers if layer.target.kind in kinds)
+    return tuple(dict.fromkeys(Path(p) for p in found if p))
+
+
+def elsewhere(stack: Stack) -> tuple[str, ...]:
+    """In words, a node each: what stands on a machine that is not this one, whose devices cannot be seen from here.
+
+    A node that is a network namespace has this machine's devices, and so has a server that Strata starts itself.
+    """
+    if any(node.netns for node in stack.nodes):
+        return ()
+    found: dict[str, list[str]] = {}
+    for layer in stack.layers:
+        if layer.target.remote and own_export(layer) is None:
+            host = urlsplit(stack.endpoint_of(layer).uri).hostname
+            if host and host != "localhost" and not host.startswith("127.") and host != "::1":
+                found.setdefault(host, []).append(layer.name)
+    return tuple(
+        f"{host}, behind {', '.join(names)}, is another machine: only the devices of this one are seen; "
+        f"run the same command there for its own"
+        for host, names in found.items()
+    )
+
+
 def keep_layers(stack: Stack, names: tuple[str, ...] | None) -> Stack:
     """The stack with only these layers; a layer that loses the one below is held against the next one down."""
     if names is None:
         return stack
     known = {layer.name for layer in stack.layers}
+    names = _whole(names, known)
     if unknown := [n for n in names if n not in known]:
         raise UsageError("no such layer", ", ".join(unknown), "", f"the stack has: {', '.join(sorted(known))}")
     return drop_layers(stack, {n for n in known if n not in names})
+
+
+def _whole(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
+    """Names that were split at a comma of their own are put together again where the whole is a layer's."""
+    found, at = [], 0
+    while at < len(names):
+        joined = ((end, ", ".join(names[at:end])) for end in range(len(names), at, -1))
+        end, name = next(((end, name) for end, name in joined if name in known), (at + 1, names[at]))
+        found.append(name)
+        at = end
+    return tuple(found)
 
 
 def drop_layers(stack: Stack, names: set[str]) -> Stack:

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from strata.app.stacks import data_path_of, elsewhere, read_stack
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
 from strata.errors import RunFailed
-from strata.model.survey import Survey
+from strata.model.survey import Notice, Severity, Survey
 
 
 def survey_path(path: Path, load_seconds: float = 0.5) -> Survey:
-    """Raises `RunFailed` when the path does not exist."""
+    """Of a stack file: what is under its data, and a notice for each node that is another machine.
+
+    Raises `RunFailed` when the path does not exist.
+    """
     if not path.exists():
         raise RunFailed("cannot survey", str(path), "it does not exist", "name a file or directory that is there")
-    return survey(path.resolve(), load_seconds)
+    if path.suffix != ".toml" or path.is_dir():
+        return survey(path.resolve(), load_seconds)
+    stack = read_stack(path)
+    found = survey(data_path_of(stack).resolve(), load_seconds)
+    far = tuple(
+        Notice(
+            severity=Severity.INFO,
+            code="another-machine",
+            what=f"Not all of {stack.name} is on this machine.",
+            why=f"{why}.",
+        )
+        for why in elsewhere(stack)
+    )
+    return found.model_copy(update={"notices": (*found.notices, *far)})
 
 
 def draft_stack(found: Survey, path: Path) -> str:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strata import units
+from strata.app.stacks import elsewhere, local_paths, read_stack
 from strata.app.stopping import stop_on_signals
 from strata.discover.chain import chain, chain_of_device, mount_under
 from strata.errors import RunFailed, UsageError
 from strata.host import block
 from strata.host.proc import Sys
+from strata.model.stack import Stack
 from strata.model.survey import Device
 from strata.model.trace import COST_LIMIT, Recording, TraceFigures, TraceResult, TraceTarget
 from strata.probes.trace import MAX_EVENTS, Window, check, read_trace, recording, target
@@ -44,6 +46,24 @@ def targets_of(where: Path, sys: Sys | None = None) -> tuple[TraceTarget, ...]:
     return targets
 
 
+def targets_of_stack(stack: Stack, sys: Sys | None = None) -> tuple[TraceTarget, ...]:
+    """The devices below every layer that names a file or a device of this machine, each once.
+
+    Raises `RunFailed` where there is none.
+    """
+    found: dict[str, TraceTarget] = {}
+    refused: RunFailed | None = None
+    for path in local_paths(stack):
+        try:
+            found |= {t.name: t for t in targets_of(path, sys) if t.name not in found}
+        except RunFailed as e:
+            refused = e
+    if found:
+        return tuple(found.values())
+    far = "; ".join(elsewhere(stack)) or (refused.why if refused else "no layer names a file or device of this machine")
+    raise RunFailed("cannot trace", stack.name, far, "trace on the machine that has the devices")
+
+
 def _followed(devices: Sequence[Device], sys: Sys) -> list[TraceTarget]:
     above = {member: device.name for device in devices for member in device.members}
     found: dict[str, TraceTarget] = {}
@@ -71,7 +91,8 @@ def trace(
     the window, and what was recorded until then is the result. Raises `StrataError`s.
     """
     check(str(where))
-    targets = targets_of(where)
+    stack = read_stack(where) if where.suffix == ".toml" and where.is_file() else None
+    targets = targets_of(where) if stack is None else targets_of_stack(stack)
     limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
     status = None
     with recording(targets, limit, max_events, save) as window:
@@ -91,7 +112,7 @@ def trace(
         command=tuple(command),
         command_status=status,
         absent_events=window.absent,
-        notes=_notes(figures, told, limit, max_events),
+        notes=(*_notes(figures, told, limit, max_events), *(elsewhere(stack) if stack is not None else ())),
         saved=None if save is None else str(save),
     )
 

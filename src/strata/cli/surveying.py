@@ -11,7 +11,7 @@ from strata.cli.common import JsonFlag, color, note, out, width
 
 
 def survey(
-    path: Annotated[Path, typer.Argument(help="A file or directory on the storage in question.")] = Path(),
+    path: Annotated[Path, typer.Argument(help="A file or directory on the storage, or a stack file.")] = Path(),
     json: JsonFlag = False,
     write: Annotated[Path | None, typer.Option("--write", help="Draft a stack file for this path.")] = None,
 ) -> None:

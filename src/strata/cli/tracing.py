@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def trace(
     where: Annotated[
-        Path | None, typer.Argument(help="A block device, or a path: the devices below it are traced.")
+        Path | None, typer.Argument(help="A block device, a path or a stack file: the devices below it are traced.")
     ] = None,
     command: Annotated[
         list[str] | None, typer.Argument(help="After --: run this, and trace as long as it runs.")

@@ -9,9 +9,9 @@ from strata import units
 from strata.diagnose import equal
 from strata.diagnose.layers import Named
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
+from strata.diagnose.rules import device_cap, medium
 from strata.diagnose.rules import generator as generator_rule
 from strata.diagnose.rules import impossible as impossible_rule
-from strata.diagnose.rules import medium
 from strata.model.analysis import Analysis, CellSummary, Check
 from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
@@ -114,9 +114,12 @@ def generator(analysis: Analysis, cells: Sequence[CellSummary]) -> Diagnosis:
     """The generator is the limit in these cells."""
     seen = generator_rule.observation(analysis, cells)
     assert seen is not None
-    top = max(share for _, share in generator_rule.shares(analysis, cells))
+    held = generator_rule.starved(cells)
+    top = max(share for _, share in generator_rule.shares(analysis, cells)) if held is None else held[1]
     sure = round(CEILING * min(1.0, top), 3)
     step = "Use more threads or a greater depth, or a machine with more cores; a debug build is slower by itself."
+    if held is not None:
+        step = f"Raise the quota of {held[0].group} (CPUQuota=, cpu.max, a container's limit), or run outside of it."
     finding = Finding(
         id="generator",
         layer=cells[0].layer,
@@ -143,7 +146,7 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
     """No layer costs more than expected: medium, healthy, or not enough to tell."""
     doubts = equal.doubts(analysis)
     if doubts:
-        return _doubtful(analysis, doubts)
+        return _doubtful(analysis, doubts, medium.capped(stack, analysis))
     low = medium.bottom(stack)
     seen = medium.evidence(stack, analysis)
     if len(stack.layers) == 1:
@@ -181,12 +184,19 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
         )
         return Diagnosis(verdict=verdict, findings=(), ruled_out=out)
     texts = ". ".join(e.statement for e in (*differential, *seen))
-    step = again or "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
+    cap = medium.capped(stack, analysis)
+    step = again or (
+        device_cap.NEXT_STEP
+        if cap is not None
+        else "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
+    )
     finding = Finding(
         id="medium",
         layer=low.name,
         cause=Cause.MEDIUM,
-        title=f"{low.name} is the limit, as expected",
+        title=f"{low.name} is the limit, as expected"
+        if cap is None
+        else f"{low.name} is capped: it admits so many requests",
         explanation=f"{texts}.{silent}",
         confidence=sure,
         evidence=(*differential, *seen),
@@ -199,7 +209,7 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
         layer=low.name,
         cause=Cause.MEDIUM,
         confidence=sure,
-        headline="the medium is the limit, as expected",
+        headline="the medium is the limit, as expected" if cap is None else "the medium is the limit, and looks capped",
         explanation=finding.explanation,
         next_step=step,
         missing=missing,
@@ -228,7 +238,7 @@ def _nothing_above(stack: Stack, analysis: Analysis) -> tuple[RuledOut, ...]:
     return tuple(out)
 
 
-def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt]) -> Diagnosis:
+def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt], cap: Evidence | None) -> Diagnosis:
     worst = doubts[0]
     rounds = max(d.rounds_needed for d in doubts)
     many = math.isinf(rounds) or rounds > 100
@@ -241,7 +251,8 @@ def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt]) -> Diagnosis:
     return inconclusive(
         "the figures differ too much from round to round",
         f"{worst.text}. {len(doubts)} comparisons cannot be told; equal measurements differ by "
-        f"{units.percent(analysis.noise.between_rounds, 2)} here.",
+        f"{units.percent(analysis.noise.between_rounds, 2)} here."
+        + (f" What is seen: {cap.statement}." if cap else ""),
         "Make the machine quiet, or allow longer measurements."
         if many
         else f"Measure {need}, or on a quieter machine.",

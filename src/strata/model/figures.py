@@ -36,6 +36,7 @@ KINDS: dict[str, tuple[Dimension, str]] = {
     "in_flight": (Dimension.PLAIN, "mean number in flight, counted"),
     "time": (Dimension.TIME, "time of one I/O: mean, p50, p99, max, service, or a part of it"),
     "ios": (Dimension.PLAIN, "I/Os counted"),
+    "edge": (Dimension.SHARE, "the longest I/O's time, of the length of one repetition"),
     "bytes": (Dimension.BYTES, "bytes counted"),
     "seconds": (Dimension.TIME, "length of the measurement"),
     "rounds": (Dimension.PLAIN, "repetitions that the row is the mean of"),

@@ -20,16 +20,46 @@ class Phase(StrEnum):
     VERIFY = "verify"
 
 
+class DeviceNow(Value):
+    """One block device now. ``depth``: requests in its queue and in service; ``request_s``: seconds of one there."""
+
+    name: str
+    iops: float
+    bytes_per_second: float
+    depth: float | None = None
+    request_s: float | None = None
+
+
+class NodeNow(Value):
+    """One node at this moment; ``name`` None is this machine. What is not known is None.
+
+    ``servers``: what each process of the path there uses, in processors. Bytes per second on all interfaces but the
+    loopback, or on the loopback where nothing else moved. ``resent``: TCP segments per second that had to be sent
+    again. ``rtt_s``: the smoothed round trip of the path's connections, mean. ``waiting_bytes``: in front of its
+    interfaces. ``held_back``: seconds per second that a processor quota kept threads from running, summed over them.
+    """
+
+    name: str | None = None
+    servers: tuple[tuple[str, float], ...] = ()
+    tx_bytes_per_second: float | None = None
+    rx_bytes_per_second: float | None = None
+    resent: float | None = None
+    rtt_s: float | None = None
+    waiting_bytes: float | None = None
+    held_back: float | None = None
+
+
 class Glance(Value):
     """What the counters say of this moment, for who watches; what is not known is None.
 
-    ``device_depth``: requests in flight at the busiest device. Bytes per second on all interfaces but the loopback, or
-    on the loopback where nothing else moved.
+    ``busy``: share of this machine's processors that is not idle; ``own``: processors that this process uses, which
+    makes the load. Devices and nodes are in the order in which they are watched.
     """
 
-    device_depth: float | None = None
-    wire_tx_bytes_per_second: float | None = None
-    wire_rx_bytes_per_second: float | None = None
+    busy: float | None = None
+    own: float | None = None
+    devices: tuple[DeviceNow, ...] = ()
+    nodes: tuple[NodeNow, ...] = ()
 
 
 class Progress(Value):

@@ -58,6 +58,7 @@ class Sampler:
         self._remote = [Recording(max(interval_s, REMOTE_INTERVAL_S)) for node in self._nodes if node.url]
         self._started = False
         self._epoch_ns = 0
+        self._looked: tuple[float, float] | None = None
         self.absent: tuple[str, ...] = ()
         """What could not be read and why, known from `start` on."""
 
@@ -75,6 +76,7 @@ class Sampler:
         except BaseException:
             self._close()
             raise
+        self._looked = time.monotonic(), time.process_time()
         for recording in self._all:
             recording.run()
         return self
@@ -94,7 +96,10 @@ class Sampler:
 
     def glance(self) -> Glance:
         """What the last two samples say of now, for who watches; absent parts are None."""
-        return glance(self._steady.watched)
+        now, spent = time.monotonic(), time.process_time()
+        before, self._looked = self._looked, (now, spent)
+        own = (spent - before[1]) / (now - before[0]) if before and now > before[0] else None
+        return glance(self._steady.watched, [node.name for node in self._nodes if not node.url], own)
 
     @property
     def _all(self) -> tuple[Recording, ...]:

@@ -12,7 +12,8 @@ from rich.live import Live
 from rich.text import Text
 
 from strata.model.progress import Progress
-from strata.report.plain import PHASE, glances, place, rates, time_left
+from strata.report.glances import glances
+from strata.report.plain import PHASE, place, rates, time_left
 from strata.report.textual import clean, fit, left, right
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -68,8 +69,7 @@ class Screen:
             if spare > 8:
                 line.append("   " + sparkline(list(self.recent), spare), style="cyan")
             made.append(line)
-            if told := glances(p):
-                made.append(Text(fit(f"  {' · '.join(told)}", room), style="dim"))
+            made += [Text(line, style="dim") for line in glances(p.now, room)]
         elif p.message and (p.layer or p.label):
             made.append(Text(fit(clean(p.message), room), style="dim"))
         return made + [self._done(f, room) for f in self.finished]

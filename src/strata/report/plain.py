@@ -12,9 +12,6 @@ from strata import units
 from strata.model.progress import Phase, Progress
 from strata.report.textual import clean
 
-WIRE_IDLE = 100_000.0
-"""Bytes per second below which a wire is not worth a word: what any machine chats."""
-
 PHASE = {
     Phase.SURVEY: "surveying",
     Phase.PREPARE: "preparing",
@@ -41,18 +38,6 @@ def rates(p: Progress) -> list[str]:
         parts.append(units.rate(p.bytes_per_second))
     if p.p99_ns is not None:
         parts.append(f"p99 {units.duration(p.p99_ns)}")
-    return parts
-
-
-def glances(p: Progress) -> list[str]:
-    """What the counters say of now: depth at the device, bytes on the wire; those that are known and not nothing."""
-    parts = []
-    if p.now.device_depth is not None:
-        parts.append(f"device depth {units.significant(p.now.device_depth, 2)}")
-    sent, received = p.now.wire_tx_bytes_per_second, p.now.wire_rx_bytes_per_second
-    if sent is not None and received is not None and max(sent, received) >= WIRE_IDLE:
-        parts.append(f"wire out {units.rate(sent)}")
-        parts.append(f"in {units.rate(received)}")
     return parts
 
 

@@ -43,6 +43,8 @@ HOLDS: dict[str, tuple[str, ...]] = {
         "iops,outstanding,time.mean [ms],loop\n40000,8,1,open\n",
         "iops,outstanding,time.mean [ms],ios\n40000,8,1,50\n",
         "role,ratio.time,ratio.iops\nsaid,2,0.5\n",
+        # Stalls of 0.2 s in spans of 0.7 s: what began before the span counts whole.
+        "iops,outstanding,time.mean [ms],ios,rounds,edge [%]\n1794,8,4.8,3767,3,30\n",
     ),
     "rate": ("iops,size,rate [MB/s]\n359,8K,2\n19906,8K,155\n273,8K,2\n", "ios,bytes,size\n10,40960,4K\n"),
     "unit-label": ("iops,size,rate [MiB/s]\n1000,1M,1000\n", "iops,size,rate [MB/s]\n1000,1M,1048\n"),

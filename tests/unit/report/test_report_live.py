@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.model.progress import Glance, Phase, Progress
+from strata.model.progress import DeviceNow, Glance, NodeNow, Phase, Progress
 from strata.report.live import LiveView, QuietConsole, Screen, sparkline
 from strata.report.plain import PlainView, time_left
 
@@ -59,17 +59,33 @@ def test_plain_view_prints_a_line_a_finished_step_and_none_in_between() -> None:
     ]
 
 
-BUSY = Glance(device_depth=7.98, wire_tx_bytes_per_second=3.1e6, wire_rx_bytes_per_second=117.2e6)
+SERVER = NodeNow(
+    name="n1",
+    servers=(("qemu-nbd", 0.12), ("idle", 0.0)),
+    tx_bytes_per_second=32.5e6,
+    rx_bytes_per_second=402e3,
+    resent=607,
+    rtt_s=2.1e-4,
+    waiting_bytes=65_536,
+)
+BUSY = Glance(
+    busy=0.43,
+    own=0.026,
+    devices=(DeviceNow(name="loop0", iops=3769, bytes_per_second=30.9e6, depth=13.4, request_s=3.57e-3),),
+    nodes=(NodeNow(tx_bytes_per_second=900.0, rx_bytes_per_second=0.0), SERVER, NodeNow(name="n2", resent=0.0)),
+)
 
 
-@pytest.mark.parametrize("width", [80, 200])
-def test_the_counters_of_now_stand_under_the_rates(width: int) -> None:
+@pytest.mark.parametrize(("width", "more"), [(80, ""), (200, " · 64 KiB waiting · rtt 210 µs")])
+def test_the_counters_of_now_stand_under_the_rates_a_line_for_each_device_and_node(width: int, more: str) -> None:
     screen = Screen()
     screen.take(STEP.model_copy(update={"now": BUSY}))
     lines = [line.plain.replace("\u202f", " ") for line in screen.lines(width)]
-    assert lines[3] == "  device depth 8.0 · wire out 2.96 MiB/s · in 112 MiB/s"
-    screen.take(STEP.model_copy(update={"now": Glance(device_depth=0.4, wire_tx_bytes_per_second=900.0)}))
-    assert screen.lines(width)[3].plain.strip() == "device depth 0.40"
+    assert lines[3:] == [
+        "  loop0     depth 13 · 3 769 IOPS · 29.5 MiB/s · 3.57 ms each",
+        "  here      cpu 43 % · strata 0.026 cpus",
+        "  n1        qemu-nbd 0.12 cpus · out 31.0 MiB/s · in 393 KiB/s · 607 resent/s" + more,
+    ]
     screen.take(STEP)
     assert len(screen.lines(width)) == 3, "what is not known takes no line"
 

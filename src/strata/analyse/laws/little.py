@@ -12,7 +12,8 @@ Evidence
 What rules it out
     An open loop, which keeps no number, and for less than is kept a loop that is held back by a ceiling or pauses. A
     flush in flight is one of the I/Os. A time that is only part of an I/O's time is held to the upper bound alone.
-    Five per cent, the edges of the measured span (twice the outstanding I/Os of each repetition) and the rounding of
+    Five per cent, the edges of the measured span (twice the outstanding I/Os of each repetition; for more than is kept,
+    the longest I/O's share of the span where it is known: one that began before it counts whole) and the rounding of
     every figure are allowed.
 Source
     J. D. C. Little, A proof for the queuing formula L = λW, Operations Research 9 (1961); Denning and Buzen, The
@@ -50,6 +51,8 @@ def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
     if n is None or loop == "open" or (ios is not None and ios < FEW):
         return
     slack = TOLERANCE + (2 * n * (value(table, row, "rounds") or 1) / ios if ios else 0.0)
+    # The I/Os that lie over an edge are the long ones: with stalls of 200 ms they are far longer than the mean.
+    most = TOLERANCE + max(slack - TOLERANCE, value(table, row, "edge") or 0.0)
     counted = bounds(table, row, "in_flight")
     found = [(key, "mean time", span, True) for key, span in ([("in_flight", counted)] if counted else [])]
     if counted is None:
@@ -58,7 +61,7 @@ def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
         if (part := bounds(table, row, f"in_flight.{d}")) is not None:
             found.append((f"in_flight.{d}", f"mean time of {d}s", part, False))
     for key, what, span, whole in found:
-        over, under = span[0] > n * (1 + slack), whole and loop != "held" and span[1] < n * (1 - slack)
+        over, under = span[0] > n * (1 + most), whole and loop != "held" and span[1] < n * (1 - slack)
         if not over and not under:
             continue
         middle = (span[0] + span[1]) / 2

@@ -89,6 +89,9 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
     figures |= {
         f"time.p{p}": exact(e.value, Dimension.TIME) for p, e in cell.latency_ns.items() if percentile_of(f"p{p}")
     }
+    spans = [r.result.measured_ns for r in run.of(cell).results if r.result is not None and r.result.measured_ns > 0]
+    if spans and cell.curve:
+        figures["edge"] = exact(cell.curve[-1][1] / min(spans), Dimension.SHARE)
     if w.rwmixread is not None:
         figures |= _directions(run.of(cell))
     if (cap := _cap(w)) is not None:

@@ -8,16 +8,20 @@ from strata.diagnose.opinion import Case, Opinion
 from strata.diagnose.rules import (
     per_request_cost,
     processors,
+    quota,
     remote_cap,
     reordering,
     unexplained,
     wire_bandwidth,
     wire_latency,
+    wire_loss,
 )
 from strata.model.finding import Cause
 
 LAYER_RULES: dict[Cause, Callable[[Case], Opinion]] = {
     reordering.CAUSE: reordering.judge,
+    quota.CAUSE: quota.judge,
+    wire_loss.CAUSE: wire_loss.judge,
     processors.CAUSE: processors.judge,
     wire_bandwidth.CAUSE: wire_bandwidth.judge,
     remote_cap.CAUSE: remote_cap.judge,

@@ -6,11 +6,13 @@ Why it matters
     Every layer then looks alike, and all of them too slow.
 Evidence it needs
     Operational: at least 80 % of the IOPS the generator reaches against nothing (a null endpoint) at the same depth and
-    size. Differential: the layers agree there (each is as fast as the generator).
+    size; or its own control group has used up a quota of processor time in at least half of the periods (then the
+    ceiling, measured under the same quota, says nothing). Differential: the layers agree there (each is as fast as the
+    generator).
 What rules it out
     Headroom: less than 80 % of the ceiling.
 What to do next
-    More threads, larger depth per submit, a release build, a machine with more cores.
+    More threads, larger depth per submit, a release build, a machine with more cores, a larger quota.
 How sure
     By how near the ceiling is.
 Example
@@ -27,10 +29,12 @@ import numpy as np
 
 from strata import units
 from strata.analyse.laws.generator import HEADROOM_LIMIT, ceiling
+from strata.diagnose import counted
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.GENERATOR
+HELD_BACK = 0.5
 
 
 def shares(analysis: Analysis, cells: Iterable[CellSummary]) -> list[tuple[CellSummary, float]]:
@@ -43,14 +47,33 @@ def shares(analysis: Analysis, cells: Iterable[CellSummary]) -> list[tuple[CellS
     return found
 
 
+def starved(cells: Iterable[CellSummary]) -> tuple[counted.Quota, float] | None:
+    """The generator's own group and how often it was held back (median of the cells), where that is half or more."""
+    own = [next((q for q in counted.quotas(cell) if q.own), None) for cell in cells]
+    share = float(np.median([0.0 if q is None else q.share for q in own])) if own else 0.0
+    worst = max((q for q in own if q is not None), key=lambda q: q.share, default=None)
+    return (worst, share) if worst is not None and share >= HELD_BACK else None
+
+
 def limits(analysis: Analysis, cells: Iterable[CellSummary]) -> bool:
     """Whether the generator is the limit in at least half of these cells."""
+    cells = tuple(cells)
+    if starved(cells) is not None:
+        return True
     known = shares(analysis, cells)
     return bool(known) and float(np.median([s for _, s in known])) >= HEADROOM_LIMIT
 
 
 def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | None:
-    """How much of its ceiling the generator gave, at the busiest of these cells."""
+    """How much of its ceiling the generator gave, at the busiest of these cells, or that its quota is used up."""
+    cells = tuple(cells)
+    if (held := starved(cells)) is not None:
+        return Evidence(
+            kind=EvidenceKind.OPERATIONAL,
+            statement=f"the control group {held[0].group} that Strata runs in has used up its quota of processor time "
+            f"in {units.percent(held[1], 2)} of its periods (median of {len(cells)} workloads)",
+            cells=tuple(f"{c.layer}/{c.workload.key}" for c in cells),
+        )
     known = shares(analysis, cells)
     if not known:
         return None

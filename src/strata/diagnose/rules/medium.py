@@ -30,6 +30,7 @@ import numpy as np
 
 from strata import units
 from strata.diagnose.experiment import MOST_DEPTH, reshape, slack
+from strata.diagnose.rules import device_cap
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.endpoint import EndpointKind
 from strata.model.finding import Cause, Evidence, EvidenceKind, Experiment, Prediction
@@ -50,6 +51,11 @@ def top(stack: Stack) -> Layer:
     """The last layer that no other stands on."""
     under = {name for layer in stack.layers for name in layer.above}
     return next((layer for layer in reversed(stack.layers) if layer.name not in under), stack.layers[-1])
+
+
+def capped(stack: Stack, analysis: Analysis) -> Evidence | None:
+    """A cap on requests at the lowest layer, where its IOPS show one."""
+    return device_cap.evidence(_cells(analysis, bottom(stack).name))
 
 
 def _cells(analysis: Analysis, layer: str) -> list[CellSummary]:
@@ -75,6 +81,8 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
     low, high = bottom(stack), top(stack)
     lower, upper = _cells(analysis, low.name), _cells(analysis, high.name)
     found = []
+    if (capped := device_cap.evidence(lower)) is not None:
+        found.append(capped)
     full = saturated(lower, min(analysis.noise.tolerance, 0.15))
     if full is not None:
         shallow, deep = full

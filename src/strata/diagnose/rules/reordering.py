@@ -96,15 +96,20 @@ def _longer(point: Point, here: TraceSummary, there: TraceSummary) -> float:
 
 
 def _evidence(point: Point, here: TraceSummary, there: TraceSummary, case: Case) -> Evidence:
-    half, what = _half(point, here), "writes" if point.workload.rw.writes else "reads"
+    half, below = _half(point, here), _half(point, there)
+    what = "writes" if point.workload.rw.writes else "reads"
     by = "" if here.dispatchers is None else f", issued by {units.significant(here.dispatchers, 2)} threads"
-    below = "" if there.dispatchers is None else f" by {units.significant(there.dispatchers, 2)}"
     lost = "" if here.whole and there.whole else " (events were lost: of what was seen)"
-    service = units.duration(half.service_mean_ns or 0), units.duration(_half(point, there).service_mean_ns or 0)
+    service = units.duration(half.service_mean_ns or 0), units.duration(below.service_mean_ns or 0)
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
-        statement=f"{point.workload.label}: {units.percent(_late(point, here), 2)} of the {what} out of order at "
-        f"{here.device}{by}; from {case.view.below.name} {units.percent(_late(point, there), 2)}{below}. "
+        statement=f"{point.workload.label}: asked for in sequence; at {here.device} {_follow(half)} of the {what} "
+        f"follow the one before and {units.percent(_late(point, here), 2)} come out of order{by} "
+        f"(from {case.view.below.name}: {_follow(below)} and {units.percent(_late(point, there), 2)}). "
         f"The device takes {service[0]} for each, where it takes {service[1]} in order{lost}",
         cells=observe.cells(case.view, [point]),
     )
+
+
+def _follow(half: OrderSummary) -> str:
+    return "not known" if half.strict_share is None else units.percent(half.strict_share, 2)

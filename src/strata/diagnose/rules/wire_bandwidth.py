@@ -7,6 +7,7 @@ Why it matters
 Evidence it needs
     Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or shallow
     workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, processors idle.
+    Where they are counted: packets that wait in front of an interface, and a second one that is idle.
 What rules it out
     Slow cells that carry different bytes per second; a layer without a wire.
 What to do next
@@ -23,9 +24,10 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.diagnose import experiment, observe
+from strata.diagnose import card, experiment, observe
 from strata.diagnose.models import Scope, Shape
 from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.rules import full_card
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_BANDWIDTH
@@ -38,10 +40,15 @@ def judge(case: Case) -> Opinion:
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
     if case.best is not found or not case.acceptable(found):
+        if (by_queue := full_card.judge(case)) is not None:
+            return by_queue
         return Opinion(CAUSE, False, observe.refuted(case, Shape.BANDWIDTH))
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
+    met = card.card_of(full)
+    seen = card.evidence(view, met, full) if met is not None else None
+    idle = met is not None and met.idle is not None
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
     sizes = sorted({p.bs for p in full})
     over = (
@@ -51,12 +58,11 @@ def judge(case: Case) -> Opinion:
         cause=CAUSE,
         holds=True,
         because="",
-        title=f"the wire carries no more than {rate}{where}",
+        title=f"the wire carries no more than {rate}{where}"
+        + (f", over {met.wire.name} alone" if met is not None and idle else ""),
         explanation=f"{len(full)} workloads meet the same {rate} {over}; "
-        f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. "
-        "A limit on bytes per second set at the far end would look the same.",
-        next_step="Check the rate of the link that carries this layer and the limits set on it. "
-        "Until it is faster, expect no gain from the disk.",
+        f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
+        next_step=card.step(met),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
         lead=case.lead(Shape.BANDWIDTH),
@@ -68,7 +74,15 @@ def judge(case: Case) -> Opinion:
                 f"{len(full)} cells reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
                 cells=observe.cells(view, bound),
             ),
+            *((seen,) if seen is not None else ()),
             *observe.operational(view, slow),
         ),
         experiment=experiment.bandwidth(case, found),
     )
+
+
+def _which(met: card.Card | None) -> str:
+    if met is None or not (met.full or met.idle):
+        return "A limit on bytes per second set at the far end would look the same."
+    full = f"Packets wait in front of {met.wire.name}. " if met.full else ""
+    return full + (f"{met.idle} of the same node is idle." if met.idle else "")

@@ -25,7 +25,7 @@ INJECTION = Injection(
     cell=Cell("top", "randread", "8k", 16, runtime="1s"),
     impact=per_severity(1.2, 1.5, 1.8),
     signals=(Signal("throttled_ms", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.5)),
-    must=(Cause.GENERATOR, Cause.PROCESSORS),
+    must=(Cause.GENERATOR, Cause.PROCESSORS, Cause.QUOTA),
     never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH),
     stack="block-share",
     options={"model": "c=16 svc=200", "rate": "0"},

@@ -27,7 +27,7 @@ INJECTION = Injection(
     cell=Cell("top", "randread", "8k", 16),
     impact=per_severity(1.2, 1.5, 2.5),
     signals=(Signal("throttled_ms", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.5)),
-    must=(Cause.PROCESSORS,),
+    must=(Cause.PROCESSORS, Cause.QUOTA),
     never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH),
     stack="block-share",
     # A quick medium: otherwise the server has nothing to do.

@@ -1,0 +1,92 @@
+"""Which interface carries the bytes of a layer, what waits in front of it, and which one could have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from strata import units
+from strata.diagnose import counted
+from strata.diagnose.view import Point, View
+from strata.model.finding import Evidence, EvidenceKind
+
+IDLE, OTHERS, WAITS = 0.01, 1.3, 1500.0
+"""``WAITS``: bytes; less than a frame on average is not a queue."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """The interface that is met first; ``idle``: another of its kind and node that carries nothing."""
+
+    wire: counted.Wire
+    idle: str | None
+    per_byte: float
+    """Bytes on it for each byte of the layer, median."""
+    rate: float
+    waiting: float
+
+    @property
+    def full(self) -> bool:
+        """Whether packets wait in front of it."""
+        return self.waiting >= WAITS
+
+
+def card_of(points: Sequence[Point]) -> Card | None:
+    """The card with the longest queue, else the busiest, in the cell with most bytes; None where none was counted."""
+    if not points:
+        return None
+    fastest = max(points, key=lambda p: p.x * p.bs)
+    seen = counted.wires(fastest.upper)
+    # This machine's own cards are not those of its namespaces.
+    seen = tuple(w for w in seen if w.node is not None) or seen
+    if not seen or seen[0].sent <= 0:
+        return None
+    wire = max(seen, key=lambda w: ((w.waiting or 0.0) >= WAITS, w.waiting or 0.0, w.sent))
+    peers = [w for w in seen if w.node == wire.node and w.interface != wire.interface and _kind(w) == _kind(wire)]
+    idle = next((w.interface for w in peers if w.sent < IDLE * wire.sent), None)
+    same = [(p, w) for p in points for w in counted.wires(p.upper) if w.name == wire.name]
+    return Card(
+        wire=wire,
+        idle=idle,
+        per_byte=float(np.median([w.sent / (p.upper.bytes_per_second.value or 1.0) for p, w in same])),
+        rate=wire.sent,
+        waiting=float(np.median([w.waiting or 0.0 for _, w in same])),
+    )
+
+
+def _kind(wire: counted.Wire) -> str:
+    """``eth`` of ``eth0``, ``enp`` of ``enp3s0``: bridges and tunnels are no second card."""
+    return re.sub(r"\d.*", "", wire.interface)
+
+
+def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None:
+    """Operational: what the card's counters show; None where they only say that bytes passed."""
+    said = []
+    if card.full:
+        said.append(f"{units.size(round(card.waiting))} wait in front of it on average")
+    if card.idle is not None:
+        said.append(f"{card.idle} carries nothing")
+    if card.per_byte >= OTHERS:
+        times = units.significant(card.per_byte, 2)
+        said.append(f"that is {times} bytes for each byte of this layer: others use it, or copies are sent over it")
+    if not said:
+        return None
+    return Evidence(
+        kind=EvidenceKind.OPERATIONAL,
+        statement=f"{card.wire.name} carries {units.rate(card.rate)}; {', '.join(said)}",
+        cells=tuple(view.cell(p) for p in points),
+    )
+
+
+def step(met: Card | None) -> str:
+    """What to do first about a wire that is full."""
+    last = "Until it is faster, expect no gain from the disk."
+    if met is not None and met.idle is not None:
+        return (
+            f"Check that {met.wire.name} is the card that is meant, not {met.idle}: the routes and addresses of both "
+            f"ends decide. {last}"
+        )
+    return f"Check the rate of the link that carries this layer and the limits set on it. {last}"

@@ -1,0 +1,80 @@
+"""A quota on processor time.
+
+What it claims
+    A control group lets a server of this layer run only part of the time; the processors themselves may be idle.
+Why it matters
+    The machine looks idle, and the server is starved: it is a setting of a container, slice or virtual machine, and
+    raising it costs nothing.
+Evidence it needs
+    Operational: in slow cells with 60 % of the loss a group with a process of the path was held back in at least half
+    of its periods, and in the same cells below in at most half as many. Differential: the loss.
+What rules it out
+    No group with a quota; one that is never used up.
+What to do next
+    Raise the quota (CPUQuota=, cpu.max, limits.cpu), then measure again.
+How sure
+    By the share of the loss in such cells and by how often the group was held back.
+Example
+    The server may use a twentieth of a processor: sequential reads of 128 KiB fall from 6 592 to 391 IOPS, and it is
+    held back in all of its periods.
+Source
+    The kernel's cgroup documentation (cpu.stat: nr_periods, nr_throttled).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strata import units
+from strata.diagnose import counted, experiment, observe
+from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.view import Point
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.QUOTA
+LEAST_HELD, MORE_THAN_BELOW, LEAST_COVER = 0.5, 2.0, 0.6
+
+
+def judge(case: Case) -> Opinion:
+    """See the module."""
+    view, slow = case.view, case.view.affected
+    known = [(p, q) for p in slow if (q := next((q for q in counted.quotas(p.upper) if not q.own), None)) is not None]
+    if not known:
+        return Opinion(CAUSE, None, "no process of the path that could be seen has a quota of processor time")
+    held = [(p, q) for p, q in known if q.share >= LEAST_HELD and _below(p, q) * MORE_THAN_BELOW <= q.share]
+    cover = sum(p.loss for p, _ in held) / sum(p.loss for p in slow)
+    if cover < LEAST_COVER:
+        most = max((q for _, q in known), key=lambda q: q.share)
+        why = f"the quota of {most.where} is used up in at most {units.percent(most.share, 2)} of its periods"
+        return Opinion(CAUSE, False, why)
+    points = [p for p, _ in held]
+    share = float(np.median([q.share for _, q in held]))
+    one = held[0][1]
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"a quota of processor time holds {one.where} back",
+        explanation=f"The control group {one.group} has used up its quota in {units.percent(share, 2)} of its periods; "
+        "until the next one nothing of it runs.",
+        next_step="Raise the quota of that group (CPUQuota=, cpu.max, a container's limit); more depth gains nothing.",
+        cells=frozenset(p.key for p in points),
+        strength=cover,
+        lead=10 * min(1.0, share / 0.9),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"in {len(held)} of {len(slow)} slow cells {one.where} is held back in "
+                f"{units.percent(share, 2)} of the periods of its group (median), with the same workloads from "
+                f"{view.below.name} in {units.percent(float(np.median([_below(p, q) for p, q in held])), 2)}",
+                cells=observe.cells(view, points),
+            ),
+        ),
+        experiment=experiment.saturated(case, points, None),
+    )
+
+
+def _below(point: Point, quota: counted.Quota) -> float:
+    """How often the same group was held back in the cell below; 0 where it did nothing there."""
+    return next((q.share for q in counted.quotas(point.lower) if (q.node, q.group) == (quota.node, quota.group)), 0.0)

@@ -1,0 +1,94 @@
+"""The wire loses segments.
+
+What it claims
+    What this layer sends is lost on the way and sent again; requests wait for that, on a wire that is not full.
+Why it matters
+    A lost segment costs a round trip, or a timer of 200 ms and more where nothing follows it. The mean falls, the tail
+    is far worse, and neither a faster disk nor a wider wire helps.
+Evidence it needs
+    Operational: in slow cells with 60 % of the loss at least 0.5 % of the TCP segments are sent again, and at most half
+    as many in the same cells below; among them a cell that moves less than half of the bytes per second that the layer
+    reaches elsewhere, so that it is not a full wire that drops. Differential: the loss.
+What rules it out
+    No segments sent again. Drops at the nodes' own queues that account for half of them: then it is their rate.
+What to do next
+    Find where they are lost: error and drop counters of ports and cables between the two ends, duplex, a full buffer.
+How sure
+    By the share of the loss in such cells and by how many segments are resent.
+Example
+    3 % of the frames lost each way: 8 KiB writes at depth 8 fall from 2 260 to 79 IOPS, and 3.9 % of the segments are
+    sent again.
+Source
+    RFC 6298 (the least retransmission timer), RFC 5681; Mathis et al. 1997 (what loss leaves of a connection's rate).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from strata import units
+from strata.diagnose import counted, observe
+from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.view import Point
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.WIRE_LOSS
+LEAST_SHARE, MORE_THAN_BELOW = 0.005, 2.0
+LEAST_COVER, IDLE, OWN_DROPS = 0.6, 0.5, 0.5
+
+
+def judge(case: Case) -> Opinion:
+    """See the module."""
+    view, slow = case.view, case.view.affected
+    if not view.wired:
+        return Opinion(CAUSE, False, "this layer has no wire")
+    known = [(p, found) for p in slow if (found := counted.resent(p.upper)) is not None]
+    if not known:
+        return Opinion(CAUSE, None, "the segments of its connections were not counted")
+    lossy = [(p, r) for p, r in known if r.share >= LEAST_SHARE and _share_below(p) * MORE_THAN_BELOW <= r.share]
+    cover = sum(p.loss for p, _ in lossy) / sum(p.loss for p in slow)
+    if cover < LEAST_COVER:
+        most = max(r.share for _, r in known)
+        return Opinion(CAUSE, False, f"at most {units.percent(most, 2)} of the segments are sent again")
+    own = sum(counted.dropped_here(p.upper) for p, _ in lossy) / sum(r.rate for _, r in lossy)
+    if own >= OWN_DROPS:
+        return Opinion(CAUSE, False, "the nodes' own queues drop what is sent again: it is their rate that is met")
+    fastest = max(p.x * p.bs for p in view.points)
+    if not any(p.x * p.bs < IDLE * fastest for p, _ in lossy):
+        return Opinion(CAUSE, None, "segments are sent again only where the wire may be full")
+    share = float(np.median([r.share for _, r in lossy]))
+    worst, seen = max(lossy, key=lambda one: one[0].loss)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"{units.percent(share, 2)} of the segments are lost on the wire and sent again",
+        explanation=f"Requests wait until what was lost is noticed and sent again. In {worst.workload.label} the layer "
+        f"moves {units.rate(worst.x * worst.bs)}, and elsewhere {units.rate(fastest)}: the wire is not full.",
+        next_step="Look for errors and drops at the ports, cables and switches between the two ends; a faster disk or "
+        "more depth would not be felt.",
+        cells=frozenset(p.key for p, _ in lossy),
+        strength=cover,
+        lead=10 * min(1.0, math.log10(share / LEAST_SHARE) + 0.3),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"in {len(lossy)} of {len(slow)} slow cells {units.percent(share, 2)} of the TCP segments "
+                f"are sent again (median), from {view.below.name} {units.percent(_below([p for p, _ in lossy]), 2)}; "
+                f"{worst.workload.label}: {units.significant(seen.rate, 2)} a second, most by {seen.where}",
+                cells=observe.cells(view, [p for p, _ in lossy]),
+            ),
+        ),
+    )
+
+
+def _share_below(point: Point) -> float:
+    found = counted.resent(point.lower)
+    return found.share if found is not None else 0.0
+
+
+def _below(points: list[Point]) -> float:
+    return float(np.median([_share_below(p) for p in points]))

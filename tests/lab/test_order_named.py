@@ -1,0 +1,91 @@
+"""Sequential requests that lose their order on the way: a diagnosis with a trace names it, not on the healthy twin."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loops import need, need_root
+from tracing import with_tracefs
+
+from strata.lab import inject
+from strata.lab.down import down
+from strata.lab.lab import Lab
+from strata.lab.ledger import Ledger
+from strata.lab.up import up
+
+pytestmark = pytest.mark.root
+HERE, FAR = "direct, coordinator", "share, other node"
+SHORT = ("--workloads", "read-8KiB-qd8", "--rounds", "3", "--runtime", "400ms", "--ramp-time", "100ms")
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    need_root()
+    for program in ("qemu-storage-daemon", "nsenter"):
+        need(program)
+    if not Path("/dev/fuse").exists():
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("this kernel has no /dev/fuse")
+    found = f"t{uuid.uuid4().hex[:8]}"
+    yield found
+    if Ledger(found).path.exists():
+        down(Lab.open(found))
+
+
+def diagnosed(name: str, store: Path, injected: str | None, *words: str) -> dict[str, Any]:
+    """The report of the disk's own node and of the share, each cell traced."""
+    truth = inject.injection("reordering")
+    lab = up("cluster-volume", name, {**truth.options, "data": "16m"})
+    if injected is not None:
+        inject.parse(injected).apply(lab)
+    stack = lab.data / "stack.toml"
+    argv = [
+        sys.executable,
+        "-m",
+        "strata",
+        "diagnose",
+        stack,
+        "--trace",
+        "--json",
+        "--progress",
+        "none",
+        "--no-confirm",
+    ]
+    argv += ["--layers", f"{HERE},{FAR}", "--store", f"sqlite:///{store}/runs.sqlite", *words]
+    done = subprocess.run(with_tracefs(*argv), capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode in (0, 4), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_lost_order_is_named_with_what_the_trace_saw(name: str, tmp_path: Path) -> None:
+    found = diagnosed(name, tmp_path, "reordering:severe", *SHORT)
+    first = found["findings"][0]
+    assert (first["layer"], first["cause"]) == (FAR, "reordering"), found["verdict"]
+    said = next(e["statement"] for e in first["evidence"] if "asked for in sequence" in e["statement"])
+    assert "follow the one before" in said and "come out of order" in said and f"from {HERE}: 100 % and 0 %" in said
+
+
+@pytest.mark.slow
+def test_nothing_is_said_of_the_order_on_the_healthy_twin(name: str, tmp_path: Path) -> None:
+    found = diagnosed(name, tmp_path, None, *SHORT)
+    assert "reordering" not in {f["cause"] for f in found["findings"]}
+    traces = [c["traces"][0]["read"] for c in found["cells"]]
+    assert len(traces) == 2 and all(t["reordered_share"] < 0.02 for t in traces)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("injected", ["reordering:marked", "reordering:severe", None])
+def test_among_all_the_workloads_of_a_diagnosis(name: str, tmp_path: Path, injected: str | None) -> None:
+    verdict = diagnosed(name, tmp_path, injected)["verdict"]
+    if injected is None:
+        assert verdict["cause"] != "reordering"
+    else:
+        assert (verdict["kind"], verdict["layer"], verdict["cause"]) == ("layer", FAR, "reordering")
