@@ -27,9 +27,7 @@ def main() -> int:
     """Run what was asked for."""
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     quick = bool(os.environ.get("QUICK"))
-    words.add_argument(
-        "--times", type=int, default=60 if quick else 300, help="pairs of measurements a known series; 0: none"
-    )
+    words.add_argument("--times", type=int, default=60 if quick else 300, help="pairs a known series; 0: none")
     words.add_argument("--pairs", type=int, default=4 if quick else 100, help="real pairs an endpoint; 0: none")
     words.add_argument("--real", default="cache,target,disk", help="their endpoints")
     words.add_argument("--only", help="series whose name holds this")

@@ -78,6 +78,10 @@ def test_figures_are_short_and_keep_four_digits() -> None:
 
 def test_a_prediction_says_what_no_time_brings() -> None:
     assert "would take about" in " ".join(prediction_lines(TOLD, 200))
+    ranged = TOLD.model_copy(update={"seconds_low": 1200, "seconds_high": 9000})
+    assert "at least 20 min 0 s, at most 150 min 0 s" in " ".join(prediction_lines(ranged, 200))
+    open_ = ranged.model_copy(update={"seconds_high": None})
+    assert "no bound is known" in " ".join(prediction_lines(open_, 200))
     forbidden = TOLD.model_copy(update={"seconds_for_target": None})
     assert "no time brings" in " ".join(prediction_lines(forbidden, 200))
 
