@@ -20,8 +20,8 @@ from strata.model.endpoint import Endpoint
 from strata.model.workload import ClosedLoop, Rw, Workload
 
 SIZE = 128 << 20
-AIM = Aim(mean=0.02, percentile=None, seconds_min=1, seconds_max=4)
-TIMING = Timing(ramp_s=0.1, runtime_s=4, interval_s=BIN_S)
+AIM = Aim(mean=0.02, percentile=None, seconds_min=1, seconds_max=2)
+TIMING = Timing(ramp_s=0.1, runtime_s=2, interval_s=BIN_S)
 
 
 class Busy:
