@@ -28,7 +28,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("STRATA_STORE", raising=False)
-    for name, value in {"BASELINE_RUNS": "3", "NOISE": "4%", "OUT": str(tmp_path)}.items():
+    for name, value in {"BASELINE_RUNS": "3", "RUNS": "4", "NOISE": "4%", "OUT": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     return tmp_path
 
@@ -48,7 +48,7 @@ def ran(*words: str, job: Path, **more: str) -> subprocess.CompletedProcess[str]
 
 
 def gate(where: str, job: Path) -> subprocess.CompletedProcess[str]:
-    cell = ("--matrix", "bs=4k;iodepth=4;rw=randread", "--budget", "2s", "--ramp-time", "50ms", "--read-only")
+    cell = ("--matrix", "bs=4k;iodepth=4;rw=randread", "--budget", "1200ms", "--ramp-time", "50ms", "--read-only")
     return ran("sh", str(CI / "gate.sh"), where, *cell, job=job)
 
 

@@ -162,11 +162,11 @@ class Matrix:
             told = self.foretell(Known.BRIEF, noise)
             self.predictions.append(told.model_copy(update=self._needed(noise)))
         batch = min(left, max(BATCH_SHARE * self.budget_s, 4 * (BRIEF_LEAST_S + self.start_s)))
-        shortest = self._shortest_s
-        found = wishes(
-            self._filled, noise, seconds=batch, start_s=self.start_s, target=self.target, shortest=shortest,
-            longest=LONGEST_S, left_out=frozenset(i for i in range(len(self.spots)) if i not in set(self._open())),
-        )  # fmt: skip
+        found = self._wishes(noise, batch)
+        if not found:
+            # What is reported is fitted anew: it must not be over before that, too, is near enough.
+            self._filled, self._theta = table_of(self.spots, self.visits, noise)
+            found = self._wishes(noise, batch)
         if not found:
             short = [i for i in self._open() if (h := self._filled[i].half) is None or h > math.log1p(self.target)]
             self.over("budget" if short else "precision")
@@ -200,6 +200,12 @@ class Matrix:
 
     def _foretell(self, known_from: Known) -> None:
         self.predictions.append(self.foretell(known_from, self.noise))
+
+    def _wishes(self, noise: PooledNoise, seconds: float) -> list[Wish]:
+        return wishes(
+            self._filled, noise, seconds=seconds, start_s=self.start_s, target=self.target, shortest=self._shortest_s,
+            longest=LONGEST_S, left_out=frozenset(range(len(self.spots))) - frozenset(self._open()),
+        )  # fmt: skip
 
     def _needed(self, noise: PooledNoise) -> dict[str, float | None]:
         """Seconds in all for the target in every cell, each with its own noise and what its neighbours bring it."""

@@ -210,12 +210,16 @@ def test_cells_that_are_near_enough_need_nothing_more_and_doubted_ones_a_third_v
 def test_a_cell_whose_visits_run_out_gets_longer_ones() -> None:
     rng = np.random.default_rng(15)
     visits = [visit(0, 1e4, rng, sd=0.2, n=20) for _ in range(16)]
-    noise = NOISE.model_copy(update={"variance_s": 2e-3, "between": 0.003})
+    noise = NOISE.model_copy(update={"variance_s": 2e-3, "between": 0.001})
     table, _ = table_of([Spot(0, 0, 1, 4096)], visits, noise)
     how = {"seconds": 60.0, "start_s": 0.1, "shortest": 0.5, "longest": 2.0}
     (plain,) = wishes(table, noise, target=None, **how)  # type: ignore[arg-type]
-    (pressed,) = wishes(table, noise, target=0.002, **how)  # type: ignore[arg-type]
+    assert table[0].half is not None
+    (pressed,) = wishes(table, noise, target=math.expm1(0.85 * table[0].half), **how)  # type: ignore[arg-type]
     assert plain.seconds <= 2.0 < pressed.seconds <= 8.0
+    # Where the starts differ by too much no length helps.
+    (vain,) = wishes(table, noise, target=1e-4, **how)  # type: ignore[arg-type]
+    assert vain.seconds <= 2.0
 
 
 def test_a_ramp_is_no_part_of_a_visit_and_nothing_is_no_visit() -> None:

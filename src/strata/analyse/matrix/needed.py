@@ -65,7 +65,7 @@ def more(
     # Where the visits that are left would not do, they are longer.
     to_use = np.maximum(1.0, SPARED * VISITS_MOST - visits)
     room = np.where(missing > 0, to_use / np.maximum(missing, 1e-12) - between**2, math.inf)
-    longer = np.where(room > 0, variance_s / np.maximum(room, 1e-12), math.inf)
+    longer = np.where(room > 0, variance_s / np.maximum(room, 1e-12), 0.0)
     each = np.clip(np.maximum(each, longer), shortest, STRETCHED * longest)
     number = np.ceil(missing * (between**2 + variance_s / each) - 1e-9)
     possible = number <= left

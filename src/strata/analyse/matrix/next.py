@@ -89,12 +89,13 @@ def wishes(
 
 
 def _long_enough(own: Own, half: float, target: float) -> float:
-    """Seconds a visit must have, that those which are left to the cell bring it to the target."""
+    """Seconds a visit must have, that those which are left to the cell bring it to the target; 0 where no length does,
+    because the starts differ by too much."""
     missing = max(0.0, (half / target) ** 2 - 1) / max(own.variance, 1e-12)
     if not missing:
         return 0.0
     room = max(1.0, SPARED * VISITS_MOST - own.visits) / missing - own.between**2
-    return own.variance_s / room if room > 0 else math.inf
+    return own.variance_s / room if room > 0 else 0.0
 
 
 def _variance(cell: Filled, doubted: bool) -> float:
