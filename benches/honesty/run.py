@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from honesty import synthetic
-from honesty.real import Busy, endpoints, repeated
+from honesty.real import Busy, endpoint, repeated
 from honesty.rows import Row, table
 from honesty.scenes import ALL, BEYOND
 
@@ -27,8 +27,9 @@ def main() -> int:
     """Run what was asked for."""
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     quick = bool(os.environ.get("QUICK"))
-    words.add_argument("--times", type=int, default=60 if quick else 300, help="pairs of measurements a series")
-    words.add_argument("--pairs", type=int, default=4 if quick else 12, help="real pairs an endpoint; 0: none")
+    words.add_argument("--times", type=int, default=60 if quick else 300, help="pairs a known series; 0: none")
+    words.add_argument("--pairs", type=int, default=4 if quick else 100, help="real pairs an endpoint; 0: none")
+    words.add_argument("--real", default="cache,target,disk", help="their endpoints")
     words.add_argument("--only", help="series whose name holds this")
     words.add_argument("--dir", type=Path, default=Path.cwd(), help="where the test file goes")
     words.add_argument("--seed", type=int, default=1)
@@ -36,10 +37,11 @@ def main() -> int:
     asked = words.parse_args()
     parts: dict[str, list[Row]] = {}
     wanted = [s for s in ALL if not asked.only or asked.only in s.name]
-    parts["One measurement until ±2 %, 3 to 30 s, bins of 100 ms"] = [
-        say(synthetic.scene(s, asked.times, asked.seed)) for s in wanted
-    ]
-    if not asked.only:
+    if asked.times:
+        parts["One measurement until ±2 %, 3 to 30 s, bins of 100 ms"] = [
+            say(synthetic.scene(s, asked.times, asked.seed)) for s in wanted
+        ]
+    if asked.times and not asked.only:
         parts[BEYOND_WHAT_IS_SEEN] = [say(synthetic.scene(s, asked.times, asked.seed)) for s in BEYOND]
         parts["Few rounds against a pooled noise floor"] = [
             say(synthetic.few_rounds(n, k, 5 * asked.times, asked.seed)) for n in (3, 4, 5, 10) for k in (0.5, 1, 2, 3)
@@ -54,7 +56,10 @@ def main() -> int:
         ]
     with Busy() as busy:
         if asked.pairs and not asked.only:
-            parts[REAL] = [say(repeated(e, asked.pairs)) for e in endpoints(asked.dir)]
+            parts[REAL] = []
+            for kind in filter(None, asked.real.split(",")):
+                with endpoint(kind, asked.dir) as one:
+                    parts[REAL].append(say(repeated(one, asked.pairs)))
     for name, rows in parts.items():
         print(f"\n{name} (n = {min(r.times for r in rows)} and more):\n\n{table(rows)}")
     if asked.pairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from honesty import synthetic
-from honesty.rows import Row, table
+from honesty.rows import Row, binomial, table
 from honesty.scenes import cliff, correlated, ramped
 
 TIMES = 30
@@ -40,3 +40,12 @@ def test_an_interval_that_ignores_correlation_would_be_found_out(monkeypatch: py
 def test_a_missed_bar_is_marked_in_the_table() -> None:
     good, bad = Row("good", 0.95, 0.02, times=600), Row("bad", 0.80, 0.02, times=600)
     assert [line.endswith("**missed** |") for line in table([good, bad]).splitlines()] == [False, False, False, True]
+
+
+def test_a_share_has_the_interval_of_its_count() -> None:
+    # Clopper and Pearson's own: none of 10, and 5 of 100.
+    assert binomial(0.0, 10) == pytest.approx((0.0, 0.3085), abs=1e-4)
+    assert binomial(0.05, 100) == pytest.approx((0.0164, 0.1128), abs=1e-4)
+    assert binomial(1.0, 10)[1] == 1.0
+    row = Row("many", 0.95, 0.02, times=400)
+    assert row.different_range == binomial(0.02, 200) and "95.0 % (92.4 to 96.9)" in table([row])

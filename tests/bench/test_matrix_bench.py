@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
-from matrixbench import simulated
+from matrixbench import grounds, simulated
 from matrixbench.known import CLASSES, MEDIA, Medium, Noise
 from matrixbench.rows import row_of, table
 
@@ -38,8 +40,39 @@ def test_smoothing_is_worth_it_and_does_not_take_kinks_away() -> None:
 
 
 def test_a_missed_bar_is_marked_and_a_held_one_is_not() -> None:
+    late = row_of("d", "p", 1.0, [0.001] * 20, coverage=0.95, bar="time", time_factor=1.6)
+    timely = row_of("d", "p", 1.0, [0.001] * 20, coverage=0.95, bar="time", time_factor=0.7)
+    assert timely.holds and not late.holds
     good = row_of("a", "p", 1.0, [0.001] * 20, coverage=0.95, bar="twentieth")
     bad = row_of("b", "p", 1.0, [0.001] * 10 + [0.2] * 10, coverage=0.95, bar="twentieth")
     uncovered = row_of("c", "p", 1.0, [0.001] * 20, coverage=0.80, bar="fifth")
     assert good.holds and not bad.holds and not uncovered.holds
     assert table([good, bad]).count("**missed**") == 1
+
+
+@pytest.mark.root
+def test_the_lab_disk_of_the_bench_answers_as_it_was_told_and_is_gone_afterwards() -> None:
+    if not Path("/dev/fuse").exists():
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("this kernel has no /dev/fuse")
+    from matrixbench.real import Bench
+
+    with grounds.ground("lab", Path()) as at:
+        device = Path(at.uri.removeprefix("block:"))
+        bench = Bench(at, "bs=4k,512k;iodepth=1,16;rw=randread", Path(), lambda _: None)
+        with bench.open():
+            visits = bench.fixed(0.4, 1)
+        found = {
+            w.label: 0.0 if v is None else float(np.exp(v.level)) for w, v in zip(bench.workloads, visits, strict=True)
+        }
+    # What four servers of 1 ms and 100 MB/s do at most: a busy machine does less, never more.
+    most = {(4096, 1): 961, (4096, 16): 3843, (512 << 10, 1): 160, (512 << 10, 16): 640}
+    for w in bench.workloads:
+        assert 0 < found[w.label] < 1.05 * most[w.bs, w.arrival.iodepth]
+    backing = Path("/sys/block") / device.name / "loop" / "backing_file"
+    assert not backing.exists() or "strata-lab-mb" not in backing.read_text()
+
+
+def test_without_root_the_lab_disk_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("strata.lab.where.is_root", lambda: False)
+    with pytest.raises(grounds.CannotMeasure, match="needs root"), grounds.ground("lab", Path()):
+        pass

@@ -39,7 +39,7 @@ def said(done: subprocess.CompletedProcess[str], status: int = 0) -> dict[str, A
     return document
 
 
-def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again(served: str) -> None:
+def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again(served: str, tmp_path: Path) -> None:
     words = ("--matrix", CELLS, "--budget", "8s", "--progress", "none", "--json")
     document = said(strata("measure", served, *words))
     assert document["schema"] == "strata.matrix/1" and len(document["cells"]) == 6
@@ -51,7 +51,8 @@ def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again
         assert 200 <= iops["value"] <= (550 if cell["iodepth"] == 1 else 1100)
     assert document["noise"]["cells"] == 6 and document["written"] == 0
     assert {p["known_from"] for p in document["predictions"]} == {"noise floor", "noise of all cells"}
-    again = said(strata("report", document["run"], "--json"))
+    again = said(strata("report", document["run"], "--json", "--markdown", tmp_path / "matrix.md"))
+    assert (tmp_path / "matrix.md").read_text().count(" ±") > 6
     assert again["cells"] == document["cells"] and again["predictions"] == document["predictions"]
     # The next plan starts from what this run showed.
     plan = said(strata("plan", served, "--matrix", CELLS, "--budget", "9s", "--json"))

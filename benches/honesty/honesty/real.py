@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -12,14 +14,14 @@ from typing import Any
 from honesty.rows import Row
 from strata.app.opening import opened
 from strata.app.until import BIN_S, Precise
-from strata.engine import Request, Timing, engine_of
+from strata.engine import Backing, Request, Shape, TargetConfig, TargetProcess, Timing, engine_of
 from strata.model.course import Aim, Course, Ending
 from strata.model.endpoint import Endpoint
 from strata.model.workload import ClosedLoop, Rw, Workload
 
 SIZE = 128 << 20
-AIM = Aim(mean=0.02, percentile=None, seconds_min=2, seconds_max=6)
-TIMING = Timing(ramp_s=0.2, runtime_s=6, interval_s=BIN_S)
+AIM = Aim(mean=0.02, percentile=None, seconds_min=1, seconds_max=2)
+TIMING = Timing(ramp_s=0.1, runtime_s=2, interval_s=BIN_S)
 
 
 class Busy:
@@ -47,15 +49,22 @@ def _used_ticks() -> int:
     return sum(fields) - idle - iowait
 
 
-def endpoints(directory: Path) -> list[tuple[str, Endpoint, Workload]]:
-    """(name, endpoint, workload) of each: pages in memory, and the medium under ``directory``."""
-    path = directory / f"strata-honesty-{os.getpid()}.dat"
-    file = Endpoint.parse(f"file:{path}")
+@contextmanager
+def endpoint(kind: str, directory: Path) -> Iterator[tuple[str, Endpoint, Workload]]:
+    """(name, endpoint, workload): ``cache``: pages in memory; ``target``: an NBD server of Strata's whose service time
+    is the limit; ``disk``: the medium under ``directory``."""
     words = {"rw": Rw.RANDREAD, "bs": 4096}
-    return [
-        ("page cache, 4 KiB, depth 1", file, Workload(arrival=ClosedLoop(iodepth=1), direct=False, **words)),
-        ("disk file, 4 KiB unbuffered, depth 8", file, Workload(arrival=ClosedLoop(iodepth=8), **words)),
-    ]
+    if kind == "target":
+        shape = Shape(service_threads=4, service_time_ns=500_000)
+        with TargetProcess(TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE), shape=shape)) as server:
+            name = "target, 4 servers of 500 µs, 4 KiB, depth 8"
+            yield name, Endpoint.parse(server.uri(1)), Workload(arrival=ClosedLoop(iodepth=8), **words)
+        return
+    file = Endpoint.parse(f"file:{directory / f'strata-honesty-{os.getpid()}.dat'}")
+    if kind == "cache":
+        yield "page cache, 4 KiB, depth 1", file, Workload(arrival=ClosedLoop(iodepth=1), direct=False, **words)
+    else:
+        yield "disk file, 4 KiB unbuffered, depth 8", file, Workload(arrival=ClosedLoop(iodepth=8), **words)
 
 
 def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> Row:

@@ -9,7 +9,6 @@ reference where they differ by no more than both intervals, squared and added.
 from __future__ import annotations
 
 import math
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -19,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
+from matrixbench.grounds import SIZE, Ground
 from strata.analyse.pooled import cell_noise, correlation
 from strata.analyse.visit import Visit, visit_from, visit_of
 from strata.app.matrixing import MatrixWords, measure_matrix
 from strata.app.opening import opened
 from strata.app.options import Options
-from strata.engine import Backing, Request, Shape, TargetConfig, TargetProcess, Timing, engine_of
+from strata.engine import Request, Timing, engine_of
 from strata.engine.cell import prepare_cell, run_cell
 from strata.model.endpoint import Endpoint
 from strata.model.matrix import MatrixResult
@@ -32,19 +32,8 @@ from strata.model.plan import Segment
 from strata.model.workload import Sync, Workload
 from strata.plan.matrix import matrix_of
 
-SIZE = 256 << 20
 RAMP_S = 0.1
 BIN_S = 0.05
-
-
-@dataclass(frozen=True)
-class Ground:
-    """An endpoint and how it is driven."""
-
-    name: str
-    uri: str
-    buffered: bool
-    read_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,21 +42,6 @@ class Truth:
 
     level: float
     half: float
-
-
-@contextmanager
-def ground(kind: str, directory: Path) -> Iterator[Ground]:
-    """``cache``: a file in the page cache; ``target``: an NBD server of Strata's with a set service time; ``disk``: the
-    medium under the directory, unbuffered."""
-    if kind == "target":
-        shape = Shape(service_threads=4, service_time_ns=200_000)
-        config = TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE, read_only=False), shape=shape)
-        with TargetProcess(config) as server:
-            yield Ground("shaped target: 4 servers of 200 µs", server.uri(1), buffered=False, read_only=True)
-        return
-    path = directory / f"strata-matrix-{os.getpid()}.dat"
-    name = "file in the page cache" if kind == "cache" else "disk file, unbuffered"
-    yield Ground(name, f"file:{path}", buffered=kind == "cache")
 
 
 class Bench:
@@ -98,11 +72,14 @@ class Bench:
             found[i] = self._visit(i, self.workloads[i], seconds, seed)
         return found
 
-    def matrix_in(self, budget_s: float) -> tuple[MatrixResult, float]:
-        """As a user would have it measured, and how long it took."""
-        self._say(f"matrix in {budget_s:.0f} s")
+    def matrix_in(self, budget_s: float, until: float | None = None) -> tuple[MatrixResult, float]:
+        """As a user would have it measured, and how long it took; with ``until``, that half-width is asked of every
+        cell. Raises `InconclusiveError` where the noise floor forbids it."""
+        self._say(
+            f"matrix in {budget_s:.0f} s" if until is None else f"matrix until ±{until:.2%}, at most {budget_s:.0f} s"
+        )
         words = MatrixWords(
-            matrix=self.matrix, budget_s=budget_s, buffered=self.at.buffered, sync=Sync.NONE, ramp_s=RAMP_S
+            matrix=self.matrix, budget_s=budget_s, until=until, buffered=self.at.buffered, sync=Sync.NONE, ramp_s=RAMP_S
         )
         options = Options(size=SIZE, read_only=self.at.read_only, store=f"sqlite:///{self._store}", load_seconds=0.0)
         begin = time.monotonic()

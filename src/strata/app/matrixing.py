@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from strata.store import Store
 
 GENERATOR_TIMING = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
-SMOOTHING_BRINGS = 0.36
-"""Of the time without smoothing, at the very best: a smoothed interval is not narrower than 0.6 of a cell's own."""
 
 
 class MatrixPlan(Value):
@@ -211,19 +210,18 @@ def _refuse_what_the_floor_forbids(machine: Matrix, run: Run) -> None:
     if ask is None or not ask.promised:
         return
     told = machine.foretell(Known.FLOOR, machine.noise)
-    needed = told.seconds_for_target
-    if needed is not None and needed * SMOOTHING_BRINGS <= ask.budget_s:
+    # Only what even the lower end of the range forbids is refused: a handful of cells does not know more.
+    needed = told.seconds_low
+    if needed is not None and needed <= ask.budget_s:
         return
     asked, between = units.percent(ask.target, 2), units.percent(told.noise.between, 2)
     if needed is None:
         why = f"equal starts differ by {between} here, which no longer time mends"
         hint = f"ask for less: --until {units.percent(_reachable(told), 1).replace(' ', '')}"
     else:
-        takes = units.duration(needed * units.NS_PER_S)
-        why = (
-            f"with this noise it takes about {takes}, and the budget is {units.duration(ask.budget_s * units.NS_PER_S)}"
-        )
-        hint = f"--budget {max(1, round(needed / 60))}m, or leave --until out for what the budget brings"
+        takes, has = (units.duration(s * units.NS_PER_S) for s in (needed, ask.budget_s))
+        why = f"with this noise it takes {takes} or more, and the budget is {has}"
+        hint = f"--budget {max(1, math.ceil(needed / 60))}m, or leave --until out for what the budget brings"
     raise InconclusiveError(f"cannot promise ±{asked} in every cell at", run.plan.stack.name, why, hint)
 
 

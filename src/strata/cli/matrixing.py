@@ -81,14 +81,13 @@ def measure(
 
     if any(word is not None for word in cells):
         raise UsageError("a matrix has its own cells:", "--rw, --job, --runtime and --target", "", "leave them out")
-    refuse_markdown(markdown)
     with common.display(progress) as display:
         result = measure_matrix(where, words.read(), options, display.update)
-    return publish(result, html=html, json=json)
+    return publish(result, html=html, markdown=markdown, json=json)
 
 
-def publish(result: MatrixResult, *, html: Path | None, json: bool) -> int:
-    """Print it and write the asked page; 4 where every cell was to be within ±until and is not."""
+def publish(result: MatrixResult, *, html: Path | None, markdown: Path | None, json: bool) -> int:
+    """Print it and write what was asked; 4 where every cell was to be within ±until and is not."""
     from strata.report.matrix_text import matrix_text
 
     if html is not None:
@@ -96,18 +95,18 @@ def publish(result: MatrixResult, *, html: Path | None, json: bool) -> int:
         from strata.report.html import matrix as page
 
         write_output(html, page.render(result))
+    if markdown is not None:
+        from strata.app.outputs import write_output
+        from strata.report import matrix_markdown
+
+        write_output(markdown, matrix_markdown.render(result) + "\n")
     out(
         result.model_dump_json(indent=2, by_alias=True) if json else matrix_text(result, common.width(), common.color())
     )
-    if html is not None:
-        note(f"report: {html.resolve()}")
+    for path in (html, markdown):
+        if path is not None:
+            note(f"report: {path.resolve()}")
     if result.ask.promised and not result.reached:
         note(f"not every cell came within ±{result.ask.target:.3g} of its value; its interval says how near")
         return 4
     return 0
-
-
-def refuse_markdown(path: Path | None) -> None:
-    """A matrix has no Markdown form."""
-    if path is not None:
-        raise UsageError("a matrix is not written as Markdown:", str(path), "", "use --html, or --json")

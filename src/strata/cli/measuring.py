@@ -298,10 +298,9 @@ def _resume(
     if run.plan.matrix is not None:
         from strata.app.matrixing import resume_matrix
 
-        matrixing.refuse_markdown(markdown)
         with common.display(progress) as display:
             result = resume_matrix(run, Options(store=store), display.update, destructive)
-        return matrixing.publish(result, html=html, json=json)
+        return matrixing.publish(result, html=html, markdown=markdown, json=json)
     with common.display(progress) as display:
         report = resume_run(run.id, Options(store=store), display.update)
     return publish(report, html=html, markdown=markdown, json=json)

@@ -26,8 +26,7 @@ def report(
     outputs_of(html, markdown)
     found = load_kept(run_id, store)
     if isinstance(found, MatrixResult):
-        matrixing.refuse_markdown(markdown)
-        return matrixing.publish(found, html=html, json=json)
+        return matrixing.publish(found, html=html, markdown=markdown, json=json)
     return publish(found, html=html, markdown=markdown, json=json)
 
 

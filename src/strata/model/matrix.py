@@ -49,8 +49,9 @@ class Known(StrEnum):
 class Prediction(Value):
     """What the budget will bring. Errors are relative, of one cell's value: the median of |error|, the 95th
     percentile over all cells, and the half-width of a typical 95 % interval. ``seconds_for_target`` is what the asked
-    half-width takes in every cell (None: no time does). Without smoothing, so that it bounds what smoothing will
-    bring."""
+    half-width takes in every cell (None: no time does), ``seconds_low`` to ``seconds_high`` the range that it lies in
+    in 80 of 100 cases (None: more than any time; both None in documents of earlier versions). The errors are without
+    smoothing, so that they bound what smoothing will bring."""
 
     known_from: Known
     noise: PooledNoise
@@ -61,6 +62,8 @@ class Prediction(Value):
     half_width: float
     target: float
     seconds_for_target: float | None
+    seconds_low: float | None = None
+    seconds_high: float | None = None
 
 
 class Given(StrEnum):

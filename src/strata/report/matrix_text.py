@@ -173,10 +173,16 @@ def prediction_lines(told: Prediction, width: int) -> list[str]:
         f"±{figures.percent(told.half_width)}; smoothing makes it less",
         width, "  ",
     )  # fmt: skip
+    asked = f"±{figures.percent(told.target)} in every cell"
     if told.seconds_for_target is None:
-        why = f"no time brings ±{figures.percent(told.target)} in every cell: equal starts differ by more"
-        return [*out, *wrap(why, width, "  ")]
-    takes = f"±{figures.percent(told.target)} in every cell would take about {_time(told.seconds_for_target)}"
+        why = "equal starts differ by too much for it"
+        if told.seconds_low is not None:
+            why += f", as far as that is known; if they differ by less, {_time(told.seconds_low)} or more"
+        return [*out, *wrap(f"no time brings {asked}: {why}", width, "  ")]
+    takes = f"{asked} would take about {_time(told.seconds_for_target)}"
+    if told.seconds_low is not None:
+        most = "no bound is known" if told.seconds_high is None else f"at most {_time(told.seconds_high)}"
+        takes += f" (in 80 of 100 cases at least {_time(told.seconds_low)}, {most})"
     return [*out, *wrap(takes, width, "  ")]
 
 

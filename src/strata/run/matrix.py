@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from strata.analyse.matrix import Filled, Spot, Theta, Visit, Wish, table_of, wishes
-from strata.analyse.matrix.predict import predict, seconds_for
-from strata.analyse.matrix.table import NARROWED_MOST
+from strata.analyse.matrix.needed import still
+from strata.analyse.matrix.predict import predict
+from strata.analyse.matrix.starts import plausible
 from strata.analyse.pooled import pooled
 from strata.model.matrix import HeldOut, Known, Prediction
 from strata.model.noise import PooledNoise
@@ -159,13 +160,13 @@ class Matrix:
         self._filled, self._theta = table_of(self.spots, self.visits, noise, self._theta)
         if not foretold:
             told = self.foretell(Known.BRIEF, noise)
-            self.predictions.append(told.model_copy(update={"seconds_for_target": self._needed(noise)}))
+            self.predictions.append(told.model_copy(update=self._needed(noise)))
         batch = min(left, max(BATCH_SHARE * self.budget_s, 4 * (BRIEF_LEAST_S + self.start_s)))
-        shortest = self._shortest_s
-        found = wishes(
-            self._filled, noise, seconds=batch, start_s=self.start_s, target=self.target, shortest=shortest,
-            longest=LONGEST_S, left_out=frozenset(i for i in range(len(self.spots)) if i not in set(self._open())),
-        )  # fmt: skip
+        found = self._wishes(noise, batch)
+        if not found:
+            # What is reported is fitted anew: it must not be over before that, too, is near enough.
+            self._filled, self._theta = table_of(self.spots, self.visits, noise)
+            found = self._wishes(noise, batch)
         if not found:
             short = [i for i in self._open() if (h := self._filled[i].half) is None or h > math.log1p(self.target)]
             self.over("budget" if short else "precision")
@@ -193,28 +194,28 @@ class Matrix:
         cells = len(self.spots) - len(self.left_out)
         return predict(
             noise, known_from, cells=cells, budget_s=self.budget_s, start_s=self.start_s, target=self.target,
-            shortest=self._shortest_s, longest=LONGEST_S,
+            shortest=self._shortest_s, longest=LONGEST_S, brief=self.brief_s,
+            starts=plausible(self.visits, noise, self.known),
         )  # fmt: skip
 
     def _foretell(self, known_from: Known) -> None:
         self.predictions.append(self.foretell(known_from, self.noise))
 
-    def _needed(self, noise: PooledNoise) -> float | None:
+    def _wishes(self, noise: PooledNoise, seconds: float) -> list[Wish]:
+        return wishes(
+            self._filled, noise, seconds=seconds, start_s=self.start_s, target=self.target, shortest=self._shortest_s,
+            longest=LONGEST_S, left_out=frozenset(range(len(self.spots))) - frozenset(self._open()),
+        )  # fmt: skip
+
+    def _needed(self, noise: PooledNoise) -> dict[str, float | None]:
         """Seconds in all for the target in every cell, each with its own noise and what its neighbours bring it."""
-        total = 0.0
-        for i in self._open():
-            cell = self._filled[i]
-            gain = 1.0
-            if cell.own is not None and cell.smoothed is not None and cell.takes_smoothed:
-                gain = max(NARROWED_MOST, min(1.0, cell.smoothed.half / cell.own.half))
-            variance_s = noise.variance_s if cell.own is None else cell.own.variance_s
-            wanted = math.log1p(self.target) / 1.96 / gain
-            needed = seconds_for(noise, variance_s, self.start_s, wanted, self._shortest_s, LONGEST_S)
-            if needed is None:
-                return None
-            had = 0.0 if cell.own is None else cell.own.seconds + cell.own.visits * self.start_s
-            total += max(needed, had)
-        return total
+        open_ = self._open()
+        starts = plausible(self.visits, noise, self.known)
+        told = still(
+            [self._filled[i] for i in open_], [self.spots[i] for i in open_], self._theta or {}, starts, self.target,
+            start_s=self.start_s, shortest=self._shortest_s, longest=LONGEST_S, spent_s=self.spent_s,
+        )  # fmt: skip
+        return {"seconds_for_target": told.seconds, "seconds_low": told.low, "seconds_high": told.high}
 
     def _ask(self, wish: Wish) -> Ask:
         return Ask(wish.cell, wish.seconds, "kink" if wish.kink else "more")

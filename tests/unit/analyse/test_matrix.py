@@ -9,8 +9,10 @@ import pytest
 
 from strata.analyse.matrix import Spot, Visit, gp, table_of, wishes
 from strata.analyse.matrix.bound import fitted
+from strata.analyse.matrix.needed import still
 from strata.analyse.matrix.own import own_of
 from strata.analyse.matrix.predict import predict
+from strata.analyse.matrix.starts import Starts, plausible, share_below
 from strata.analyse.pooled import cell_noise, correlation, pooled, prior_of, together
 from strata.analyse.visit import visit_from
 from strata.model.matrix import Known
@@ -163,12 +165,61 @@ def test_time_goes_to_noisy_cells_and_none_to_those_within_the_target() -> None:
 
 def test_a_prediction_falls_with_the_budget_and_ends_at_what_differs_between_starts() -> None:
     how = {"cells": 100, "start_s": 0.1, "shortest": 0.5, "longest": 5.0}
-    noisy = NOISE.model_copy(update={"variance_s": 4e-3})
+    noisy = NOISE.model_copy(update={"variance_s": 8e-4})
     short, long = (predict(noisy, Known.FLOOR, budget_s=b, target=0.01, **how) for b in (100.0, 1000.0))  # type: ignore[arg-type]
     assert long.error_p95 < short.error_p95 and long.error_median < long.error_p95
     assert short.seconds_for_target is not None and short.seconds_for_target == long.seconds_for_target
     jumpy = NOISE.model_copy(update={"between": 0.2})
     assert predict(jumpy, Known.FLOOR, budget_s=1000.0, target=0.01, **how).seconds_for_target is None  # type: ignore[arg-type]
+
+
+def test_few_repeats_leave_open_what_starts_differ_by_and_many_close_it() -> None:
+    rng = np.random.default_rng(13)
+
+    def reach(starts: int) -> tuple[float, float]:
+        visits = [visit(i, 1e4 * math.exp(rng.normal(0, 0.02)), rng, n=40) for i in range(4) for _ in range(starts)]
+        seen = plausible(visits, NOISE.model_copy(update={"between_df": 0.0}), None)
+        low, high = (share_below(seen.between, seen.weight, share) for share in (0.05, 0.95))
+        return low, high
+
+    (few_low, few_high), (low, high) = reach(2), reach(60)
+    assert low <= 0.021 <= high * 1.1 and high / low < 1.6 and few_high / few_low > 2.5
+    # Without any repeat it is what is usual, and earlier runs count for their degrees of freedom.
+    before = plausible((), NOISE, NOISE.model_copy(update={"between": 0.05, "between_df": 60.0}))
+    assert share_below(before.between, before.weight, 0.5) == pytest.approx(0.05, rel=0.25)
+
+
+def test_cells_that_are_near_enough_need_nothing_more_and_doubted_ones_a_third_visit() -> None:
+    rng = np.random.default_rng(14)
+    places = spots()
+    at = places.index(Spot(0, 0, 8, 65536))
+    bins = {"sd": 0.02, "n": 40}
+    visits = [visit(i, form(s.depth, s.size) * (0.6 if i == at else 1.0), rng, **bins) for i, s in enumerate(places)]
+    table, theta = table_of(places, visits, NOISE)
+    starts = Starts(np.array([0.002]), np.array([1.0]))
+    how = {"start_s": 0.1, "shortest": 0.5, "longest": 5.0, "spent_s": 100.0}
+    wide = still(table, places, theta, starts, 0.2, **how)
+    doubted = sum(c.suspect or c.kink for c in table)
+    assert table[at].kink and wide.seconds == pytest.approx(100 + doubted * 2 * 0.6, rel=0.2)
+    narrow = still(table, places, theta, starts, 0.002, **how)
+    assert narrow.seconds is not None and wide.seconds is not None and narrow.seconds > 3 * wide.seconds
+    jumpy = Starts(np.array([0.2]), np.array([1.0]))
+    assert still(table, places, theta, jumpy, 0.002, **how).seconds is None
+
+
+def test_a_cell_whose_visits_run_out_gets_longer_ones() -> None:
+    rng = np.random.default_rng(15)
+    visits = [visit(0, 1e4, rng, sd=0.2, n=20) for _ in range(16)]
+    noise = NOISE.model_copy(update={"variance_s": 2e-3, "between": 0.001})
+    table, _ = table_of([Spot(0, 0, 1, 4096)], visits, noise)
+    how = {"seconds": 60.0, "start_s": 0.1, "shortest": 0.5, "longest": 2.0}
+    (plain,) = wishes(table, noise, target=None, **how)  # type: ignore[arg-type]
+    assert table[0].half is not None
+    (pressed,) = wishes(table, noise, target=math.expm1(0.85 * table[0].half), **how)  # type: ignore[arg-type]
+    assert plain.seconds <= 2.0 < pressed.seconds <= 8.0
+    # Where the starts differ by too much no length helps.
+    (vain,) = wishes(table, noise, target=1e-4, **how)  # type: ignore[arg-type]
+    assert vain.seconds <= 2.0
 
 
 def test_a_ramp_is_no_part_of_a_visit_and_nothing_is_no_visit() -> None:

@@ -13,6 +13,7 @@ from strata.model.estimate import Estimate
 from strata.model.matrix import Given, Grid, HeldOut, Known, MatrixAsk, MatrixCell, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
 from strata.plan.matrix import matrix_of
+from strata.report import matrix_markdown
 from strata.report.html import matrix as page
 from strata.report.html.charts.heatmap import said
 from strata.report.matrix_text import matrix_text, prediction_lines, share, short
@@ -78,6 +79,10 @@ def test_figures_are_short_and_keep_four_digits() -> None:
 
 def test_a_prediction_says_what_no_time_brings() -> None:
     assert "would take about" in " ".join(prediction_lines(TOLD, 200))
+    ranged = TOLD.model_copy(update={"seconds_low": 1200, "seconds_high": 9000})
+    assert "at least 20 min 0 s, at most 150 min 0 s" in " ".join(prediction_lines(ranged, 200))
+    open_ = ranged.model_copy(update={"seconds_high": None})
+    assert "no bound is known" in " ".join(prediction_lines(open_, 200))
     forbidden = TOLD.model_copy(update={"seconds_for_target": None})
     assert "no time brings" in " ".join(prediction_lines(forbidden, 200))
 
@@ -99,6 +104,21 @@ def test_the_page_says_every_cell_in_words_and_marks_it_without_colour() -> None
 def test_nothing_from_outside_gets_into_the_page() -> None:
     html = page.render(build(where=NASTY))
     assert "<script" not in html and "&lt;script&gt;" in html
+
+
+def test_the_markdown_has_every_cell_with_its_interval_and_its_sign() -> None:
+    made = matrix_markdown.render(build())
+    rows = [line for line in made.splitlines() if line.startswith("| ")]
+    # Five patterns of a head, a rule and seven depths.
+    assert len(rows) == 5 * 9 and all(row.count("|") == 10 for row in rows)
+    assert made.count("±1.2 %") >= 279 and made.count("\\~ ") >= 180
+    assert "%^" in made and "%?" in made and "–" in made and "every I/O failed: EIO" in made
+    assert "- one remark" in made and "would take about" in made
+
+
+def test_nothing_from_outside_gets_into_the_markdown() -> None:
+    made = matrix_markdown.render(build(where=NASTY + " | *x*"))
+    assert made.count("<script") == made.count("\\<script") and "\\| \\*x\\*" in made
 
 
 def test_a_matrix_with_one_row_has_its_page_and_its_text() -> None:

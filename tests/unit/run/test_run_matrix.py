@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from strata.analyse.matrix import Spot, visit_from
 from strata.model.matrix import Known
@@ -88,6 +90,14 @@ def test_it_ends_when_every_cell_is_within_the_target_or_the_budget_is_used_up()
     noisy = matrix(budget_s=90.0, target=0.001)
     carry_out(noisy, measurer(sd=0.3))
     assert noisy.ended == "budget" and 80 < noisy.spent_s <= 91
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_ended_by_precision_is_near_enough_in_the_table_that_is_reported(seed: int) -> None:
+    m = matrix(budget_s=4000.0, target=0.01, seed=seed)
+    carry_out(m, measurer(sd=0.05, seed=seed))
+    assert m.ended == "precision"
+    assert all(c.half is not None and c.half <= math.log1p(0.01) * 1.0001 for c in m.table())
 
 
 def test_a_resumed_matrix_does_not_measure_again_what_it_has() -> None:

@@ -3,7 +3,8 @@
 Neyman (1934) gives each stratum time in proportion to its standard deviation. Here visits are bought one by one: always
 that which takes most off the squared errors for its time, which comes to the same as they add up, and stops by itself
 where a cell is sure enough. A visit is as long as balances what a start costs against what differs between starts: with
-cost c of a start, T = √(c · variance a second / variance between starts).
+cost c of a start, T = √(c · variance a second / variance between starts); longer where a cell's visits would run out
+before it is near enough.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from strata.analyse.matrix.own import Own
 from strata.analyse.matrix.table import Filled
 from strata.model.noise import PooledNoise
 
 VISITS_MOST = 24
+SPARED = 0.75
+"""Share of them that is to be enough: the rest is for a cell that turns out to be noisier."""
+STRETCHED = 4
+"""A cell whose visits would run out gets visits of so many times the longest."""
 UNSURE = 0.25
 """Variance of a cell of which nothing is known (a factor of e^0.5)."""
 
@@ -30,10 +36,10 @@ class Wish:
     kink: bool = False
 
 
-def visit_seconds(noise: PooledNoise, variance_s: float, start_s: float, shortest: float, longest: float) -> float:
-    """Best length of a visit of a cell with that variance a second, between the bounds."""
-    between = max(noise.between, 1e-4) ** 2
-    return min(longest, max(shortest, math.sqrt(start_s * variance_s / between)))
+def visit_seconds(between: float, variance_s: float, start_s: float, shortest: float, longest: float) -> float:
+    """Best length of a visit of a cell with that variance a second, between the bounds; ``between`` is the standard
+    deviation from start to start."""
+    return min(longest, max(shortest, math.sqrt(start_s * variance_s) / max(between, 1e-4)))
 
 
 def wishes(
@@ -58,7 +64,9 @@ def wishes(
         own = cell.own
         variance_s = noise.variance_s if own is None else own.variance_s
         between = noise.between if own is None else own.between
-        length = visit_seconds(noise, variance_s, start_s, shortest, longest)
+        length = visit_seconds(noise.between, variance_s, start_s, shortest, longest)
+        if own is not None and target is not None:
+            length = min(STRETCHED * longest, max(length, _long_enough(own, cell.half or own.half, math.log1p(target))))
         doubted = own is not None and own.visits < 3 and (cell.suspect or cell.kink or own.moved)
         half = cell.half
         if target is not None and half is not None and half <= math.log1p(target) and not doubted:
@@ -78,6 +86,16 @@ def wishes(
         seconds -= wish.seconds + start_s
         found.append(wish)
     return found
+
+
+def _long_enough(own: Own, half: float, target: float) -> float:
+    """Seconds a visit must have, that those which are left to the cell bring it to the target; 0 where no length does,
+    because the starts differ by too much."""
+    missing = max(0.0, (half / target) ** 2 - 1) / max(own.variance, 1e-12)
+    if not missing:
+        return 0.0
+    room = max(1.0, SPARED * VISITS_MOST - own.visits) / missing - own.between**2
+    return own.variance_s / room if room > 0 else 0.0
 
 
 def _variance(cell: Filled, doubted: bool) -> float:

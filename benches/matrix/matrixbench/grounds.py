@@ -1,0 +1,74 @@
+"""The real endpoints: what each is and how it is driven."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from strata.engine import Backing, Shape, TargetConfig, TargetProcess
+from strata.errors import StrataError
+
+SIZE = 256 << 20
+LAB_MODEL = "c=4 svc=1000 bw=100"
+"""Of the lab disk: four servers, 1 ms and 100 MB/s each: 961 IOPS at 4 KiB and depth 1, 640 of 512 KiB at any depth
+from 4 on. Slow enough that the way through kernel and back is small beside it."""
+
+
+class CannotMeasure(Exception):
+    """This endpoint cannot be had here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """An endpoint and how it is driven."""
+
+    name: str
+    uri: str
+    buffered: bool
+    read_only: bool = False
+
+
+@contextmanager
+def ground(kind: str, directory: Path) -> Iterator[Ground]:
+    """``cache``: a file in the page cache; ``target``: an NBD server of Strata's with a set service time; ``lab``: a
+    modelled disk of the lab behind a loop device; ``disk``: the medium under the directory, unbuffered.
+
+    Raises `CannotMeasure` where the machine does not allow it.
+    """
+    if kind == "target":
+        shape = Shape(service_threads=4, service_time_ns=200_000)
+        config = TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE, read_only=False), shape=shape)
+        with TargetProcess(config) as server:
+            yield Ground("shaped target: 4 servers of 200 µs", server.uri(1), buffered=False, read_only=True)
+        return
+    if kind == "lab":
+        with _lab_disk() as device:
+            yield Ground("lab disk: 4 servers of 1 ms and 100 MB/s", f"block:{device}", buffered=False, read_only=True)
+        return
+    path = directory / f"strata-matrix-{os.getpid()}.dat"
+    name = "file in the page cache" if kind == "cache" else "disk file, unbuffered"
+    yield Ground(name, f"file:{path}", buffered=kind == "cache")
+
+
+@contextmanager
+def _lab_disk() -> Iterator[str]:
+    """Its loop device; lab and device are removed again."""
+    from strata.lab import disks, where
+    from strata.lab.down import down
+    from strata.lab.lab import Lab
+
+    if not where.is_root():
+        raise CannotMeasure("the lab disk needs root: a loop device on a file system in user space")
+    lab = Lab.create(f"mb{os.getpid()}", "bench-matrix")
+    try:
+        try:
+            with lab.ledger.locked():
+                device = disks.attach(lab, disks.modelled(lab, "matrix", SIZE, LAB_MODEL).disk)
+        except StrataError as e:
+            raise CannotMeasure(f"no lab disk: {e.headline}") from e
+        yield device
+    finally:
+        down(lab)
