@@ -100,6 +100,23 @@ def test_a_shaped_wire_is_as_fast_as_told_and_an_injection_is_held_to_its_word(n
     assert leftovers(name, lab.token) != (), "the check sees what is there"
 
 
+def test_off_the_blocks_of_the_medium_a_read_is_one_more_and_a_write_reads_two_before(name: str) -> None:
+    asked = inject.parse("misaligned")
+    lab = up("local", name, {**SMALL, **asked.injection.options})
+    read, write = (Cell("file system", rw, "8k", 8, runtime="300ms") for rw in ("randread", "randwrite"))
+    healthy = measure(lab, write).figures
+    assert (healthy["disk.straddled_share"], healthy["disk.rmw_per_write"]) == (0, 0)
+    asked.apply(lab)
+    # The model's own counts, so that a busy machine changes nothing; the journal adds a few I/Os of other sizes.
+    written, fetched = measure(lab, write).figures, measure(lab, read).figures
+    assert written["disk.rmw_per_write"] == pytest.approx(2, rel=0.05)
+    assert written["disk.service_us"] == pytest.approx(4 * 2400 + 5 * 4096 / 250, rel=0.1)
+    assert fetched["disk.straddled_share"] > 0.9
+    assert fetched["disk.service_us"] == pytest.approx(2 * 2400 + 3 * 4096 / 250, rel=0.1)
+    down(lab)
+    assert leftovers(name, lab.token) == ()
+
+
 def test_what_others_made_is_neither_used_nor_removed(name: str, tmp_path: Path) -> None:
     theirs = Path(f"/run/netns/strata-{name}-n1")
     mine = Ledger(f"{name}x")

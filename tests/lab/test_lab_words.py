@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from strata.errors import RunFailed, UsageError
+from strata.errors import InconclusiveError, RunFailed, UsageError
 from strata.lab import inject, stacks, where
 from strata.lab.client import Measured
 from strata.lab.lab import Lab
@@ -112,9 +112,13 @@ def test_a_signal_that_was_not_seen_does_not_hold(
 @pytest.mark.parametrize(
     ("cause", "healthy", "injected", "said"),
     [
-        ("slow-medium", [4000, 5000], [1000], "5.00x slower"),
-        ("slow-medium", [5000, 4000], [4000], "changes too little"),
-        ("slow-medium", [5000, 5000], [1000], "lacks its signature"),
+        ("slow-medium", [1300, 1600], [320], "5.00x slower"),
+        ("slow-medium", [1600, 1300], [1300], "changes too little"),
+        ("slow-medium", [1600, 1600], [320], "lacks its signature"),
+        # Four servers at 9.6 ms leave 415 IOPS: a twin below 2.4 times that was held by something else.
+        ("slow-medium", [900, 800], [400], "could not be told, the machine is busy"),
+        # More than can be: it is not in force, whatever the twin did.
+        ("slow-medium", [900, 800], [800], "changes too little"),
         # A trap that was disturbed is looked at again, a limit is not: there noise would speak for it.
         ("cache-fit", [5000, 5000], [5000, 20000], "4.00x too good"),
         ("cache-fit", [5000, 5000], [5000, 5000], "changes too little"),
@@ -139,7 +143,7 @@ def test_an_injection_that_changes_nothing_or_lacks_its_signature_is_an_error(
         assert said in heard[0]
         assert f'cause = "{cause}"' in (lab.data / "truth.toml").read_text()
     else:
-        with pytest.raises(RunFailed, match=said):
+        with pytest.raises(InconclusiveError if "busy" in said else RunFailed, match=said):
             put_in(lab, inject.parse(cause), heard.append)
         assert not (lab.data / "truth.toml").exists()
     assert results == []

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from strata.errors import RunFailed
+from strata.errors import InconclusiveError, RunFailed
 from strata.lab import inject
 from strata.lab.client import Measured, layer_of, measure
 from strata.lab.lab import Lab
 from strata.lab.truth import Hurts, Signal
+
+# A short cell may hold what a burst, a cache or the ramp lets through.
+_OVER = 1.2
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     """Measures, injects, measures again, and writes the truth beside the stack file.
 
     Raises `RunFailed` when the promised cell does not suffer as promised or a promised signal is absent: an injection
-    that changes nothing is no ground truth.
+    that changes nothing is no ground truth. Raises `InconclusiveError` when the healthy twin was too slow for the
+    promise to be kept at all: then something else than its own limit held it.
     """
     truth = asked.injection
     truth.prepare(lab)
@@ -65,9 +69,12 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         impact=impact,
     )
     least = truth.impact[asked.severity]
+    if impact < least and (why := _too_busy(asked, proof)):
+        hint = "try again when less else is running"
+        raise InconclusiveError("could not be told, the machine is busy", "", why, hint)
     if impact < least:
         why = f"{proof.line}: promised is {least:g}x"
-        raise RunFailed("the injection changes too little:", str(asked), why, "is something else the limit there?")
+        raise RunFailed("the injection changes too little", "", why, "is something else the limit there?")
     if missing:
         why = f"{len(missing)} of {len(truth.signals)} promised signals are absent"
         raise RunFailed("the injection lacks its signature:", str(asked), why, "", _told(missing, healthy, injected))
@@ -77,6 +84,18 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         f.write(f"impact = {impact:.3f}\n\n")
     say(proof.line)
     return proof
+
+
+def _too_busy(asked: inject.Asked, proof: Proof) -> str:
+    """Why the promise could not be kept however well the injection works: the twin is slower than it must be."""
+    truth = asked.injection
+    if truth.hurts is not Hurts.IOPS or truth.ceiling is None:
+        return ""
+    most, least = truth.ceiling(truth.value[asked.severity]), truth.impact[asked.severity]
+    # Where more came through than can, it is not in force: that is a failure on any machine.
+    if proof.healthy.iops >= least * most or proof.injected.iops > most * _OVER:
+        return ""
+    return f"{proof.line}: at most {most:,.0f} IOPS can be left, and the healthy twin has to do {least:g}x of that"
 
 
 def _less_disturbed(hurts: Hurts, one: Measured, other: Measured) -> Measured:

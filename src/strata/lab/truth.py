@@ -124,6 +124,8 @@ class Injection:
     """Options of the stack that it needs, also in the healthy twin."""
     prepare: Callable[[Lab], None] = lambda _: None
     """Done before the healthy twin is measured."""
+    ceiling: Callable[[float], float] | None = None
+    """The IOPS that the promised cell cannot exceed with that value in: what the model, the cap or the wire allows."""
     everyday: bool = False
     """Whether the quick self-test has it; the full one has all, in every severity."""
 

@@ -19,5 +19,5 @@ INJECTION = Injection(
     signals=(Signal("disk.member_busy_ratio", How.RISES, 1.25),),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
-    options={"model": "c=1 members=4 svc=800 bw=250"},
+    options={"model": "c=1 members=4 svc=2400 bw=250"},
 )
