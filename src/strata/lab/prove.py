@@ -9,7 +9,7 @@ from strata.errors import InconclusiveError, RunFailed
 from strata.lab import inject
 from strata.lab.client import Measured, layer_of, measure
 from strata.lab.lab import Lab
-from strata.lab.truth import Hurts, Signal
+from strata.lab.truth import Hurts, Injection, Signal
 
 # A short cell may hold what a burst, a cache or the ramp lets through.
 _OVER = 1.2
@@ -20,6 +20,7 @@ class Proof:
     """``impact`` is the ratio that its `Hurts` names; ``missing`` are the signals that were promised and not seen."""
 
     asked: inject.Asked
+    truth: Injection
     healthy: Measured
     injected: Measured
     impact: float
@@ -28,7 +29,7 @@ class Proof:
     @property
     def line(self) -> str:
         """In one line."""
-        truth = self.asked.injection
+        truth = self.truth
         rates = f"{self.healthy.iops:,.0f} -> {self.injected.iops:,.0f} IOPS"
         if truth.hurts is Hurts.TAIL:
             rates = f"p99 {self.healthy.p99_ns / 1e6:.2f} -> {self.injected.p99_ns / 1e6:.2f} ms"
@@ -43,7 +44,7 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     that changes nothing is no ground truth. Raises `InconclusiveError` when the healthy twin was too slow for the
     promise to be kept at all: then something else than its own limit held it.
     """
-    truth = asked.injection
+    truth = asked.injection.on(lab.stack)
     truth.prepare(lab)
     # The less disturbed of two: what else this machine does makes the twin worse, and hides the impact.
     healthy = _less_disturbed(truth.hurts, measure(lab, truth.cell), measure(lab, truth.cell))
@@ -57,7 +58,7 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     # A reduced lab has no eyes of its own: there the impact has to do.
     promised = () if lab.reduced else truth.signals
     missing = tuple(s for s in promised if not s.holds(healthy.figures.get(s.figure), injected.figures.get(s.figure)))
-    proof = Proof(asked, healthy, injected, impact, missing)
+    proof = Proof(asked, truth, healthy, injected, impact, missing)
     lab.fact(
         "proof",
         cause=asked.cause,
@@ -69,7 +70,7 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         impact=impact,
     )
     least = truth.impact[asked.severity]
-    if impact < least and (why := _too_busy(asked, proof)):
+    if impact < least and (why := _too_busy(truth, proof)):
         hint = "try again when less else is running"
         raise InconclusiveError("could not be told, the machine is busy", "", why, hint)
     if impact < least:
@@ -86,12 +87,12 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     return proof
 
 
-def _too_busy(asked: inject.Asked, proof: Proof) -> str:
+def _too_busy(truth: Injection, proof: Proof) -> str:
     """Why the promise could not be kept however well the injection works: the twin is slower than it must be."""
-    truth = asked.injection
     if truth.hurts is not Hurts.IOPS or truth.ceiling is None:
         return ""
-    most, least = truth.ceiling(truth.value[asked.severity]), truth.impact[asked.severity]
+    severity = proof.asked.severity
+    most, least = truth.ceiling(truth.value[severity]), truth.impact[severity]
     # Where more came through than can, it is not in force: that is a failure on any machine.
     if proof.healthy.iops >= least * most or proof.injected.iops > most * _OVER:
         return ""

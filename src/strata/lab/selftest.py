@@ -84,6 +84,9 @@ def _trials(quick: bool) -> Iterator[Trial]:
         for severity in (Severity.MARKED,) if quick else tuple(Severity):
             asked = inject.Asked(cause, severity)
             yield Trial(str(asked), truth.stack, truth.options, partial(_proven, asked))
+            for other in () if quick else truth.elsewhere:
+                there = truth.on(other)
+                yield Trial(f"{asked} on {other}", other, there.options, partial(_proven, asked))
 
 
 def selftest(chosen: Sequence[Trial], say: Say) -> Iterator[Outcome]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.lab.inject._disk import CALM, model
+from strata.lab.inject._qos import on_vm_disks
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -20,5 +21,8 @@ INJECTION = Injection(
     must=(Cause.MEDIUM, Cause.REMOTE_CAP),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     options=CALM,
+    elsewhere=on_vm_disks(
+        "bps-total", per_severity(20, 8, 3), "MB/s", Cell("store, served", "read", "128k", 8), factor=1e6
+    ),
     ceiling=lambda mb_s: mb_s * 1e6 / 131072,
 )

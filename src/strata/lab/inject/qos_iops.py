@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.lab.inject._disk import CALM, model
+from strata.lab.inject._qos import on_vm_disks
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -20,6 +21,7 @@ INJECTION = Injection(
     must=(Cause.MEDIUM, Cause.REMOTE_CAP),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     options=CALM,
+    elsewhere=on_vm_disks("iops-total", per_severity(300, 100, 30), "IOPS", Cell("store, served", "randread", "8k", 8)),
     ceiling=lambda iops: iops,
     everyday=True,
 )
