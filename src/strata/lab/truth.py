@@ -129,6 +129,8 @@ class Injection:
     """What is different on other stacks that can show it: by the stack's name, fields of this class."""
     ceiling: Callable[[float], float] | None = None
     """The IOPS that the promised cell cannot exceed with that value in: what the model, the cap or the wire allows."""
+    fades: bool = False
+    """Whether using it takes it away: then only the first measurement is of it."""
     everyday: bool = False
     """Whether the quick self-test has it; the full one has all, in every severity."""
 

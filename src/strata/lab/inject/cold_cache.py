@@ -30,5 +30,6 @@ INJECTION = Injection(
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
     options={"model": "c=4 svc=3200 bw=250 rcache=268435456 rcache_svc=20"},
+    fades=True,
     prepare=lambda lab: read_once(test_file(lab)),
 )
