@@ -274,13 +274,5 @@ def test_a_reduced_lab_needs_no_right_and_pretends_its_wire(
     assert leftovers(name, lab.token) == ()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_everything_is_as_promised() -> None:
-    done = run("selftest", check=False)
-    # 4: the machine was too busy to tell of some, which it says of each; nothing failed.
-    assert done.returncode in (0, 4), done.stdout
-
-
 def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*CLI, "lab", *words], capture_output=True, text=True, check=check, timeout=3000)
+    return subprocess.run([*CLI, "lab", *words], capture_output=True, text=True, check=check, timeout=300)
