@@ -71,7 +71,7 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         injected_iops=injected.iops,
         impact=impact,
     )
-    if impact < least and most and (why := _too_busy(proof, least, most)):
+    if (impact < least or missing) and most and (why := _too_busy(proof, least, most)):
         hint = "try again when less else is running"
         raise InconclusiveError("could not be told, the machine is busy", "", why, hint)
     if impact < least:
