@@ -11,6 +11,7 @@ import pytest
 
 from strata.errors import InconclusiveError, RunFailed, UsageError
 from strata.lab import inject, stacks, where
+from strata.lab.bound import Bound
 from strata.lab.client import Measured
 from strata.lab.lab import Lab
 from strata.lab.ledger import Ledger, names
@@ -153,6 +154,15 @@ def test_an_injection_that_changes_nothing_or_lacks_its_signature_is_an_error(
             put_in(lab, inject.parse(cause), heard.append)
         assert not (lab.data / "truth.toml").exists()
     assert results == []
+
+
+def test_a_tail_that_was_long_before_tells_nothing_of_a_stall() -> None:
+    truth = inject.injection("stalls")
+    seen = Bound(tail=True, least=5, most=truth.ceiling(250) if truth.ceiling else 0)
+    twins = {ms: Measured(1000, 1, 1, ms * 1e6, 1, {}) for ms in (50, 71, 270)}
+    assert [seen.lets(m) for m in twins.values()] == [True, False, False]
+    # A p99 of 71 ms with stalls of 250 ms: they are not there.
+    assert [seen.holds(m) for m in twins.values()] == [False, False, True]
 
 
 def test_a_twin_that_has_another_reason_to_be_slow_is_not_a_busy_machine(

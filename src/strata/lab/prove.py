@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from strata.errors import InconclusiveError, RunFailed
 from strata.lab import inject
+from strata.lab.bound import bound
 from strata.lab.client import Measured, layer_of, measure
 from strata.lab.lab import Lab
-from strata.lab.truth import Hurts, Injection, Severity, Signal
+from strata.lab.truth import Hurts, Injection, Signal
 
-# A short cell may hold what a burst, a cache or the ramp lets through.
-_OVER = 1.2
 _MOST_ROUNDS = 5
 
 
@@ -47,10 +46,10 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     """
     truth = asked.injection.on(lab.stack)
     truth.prepare(lab)
-    most, least = _ceiling(truth, asked.severity, lab), truth.impact[asked.severity]
+    least, limit = truth.impact[asked.severity], bound(truth, asked.severity, lab)
     twins = [measure(lab, truth.cell), measure(lab, truth.cell)]
     # What else this machine does makes a twin slower, never faster than its medium: more of them can only help.
-    while most and len(twins) < _MOST_ROUNDS and max(m.iops for m in twins) < least * most:
+    while limit and len(twins) < _MOST_ROUNDS and not any(limit.lets(twin) for twin in twins):
         twins.append(measure(lab, truth.cell))
     asked.apply(lab)
     # As often as the twin, and the less disturbed of each counts: else a disturbance would pass for the injection.
@@ -71,8 +70,8 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         injected_iops=injected.iops,
         impact=impact,
     )
-    if (impact < least or missing) and most and (why := _too_busy(proof, least, most)):
-        hint = "try again when less else is running"
+    if (impact < least or missing) and limit and not limit.lets(healthy) and limit.holds(injected):
+        why, hint = f"{proof.line}: {limit.text}", "try again when less else is running"
         raise InconclusiveError("could not be told, the machine is busy", "", why, hint)
     if impact < least:
         why = f"{proof.line}: promised is {least:g}x"
@@ -86,27 +85,6 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         f.write(f"impact = {impact:.3f}\n\n")
     say(proof.line)
     return proof
-
-
-def _too_busy(proof: Proof, least: float, most: float) -> str:
-    """Why the promise could not be kept however well the injection works: the twin is slower than it must be."""
-    # Where more came through than can, it is not in force: that is a failure on any machine.
-    if proof.healthy.iops >= least * most or proof.injected.iops > most * _OVER:
-        return ""
-    return f"{proof.line}: at most {most:,.0f} IOPS can be left, and the healthy twin has to do {least:g}x of that"
-
-
-def _ceiling(truth: Injection, severity: Severity, lab: Lab) -> float | None:
-    """IOPS that can be left at most; None where it is not known.
-
-    It is that of a lab as the injection wants it: with another medium, or with two limits at once, the twin may be
-    slow for that reason.
-    """
-    if truth.ceiling is None or truth.hurts is not Hurts.IOPS or lab.facts("injection"):
-        return None
-    chosen = lab.last_fact("options") or {}
-    as_wanted = lab.stack == truth.stack and all(chosen.get(key) == value for key, value in truth.options.items())
-    return truth.ceiling(truth.value[severity]) if as_wanted else None
 
 
 def _less_disturbed(hurts: Hurts, cells: Sequence[Measured]) -> Measured:

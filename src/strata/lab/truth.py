@@ -128,7 +128,8 @@ class Injection:
     elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What is different on other stacks that can show it: by the stack's name, fields of this class."""
     ceiling: Callable[[float], float] | None = None
-    """The IOPS that the promised cell cannot exceed with that value in: what the model, the cap or the wire allows."""
+    """The IOPS that the promised cell cannot exceed with that value in: what the model, the cap or the wire allows. Of
+    an injection that hurts the tail: the 99th percentile that comes of it, in ms."""
     fades: bool = False
     """Whether using it takes it away: then only the first measurement is of it."""
     everyday: bool = False

@@ -19,7 +19,7 @@ INJECTION = Injection(
     kind="client",
     layer="top",
     mechanism="what runs in the client's node by `strata lab exec` is in a control group with so much of one processor",
-    value=per_severity(0.04, 0.02, 0.01),
+    value=per_severity(0.015, 0.008, 0.004),
     unit="processors",
     inject=_inject,
     # Long: the limit is put on when the client has begun, which on a busy machine is seen late.
