@@ -19,6 +19,7 @@ FULL = trials(quick=False)
 
 @pytest.mark.root
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("trial", FULL, ids=lambda trial: trial.what.replace(" ", "-"))
 def test_it_is_as_promised_and_leaves_nothing(trial: Trial) -> None:
     (outcome,) = selftest([trial], print)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +25,7 @@ _MKFS = {
     "btrfs": ("mkfs.btrfs", "-q", "-f"),
 }
 _TIMEOUT_S = 60.0
+_FREE_S, _POLL_S = 20.0, 0.02
 _LOOP_SET_STATUS64, _LOOP_GET_STATUS64 = 0x4C04, 0x4C05
 # struct loop_info64 of linux/loop.h: so long, and three numbers of 8 bytes before its lo_offset.
 _LOOP_INFO_BYTES, _LO_OFFSET_AT = 232, 24
@@ -118,6 +121,23 @@ def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
 def unmount(path: Path) -> None:
     """Raises `RunFailed` when somebody uses it."""
     tool(["umount", str(path)], "unmount")
+
+
+def free(device: str) -> None:
+    """Waits until nobody has the device to himself; the kernel lets go of a file system after ``umount`` came back.
+
+    Raises `RunFailed` when it stays so: a mount namespace of somebody else has a copy of the mount.
+    """
+    deadline = time.monotonic() + _FREE_S
+    while True:
+        try:
+            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        except OSError as e:
+            if e.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise RunFailed("cannot use anew", device, e.strerror or str(e), "who else has it mounted?") from e
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None) -> str:

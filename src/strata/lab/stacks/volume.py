@@ -80,6 +80,7 @@ def anew(lab: Lab, begin_bytes: int) -> None:
         raise RunFailed("cannot move the volume of", lab.name, "it has no file system of its own on a loop device")
     size = Path(fact["file"]).stat().st_size
     disks.unmount(Path(fact["path"]))
+    disks.free(fact["device"])
     disks.begin_at(fact["device"], begin_bytes)
     _filled(lab, fact["device"], fact["fs"], size)
 
