@@ -100,6 +100,36 @@ def test_a_shaped_wire_is_as_fast_as_told_and_an_injection_is_held_to_its_word(n
     assert leftovers(name, lab.token) != (), "the check sees what is there"
 
 
+def test_a_hop_sees_the_frames_of_the_wire_not_those_that_tcp_hands_over(name: str) -> None:
+    lab = up("block-share", name, {**SMALL, "medium": "file"})
+    control = lab.hop(lab.node("n1"), 0, "loss=0")
+    for rw in ("read", "write"):
+        measure(lab, Cell("top", rw, "128k", 4, runtime="200ms"))
+    truth = control.truth()
+    for way in (truth.ab, truth.ba):
+        # Most are full: 1500 bytes and the header of the link.
+        assert 500 < way.bytes / way.frames <= 1514
+    down(lab)
+    assert leftovers(name, lab.token) == ()
+
+
+def test_off_the_blocks_of_the_medium_a_read_is_one_more_and_a_write_reads_two_before(name: str) -> None:
+    asked = inject.parse("misaligned")
+    lab = up("local", name, {**SMALL, **asked.injection.options})
+    read, write = (Cell("file system", rw, "8k", 8, runtime="300ms") for rw in ("randread", "randwrite"))
+    healthy = measure(lab, write).figures
+    assert (healthy["disk.straddled_share"], healthy["disk.rmw_per_write"]) == (0, 0)
+    asked.apply(lab)
+    # The model's own counts, so that a busy machine changes nothing; the journal adds a few I/Os of other sizes.
+    written, fetched = measure(lab, write).figures, measure(lab, read).figures
+    assert written["disk.rmw_per_write"] == pytest.approx(2, rel=0.05)
+    assert written["disk.service_us"] == pytest.approx(4 * 2400 + 5 * 4096 / 250, rel=0.1)
+    assert fetched["disk.straddled_share"] > 0.9
+    assert fetched["disk.service_us"] == pytest.approx(2 * 2400 + 3 * 4096 / 250, rel=0.1)
+    down(lab)
+    assert leftovers(name, lab.token) == ()
+
+
 def test_what_others_made_is_neither_used_nor_removed(name: str, tmp_path: Path) -> None:
     theirs = Path(f"/run/netns/strata-{name}-n1")
     mine = Ledger(f"{name}x")
@@ -244,11 +274,5 @@ def test_a_reduced_lab_needs_no_right_and_pretends_its_wire(
     assert leftovers(name, lab.token) == ()
 
 
-@pytest.mark.slow
-def test_everything_is_as_promised() -> None:
-    done = run("selftest", check=False)
-    assert done.returncode == 0, done.stdout
-
-
 def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*CLI, "lab", *words], capture_output=True, text=True, check=check, timeout=3000)
+    return subprocess.run([*CLI, "lab", *words], capture_output=True, text=True, check=check, timeout=300)

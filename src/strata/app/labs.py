@@ -12,12 +12,13 @@ from strata.lab.client import inside
 from strata.lab.down import down as _down
 from strata.lab.lab import Lab
 from strata.lab.ledger import Ledger, names
-from strata.lab.selftest import Outcome, selftest
+from strata.lab.selftest import Outcome, Verdict, selftest, trials
 from strata.lab.status import LabState, all_labs, lab_state
 
 __all__ = [
     "LabState",
     "Outcome",
+    "Verdict",
     "all_labs",
     "command_in",
     "down",
@@ -27,6 +28,7 @@ __all__ = [
     "put_in",
     "selftest",
     "state",
+    "trials",
     "up",
 ]
 

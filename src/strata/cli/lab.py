@@ -140,26 +140,43 @@ def inject_now(
 @lab.command("selftest")
 def selftest(
     quick: Annotated[bool, typer.Option("--quick", help="Each stack once, one injection of each kind.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="What this pattern names, e.g. 'slow-medium:*' or 'local*'; may be repeated."),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Only name what would be tried.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Every stack up, I/O through every layer, every injection's signature seen, all removed. Exit code 1 if not."""
+    """Every stack up, I/O through every layer, every injection's signature seen, all removed.
+
+    Exit code 1 if one failed; 4 if none did and the machine was too busy to tell of some.
+    """
     import json as codec
 
     from strata.app import labs
 
+    chosen = labs.trials(quick, only or ())
+    if listed:
+        out("\n".join(trial.what for trial in chosen))
+        return 0
+    marks = {labs.Verdict.AS_PROMISED: "ok  ", labs.Verdict.FAILED: "FAIL", labs.Verdict.NOT_TOLD: "busy"}
     outcomes = []
-    for outcome in labs.selftest(quick, note):
+    for outcome in labs.selftest(chosen, note):
         outcomes.append(outcome)
         if not json:
-            out(f"{'ok  ' if outcome.ok else 'FAIL'} {outcome.seconds:>5.1f} s  {outcome.what}")
+            out(f"{marks[outcome.verdict]} {outcome.seconds:>5.1f} s  {outcome.what}")
             out("\n".join(f"              {line}" for line in outcome.said))
-    failed = sum(not o.ok for o in outcomes)
+    verdicts = [o.verdict for o in outcomes]
+    failed, untold = (verdicts.count(v) for v in (labs.Verdict.FAILED, labs.Verdict.NOT_TOLD))
     if json:
-        document = {"schema": "strata.lab-selftest/1", "ok": not failed, "outcomes": [o.model_dump() for o in outcomes]}
+        ok = not failed and not untold
+        document = {"schema": "strata.lab-selftest/1", "ok": ok, "outcomes": [o.model_dump() for o in outcomes]}
         out(codec.dumps(document))
     else:
-        out(f"{len(outcomes) - failed} of {len(outcomes)} as promised, {sum(o.seconds for o in outcomes):.0f} s")
-    return 1 if failed else 0
+        busy = f", {untold} could not be told: the machine is busy" if untold else ""
+        kept = len(outcomes) - failed - untold
+        out(f"{kept} of {len(outcomes)} as promised{busy}, {sum(o.seconds for o in outcomes):.0f} s")
+    return 1 if failed else 4 if untold else 0
 
 
 def _text(state: LabState) -> str:

@@ -137,7 +137,7 @@ def _trouble(stdout: str) -> tuple[str, ...]:
 
 def _limit_while_measuring(client: subprocess.Popen[str], groups: Sequence[Path], watch: Watch, seconds: float) -> None:
     """Into the limits when it has begun, out of them when its time is over: start and end take no minutes so."""
-    while client.poll() is None and watch.stop().get("disk.ios", _BEGUN_IOS) < _BEGUN_IOS:
+    while client.poll() is None and (ios := watch.ios()) is not None and ios < _BEGUN_IOS:
         time.sleep(_POLL_S)
     for group in groups:
         cgroups.join(group, (client.pid,))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import struct
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,11 +19,16 @@ from strata.lab.parts.disk import DiskControl
 
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs")
 _MKFS = {
-    "ext4": ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+    # Blocks of 4 KiB however small the device is: below 512 MiB it would choose 1 KiB.
+    "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
     "xfs": ("mkfs.xfs", "-q", "-f"),
     "btrfs": ("mkfs.btrfs", "-q", "-f"),
 }
 _TIMEOUT_S = 60.0
+_FREE_S, _POLL_S = 20.0, 0.02
+_LOOP_SET_STATUS64, _LOOP_GET_STATUS64 = 0x4C04, 0x4C05
+# struct loop_info64 of linux/loop.h: so long, and three numbers of 8 bytes before its lo_offset.
+_LOOP_INFO_BYTES, _LO_OFFSET_AT = 232, 24
 
 
 def image(lab: Lab, name: str, size_bytes: int) -> Path:
@@ -61,6 +70,25 @@ def attach(lab: Lab, backing: Path, *, direct: bool = True) -> str:
     return device
 
 
+def begin_at(device: str, offset_bytes: int) -> None:
+    """The loop device begins so far into its file, as a partition does on its disk; what it held is elsewhere then.
+
+    Raises `RunFailed` when the device can then no longer pass the page cache by.
+    """
+    info = bytearray(_LOOP_INFO_BYTES)
+    fd = os.open(device, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(fd, _LOOP_GET_STATUS64, info)
+        struct.pack_into("=Q", info, _LO_OFFSET_AT, offset_bytes)
+        fcntl.ioctl(fd, _LOOP_SET_STATUS64, bytes(info))
+    except OSError as e:
+        raise RunFailed("cannot move the begin of", device, os.strerror(e.errno or 0)) from e
+    finally:
+        os.close(fd)
+    if (Path("/sys/block") / Path(device).name / "loop" / "dio").read_text().strip() != "1":
+        raise RunFailed("cannot move the begin of", device, f"at {offset_bytes} bytes it has no direct I/O")
+
+
 def set_queue(lab: Lab, device: str, name: str, value: str) -> None:
     """A queue setting of a device of the lab (``max_sectors_kb``); `down` puts the old one back."""
     path = _queue(device, name)
@@ -88,6 +116,28 @@ def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
     lab.undo("mount", path=str(path))
     tool(["mount", *(["-o", options] if options else []), device, str(path)], "mount")
     return path
+
+
+def unmount(path: Path) -> None:
+    """Raises `RunFailed` when somebody uses it."""
+    tool(["umount", str(path)], "unmount")
+
+
+def free(device: str) -> None:
+    """Waits until nobody has the device to himself; the kernel lets go of a file system after ``umount`` came back.
+
+    Raises `RunFailed` when it stays so: a mount namespace of somebody else has a copy of the mount.
+    """
+    deadline = time.monotonic() + _FREE_S
+    while True:
+        try:
+            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        except OSError as e:
+            if e.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise RunFailed("cannot use anew", device, e.strerror or str(e), "who else has it mounted?") from e
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None) -> str:

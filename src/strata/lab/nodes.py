@@ -7,19 +7,24 @@ node's cards are ``eth0`` and ``eth1``; the other ends are ports of bridge ``brA
 
 from __future__ import annotations
 
+import array
+import fcntl
+import socket
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyroute2 import IPRoute
 
 from strata.errors import RunFailed
-from strata.lab.inside import create, within
+from strata.lab.inside import create, on_a_thread_in, within
 from strata.lab.ledger import Ledger
 from strata.lab.undo import NETNS_DIR
 
 FABRICS = "ab"
 _MIN_BURST_BYTES = 64 * 1024
 _MAX_BURST_BYTES = 256 * 1024
+_SIOCETHTOOL, _ETHTOOL_STSO, _IFNAMSIZ = 0x8946, 0x1F, 16
 # How long a full queue before the shaper takes to drain: what a switch of that speed would buffer.
 _QUEUE_S = 0.032
 
@@ -112,8 +117,11 @@ def shape(switch: str, node: Node, nic: int, bytes_per_s: float | None) -> None:
 def cut_in(switch: str, node: Node, nic: int) -> tuple[str, str]:
     """Takes the port of a card off the bridge and puts a new pair there; the two interfaces that a hop has to join.
 
-    The node's connections stay: it notices nothing until the hop forwards again.
+    The node's connections stay: it notices nothing until the hop forwards again. What comes to the hop is cut into
+    frames of the wire's size: one that is lost is then one segment, not the 45 that TCP hands over at once.
     """
+    if node.netns is None:
+        raise RunFailed("cannot delay", node.name, "a reduced lab has no cards of its own", "run the lab as root")
     port = f"{node.name}{FABRICS[nic]}"
 
     def rewire(ns: IPRoute) -> None:
@@ -124,7 +132,21 @@ def cut_in(switch: str, node: Node, nic: int) -> tuple[str, str]:
         ns.link("set", index=_index(ns, f"{port}h"), state="up")
 
     within(switch, rewire)
+    _segmented(node.netns, f"eth{nic}")
+    _segmented(switch, f"{port}g")
     return port, f"{port}h"
+
+
+def _segmented(netns: str, card: str) -> None:
+    """What goes out at that card is cut into segments before (``ethtool -K CARD tso off``)."""
+
+    def off() -> None:
+        value = array.array("I", [_ETHTOOL_STSO, 0])
+        request = struct.pack(f"{_IFNAMSIZ}sP16x", card.encode(), value.buffer_info()[0])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+            fcntl.ioctl(any_socket, _SIOCETHTOOL, request)
+
+    on_a_thread_in(netns, off)
 
 
 def route_by(node: Node, address: str, nic: int) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from strata.errors import RunFailed
+from strata.errors import InconclusiveError, RunFailed
 from strata.lab import inject
+from strata.lab.bound import bound
 from strata.lab.client import Measured, layer_of, measure
 from strata.lab.lab import Lab
-from strata.lab.truth import Hurts, Signal
+from strata.lab.truth import Hurts, Injection, Signal
+
+_MOST_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Proof:
     """``impact`` is the ratio that its `Hurts` names; ``missing`` are the signals that were promised and not seen."""
 
     asked: inject.Asked
+    truth: Injection
     healthy: Measured
     injected: Measured
     impact: float
@@ -25,7 +29,7 @@ class Proof:
     @property
     def line(self) -> str:
         """In one line."""
-        truth = self.asked.injection
+        truth = self.truth
         rates = f"{self.healthy.iops:,.0f} -> {self.injected.iops:,.0f} IOPS"
         if truth.hurts is Hurts.TAIL:
             rates = f"p99 {self.healthy.p99_ns / 1e6:.2f} -> {self.injected.p99_ns / 1e6:.2f} ms"
@@ -34,26 +38,28 @@ class Proof:
 
 
 def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _: None) -> Proof:
-    """Measures, injects, measures again, and writes the truth beside the stack file.
+    """Measures twice, injects, measures again as often, and writes the truth beside the stack file.
 
     Raises `RunFailed` when the promised cell does not suffer as promised or a promised signal is absent: an injection
-    that changes nothing is no ground truth.
+    that changes nothing is no ground truth. Raises `InconclusiveError` when the healthy twin was too slow for the
+    promise to be kept at all: then something else than its own limit held it.
     """
-    truth = asked.injection
+    truth = asked.injection.on(lab.stack)
     truth.prepare(lab)
-    # The less disturbed of two: what else this machine does makes the twin worse, and hides the impact.
-    healthy = _less_disturbed(truth.hurts, measure(lab, truth.cell), measure(lab, truth.cell))
+    least, limit = truth.impact[asked.severity], bound(truth, asked.severity, lab)
+    twins = [measure(lab, truth.cell), measure(lab, truth.cell)]
+    # What else this machine does makes a twin slower, never faster than its medium: more of them can only help.
+    while limit and len(twins) < _MOST_ROUNDS and not any(limit.lets(twin) for twin in twins):
+        twins.append(measure(lab, truth.cell))
     asked.apply(lab)
-    injected = measure(lab, truth.cell)
+    # As often as the twin, and the less disturbed of each counts: else a disturbance would pass for the injection.
+    cells = [measure(lab, truth.cell) for _ in (twins[:1] if truth.fades else twins)]
+    healthy, injected = _less_disturbed(truth.hurts, twins), _less_disturbed(truth.hurts, cells)
     impact = _impact(truth.hurts, healthy, injected)
-    if truth.hurts is Hurts.FLATTERS and impact < truth.impact[asked.severity]:
-        # Only where a disturbance speaks against the injection is it looked at again; else noise would pass for it.
-        injected = measure(lab, truth.cell)
-        impact = _impact(truth.hurts, healthy, injected)
     # A reduced lab has no eyes of its own: there the impact has to do.
     promised = () if lab.reduced else truth.signals
     missing = tuple(s for s in promised if not s.holds(healthy.figures.get(s.figure), injected.figures.get(s.figure)))
-    proof = Proof(asked, healthy, injected, impact, missing)
+    proof = Proof(asked, truth, healthy, injected, impact, missing)
     lab.fact(
         "proof",
         cause=asked.cause,
@@ -64,10 +70,12 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
         injected_iops=injected.iops,
         impact=impact,
     )
-    least = truth.impact[asked.severity]
+    if (impact < least or missing) and limit and not limit.lets(healthy) and limit.holds(injected):
+        why, hint = f"{proof.line}: {limit.text}", "try again when less else is running"
+        raise InconclusiveError("could not be told, the machine is busy", "", why, hint)
     if impact < least:
         why = f"{proof.line}: promised is {least:g}x"
-        raise RunFailed("the injection changes too little:", str(asked), why, "is something else the limit there?")
+        raise RunFailed("the injection changes too little", "", why, "is something else the limit there?")
     if missing:
         why = f"{len(missing)} of {len(truth.signals)} promised signals are absent"
         raise RunFailed("the injection lacks its signature:", str(asked), why, "", _told(missing, healthy, injected))
@@ -79,10 +87,10 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     return proof
 
 
-def _less_disturbed(hurts: Hurts, one: Measured, other: Measured) -> Measured:
+def _less_disturbed(hurts: Hurts, cells: Sequence[Measured]) -> Measured:
     if hurts is Hurts.TAIL:
-        return min(one, other, key=lambda m: m.p99_ns)
-    return max(one, other, key=lambda m: m.iops)
+        return min(cells, key=lambda m: m.p99_ns)
+    return max(cells, key=lambda m: m.iops)
 
 
 def _impact(hurts: Hurts, healthy: Measured, injected: Measured) -> float:

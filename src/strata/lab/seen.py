@@ -3,7 +3,9 @@
 Figures (those that a lab does not have are absent, never 0):
 ``disk.ios``; the means of an I/O ``disk.service_us``, ``disk.wait_us``, ``disk.capped_us`` and ``disk.slowed_us``;
 ``disk.sequential_share``, ``disk.read_hit_share``, ``disk.absorbed`` and ``disk.full`` (writes), ``disk.flushes`` and
-``disk.flush_us`` (mean of a flush), ``disk.member_busy_ratio`` (busiest member to the mean); of several disks these are
+``disk.flush_us`` (mean of a flush), ``disk.member_busy_ratio`` (busiest member to the mean); of a disk of blocks
+``disk.straddled_share`` (I/Os that touch one block more than they need) and ``disk.rmw_per_write`` (blocks read before
+a write that covers them in part); of several disks these are
 the last one's, and ``disks.busiest_ratio`` is the I/Os of the busiest to the mean; ``device.ios`` (requests at the loop
 device); ``wire.NODE.NIC.rx_bytes`` and ``….tx_bytes``, ``wire.held`` (frames that shapers held); ``hop.frames``,
 ``hop.lost``; ``tcp.NODE.retransmits``; ``throttled_ms`` (all control groups of the lab); ``server.cpu_ms`` (all
@@ -38,6 +40,12 @@ class Watch:
         self._disk = _disks(self._disks)
         self._sums = _sums(lab)
 
+    def ios(self) -> int | None:
+        """I/Os at the disks since then: cheap enough to be asked again and again. None in a lab without such disks."""
+        if not self._disks:
+            return None
+        return sum(_ios(now) - _ios(then) for now, then in zip(_disks(self._disks), self._disk, strict=True))
+
     def stop(self) -> Figures:
         """Everything since then."""
         after = _sums(self.lab)
@@ -55,8 +63,12 @@ def _disks(controls: list[DiskControl]) -> list[DiskTruth]:
     return [control.truth() for control in controls]
 
 
+def _ios(truth: DiskTruth) -> int:
+    return truth.read.n + truth.write.n
+
+
 def _disk_figures(before: DiskTruth, now: DiskTruth) -> Figures:
-    n = now.read.n + now.write.n - before.read.n - before.write.n
+    n = _ios(now) - _ios(before)
     found: Figures = {
         "disk.ios": n,
         "disk.absorbed": now.write_cache.absorbed - before.write_cache.absorbed,
@@ -75,6 +87,11 @@ def _disk_figures(before: DiskTruth, now: DiskTruth) -> Figures:
         found["disk.slowed_us"] = (now.slowed.ns - before.slowed.ns) / n / 1e3
     if reads := now.read.n - before.read.n:
         found["disk.read_hit_share"] = (now.read_cache.hits - before.read_cache.hits) / reads
+    if now.block.read + now.block.written:
+        if n:
+            found["disk.straddled_share"] = (now.block.straddled - before.block.straddled) / n
+        if writes := now.write.n - before.write.n:
+            found["disk.rmw_per_write"] = (now.block.rmw.n - before.block.rmw.n) / writes
     busy: list[int] = [a.busy_ns - b.busy_ns for a, b in zip(now.members, before.members, strict=True)]
     total = sum(busy)
     if len(busy) > 1 and total > 0:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatch
 from functools import partial
 
-from strata.errors import StrataError, UsageError
+from strata.errors import InconclusiveError, StrataError, UsageError
 from strata.lab import inject, stacks, where
 from strata.lab.client import layers_of, measure
 from strata.lab.down import down
@@ -23,20 +26,47 @@ Say = Callable[[str], None]
 _WIRE_SHARE = 0.9
 
 
+class Verdict(StrEnum):
+    """Of one trial."""
+
+    AS_PROMISED = "as promised"
+    FAILED = "failed"
+    NOT_TOLD = "could not be told"
+    """The machine was too busy for the healthy twin: nothing was shown, neither for nor against."""
+
+
 class Outcome(Value):
     """One thing that was tried. ``seconds`` counts from building to removed."""
 
     what: str
-    ok: bool
+    verdict: Verdict
     seconds: float
     said: tuple[str, ...]
 
 
-def selftest(quick: bool, say: Say) -> Iterator[Outcome]:
-    """One outcome after the other; what fails is told in it and removed all the same.
+@dataclass(frozen=True)
+class Trial:
+    """What is tried: a stack, and what is done in it once it is up."""
 
-    ``quick``: each stack in one form, and one injection of each kind in its middle severity.
+    what: str
+    stack: str
+    options: Mapping[str, str]
+    do: Callable[[Lab], tuple[str, ...]]
+
+
+def trials(quick: bool, only: Sequence[str] = ()) -> tuple[Trial, ...]:
+    """Everything there is to try. ``only``: what one of these patterns names (``slow-medium:*``, ``local*``).
+
+    ``quick``: each stack in one form, and one injection of each kind in its middle severity. Raises `UsageError` when
+    nothing is left.
     """
+    found = [t for t in _trials(quick) if not only or any(fnmatch(t.what, p) for p in only)]
+    if not found:
+        raise UsageError("there is nothing to try in", ", ".join(only), "", "--list names every trial")
+    return tuple(found)
+
+
+def _trials(quick: bool) -> Iterator[Trial]:
     for stack in stacks.stack_names():
         if quick and stacks.heavy(stack):
             continue
@@ -44,7 +74,7 @@ def selftest(quick: bool, say: Say) -> Iterator[Outcome]:
             if not where.is_root() and _refused_without_root(stack, options):
                 continue
             label = " ".join([stack, *(f"{k}={v}" for k, v in options.items())])
-            yield _tried(label, stack, options, _every_layer, say)
+            yield Trial(label, stack, options, _every_layer)
     if not where.is_root():
         return
     for cause in inject.cause_names():
@@ -53,28 +83,37 @@ def selftest(quick: bool, say: Say) -> Iterator[Outcome]:
             continue
         for severity in (Severity.MARKED,) if quick else tuple(Severity):
             asked = inject.Asked(cause, severity)
-            yield _tried(str(asked), truth.stack, truth.options, partial(_proven, asked), say)
+            yield Trial(str(asked), truth.stack, truth.options, partial(_proven, asked))
+            for other in () if quick else truth.elsewhere:
+                there = truth.on(other)
+                yield Trial(f"{asked} on {other}", other, there.options, partial(_proven, asked))
 
 
-def _tried(
-    what: str, stack: str, options: Mapping[str, str], do: Callable[[Lab], tuple[str, ...]], say: Say
-) -> Outcome:
-    say(what)
+def selftest(chosen: Sequence[Trial], say: Say) -> Iterator[Outcome]:
+    """One outcome after the other; what fails is told in it and removed all the same."""
+    for trial in chosen:
+        yield _tried(trial, say)
+
+
+def _tried(trial: Trial, say: Say) -> Outcome:
+    say(trial.what)
     begun, lab = time.monotonic(), None
     said: tuple[str, ...] = ()
-    ok = True
+    verdict = Verdict.AS_PROMISED
     try:
         # A name of this process's own: a self-test beside others' labs disturbs none.
-        lab = up(stack, f"st{os.getpid() % 10**8}", options)
-        said = do(lab)
+        lab = up(trial.stack, f"st{os.getpid() % 10**8}", trial.options)
+        said = trial.do(lab)
+    except InconclusiveError as e:
+        said, verdict = (e.headline, *e.problems), Verdict.NOT_TOLD
     except StrataError as e:
-        said, ok = (e.headline, *e.problems), False
+        said, verdict = (e.headline, *e.problems), Verdict.FAILED
     finally:
         if lab is not None:
             down(lab)
     if lab is not None and (left := leftovers(lab.name, lab.token)):
-        said, ok = (*said, *(f"left behind: {x}" for x in left)), False
-    return Outcome(what=what, ok=ok, seconds=round(time.monotonic() - begun, 1), said=said)
+        said, verdict = (*said, *(f"left behind: {x}" for x in left)), Verdict.FAILED
+    return Outcome(what=trial.what, verdict=verdict, seconds=round(time.monotonic() - begun, 1), said=said)
 
 
 def _every_layer(lab: Lab) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from strata.lab.lab import Lab
 from strata.model.finding import Cause
@@ -124,8 +125,19 @@ class Injection:
     """Options of the stack that it needs, also in the healthy twin."""
     prepare: Callable[[Lab], None] = lambda _: None
     """Done before the healthy twin is measured."""
+    elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What is different on other stacks that can show it: by the stack's name, fields of this class."""
+    ceiling: Callable[[float], float] | None = None
+    """The IOPS that the promised cell cannot exceed with that value in: what the model, the cap or the wire allows. Of
+    an injection that hurts the tail: the 99th percentile that comes of it, in ms."""
+    fades: bool = False
+    """Whether using it takes it away: then only the first measurement is of it."""
     everyday: bool = False
     """Whether the quick self-test has it; the full one has all, in every severity."""
+
+    def on(self, stack: str) -> Injection:
+        """What is true of it on that stack."""
+        return replace(self, stack=stack, **self.elsewhere[stack]) if stack in self.elsewhere else self
 
     def toml(self, cause: str, severity: Severity, top: str = "top", mechanism: str | None = None) -> str:
         """The truth file: what a diagnosis of this lab has to say. ``top`` is the name of the last layer there.

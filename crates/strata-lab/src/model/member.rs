@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::blocks::Whole;
 use super::course::Course;
 use super::head::Head;
 use super::truth::Truth;
 use super::{Op, Params, transfer_ns};
 
 /// One part of an I/O.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Job {
     pub op: Op,
     pub offset: u64,
@@ -54,13 +55,24 @@ impl Member {
     ) -> (u64, u64) {
         let free = self.free.pop().map_or(at, |free| free.0);
         let start = at.max(free);
-        let work = if p.has_head() {
+        let whole = Whole::of(job.op, job.offset, job.len, p);
+        let (before, work) = if p.has_head() {
             // A command that waits is decoded while the one before is carried out; only an idle disk shows `svc`.
             let ready = start.max(at + job.svc_ns);
-            ready - start + self.head.work(ready, job, p, &mut truth.head)
+            let before = self.read_before(ready, job, &whole, p, truth);
+            // Reading, it passes over the rest of a block; writing, it writes all of it.
+            let of_it = if job.op == Op::Read { *job } else { whole.job(job) };
+            let begin = ready + before;
+            (before, begin - start + self.head.work(begin, &of_it, p, &mut truth.head))
         } else {
-            ((job.svc_ns + transfer_ns(job.len, p.bw(job.op))) as f64 * job.factor) as u64
+            let each = p.block_svc + transfer_ns(p.block, p.bw(Op::Read));
+            let before = whole.before() * each;
+            let straddled = u64::from(whole.straddles) * p.block_svc;
+            let work = before + job.svc_ns + straddled + transfer_ns(whole.len, p.bw(job.op));
+            let slower = |ns: u64| (ns as f64 * job.factor) as u64;
+            (slower(before), slower(work))
         };
+        whole.count(job.op, before, p, &mut truth.block);
         let done = course.end(start, work);
         let longer = done - start - work;
         if longer > 0 {
@@ -70,5 +82,15 @@ impl Member {
         }
         self.free.push(Reverse(done));
         (done, done - start)
+    }
+
+    /// How long the head needs for the blocks that a write covers in part; it then waits until they come round again.
+    fn read_before(&mut self, ready: u64, job: &Job, whole: &Whole, p: &Params, truth: &mut Truth) -> u64 {
+        let mut now = ready;
+        for &offset in whole.partial.iter().flatten() {
+            let block = Job { op: Op::Read, offset, len: p.block, ..*job };
+            now += p.block_svc + self.head.work(now, &block, p, &mut truth.head);
+        }
+        now - ready
     }
 }

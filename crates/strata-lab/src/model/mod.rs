@@ -6,6 +6,7 @@
 //! The way of an I/O: cap → cache → members of the stripe → a free server of each → position, transfer.
 //! Everything is first come, first served in the order of the calls.
 
+mod blocks;
 mod bucket;
 mod course;
 mod head;

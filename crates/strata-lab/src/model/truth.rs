@@ -64,6 +64,19 @@ pub struct WriteCacheTruth {
     pub dirty_bytes: u64,
 }
 
+/// Whole blocks of the medium, when it works in blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BlockTruth {
+    /// Blocks that were read, those of `rmw` among them.
+    pub read: u64,
+    /// Blocks that were written.
+    pub written: u64,
+    /// Parts of I/Os that touched one block more than so many bytes need.
+    pub straddled: u64,
+    /// Blocks that were read because a write covers only a part of them, and what that took.
+    pub rmw: Span,
+}
+
 /// The heads of all members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HeadTruth {
@@ -111,6 +124,8 @@ pub struct Truth {
     pub read_cache: ReadCacheTruth,
     /// The write cache.
     pub write_cache: WriteCacheTruth,
+    /// Blocks.
+    pub block: BlockTruth,
     /// Seeks and rotations.
     pub head: HeadTruth,
     /// Each member.

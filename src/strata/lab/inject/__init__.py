@@ -28,7 +28,8 @@ class Asked:
 
     def apply(self, lab: Lab) -> None:
         """Puts it into the lab. Raises `UsageError` when the stack has nothing it could act on."""
-        self.injection.inject(lab, self.injection.value[self.severity])
+        truth = self.injection.on(lab.stack)
+        truth.inject(lab, truth.value[self.severity])
         lab.fact("injection", cause=self.cause, severity=self.severity.value)
 
 

@@ -8,6 +8,14 @@ from strata.errors import RunFailed
 from strata.lab.lab import Lab
 from strata.lab.parts.disk import DiskControl
 
+CALM = {"model": "c=4 svc=2400 bw=250"}
+"""A third of the stack's own speed, 1640 I/Os of 8 KiB a second: the medium limits, whatever else the machine does."""
+
+
+def most(size_bytes: int, svc_us: float = 2400, servers: float = 4) -> float:
+    """IOPS that a medium of so many servers at 250 MB/s cannot exceed."""
+    return servers * 1e6 / (svc_us + size_bytes / 250)
+
 
 def medium(lab: Lab) -> DiskControl:
     """The lab's first modelled disk. Raises `RunFailed` when it has none."""

@@ -29,5 +29,7 @@ INJECTION = Injection(
     signals=(Signal("disk.read_hit_share", How.ABOVE, 0.3), Signal("disk.service_us", How.FALLS, 1.2)),
     must=(Cause.MEDIUM, Cause.IMPOSSIBLE),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
+    # Slow, so that being too good needs no machine of its own.
+    options={"model": "c=4 svc=3200 bw=250"},
     everyday=True,
 )

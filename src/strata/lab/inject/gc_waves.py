@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.lab.inject._disk import model
+from strata.lab.inject._disk import CALM, model, most
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -19,4 +19,6 @@ INJECTION = Injection(
     signals=(Signal("disk.slowed_us", How.ABOVE, 100), Signal("disk.service_us", How.RISES, 1.3)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    options=CALM,
+    ceiling=lambda factor: most(8192) * (0.4 + 0.6 / factor),
 )

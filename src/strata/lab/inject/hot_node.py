@@ -34,6 +34,8 @@ INJECTION = Injection(
     signals=(Signal("disks.busiest_ratio", How.RISES, 1.3),),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY),
+    # One server of 2.5 ms in each node.
+    ceiling=lambda nodes: nodes * 400,
     stack="vm-disks",
     options={"nodes": "3", "medium": "slow", "disks": "1"},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.lab.inject._disk import model
+from strata.lab.inject._disk import model, most
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -19,5 +19,7 @@ INJECTION = Injection(
     signals=(Signal("disk.member_busy_ratio", How.RISES, 1.25),),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
-    options={"model": "c=1 members=4 svc=800 bw=250"},
+    # Every fourth I/O goes to it, and the others wait for that one.
+    ceiling=lambda factor: most(8192) / factor,
+    options={"model": "c=1 members=4 svc=2400 bw=250"},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from strata.errors import RunFailed
-from strata.lab.inject._disk import medium
+from strata.lab.inject._disk import CALM, medium, most
 from strata.lab.lab import Lab
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
@@ -37,5 +37,7 @@ INJECTION = Injection(
     signals=(Signal("disk.wait_us", How.RISES, 1.25), Signal("disk.service_us", How.STAYS, 1.2)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
+    options=CALM,
+    ceiling=lambda others: most(8192) * 8 / (8 + others),
     everyday=True,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from strata.lab.inject._disk import model
+from strata.lab.inject._disk import CALM, model
+from strata.lab.inject._qos import on_vm_disks
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -11,13 +12,16 @@ INJECTION = Injection(
     kind="medium",
     layer="disk",
     mechanism="the modelled disk lets so many I/Os a second begin (iops); its service time is as before",
-    value=per_severity(2500, 1000, 300),
-    unit="IOPS",
+    value=per_severity(800, 300, 100),
+    unit="IOPS (healthy: about 1600)",
     inject=model("iops={value}"),
     cell=Cell("file system", "randread", "8k", 8),
     impact=per_severity(1.5, 3.5, 10),
     signals=(Signal("disk.capped_us", How.ABOVE, 200), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.MEDIUM, Cause.REMOTE_CAP),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.PROCESSORS),
+    options=CALM,
+    elsewhere=on_vm_disks("iops-total", per_severity(300, 100, 30), "IOPS", Cell("store, served", "randread", "8k", 8)),
+    ceiling=lambda iops: iops,
     everyday=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.lab.inject._disk import model
+from strata.lab.inject._disk import CALM, model, most
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -11,13 +11,15 @@ INJECTION = Injection(
     kind="medium",
     layer="disk",
     mechanism="the modelled disk holds each I/O longer (svc); as many servers as before",
-    value=per_severity(1600, 3200, 8000),
-    unit="µs of service time (healthy: 800)",
+    value=per_severity(4800, 9600, 24000),
+    unit="µs of service time (healthy: 2400)",
     inject=model("svc={value}"),
     cell=Cell("file system", "randread", "8k", 8),
     impact=per_severity(1.4, 2.4, 5),
     signals=(Signal("disk.service_us", How.RISES, 1.7),),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    options=CALM,
+    ceiling=lambda svc_us: most(8192, svc_us),
     everyday=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from strata.errors import RunFailed
 from strata.lab import disks
+from strata.lab.inject._disk import CALM, most
 from strata.lab.lab import Lab
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
@@ -26,8 +27,10 @@ INJECTION = Injection(
     inject=_inject,
     cell=Cell("file system", "randread", "256k", 8),
     impact=per_severity(1.15, 1.4, 4),
-    signals=(Signal("device.ios", How.RISES, 1.2), Signal("disk.service_us", How.FALLS, 1.2)),
+    signals=(Signal("device.ios", How.RISES, 1.2), Signal("disk.service_us", How.FALLS, 1.1)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    options=CALM,
+    ceiling=lambda kib: most(int(kib * 1024)) * kib / 256,
     everyday=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.lab.inject._disk import model
+from strata.lab.inject._disk import CALM, model
 from strata.lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -21,4 +21,7 @@ INJECTION = Injection(
     signals=(Signal("disk.slowed_us", How.ABOVE, 50),),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    options=CALM,
+    # What came first in a stall, behind what was under way: 32 on four servers.
+    ceiling=lambda stall_ms: stall_ms + 8 * 2.43,
 )

@@ -19,4 +19,5 @@ INJECTION = Injection(
     signals=(Signal("disk.flush_us", How.ABOVE, 1500), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    ceiling=lambda flush_us: 1e6 / (flush_us + 833),
 )

@@ -32,5 +32,6 @@ INJECTION = Injection(
     must=(Cause.WIRE_BANDWIDTH,),
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     stack="block-share",
+    ceiling=lambda mb_s: mb_s * 1e6 / 131072,
     everyday=True,
 )

@@ -32,5 +32,6 @@ INJECTION = Injection(
     must=(Cause.WIRE_LATENCY,),
     never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH, Cause.PROCESSORS),
     stack="block-share",
+    ceiling=lambda way_us: 1e6 / (2 * way_us + 833),
     everyday=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.lab.inject._disk import model
+from strata.lab.inject._disk import CALM, model
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -10,14 +10,17 @@ INJECTION = Injection(
     title="write cache with a cliff",
     kind="medium",
     layer="disk",
-    mechanism="the modelled disk takes writes into 4 MiB and drains them at the given rate (wcache, drain)",
-    value=per_severity(12, 6, 3),
-    unit="MB/s of draining (healthy: 40 MB/s without a cache)",
-    inject=model("wcache=4MiB drain={value}"),
+    mechanism="the modelled disk takes writes into 2 MiB and drains them at the given rate (wcache, drain)",
+    value=per_severity(6, 3, 1.5),
+    unit="MB/s of draining (healthy: 13 MB/s without a cache)",
+    inject=model("wcache=2MiB drain={value}"),
     # Longer than the cache lasts: the first writes are faster than healthy ones, the others pay.
     cell=Cell("file system", "randwrite", "8k", 8, runtime="2s"),
     impact=per_severity(1.25, 2, 4),
     signals=(Signal("disk.absorbed", How.ABOVE, 100), Signal("disk.full", How.ABOVE, 50)),
     must=(Cause.MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    options=CALM,
+    # Over the two seconds, with what the cache takes at once.
+    ceiling=lambda mb_s: (mb_s + 2**20 / 1e6) * 1e6 / 8192,
 )

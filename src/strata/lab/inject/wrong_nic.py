@@ -35,5 +35,6 @@ INJECTION = Injection(
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     stack="block-share",
     options={"nics": "2"},
+    ceiling=lambda mb_s: mb_s * 1e6 / 131072,
     everyday=True,
 )

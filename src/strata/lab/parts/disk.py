@@ -82,6 +82,16 @@ class Head:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """Whole blocks read and written, I/Os that touched one more than they need, blocks read before a write."""
+
+    read: int
+    written: int
+    straddled: int
+    rmw: Span
+
+
+@dataclass(frozen=True)
 class Member:
     """Parts of I/Os that one member served, and its servers' time of service."""
 
@@ -119,6 +129,7 @@ class DiskTruth:
     depth_max: int
     read_cache: ReadCache
     write_cache: WriteCache
+    block: Blocks
     head: Head
     members: tuple[Member, ...]
     late: Late
@@ -175,7 +186,7 @@ class DiskControl:
 def truth_of(seen: dict[str, Any]) -> DiskTruth:
     """The value in the text of a `ctl` file."""
     truth = seen["truth"]
-    head = truth["head"]
+    head, block = truth["head"], truth["block"]
     return DiskTruth(
         pid=seen["pid"],
         size_bytes=seen["size_bytes"],
@@ -191,6 +202,7 @@ def truth_of(seen: dict[str, Any]) -> DiskTruth:
         depth_max=truth["depth_max"],
         read_cache=ReadCache(**truth["read_cache"]),
         write_cache=WriteCache(**truth["write_cache"]),
+        block=Blocks(block["read"], block["written"], block["straddled"], Span(**block["rmw"])),
         head=Head(Span(**head["seek"]), Span(**head["rotation"]), head["rotations_lost"], head["read_ahead"]),
         members=tuple(Member(**member) for member in truth["members"]),
         late=Late(**seen["late"]),

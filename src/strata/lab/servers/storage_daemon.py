@@ -6,12 +6,14 @@ It opens what it serves with O_DIRECT, so that no page cache of its node stands 
 from __future__ import annotations
 
 import json
+import socket
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from strata.errors import RunFailed
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.proc import Child
@@ -20,6 +22,7 @@ from strata.lab.undo import mounted
 
 NBD_PORT = 10809
 MAX_CONNECTIONS = 64
+_MONITOR_S = 20.0
 
 # Large buffers, too, are taken from the heap and stay in it. In a fresh one no page is there yet; btrfs then gives up
 # on O_DIRECT and reads through the page cache.
@@ -71,18 +74,21 @@ def serve(
     name: str,
     port: int = NBD_PORT,
     groups: Mapping[str, Mapping[str, int]] | None = None,
+    monitor: Path | None = None,
     accept: Callable[[int], bool] = lambda _: True,
 ) -> Exports:
     """Each of ``exports`` on the node's address and ``port``, writable.
 
     ``groups``: caps by name, each a QEMU throttle limit (``iops-total``, ``bps-total``) and its value; exports that
-    name the same group share it. It is started anew until ``accept`` says yes to
-    its process id (btrfs chooses the copy to read by it). Raises `RunFailed` with the daemon's words.
+    name the same group share it. ``monitor``: where its socket for `limit` shall be. It is started anew until
+    ``accept`` says yes to its process id (btrfs chooses the copy to read by it). Raises `RunFailed` with its words.
     """
     pid = lab.dir("run") / f"{name}.pid"
     words = [program("qemu-storage-daemon", "qemu-system-common"), "--pidfile", str(pid)]
     for group, limits in (groups or {}).items():
         words += ["--object", ",".join([f"throttle-group,id={group}", *(f"limits.{k}={v}" for k, v in limits.items())])]
+    if monitor is not None:
+        words += ["--chardev", f"socket,id=monitor,path={monitor},server=on,wait=off", "--monitor", "chardev=monitor"]
     address = f"addr.type=inet,addr.host={node.address},addr.port={port},max-connections={MAX_CONNECTIONS}"
     words += ["--nbd-server", address]
     for number, (export, what) in enumerate(exports.items()):
@@ -93,6 +99,28 @@ def serve(
         lab.stop(child)
         child = _run(lab, node, words, name, pid)
     return Exports(node, child, {e: f"nbd://{node.address}:{port}/{e}" for e in exports})
+
+
+def limit(monitor: Path, group: str, limits: Mapping[str, int]) -> None:
+    """Other limits (``iops-total``, ``bps-total``; none: no cap) for a throttle group of a daemon that runs.
+
+    Raises `RunFailed` with the daemon's words.
+    """
+    asked = {"path": f"/objects/{group}", "property": "limits", "value": {**limits}}
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dialled:
+            dialled.settimeout(_MONITOR_S)
+            dialled.connect(str(monitor))
+            with dialled.makefile("rw") as talk:
+                talk.readline()
+                for command in ({"execute": "qmp_capabilities"}, {"execute": "qom-set", "arguments": asked}):
+                    talk.write(json.dumps(command) + "\n")
+                    talk.flush()
+                    answer = json.loads(talk.readline())
+                    if "error" in answer:
+                        raise RunFailed("cannot limit", group, answer["error"]["desc"])
+    except (OSError, ValueError) as e:
+        raise RunFailed("cannot limit", group, f"its daemon does not answer: {e}") from e
 
 
 def as_file(lab: Lab, node: Node, what: Blockdev, *, name: str) -> Path:

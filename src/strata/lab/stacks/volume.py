@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strata import units
-from strata.errors import UsageError
+from strata.errors import RunFailed, UsageError
 from strata.host import testfile
 from strata.lab import disks
 from strata.lab.lab import Lab
@@ -64,13 +64,33 @@ def volume(lab: Lab, node: Node, options: Options) -> Volume:
     else:
         raise UsageError("there is no medium", repr(options["medium"]), "", "medium=model or medium=file")
     device = disks.attach(lab, backing)
-    disks.make_fs(device, options["fs"])
-    # btrfs would copy on write and so move the file's blocks away from where the disk layer reads them.
-    mounted = disks.mount(lab, device, "volume", "nodatacow" if options["fs"] == "btrfs" else "")
+    mounted = _filled(lab, device, options["fs"], file_bytes)
     file = mounted / "strata.dat"
-    make_file(file, file_bytes)
     lab.fact("volume", node=node.name, device=device, path=str(mounted), file=str(file), fs=options["fs"])
     return Volume(file, device, mounted)
+
+
+def anew(lab: Lab, begin_bytes: int) -> None:
+    """The same volume again, new and under the same names, beginning so far into its medium.
+
+    Raises `RunFailed` when the lab has none on a loop device, or a server holds it open.
+    """
+    fact = lab.last_fact("volume")
+    if fact is None or not fact["device"] or not fact["path"]:
+        raise RunFailed("cannot move the volume of", lab.name, "it has no file system of its own on a loop device")
+    size = Path(fact["file"]).stat().st_size
+    disks.unmount(Path(fact["path"]))
+    disks.free(fact["device"])
+    disks.begin_at(fact["device"], begin_bytes)
+    _filled(lab, fact["device"], fact["fs"], size)
+
+
+def _filled(lab: Lab, device: str, fs: str, file_bytes: int) -> Path:
+    disks.make_fs(device, fs)
+    # btrfs would copy on write and so move the file's blocks away from where the disk layer reads them.
+    mounted = disks.mount(lab, device, "volume", "nodatacow" if fs == "btrfs" else "")
+    make_file(mounted / "strata.dat", file_bytes)
+    return mounted
 
 
 def make_file(path: Path, size_bytes: int) -> None:

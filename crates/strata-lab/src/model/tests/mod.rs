@@ -1,5 +1,6 @@
 //! The model on a virtual clock: what a closed loop of a given depth would measure.
 
+mod blocks;
 mod caches;
 mod caps;
 mod hard_disk;

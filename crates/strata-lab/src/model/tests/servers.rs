@@ -172,6 +172,9 @@ fn a_model_needs_parameters_that_go_together() {
         "stall_every=5 stall_for=5",
         "stall_every=0.5",
         "gc_factor=0.5",
+        "block=5000",
+        "block=256",
+        "members=2 stripe=6144 block=4096",
     ] {
         let params = Params::default().with(words).unwrap();
         assert!(Model::new(SIZE, params).is_err(), "{words}");

@@ -34,7 +34,7 @@ fn what_is_refused_is_named() {
 #[test]
 fn the_words_of_parameters_make_them_again() {
     let words = "c=1 svc_r=12.5 svc_w=7 jitter=uniform spread=0.25 seed=9 bw=150 seek=8000 settle=900 rpm=7200 \
-                 ahead=1MiB members=3 stripe=128KiB lame=2 lame_factor=3.5 wcache=1MiB wcache_svc=5 drain=20 \
+                 ahead=1MiB members=3 stripe=128KiB block=4096 block_svc=70 lame=2 lame_factor=3.5 wcache=1MiB wcache_svc=5 drain=20 \
                  drain_svc=100 rcache=2MiB rcache_svc=4 rcache_block=8192 flush=50 stall_every=1000 stall_for=20 \
                  gc_every=500 gc_for=100 gc_factor=4 iops=5000 iops_burst=10 mbps=200 mbps_burst=1MiB eio_r=0.1 eio_w=0.2";
     let params = Params::default().with(words).unwrap();
@@ -56,7 +56,8 @@ proptest! {
             "c=3 svc=100 jitter=exponential",
             "c=1 svc=50 seek=8000 settle=100 rpm=7200 bw=150 ahead=1MiB wcache=1MiB",
             "svc=10 wcache=256KiB drain=10 rcache=1MiB stall_every=10 stall_for=3 gc_every=7 gc_for=2",
-            "svc=10 members=3 stripe=4096 lame=1 iops=5000 mbps=20 mbps_burst=64KiB",
+            "c=1 seek=900 rpm=7200 bw=90 block=16KiB block_svc=9 wcache=64KiB",
+            "svc=10 members=3 stripe=4096 block=1KiB block_svc=30 lame=1 iops=5000 mbps=20 mbps_burst=64KiB",
         ]),
         ios in prop::collection::vec((0_u64..2_000_000, any::<bool>(), 0_u64..8000, 1_u64..600, any::<bool>()), 1..80),
     ) {
@@ -66,7 +67,7 @@ proptest! {
         for (gap, read, block, blocks, flush) in ios {
             now += gap;
             let op = if read { Op::Read } else { Op::Write };
-            let served = model.serve(now, op, block * 4096, blocks * 512);
+            let served = model.serve(now, op, block * 512, blocks * 512);
             prop_assert!(served.done_ns >= now);
             prop_assert!(served.svc_ns <= served.done_ns - now);
             bytes += blocks * 512;

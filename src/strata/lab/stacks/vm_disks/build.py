@@ -43,8 +43,12 @@ def build(lab: Lab, options: Options) -> None:
     members = [(node, media.medium(lab, node.name, ROOM_BYTES).device) for node in storage]
     volume = btrfs_pair.stripe(lab, host, members, name="store")
     paths = [data.file(volume.path / f"disk{i}.dat", size) for i in range(many)]
-    exports = {f"disk{i}": daemon.disk(path) for i, path in enumerate(paths)}
-    store = daemon.serve(lab, host, exports, name="store", port=STORE_PORT)
+    # Each behind a cap of its own, which caps nothing until somebody injects one.
+    exports = {f"disk{i}": daemon.throttled(daemon.disk(path), f"qos{i}") for i, path in enumerate(paths)}
+    groups: dict[str, dict[str, int]] = {f"qos{i}": {} for i in range(many)}
+    monitor = lab.dir("run") / "store.sock"
+    store = daemon.serve(lab, host, exports, name="store", port=STORE_PORT, groups=groups, monitor=monitor)
+    lab.fact("qos", monitor=str(monitor), group="qos0")
     controllers = []
     for i in range(many):
         uri, port = store.uris[f"disk{i}"], FIRST_PORT + i
