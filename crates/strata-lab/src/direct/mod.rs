@@ -1,0 +1,10 @@
+//! A directory whose files are read and written without the page cache, for servers that know no unbuffered I/O.
+//!
+//! The kernel hands each read and write of such a file on as it is (`FOPEN_DIRECT_IO`), and it is carried out with
+//! `O_DIRECT` on the file below. What is not aligned to 4 KiB is read whole and, when written, put together here.
+
+mod files;
+mod lower;
+mod service;
+
+pub use service::{Config, Part, run};
