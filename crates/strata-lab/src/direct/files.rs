@@ -19,12 +19,16 @@ use fuser::{
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
 use super::lower::Lower;
+use super::remote::Remote;
 use super::service::Part;
+use super::source::Source;
 
 /// Nobody else makes files below.
 const TTL: Duration = Duration::from_secs(1);
 /// Number of the first part; a file below keeps its own, which is smaller.
 const PARTS: u64 = 1 << 52;
+/// Number of the first file on another node.
+const REMOTES: u64 = 1 << 53;
 const LARGEST: u32 = 1 << 20;
 const BACKGROUND: u16 = 4096;
 
@@ -38,8 +42,9 @@ pub struct Files {
     parts: Vec<Part>,
     owner: (u32, u32),
     names: Mutex<HashMap<u64, OsString>>,
-    lowers: Mutex<HashMap<u64, Weak<Lower>>>,
-    open: Mutex<HashMap<u64, Arc<Lower>>>,
+    remotes: Vec<(String, Arc<Source>)>,
+    lowers: Mutex<HashMap<u64, Weak<Source>>>,
+    open: Mutex<HashMap<u64, Arc<Source>>>,
     handles: AtomicU64,
 }
 
@@ -60,9 +65,16 @@ fn absent() -> io::Error {
 }
 
 impl Files {
-    /// The regular files of `below`, and the parts; the directory belongs to `owner`.
-    pub fn new(below: Option<PathBuf>, parts: Vec<Part>, owner: (u32, u32)) -> Self {
+    /// The regular files of `below`, the parts, and the remote ones by name; the directory belongs to `owner`.
+    pub fn new(
+        below: Option<PathBuf>,
+        parts: Vec<Part>,
+        remotes: Vec<(String, Remote)>,
+        owner: (u32, u32),
+    ) -> Self {
+        let remotes = remotes.into_iter().map(|(name, remote)| (name, Arc::new(Source::There(remote))));
         Self {
+            remotes: remotes.collect(),
             below,
             parts,
             owner,
@@ -75,6 +87,10 @@ impl Files {
 
     fn part(&self, ino: u64) -> Option<&Part> {
         self.parts.get(usize::try_from(ino.checked_sub(PARTS)?).ok()?)
+    }
+
+    fn remote(&self, ino: u64) -> Option<&Arc<Source>> {
+        Some(&self.remotes.get(usize::try_from(ino.checked_sub(REMOTES)?).ok()?)?.1)
     }
 
     fn path_of(&self, name: &OsStr) -> io::Result<PathBuf> {
@@ -94,6 +110,11 @@ impl Files {
             let made = SystemTime::UNIX_EPOCH;
             let times = [made; 4];
             return Ok(attr(ino, FileType::Directory, (0o755, 2, uid, gid), (0, 0), times));
+        }
+        if let Some(Source::There(remote)) = self.remote(ino.0).map(Arc::as_ref) {
+            let (size, (uid, gid)) = (remote.size_bytes(), self.owner);
+            let times = [SystemTime::UNIX_EPOCH; 4];
+            return Ok(attr(ino, FileType::RegularFile, (0o600, 1, uid, gid), (size, size / 512), times));
         }
         let about = fs::symlink_metadata(self.path(ino.0)?)?;
         Ok(self.attr_of(ino, &about))
@@ -115,6 +136,9 @@ impl Files {
         if let Some(i) = self.parts.iter().position(|part| OsStr::new(&part.name) == name) {
             return self.attr(INodeNo(PARTS + i as u64));
         }
+        if let Some(i) = self.remotes.iter().position(|(its, _)| OsStr::new(its) == name) {
+            return self.attr(INodeNo(REMOTES + i as u64));
+        }
         let about = fs::symlink_metadata(self.path_of(name)?)?;
         if !about.is_file() {
             return Err(absent());
@@ -124,13 +148,16 @@ impl Files {
     }
 
     /// One for each file, however often it is open: writes that share a block have to know each other.
-    fn lower(&self, ino: u64) -> io::Result<Arc<Lower>> {
+    fn lower(&self, ino: u64) -> io::Result<Arc<Source>> {
+        if let Some(remote) = self.remote(ino) {
+            return Ok(Arc::clone(remote));
+        }
         let mut lowers = locked(&self.lowers);
         if let Some(lower) = lowers.get(&ino).and_then(Weak::upgrade) {
             return Ok(lower);
         }
         let part = self.part(ino).map(|part| (part.offset, part.size));
-        let lower = Arc::new(Lower::open(&self.path(ino)?, part)?);
+        let lower = Arc::new(Source::Here(Lower::open(&self.path(ino)?, part)?));
         lowers.insert(ino, Arc::downgrade(&lower));
         Ok(lower)
     }
@@ -142,7 +169,7 @@ impl Files {
         Ok(FileHandle(fh))
     }
 
-    fn handle(&self, fh: FileHandle) -> io::Result<Arc<Lower>> {
+    fn handle(&self, fh: FileHandle) -> io::Result<Arc<Source>> {
         locked(&self.open).get(&fh.0).cloned().ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))
     }
 

@@ -8,6 +8,7 @@ use strata_proto::server::StopOnSignals;
 
 use super::files::Files;
 use super::lower::ALIGN;
+use super::remote::Remote;
 use crate::mount::{Told, place, until_stopped};
 
 /// Requests that wait for their medium at once.
@@ -25,6 +26,19 @@ pub struct Config {
     /// Files that are parts of devices or of other files.
     #[serde(default)]
     pub parts: Vec<Part>,
+    /// Files on other nodes.
+    #[serde(default)]
+    pub remotes: Vec<Far>,
+}
+
+/// A file on another node.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Far {
+    /// Its name in the directory.
+    pub name: String,
+    /// `nbd://…` or `smb://…`, dialled from this process's network namespace.
+    pub uri: String,
 }
 
 /// A part of a device or file, shown as a file of fixed length.
@@ -44,8 +58,8 @@ pub struct Part {
 /// Serve the directory until SIGTERM or SIGINT, or until somebody unmounts it.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] for a part that is not aligned; the system's error for the directory or the mount,
-/// with its name.
+/// [`io::ErrorKind::InvalidInput`] for a part that is not aligned or an address that cannot be read; the system's error
+/// for the directory or the mount, and the client's for a file on another node, each with its name.
 pub fn run(config: &Config) -> io::Result<()> {
     for part in &config.parts {
         if part.offset % ALIGN != 0 || part.size % ALIGN != 0 || part.size == 0 {
@@ -55,6 +69,8 @@ pub fn run(config: &Config) -> io::Result<()> {
     }
     let (dir, uid, gid) = place(&config.dir)?;
     let signals = StopOnSignals::install()?;
-    let files = Files::new(config.lower.clone(), config.parts.clone(), (uid, gid));
+    let remotes = config.remotes.iter().map(|far| Ok((far.name.clone(), Remote::open(&far.uri)?)));
+    let remotes = remotes.collect::<io::Result<Vec<_>>>()?;
+    let files = Files::new(config.lower.clone(), config.parts.clone(), remotes, (uid, gid));
     until_stopped(files, &dir, Told { kind: "direct", uid, threads: THREADS }, &signals)
 }

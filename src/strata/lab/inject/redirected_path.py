@@ -18,8 +18,8 @@ def _inject(lab: Lab, value: float) -> None:
     if served["protocol"] == "smb":
         lab.stop(lab.process(f"smbd-{node.name}"))
         lab.stop(lab.process("direct-scale-out"))
-        below = direct.remote(lab, node, served["over"], name="redirected", file=served["file"])
-        smbd.start(lab, node, direct.files(lab, "redirected", parts=[below]), multichannel=False)
+        view = direct.files(lab, node, "redirected", remotes={served["file"]: served["over"]})
+        smbd.start(lab, node, view, multichannel=False)
     else:
         lab.stop(lab.process("scale-out"))
         relay.start(lab, node, served["over"], name="scale-out", port=int(served["port"]))

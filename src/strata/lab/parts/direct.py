@@ -1,8 +1,8 @@
-"""A directory without a page cache: `python -m strata.lab.parts.direct DIR --lower DIR` or `… --part NAME=AT+SIZE@PATH`.
+"""A directory without a page cache: `python -m strata.lab.parts.direct DIR --lower DIR`, `--part …` or `--remote …`.
 
-In DIR appear the regular files of the lower directory, and parts of devices under names of their own. What a server
-reads and writes there is read and written below as it is, with O_DIRECT. The process serves until SIGTERM and takes
-its mount with it.
+In DIR appear the regular files of the lower directory, parts of devices under names of their own, and files on other
+nodes. What a server reads and writes there is read and written below as it is, with O_DIRECT, or sent as it is. The
+process serves until SIGTERM and takes its mount with it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,22 @@ class Part:
         return cls(name, path, offset, size)
 
 
-def serve(directory: Path | str, lower: Path | str | None = None, parts: Sequence[Part] = ()) -> None:
-    """Be the directory until SIGTERM; blocks. Raises `UsageError` for a bad part, `RunFailed` for the system."""
-    config = {"dir": str(directory), "lower": str(lower) if lower else None, "parts": [asdict(p) for p in parts]}
+def serve(
+    directory: Path | str,
+    lower: Path | str | None = None,
+    parts: Sequence[Part] = (),
+    remotes: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Be the directory until SIGTERM; blocks. ``remotes``: names, and ``nbd://`` or ``smb://`` addresses.
+
+    Raises `UsageError` for a bad part or address, `RunFailed` for the system.
+    """
+    config = {
+        "dir": str(directory),
+        "lower": str(lower) if lower else None,
+        "parts": [asdict(p) for p in parts],
+        "remotes": [{"name": name, "uri": uri} for name, uri in remotes],
+    }
     try:
         _core.lab_direct(json.dumps(config))
     except ValueError as e:
@@ -63,9 +76,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("dir", help="empty directory where the files appear")
     parser.add_argument("--lower", help="directory whose regular files are shown")
     parser.add_argument("--part", action="append", default=[], help="NAME=OFFSET+SIZE@PATH, once for each part")
+    known = "NAME=URI of a file on another node (nbd:// or smb://; its password in STRATA_SMB_PASSWORD)"
+    parser.add_argument("--remote", action="append", default=[], help=known)
     words = parser.parse_args(argv)
+    remotes = [(name, uri) for name, _, uri in (word.partition("=") for word in words.remote)]
     try:
-        serve(words.dir, words.lower, [Part.of(word) for word in words.part])
+        serve(words.dir, words.lower, [Part.of(word) for word in words.part], remotes)
     except StrataError as e:
         print(e.render(), file=sys.stderr)
         return e.exit_code

@@ -17,8 +17,11 @@ from strata.errors import RunFailed
 from strata.lab import disks
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
-from strata.lab.servers import nbdfuse, storage_daemon
+from strata.lab.servers import program, storage_daemon
+from strata.lab.undo import mounted
 
+CONNECTIONS = 4
+"""NBD connections for each remote disk: requests of one connection are answered by one thread of nbdfuse."""
 PROFILES = {2: "raid1", 3: "raid1c3", 4: "raid1c4"}
 # Checksums and copy-on-write would add writes of their own to each write of the application.
 _OPTIONS = "nodatacow,nodatasum,max_inline=0,noatime"
@@ -103,7 +106,11 @@ def stripe(lab: Lab, owner: Node, others: Sequence[tuple[Node, str]], *, name: s
 def remote_disk(lab: Lab, owner: Node, node: Node, device: str, *, name: str) -> str:
     """``device`` of ``node``, served over NBD, as a block device (``/dev/loopN``) of the owner."""
     exports = storage_daemon.serve(lab, node, {"disk": storage_daemon.disk(device)}, name=f"nbd-{name}")
-    return disks.attach(lab, nbdfuse.mount(lab, owner, exports.uris["disk"], name=name))
+    folder = lab.dir(f"remote/{name}")
+    lab.undo("mount", path=str(folder))
+    words = [program("nbdfuse", "nbdfuse"), "-C", str(CONNECTIONS), str(folder), exports.uris["disk"]]
+    lab.run(owner, words, name=f"nbdfuse-{name}", wait_for=lambda: mounted(str(folder)))
+    return disks.attach(lab, folder / "nbd")
 
 
 def _volume(lab: Lab, owner: Node, devices: tuple[str, ...], data: str, metadata: str, name: str) -> Volume:

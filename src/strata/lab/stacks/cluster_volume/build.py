@@ -4,7 +4,8 @@ What stands for what: the disk is a lab disk that two nodes attach, each by a lo
 is mounted on the coordinator alone. A file-level path is SMB to the coordinator's smbd, which has the file unbuffered:
 from the coordinator itself (two file-level stations on one node), from the other node, from the client. The
 block-redirected path has a daemon on the other node, which takes each I/O and hands it on over NBD to the file's place
-on the coordinator's disk. The scale-out share is a second smbd on the other node, on top of one of its paths.
+on the coordinator's disk. The scale-out share is a second smbd on the other node, on top of one of its paths; where
+that is SMB too, a client of Strata's own stands for the kernel's, which not every kernel has.
 """
 
 from __future__ import annotations
@@ -99,22 +100,16 @@ def build(lab: Lab, options: Options) -> None:
 
 
 def _over_smb(lab: Lab, n1: Node, n2: Node, disk: Disk, landing: str, low: str) -> Ways:
-    """smbd on the coordinator for everybody, and one on the other node.
-
-    This kernel has no SMB client: what the second smbd stands on comes to its node over NBD.
-    """
+    """smbd on the coordinator for everybody, and one on the other node."""
     name = disk.file.name
-    shared = smbd.start(lab, n1, direct.files(lab, "volume", lower=disk.file.parent), multichannel=False)
+    shared = smbd.start(lab, n1, direct.files(lab, n1, "volume", lower=disk.file.parent), multichannel=False)
     uri = f"{shared.uri}/{name}"
     if landing == "direct":
-        below = direct.Part(name, disk.other, disk.at, disk.size)
+        view = direct.files(lab, n2, "scale-out", parts=[direct.Part(name, disk.other, disk.at, disk.size)])
     else:
-        if landing == "redirected":
-            here = daemon.disk(disk.file)
-            low = daemon.serve(lab, n1, {"volume": here}, name="redirected", port=PORTS["redirected"]).uris["volume"]
-        below = direct.remote(lab, n2, low, name="scale-out", file=name)
-    top = smbd.start(lab, n2, direct.files(lab, "scale-out", parts=[below]), multichannel=False)
-    lab.fact("served", name="scale-out", protocol="smb", node="n2", over=low, file=name)
+        view = direct.files(lab, n2, "scale-out", remotes={name: uri if landing == "redirected" else low})
+    top = smbd.start(lab, n2, view, multichannel=False)
+    lab.fact("served", name="scale-out", protocol="smb", node="n2", over=uri, file=name)
     return Ways(share=uri, own=uri, redirected=uri, top=f"{top.uri}/{name}")
 
 
