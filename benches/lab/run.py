@@ -62,7 +62,7 @@ def main() -> int:
     rows: list[Row] = []
     for stack, options in (*ALL, *(CEPH if asked.ceph else ())):
         title = " ".join([stack, *(f"{k}={v}" for k, v in options.items())])
-        if not asked.only or asked.only in title:
+        if not asked.only or re.search(asked.only, title):
             rows += bench(stack, options, title, asked)
     print(table(rows))
     clock, load = measuring.clock_hz() / 1e9, os.getloadavg()[0]
