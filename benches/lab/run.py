@@ -51,8 +51,8 @@ def main() -> int:
     # GlusterFS keeps its lock on a file for up to a second after a write: the next client waits for it once.
     words.add_argument("--ramp", type=float, default=1.0, help="seconds of each measurement that are not counted")
     words.add_argument("--ceph", action="store_true", help="Ceph too: half a minute to build, 1 GB of memory")
-    words.add_argument("--only", help="stacks whose name and options hold this")
-    words.add_argument("--workloads", help="those whose name holds this")
+    words.add_argument("--only", help="stacks whose name and options match this expression")
+    words.add_argument("--workloads", help="those whose name matches this expression")
     words.add_argument("--json", type=Path, help="write the rows here")
     words.add_argument("--seed", type=int, default=1)
     asked = words.parse_args()
