@@ -197,10 +197,10 @@ impl Files {
             self.below.iter().map(fs::read_dir).collect::<io::Result<Vec<_>>>()?.into_iter().flatten()
         {
             let about = entry.as_ref().map(fs::DirEntry::metadata);
-            if let (Ok(entry), Ok(Ok(about))) = (&entry, about) {
-                if about.is_file() {
-                    all.push((INodeNo(about.ino()), FileType::RegularFile, entry.file_name()));
-                }
+            if let (Ok(entry), Ok(Ok(about))) = (&entry, about)
+                && about.is_file()
+            {
+                all.push((INodeNo(about.ino()), FileType::RegularFile, entry.file_name()));
             }
         }
         Ok(all)

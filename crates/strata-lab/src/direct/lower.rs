@@ -74,7 +74,7 @@ impl Lower {
                 Ok(n) => {
                     got += n;
                     // Anything but whole blocks is the end of the file.
-                    if n == 0 || n as u64 % ALIGN != 0 {
+                    if n == 0 || !(n as u64).is_multiple_of(ALIGN) {
                         break;
                     }
                 }
