@@ -51,8 +51,8 @@ def main() -> int:
     # GlusterFS keeps its lock on a file for up to a second after a write: the next client waits for it once.
     words.add_argument("--ramp", type=float, default=1.0, help="seconds of each measurement that are not counted")
     words.add_argument("--ceph", action="store_true", help="Ceph too: half a minute to build, 1 GB of memory")
-    words.add_argument("--only", help="stacks whose name and options hold this")
-    words.add_argument("--workloads", help="those whose name holds this")
+    words.add_argument("--only", help="stacks whose name and options match this expression")
+    words.add_argument("--workloads", help="those whose name matches this expression")
     words.add_argument("--json", type=Path, help="write the rows here")
     words.add_argument("--seed", type=int, default=1)
     asked = words.parse_args()
@@ -62,7 +62,7 @@ def main() -> int:
     rows: list[Row] = []
     for stack, options in (*ALL, *(CEPH if asked.ceph else ())):
         title = " ".join([stack, *(f"{k}={v}" for k, v in options.items())])
-        if not asked.only or asked.only in title:
+        if not asked.only or re.search(asked.only, title):
             rows += bench(stack, options, title, asked)
     print(table(rows))
     clock, load = measuring.clock_hz() / 1e9, os.getloadavg()[0]

@@ -119,6 +119,37 @@ def test_every_way_to_a_clustered_volume_reaches_the_same_bytes(build: Build) ->
     assert by_layer == pytest.approx(expected, abs=0.15)
 
 
+def test_each_io_of_a_file_level_path_is_one_of_the_disk_and_a_killed_part_of_it_is_no_rest(build: Build) -> None:
+    lab = build("cluster-volume", {"data": "16m", "medium": "fast", "landing": "redirected"})
+    layers = ("share, other node", "redirected, coordinator", "scale-out share")
+    assert all(places_of(lab)[layer].layer.endpoint.startswith("smb://") for layer in layers)
+    seen = {(layer, rw): cost(lab, layer, rw, 8192) for layer in layers for rw in ("randread", "randwrite")}
+    assert {cell: r.media for cell, r in seen.items()} == pytest.approx(dict.fromkeys(seen, 1.0), abs=0.1)
+    wires = {"share, other node": 1.0, "redirected, coordinator": 0.0, "scale-out share": 2.0}
+    expected = {(layer, rw): wires[layer] for layer, rw in seen}
+    assert {cell: r.sent_by_all for cell, r in seen.items()} == pytest.approx(expected, abs=0.3)
+    for part in ("direct-volume", "direct-scale-out", "smbd-n2"):
+        os.kill(lab.process(part).pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("cache", ["none", "page"])
+def test_a_share_reaches_the_medium_unless_it_is_to_have_a_cache(build: Build, cache: str) -> None:
+    lab = build("share", {"size": "192m", "file": "16m", "cache": cache, "rate": "0", "model": ""})
+    # Once over the whole file: what a page cache keeps it has now.
+    cost(lab, "SMB share", "read")
+    assert cost(lab, "SMB share", "randread", 8192).media == pytest.approx(1.0 if cache == "none" else 0.0, abs=0.1)
+
+
+@pytest.mark.slow
+def test_over_nbd_the_file_level_paths_cost_the_same_bytes(build: Build) -> None:
+    lab = build("cluster-volume", {"data": "16m", "medium": "fast", "protocol": "nbd", "landing": "redirected"})
+    expected = {"share, other node": 1.0, "redirected, coordinator": 0.0, "redirected, other node": 1.0}
+    expected["scale-out share"] = 2.0
+    seen = {layer: cost(lab, layer, "randread") for layer in expected}
+    assert {layer: r.sent_by_all for layer, r in seen.items()} == pytest.approx(expected, abs=0.15)
+    assert {layer: r.media for layer, r in seen.items()} == pytest.approx(dict.fromkeys(seen, 1.0), abs=0.1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("landing", ["direct", "redirected"])
 def test_a_scale_out_share_costs_what_it_lands_on_and_one_wire_more(build: Build, landing: str) -> None:
@@ -160,6 +191,8 @@ def test_what_is_no_choice_is_refused_before_anything_is_made() -> None:
         ("mirrored", {"copies": "7"}),
         ("mirrored", {"engine": "btrfs", "client": "library"}),
         ("cluster-volume", {"landing": "moon"}),
+        ("cluster-volume", {"protocol": "fax"}),
+        ("share", {"cache": "7"}),
     ):
         with pytest.raises(UsageError):
             up(stack, f"c{os.getpid() % 10**8}x", options)

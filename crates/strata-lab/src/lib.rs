@@ -1,9 +1,12 @@
-//! Parts of a laboratory: a disk that behaves as told, and a hop that delays and loses frames.
+//! Parts of a laboratory: a disk that behaves as told, a directory without a page cache, and a hop that delays and
+//! loses frames.
 //!
 //! [`model`] is pure arithmetic on a virtual clock; [`disk`] serves a file whose I/Os take as long as the model
-//! says; [`hop`] stands between two network interfaces. Each runs in a process of its own until SIGTERM.
+//! says; [`direct`] shows files so that each I/O of a server reaches the medium; [`hop`] stands between two network interfaces. Each runs in a process of its own until SIGTERM.
 
+pub mod direct;
 pub mod disk;
 pub mod hop;
 pub mod model;
+mod mount;
 mod words;

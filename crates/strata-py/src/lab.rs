@@ -16,6 +16,16 @@ pub fn lab_disk(py: Python<'_>, config_json: &str) -> PyResult<()> {
     serve(py, config_json, strata_lab::disk::run)
 }
 
+/// A directory whose files are read and written past the page cache, mounted until SIGTERM, SIGINT or an unmount, with
+/// the GIL released.
+///
+/// `config_json`: `dir`, `lower`, `parts` (each `name`, `path`, `offset`, `size`). Raises `ValueError` for a bad
+/// configuration and `OSError` that names the directory.
+#[pyfunction]
+pub fn lab_direct(py: Python<'_>, config_json: &str) -> PyResult<()> {
+    serve(py, config_json, strata_lab::direct::run)
+}
+
 /// A hop between two interfaces of this network namespace, until SIGTERM or SIGINT, with the GIL released.
 ///
 /// `config_json`: `a`, `b`, `model`, `ctl`. Raises `ValueError` for a bad configuration and `OSError` that names the

@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::iscsi::{iscsi_probe, iscsi_read};
     #[pymodule_export]
-    use super::lab::{lab_disk, lab_hop};
+    use super::lab::{lab_direct, lab_disk, lab_hop};
     #[pymodule_export]
     use super::nbd::{nbd_probe, nbd_read, target_serve};
     #[pymodule_export]

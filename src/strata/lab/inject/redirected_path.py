@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from strata.errors import RunFailed
 from strata.lab.lab import Lab
-from strata.lab.servers import relay
+from strata.lab.servers import direct, relay, smbd
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
 
 def _inject(lab: Lab, value: float) -> None:
-    """Where the share's node served its own view of the disk, a relay to the coordinator takes over."""
+    """Where the share's node had its own view of the disk, a path to the coordinator takes over."""
     served = lab.last_fact("served", name="scale-out")
     if served is None:
         raise RunFailed("cannot redirect the share of", lab.name, "it has none", "strata lab up cluster-volume")
-    lab.stop(lab.process("scale-out"))
-    relay.start(lab, lab.node(served["node"]), served["over"], name="scale-out", port=int(served["port"]))
+    node = lab.node(served["node"])
+    if served["protocol"] == "smb":
+        lab.stop(lab.process(f"smbd-{node.name}"))
+        lab.stop(lab.process("direct-scale-out"))
+        view = direct.files(lab, node, "redirected", remotes={served["file"]: served["over"]})
+        smbd.start(lab, node, view, multichannel=False)
+    else:
+        lab.stop(lab.process("scale-out"))
+        relay.start(lab, node, served["over"], name="scale-out", port=int(served["port"]))
     lab.shape(lab.node("n1"), 0, value * 1e6)
 
 

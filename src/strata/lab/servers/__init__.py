@@ -36,6 +36,15 @@ def program(name: str, package: str) -> str:
     return found
 
 
+def nbdkit() -> list[str]:
+    """The words that nbdkit begins with: in the foreground, and nobody's child but the lab's.
+
+    In the foreground it asks to end with its parent (PR_SET_PDEATHSIG), which must not be the command that builds the
+    lab: a shell stands between.
+    """
+    return ["sh", "-c", '"$@"; exit $?', "sh", program("nbdkit", "nbdkit"), "--foreground"]
+
+
 def answers(node: Node, port: int) -> Callable[[], bool]:
     """A function that is true when something accepts connections on that port of the node."""
 

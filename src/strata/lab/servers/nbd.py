@@ -13,7 +13,7 @@ from pathlib import Path
 from strata.errors import RunFailed, UsageError
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
-from strata.lab.servers import Server, answers, free_port, program
+from strata.lab.servers import Server, answers, free_port, nbdkit, program
 
 KINDS = ("strata", "qemu-nbd", "nbdkit")
 EXPORT, PORT = "disk", 10809
@@ -42,7 +42,7 @@ def start(
         words = [program("qemu-nbd", "qemu-utils"), "-b", node.address, "-p", str(port), "-t", "-e", str(_CONNECTIONS)]
         words += ["-f", "raw", "-x", EXPORT, "--cache=none", *([] if writable else ["-r"]), str(backing)]
     else:
-        words = [program("nbdkit", "nbdkit"), "-f", "-i", node.address, "-p", str(port), "-t", str(_CONNECTIONS)]
+        words = [*nbdkit(), "-i", node.address, "-p", str(port), "-t", str(_CONNECTIONS)]
         words += ["-e", EXPORT, *([] if writable else ["-r"]), "file", str(backing)]
     child = lab.run(node, words, name=name, wait_for=answers(node, port))
     uri = f"nbd://{node.address}:{port}/{EXPORT}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
-from strata.lab.servers import program
+from strata.lab.servers import nbdkit
 from strata.lab.servers.storage_daemon import Exports
 
 THREADS = 16
@@ -70,9 +70,7 @@ def _nbdkit(
 ) -> Exports:
     pid = lab.dir("run") / f"{name}.pid"
     pid.unlink(missing_ok=True)
-    # In the foreground nbdkit asks to end with its parent, which must not be the command that builds the lab.
-    words = ["sh", "-c", '"$@"; exit $?', "sh"]
-    words += [program("nbdkit", "nbdkit"), "--foreground", "--pidfile", str(pid), "-i", node.address, "-p", str(port)]
+    words = [*nbdkit(), "--pidfile", str(pid), "-i", node.address, "-p", str(port)]
     words += ["-t", str(threads), f"--exportname={export}", *plugin]
     child = lab.run(node, words, name=name, wait_for=pid.exists, cgroups=cgroups)
     return Exports(node, child, {export: f"nbd://{node.address}:{port}/{export}"})

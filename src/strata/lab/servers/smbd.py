@@ -2,6 +2,9 @@
 
 Clients log in as ``labuser`` with password ``labpass``: a name that the server maps to root in a password file of its
 own, so that no account of the machine is made or changed. Server-side figures: ``smbstatus -s CONF -P``.
+
+smbd reads and writes through the page cache of its machine and cannot be told otherwise: to have the medium answer, let
+it serve a directory of `strata.lab.servers.direct`.
 """
 
 from __future__ import annotations
@@ -80,6 +83,8 @@ def _conf(home: Path, node: Node, directory: Path, *, multichannel: bool, signin
   strict sync = {_yes(sync)}
   store dos attributes = no
   map archive = no
+  ea support = no
+  nt acl support = no
 
 [{SHARE}]
   path = {directory}

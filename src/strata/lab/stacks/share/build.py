@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata.errors import UsageError
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
-from strata.lab.servers import ganesha, smbd
+from strata.lab.servers import direct, ganesha, smbd
 from strata.lab.stacks import Options, add_cards, remote_layer, write_stack
 from strata.lab.stacks.volume import OPTIONS as VOLUME
 from strata.lab.stacks.volume import Volume, volume
@@ -17,8 +17,9 @@ OPTIONS = {
     "nics": ("1", "cards of each node, 1 or 2"),
     "rate": ("125m", "bytes a second of each card; 0: not limited"),
     "signing": ("no", "yes: the SMB server demands signatures"),
+    "cache": ("none", "of smbd: none (each I/O is one of the medium) or page (the machine's page cache)"),
 }
-VARIANTS = ({"protocol": "both", "nics": "2"}, {"protocol": "smb", "signing": "yes"})
+VARIANTS = ({"protocol": "both", "nics": "2"}, {"protocol": "smb", "signing": "yes", "cache": "page"})
 
 
 def build(lab: Lab, options: Options) -> None:
@@ -27,6 +28,8 @@ def build(lab: Lab, options: Options) -> None:
         raise UsageError("cannot build", "share", "smbd and Ganesha need root", "strata lab up block-share, or sudo")
     if options["protocol"] not in ("smb", "nfs", "both"):
         raise UsageError("there is no protocol", repr(options["protocol"]), "", "protocol=smb, nfs or both")
+    if options["cache"] not in ("none", "page"):
+        raise UsageError("smbd has no cache", repr(options["cache"]), "", "cache=none or cache=page")
     server, client = add_cards(lab, options, ("n1", "n2"))
     made = volume(lab, server, options)
     layers = [_smb(lab, server, client, made, options)] if options["protocol"] in ("smb", "both") else []
@@ -37,7 +40,9 @@ def build(lab: Lab, options: Options) -> None:
 def _smb(lab: Lab, server: Node, client: Node, made: Volume, options: Options) -> str:
     assert made.mounted is not None
     two = len(server.addresses) > 1
-    served = smbd.start(lab, server, made.mounted, multichannel=two, signing=options["signing"] == "yes")
+    page = options["cache"] == "page"
+    folder = made.mounted if page else direct.files(lab, server, "volume", lower=made.mounted)
+    served = smbd.start(lab, server, folder, multichannel=two, signing=options["signing"] == "yes")
     # Each connection goes to one card; which card is for the client to choose from what the server offers.
     uri = f"{served.uri}/{made.file.name}" + ("?connections=2" if two else "")
     return remote_layer("SMB share", client, uri)
