@@ -43,7 +43,6 @@ BESIDE_OTHERS = {
     "user instructions/IO, pread",
     "NBD client, 4 KiB random read, depth 32",
     "NBD client, 256 KiB sequential read, depth 16",
-    "NBD client, 256 KiB sequential read, depth 16, the server on a processor of its own",
     "threads 1 → 2, null",
 }
 

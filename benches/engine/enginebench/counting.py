@@ -12,6 +12,7 @@ from .sample import NotHere
 
 REFUSED = 3
 # Ours samples the submit call once in 64 submissions: 64 of them, of 8 I/Os at most, are one whole turn of its loop.
+# Blocking reads are counted up to 64 together, the ring's at depth 1 one by one.
 TURN = 512
 GATED = ("depth 32 batch 8", "depth 1", "pread", "null")
 
@@ -40,8 +41,9 @@ def mine(ctx: Context, shape: str, statistics: bool = True) -> float:
         changes |= {"iodepth": 1}
     spec = ours.on_file(ctx, direct=False, seconds=3600, **changes)
     command = [str(ctx.programs / "strata-load"), ours.saved(ctx, "count", spec)]
-    ios = TURN if shape.startswith("depth 32") else TURN // 8
-    return float(icount(ctx, command, "--skip", str(TURN), "--ios", str(ios))["per_io"])
+    ios = TURN // 8 if shape == "depth 1" else TURN
+    # First the histogram must have seen how short and how long they are: stepped I/Os take longer than those before.
+    return float(icount(ctx, command, "--skip", str(8 * TURN), "--ios", str(ios))["per_io"])
 
 
 def _null(ctx: Context) -> float:

@@ -12,7 +12,10 @@ MET, NOT_MET, OPEN, ABSENT = "met", "not met", "not decided", "no number"
 
 @dataclass(frozen=True)
 class Row:
-    """One measure. `limit` with `sense` (`<=` or `>=`) is the must-value; `why_not` says why there is no number."""
+    """One measure. `limit` with `sense` (`<=` or `>=`) is the must-value; `why_not` says why there is no number.
+
+    `within`: asked within intervals, so that what cannot be told from the limit holds.
+    """
 
     measure: str
     against: str
@@ -22,17 +25,18 @@ class Row:
     estimate: Estimate | None = None
     note: str = ""
     why_not: str = ""
+    within: bool = False
 
     @property
     def verdict(self) -> str:
-        """Met or not when the whole interval is on one side of the limit; else not decided."""
+        """Met or not when the whole interval is on one side of the limit; else not decided (or met, see `within`)."""
         e = self.estimate
         if e is None:
             return ABSENT
         if e.low is None or e.high is None:
             return OPEN
         inside = [_holds(x, self.sense, self.limit) for x in (e.low, e.high)]
-        if all(inside):
+        if all(inside) or (self.within and any(inside)):
             return MET
         return OPEN if any(inside) else NOT_MET
 
@@ -52,7 +56,7 @@ def table(rows: list[Row]) -> str:
         e = r.estimate
         value = f"{_figure(e.value)} {r.unit}".strip() if e else "–"
         span = "–" if e is None or e.low is None or e.high is None else f"{_figure(e.low)} … {_figure(e.high)}"
-        must = f"{'≤' if r.sense == '<=' else '≥'} {_figure(r.limit)}"
+        must = f"{'≤' if r.sense == '<=' else '≥'} {_figure(r.limit)}{' ±' if r.within else ''}"
         lines.append(f"| {r.measure} | {r.against} | {value} | {span} | {must} | {r.verdict} | {r.note or r.why_not} |")
     return "\n".join(lines)
 

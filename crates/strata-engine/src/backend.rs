@@ -135,7 +135,11 @@ pub(crate) fn disk(
         if more == 0 { path.display().to_string() } else { format!("{} and {more} more", path.display()) };
     let files = Arc::new(Files::new(opened.into_iter().map(|target| target.file).collect()));
     let mut refused = None;
-    if choice != EngineChoice::Pool {
+    // One at a time through the page cache and as fast as it goes: what a ring does for that is done by the call itself,
+    // with less around it. A pace is kept better by a ring, whose waits end more exactly than a thread's sleep.
+    let unpaced = recipe.rate.is_none() && recipe.limits.is_none();
+    let plain = choice == EngineChoice::Auto && depth == 1 && unpaced && !effective.direct;
+    if choice != EngineChoice::Pool && !plain {
         let rings = Arc::clone(&files);
         let factory = move |thread| {
             let queue = Uring::new(Arc::clone(&rings), buffers(depth, block_bytes, mem_align)?)

@@ -211,11 +211,9 @@ def measure(
             cooldown=cooldown,
         ).model_copy(update={"only": (workload,) if special else listed, "trace": trace})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
-    from strata.app.preconditioning import said_of
     from strata.app.until import BIN_S, aim_of
     from strata.model.placement import parse_placement
     from strata.model.progress import Phase, Progress
-    from strata.report.measure_text import measure_text
 
     if listed:
         if len(listed) > 1:
@@ -260,9 +258,14 @@ def measure(
     if json:
         out(result.model_dump_json(indent=2))
     else:
+        # Here: what it loads would delay the first I/O.
+        from strata.report.measure_text import measure_text
+
         shape = common.width(), common.color()
         out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
     if result.precondition is not None:
+        from strata.app.preconditioning import said_of
+
         common.note(f"preconditioning: {said_of(result.precondition)}")
     if result.stopped_by is not None:
         common.note(f"{result.trouble or 'stopped'}; what was measured until then is above")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, SecretStr, ValidationError, model_validator
@@ -118,6 +117,9 @@ class Stack(Value):
     @classmethod
     def from_toml(cls, text: str, where: str = "stack file") -> Stack:
         """Reads the stack file. Raises `UsageError` with every problem found."""
+        # Here: most commands read none, and the parser's patterns take milliseconds to be made.
+        import tomllib
+
         try:
             raw: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as e:
