@@ -39,10 +39,11 @@ def ground(kind: str, directory: Path) -> Iterator[Ground]:
     Raises `CannotMeasure` where the machine does not allow it.
     """
     if kind == "target":
-        shape = Shape(service_threads=4, service_time_ns=200_000)
+        # The bandwidth, so that large blocks do not run into what this machine can copy: that has no set rate.
+        shape = Shape(service_threads=4, service_time_ns=1_000_000, bandwidth_bytes_per_s=500_000_000)
         config = TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE, read_only=False), shape=shape)
         with TargetProcess(config) as server:
-            yield Ground("shaped target: 4 servers of 200 µs", server.uri(1), buffered=False, read_only=True)
+            yield Ground("shaped target: 4 servers of 1 ms, 500 MB/s", server.uri(1), buffered=False, read_only=True)
         return
     if kind == "lab":
         with _lab_disk() as device:

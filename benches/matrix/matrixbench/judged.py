@@ -10,7 +10,7 @@ import numpy as np
 from matrixbench.real import Truth, shortened
 from matrixbench.rows import Row, row_of
 from strata.analyse.visit import Visit
-from strata.model.matrix import Given, MatrixResult
+from strata.model.matrix import Given, MatrixCell, MatrixResult
 
 
 def against(
@@ -26,8 +26,18 @@ def against(
     return row_of(
         name, plan, seconds, away, coverage=float(np.mean(inside)),
         smoothed=float(np.mean([c.given is Given.SMOOTHED for c in result.cells])),
-        reference_half=float(np.median([math.expm1(t.half) for t in truth if t is not None])), **more,
+        reference_half=float(np.median([math.expm1(t.half) for t in truth if t is not None])),
+        each=tuple(_told(c, t) for c, t in zip(result.cells, truth, strict=True)), **more,
     )  # fmt: skip
+
+
+def _told(cell: MatrixCell, truth: Truth | None) -> dict[str, object]:
+    """One cell: estimates as value, low and high; the reference as IOPS and half of its interval in logarithms."""
+    estimates = {"given": cell.iops, "measured": cell.measured, "smoothed": cell.smoothed}
+    told: dict[str, object] = {k: None if e is None else [e.value, e.low, e.high] for k, e in estimates.items()}
+    told |= {"pattern": cell.pattern, "bs": cell.bs, "iodepth": cell.iodepth, "takes": cell.given.value}
+    told |= {"kink": cell.kink, "moved": cell.moved, "visits": cell.visits, "seconds": cell.seconds}
+    return told | {"reference": None if truth is None else [math.exp(truth.level), truth.half]}
 
 
 def reached(result: MatrixResult) -> float:

@@ -14,7 +14,8 @@ MEDIAN_BAR, P95_BAR, P95_FIFTH_BAR, COVERAGE_BAR, TIME_BAR = 0.01, 0.04, 0.02, 0
 @dataclass(frozen=True)
 class Row:
     """Relative errors of one plan at one endpoint; None is not known or not asked. ``bar`` names the one it is held
-    against: twentieth, fifth, coverage, time (coverage, and ``time_factor`` within `TIME_BAR`), or nothing."""
+    against: twentieth, fifth, coverage, time (coverage, and ``time_factor`` within `TIME_BAR`), or nothing. ``each``:
+    what was found cell by cell, for the JSON."""
 
     name: str
     plan: str
@@ -28,6 +29,7 @@ class Row:
     time_factor: float | None = None
     reference_half: float | None = None
     bar: str = ""
+    each: tuple[dict[str, object], ...] = ()
 
     @property
     def holds(self) -> bool:
