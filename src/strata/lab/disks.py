@@ -119,7 +119,18 @@ def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
 
 
 def unmount(path: Path) -> None:
-    """Raises `RunFailed` when somebody uses it."""
+    """Raises `RunFailed` when somebody uses it; a process that has just ended may, until its ring is taken apart."""
+    deadline = time.monotonic() + _FREE_S
+    while True:
+        try:
+            return _unmounted(path)
+        except RunFailed as e:
+            if "busy" not in e.render() or time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_S)
+
+
+def _unmounted(path: Path) -> None:
     tool(["umount", str(path)], "unmount")
 
 
