@@ -119,7 +119,6 @@ def test_a_plan_makes_nothing_and_says_every_byte(tmp_path: Path) -> None:
         ("--matrix", "huge"),
         ("--budget", "5m"),
         ("--matrix", "full", "--rw", "read"),
-        ("--matrix", "full", "--markdown", "x.md"),
     ],
 )
 def test_words_that_do_not_go_together_are_refused(served: str, words: tuple[str, ...]) -> None:
