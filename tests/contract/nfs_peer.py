@@ -14,6 +14,7 @@ from pathlib import Path
 from loops import ENV, need
 from namespaces import inside, one_node
 
+from strata.lab.proc import dies_with_us
 from strata.model.endpoint import Endpoint
 
 CONFIG = """
@@ -48,18 +49,26 @@ class NfsServer:
 def nfs_server(folder: Path, data: Path) -> Iterator[NfsServer]:
     """Portmapper and server over ``data``; ``folder`` holds what they keep."""
     ganesha, rpcbind, rpcinfo = need("ganesha.nfsd"), need("rpcbind"), need("rpcinfo")
-    for name in ("rpc", "run"):
-        (folder / name).mkdir()
+    for name in ("rpc/rpcbind", "run"):
+        (folder / name).mkdir(parents=True)
     (folder / "ganesha.conf").write_text(CONFIG.format(folder=folder / "run", data=data))
     script = (
-        f"mkdir -p /run/rpcbind; mount --make-rprivate / && mount --bind {folder}/rpc /run/rpcbind; {rpcbind} -f &"
+        # A /run of its own: the portmapper holds a lock there that is one for the whole machine.
+        f"mount --make-rprivate / && mount --bind {folder}/rpc /run; {rpcbind} -f &"
         # Registering where nobody listens yet ends the server.
         f" until {rpcinfo} -T tcp 127.0.0.1 100000 4 >&- 2>&-; do sleep 0.05; done;"
         f" exec {ganesha} -F -f {folder}/ganesha.conf -L {folder}/log -p {folder}/pid -N NIV_EVENT"
     )
     with one_node() as netns:
-        words = [*inside(netns), need("unshare"), "-m", "sh", "-c", script]
-        server = subprocess.Popen(words, env=ENV, start_new_session=True, stdout=subprocess.DEVNULL)
+        # Both end with whoever runs the tests, however that ends: a portmapper left behind keeps the next one out.
+        words = [*inside(netns), need("unshare"), "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", script]
+        server = subprocess.Popen(
+            words,
+            env=ENV,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            preexec_fn=dies_with_us(),  # noqa: PLW1509  (one system call)
+        )
         try:
             _await(server, netns, folder)
             yield NfsServer(netns, data, folder)
