@@ -95,8 +95,11 @@ def cell_noise(visits: Sequence[Visit], stretch: float) -> CellNoise | None:
     left = max(0.5 * bins, bins - stretch * len(visits))
     variance = sum(float(v.residuals @ v.residuals) for v in visits) / left
     bin_s = seconds / bins
+    # A capped endpoint may give the same in every bin; I/Os are whole ones, and no mean is known better than that.
+    ios = sum(math.exp(v.level) * v.seconds for v in visits)
+    rounding = seconds / (12 * max(1.0, ios) ** 2)
     # Squares of correlated bins repeat each other half as long as the bins themselves do.
-    return CellNoise(variance * stretch * bin_s, max(2.0, left / max(1.0, stretch / 2)), seconds)
+    return CellNoise(max(variance * stretch * bin_s, rounding), max(2.0, left / max(1.0, stretch / 2)), seconds)
 
 
 def pooled(visits: Sequence[Visit], known: PooledNoise | None = None) -> PooledNoise | None:

@@ -229,3 +229,14 @@ def test_a_ramp_is_no_part_of_a_visit_and_nothing_is_no_visit() -> None:
     assert found is not None and math.exp(found.level) == pytest.approx(1e4, rel=0.02)
     assert visit_from(0, np.zeros(40), BIN_S) is None
     assert visit_from(0, np.full(2, 1e4), BIN_S) is None
+
+
+def test_an_endpoint_that_gives_the_same_in_every_bin_has_a_noise_and_a_table() -> None:
+    # As a cap does it: 300 a second, 15 in each bin of 50 ms, in each cell and at each visit.
+    visits = [v for cell in range(8) for _ in range(2) if (v := visit_from(cell, np.full(20, 300.0), 0.05)) is not None]
+    noise = pooled(visits)
+    assert noise is not None and 0 < noise.variance_s < 1e-3
+    spots = [Spot(0, 0, depth, size) for depth in (1, 2) for size in (4096, 8192, 16384, 32768)]
+    with np.errstate(divide="raise", invalid="raise"):
+        table, _ = table_of(spots, visits, noise)
+    assert all(c.level == pytest.approx(math.log(300)) and c.half is not None and c.half > 0 for c in table)
