@@ -203,14 +203,15 @@ def test_what_is_no_choice_is_refused_before_anything_is_made() -> None:
 def test_killed_while_it_is_built_a_mirror_is_removed_whole(after_s: float) -> None:
     name = f"c{os.getpid() % 10**8}k"
     words = [sys.executable, "-m", "strata", "lab", "up", "mirrored", "--name", name, "--set", "engine=btrfs"]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     ledger = where.ledgers() / name / "ledger.jsonl"
     deadline = time.monotonic() + 30
-    while not ledger.exists() and time.monotonic() < deadline:
+    while not ledger.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(after_s)
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    _, said = process.communicate()
+    assert ledger.exists(), f"it ended by itself ({process.returncode}): {said}"
     lab = Lab.open(name)
     token = lab.token
     down(lab)

@@ -7,12 +7,9 @@ import os
 import subprocess
 import sys
 import time
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from loops import need
 
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host import testfile
@@ -31,19 +28,6 @@ from strata.model.stack import Stack
 pytestmark = pytest.mark.root
 SMALL = {"size": "192m", "file": "16m"}
 CLI = [sys.executable, "-m", "strata"]
-
-
-@pytest.fixture
-def name() -> Iterator[str]:
-    """A name that no other test has; whatever is left of it goes."""
-    for program in ("smbd", "qemu-nbd", "nsenter"):
-        need(program)
-    if not Path("/dev/fuse").exists():
-        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("this kernel has no /dev/fuse")
-    found = f"t{uuid.uuid4().hex[:8]}"
-    yield found
-    if Ledger(found).path.exists():
-        down(Lab.open(found))
 
 
 def test_a_local_lab_carries_io_to_its_modelled_disk_and_leaves_nothing(name: str) -> None:

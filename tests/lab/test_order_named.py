@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loops import need, need_root
 from tracing import with_tracefs
 
 from strata.lab import inject
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.ledger import Ledger
 from strata.lab.up import up
 
 pytestmark = pytest.mark.root
 HERE, FAR = "direct, coordinator", "share, other node"
 SHORT = ("--workloads", "write-8KiB-qd8-dsync", "--rounds", "3", "--runtime", "400ms", "--ramp-time", "100ms")
-
-
-@pytest.fixture
-def name() -> Iterator[str]:
-    need_root()
-    for program in ("qemu-storage-daemon", "nsenter"):
-        need(program)
-    if not Path("/dev/fuse").exists():
-        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("this kernel has no /dev/fuse")
-    found = f"t{uuid.uuid4().hex[:8]}"
-    yield found
-    if Ledger(found).path.exists():
-        down(Lab.open(found))
 
 
 def diagnosed(name: str, store: Path, injected: str | None, *words: str) -> dict[str, Any]:

@@ -3,10 +3,6 @@
 use crate::layout::{HIGHEST_NS, LEN, highest_equivalent, index_of, median_equivalent};
 use crate::sparse::Sparse;
 
-/// The sum is gathered in several words, by the low bits of the bucket. In one word each record would wait until the one
-/// before has gone to memory and come back, which takes longer than all the rest.
-const SUM_LANES: usize = 4;
-
 /// A histogram of times in ns. About 270 kB; only the cache lines that are hit cost anything.
 ///
 /// How many values it holds is not kept but summed when asked: that is one addition less in each record.
@@ -14,9 +10,11 @@ const SUM_LANES: usize = 4;
 pub struct Histogram {
     counts: Box<[u64; LEN]>,
     clamped: u64,
-    /// What the lanes do not hold.
+    /// What the word below does not hold.
     sum_ns: u128,
-    lanes_ns: [u64; SUM_LANES],
+    /// A word of its own, read, checked and written back: of two words, or of one that is added to in memory, each record
+    /// waits until the one before has come back from there, which takes as long as all the rest.
+    recorded_ns: u64,
     min_ns: u64,
     max_ns: u64,
 }
@@ -61,7 +59,7 @@ impl Histogram {
             counts: counts.unwrap_or_else(|_| Box::new([0; LEN])),
             clamped: 0,
             sum_ns: 0,
-            lanes_ns: [0; SUM_LANES],
+            recorded_ns: 0,
             min_ns: u64::MAX,
             max_ns: 0,
         }
@@ -76,9 +74,8 @@ impl Histogram {
             return self.record_high(value_ns, 1);
         }
         self.counts[index] += 1;
-        let lane_ns = &mut self.lanes_ns[index % SUM_LANES];
-        match lane_ns.checked_add(value_ns) {
-            Some(sum_ns) => *lane_ns = sum_ns,
+        match self.recorded_ns.checked_add(value_ns) {
+            Some(sum_ns) => self.recorded_ns = sum_ns,
             None => self.sum_up(value_ns, 1),
         }
         self.widen(value_ns);
@@ -204,7 +201,7 @@ impl Histogram {
             range_ns: Some((self.min_ns, self.max_ns)),
         };
         (self.clamped, self.sum_ns, self.min_ns, self.max_ns) = (0, 0, u64::MAX, 0);
-        self.lanes_ns = [0; SUM_LANES];
+        self.recorded_ns = 0;
         part
     }
 
@@ -248,7 +245,7 @@ impl Histogram {
     /// Sum of the recorded values in ns: exact, except after decoding, where it is estimated.
     #[must_use]
     pub fn sum_ns(&self) -> u128 {
-        self.sum_ns + self.lanes_ns.iter().copied().map(u128::from).sum::<u128>()
+        self.sum_ns + u128::from(self.recorded_ns)
     }
 
     /// Largest value in ns; `None` when empty.

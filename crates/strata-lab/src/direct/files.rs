@@ -22,6 +22,7 @@ use super::lower::Lower;
 use super::remote::Remote;
 use super::service::Part;
 use super::source::Source;
+use crate::about::{attr, errno};
 
 /// Nobody else makes files below.
 const TTL: Duration = Duration::from_secs(1);
@@ -50,10 +51,6 @@ pub struct Files {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn errno(error: &io::Error) -> Errno {
-    Errno::from_i32(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 fn flags() -> FopenFlags {
@@ -204,33 +201,6 @@ impl Files {
             }
         }
         Ok(all)
-    }
-}
-
-fn attr(
-    ino: INodeNo,
-    kind: FileType,
-    (perm, nlink, uid, gid): (u32, u32, u32, u32),
-    (size, blocks): (u64, u64),
-    [atime, mtime, ctime, crtime]: [SystemTime; 4],
-) -> FileAttr {
-    let (perm, rdev, blksize, flags) = (perm as u16, 0, 4096, 0);
-    FileAttr {
-        ino,
-        size,
-        blocks,
-        atime,
-        mtime,
-        ctime,
-        crtime,
-        kind,
-        perm,
-        nlink,
-        uid,
-        gid,
-        rdev,
-        blksize,
-        flags,
     }
 }
 

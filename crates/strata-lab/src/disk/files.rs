@@ -16,6 +16,7 @@ use fuser::{
 use super::ctl::Ctl;
 use super::queue::Queue;
 use super::store::Store;
+use crate::about::{attr, errno};
 use crate::model::{Model, Op};
 
 const DISK: INodeNo = INodeNo(2);
@@ -54,10 +55,6 @@ impl Answer {
             Self::WriteError(reply, error) => reply.error(error),
         }
     }
-}
-
-fn errno(error: &io::Error) -> Errno {
-    Errno::from_i32(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 /// What an answer needs of the disk, also in the thread that gives it.
@@ -120,25 +117,7 @@ impl Files {
             _ => return None,
         };
         let (uid, gid) = self.owner;
-        let (atime, mtime, ctime, crtime) = (self.made, self.made, self.made, self.made);
-        let (rdev, blksize, flags) = (0, 4096, 0);
-        Some(FileAttr {
-            ino,
-            size,
-            blocks,
-            atime,
-            mtime,
-            ctime,
-            crtime,
-            kind,
-            perm,
-            nlink,
-            uid,
-            gid,
-            rdev,
-            blksize,
-            flags,
-        })
+        Some(attr(ino, kind, (perm, nlink, uid, gid), (size, blocks), [self.made; 4]))
     }
 
     fn read_ctl(&self, fh: FileHandle, offset: u64, size: u32, reply: ReplyData) {

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from strata import _core
-from strata.errors import RunFailed, StrataError, UsageError
+from strata.errors import RunFailed, UsageError
+from strata.lab.parts.program import status_of
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--remote", action="append", default=[], help=known)
     words = parser.parse_args(argv)
     remotes = [(name, uri) for name, _, uri in (word.partition("=") for word in words.remote)]
-    try:
-        serve(words.dir, words.lower, [Part.of(word) for word in words.part], remotes)
-    except StrataError as e:
-        print(e.render(), file=sys.stderr)
-        return e.exit_code
-    return 0
+    return status_of(lambda: serve(words.dir, words.lower, [Part.of(word) for word in words.part], remotes))
 
 
 if __name__ == "__main__":

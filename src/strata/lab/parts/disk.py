@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from strata import _core
-from strata.errors import RunFailed, StrataError, UsageError
+from strata.errors import RunFailed, UsageError
+from strata.lab.parts.program import status_of
 
 POLL_S = 0.01
 MISSING = "is the disk's process running?"
@@ -230,12 +231,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--model", default="", help='words such as "c=8 svc=2000"')
     parser.add_argument("--backing", help="file that holds the content (default: in memory)")
     words = parser.parse_args(argv)
-    try:
-        serve(words.dir, words.size, words.model, words.backing)
-    except StrataError as e:
-        print(e.render(), file=sys.stderr)
-        return e.exit_code
-    return 0
+    return status_of(lambda: serve(words.dir, words.size, words.model, words.backing))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from strata import _core
-from strata.errors import RunFailed, StrataError, UsageError
+from strata.errors import RunFailed, UsageError
+from strata.lab.parts.program import status_of
 
 POLL_S = 0.01
 PATIENCE_S = 5.0
@@ -127,12 +128,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--ctl", required=True, help="where its unix socket is made")
     parser.add_argument("--model", default="", help='words such as "delay=1000 loss=5000"')
     words = parser.parse_args(argv)
-    try:
-        serve(words.a, words.b, words.ctl, words.model)
-    except StrataError as e:
-        print(e.render(), file=sys.stderr)
-        return e.exit_code
-    return 0
+    return status_of(lambda: serve(words.a, words.b, words.ctl, words.model))
 
 
 if __name__ == "__main__":

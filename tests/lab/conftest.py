@@ -1,0 +1,29 @@
+"""Names for labs, each for one test."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from loops import need, need_root
+
+from strata.lab.down import down
+from strata.lab.lab import Lab
+from strata.lab.ledger import Ledger
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """A name that no other test has; whatever is left of it goes."""
+    need_root()
+    for program in ("smbd", "qemu-nbd", "qemu-storage-daemon", "nsenter"):
+        need(program)
+    if not Path("/dev/fuse").exists():
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("this kernel has no /dev/fuse")
+    found = f"t{uuid.uuid4().hex[:8]}"
+    yield found
+    if Ledger(found).path.exists():
+        down(Lab.open(found))
