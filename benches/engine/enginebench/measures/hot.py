@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import fio, ours, tio
 from ..context import Context, Leg, say
-from ..estimate import paired, pooled
+from ..estimate import paired
 from ..rows import Row
 from ..sample import Sample
 
@@ -28,8 +28,6 @@ def _at(ctx: Context, depth: int) -> list[Row]:
         legs["fio, psync"] = lambda: fio.sample(ctx, fio.words(ctx, "psync", 1, False))
     got, absent = ctx.rounds_of(legs)
     made = []
-    if depth == 32:
-        made += [_user(got, absent, "fio, defaults", 0.2), _user(got, absent, TIO, 1.25)]
     fios = [name for name in got if name.startswith("fio")]
     cheapest = min(fios, key=lambda name: _mean(got[name], "cpu_ns"), default="fio, registered")
     fastest = max(fios, key=lambda name: _mean(got[name], "iops"), default="fio, registered")
@@ -38,15 +36,6 @@ def _at(ctx: Context, depth: int) -> list[Row]:
     made += [_ratio(got, absent, f"IOPS of one core, hot file, depth {depth}", "iops", fastest, ">=", 1.25)]
     made += [_ratio(got, absent, f"IOPS of one core, hot file, depth {depth}", "iops", TIO, ">=", 0.95)]
     return made
-
-
-def _user(got: dict[str, list[Sample]], absent: dict[str, str], peer: str, limit: float) -> Row:
-    measure = "user CPU/IO, hot file, depth 32"
-    if why := absent.get("ours") or absent.get(peer):
-        return Row(measure, peer, "×", "<=", limit, why_not=why)
-    estimate = pooled([s.user_ns or 0 for s in got["ours"]], [s.user_ns or 0 for s in got[peer]])
-    note = f"{_mean(got['ours'], 'user_ns'):.0f} ns against {_mean(got[peer], 'user_ns'):.0f}, split by ticks"
-    return Row(measure, peer, "×", "<=", limit, estimate, note)
 
 
 def _ratio(
