@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,12 +51,10 @@ def test_the_lost_order_is_named_with_what_the_trace_saw(name: str, tmp_path: Pa
     first = found["findings"][0]
     assert (first["layer"], first["cause"]) == (FAR, "reordering"), found["verdict"]
     said = next(e["statement"] for e in first["evidence"] if "asked for in sequence" in e["statement"])
-    assert (
-        "follow the one before" in said
-        and "come out of order" in said
-        and f"(from {HERE}: " in said
-        and " and 0 %)" in said
-    )
+    assert "follow the one before" in said and "come out of order" in said
+    # The lab's disk serves nobody else, so that next to nothing comes between.
+    strict = re.search(rf"\(from {HERE}: ([\d.]+) % and 0 %\)", said)
+    assert strict is not None and float(strict[1]) >= 95, said
 
 
 @pytest.mark.slow
