@@ -13,11 +13,11 @@ import pytest
 
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host import testfile
-from strata.lab import cgroups, disks, inject, proc
+from strata.lab import cgroups, disks, inject, ledger, proc
 from strata.lab.client import measure
 from strata.lab.down import down
 from strata.lab.lab import Lab, boot_id
-from strata.lab.ledger import Ledger
+from strata.lab.ledger import Ledger, heads, names
 from strata.lab.leftovers import leftovers
 from strata.lab.nodes import add_netns
 from strata.lab.prove import put_in
@@ -142,6 +142,13 @@ def test_what_others_made_is_neither_used_nor_removed(name: str, tmp_path: Path)
     finally:
         down(Lab.open(mine.name))
     assert not theirs.exists()
+
+
+def test_a_lab_comes_up_while_another_one_goes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look for names and the look at what is theirs."""
+    monkeypatch.setattr(ledger, "names", lambda: ("gone", *names()))
+    made = Lab.create(name, "none")
+    assert made.ledger.head in heads()
 
 
 def test_a_directory_that_no_ledger_speaks_of_stays(name: str) -> None:

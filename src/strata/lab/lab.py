@@ -11,7 +11,7 @@ from typing import Any
 
 from strata.errors import RunFailed, UsageError
 from strata.lab import nodes, proc, where
-from strata.lab.ledger import Ledger, Line, all_labs_locked, names
+from strata.lab.ledger import Ledger, Line, all_labs_locked, heads
 from strata.lab.nodes import Node
 from strata.lab.parts.hop import HopControl
 from strata.lab.proc import Child
@@ -38,7 +38,7 @@ class Lab:
         """Claims the name and a subnet and makes the lab's directory. Raises `UsageError` when the name is taken."""
         ledger = Ledger(name)
         with all_labs_locked():
-            taken = {Ledger(n).head.get("index") for n in names()}
+            taken = {head.get("index") for head in heads()}
             index = next((i for i in range(_SUBNETS) if i not in taken), None)
             if index is None:
                 raise RunFailed("cannot make the lab", name, f"{_SUBNETS} labs are up", "strata lab list")
