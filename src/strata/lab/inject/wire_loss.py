@@ -19,7 +19,7 @@ INJECTION = Injection(
     kind="wire",
     layer="top",
     mechanism="a hop between the server's port and the bridge throws away frames by chance, each way",
-    value=per_severity(20000, 40000, 100000),
+    value=per_severity(25000, 40000, 100000),
     unit="of a million frames",
     inject=_inject,
     cell=Cell("top", "randread", "8k", 8, runtime="1500ms"),
