@@ -27,7 +27,8 @@ pub trait Queue {
     fn push(&mut self, slot: u32, io: Io);
 
     /// Hand over what was pushed and wait until at least `wait` completions are ready (0: do not
-    /// wait) or `timeout` has passed. A signal ends the wait early without an error.
+    /// wait) or `timeout` has passed. The wait may end earlier without an error, by a signal or a timer that
+    /// long waits share: who has seen nothing come back waits again.
     ///
     /// # Errors
     /// The carrier itself failed (ring refused, connection lost); errors of single I/Os come in

@@ -84,7 +84,7 @@ fn errors_of_single_ios_come_as_completions() {
     let read_only = || Arc::new(Files::from(File::open(&path).unwrap()));
     fn check<Q: Queue>(mut queue: Q) {
         queue.push(0, Io::write(0, BLOCK as u32));
-        queue.submit(1, LONG).unwrap();
+        queue.submit(1, Some(LONG)).unwrap();
         let mut results = vec![];
         queue.reap(|c| results.push(c.result));
         assert_eq!(results, [-libc::EBADF]);

@@ -27,7 +27,7 @@ fn queue(server: &Server, depth: u32, connections: u32, dsync: bool) -> NfsQueue
 fn one(queue: &mut NfsQueue, op: Op) -> Result<i32, std::io::Error> {
     let len = if op == Op::Fsync { 0 } else { BLOCK as u32 };
     queue.push(0, Io::new(op, 0, 0, len));
-    queue.submit(1, LONG)?;
+    queue.submit(1, Some(LONG))?;
     let mut result = None;
     queue.reap(|completion| result = Some(completion.result));
     Ok(result.unwrap())
@@ -68,7 +68,7 @@ fn the_suite_with_replies_in_fragments_and_out_of_order() {
 fn all(queue: &mut NfsQueue) -> Vec<u32> {
     let mut seen = Vec::new();
     while seen.len() < 4 {
-        queue.submit(1, LONG).unwrap();
+        queue.submit(1, Some(LONG)).unwrap();
         queue.reap(|completion| {
             assert_eq!(completion.result, BLOCK as i32);
             seen.push(completion.slot);

@@ -1,7 +1,7 @@
 //! One behaviour suite for every queue of the load loop, whatever carries it.
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use strata_io::{Completion, Io, Op, Queue};
 
@@ -10,7 +10,20 @@ pub const BLOCK: usize = 8192;
 /// Blocks of the target.
 pub const BLOCKS: u64 = 64;
 /// Longer than any test takes.
-pub const LONG: Option<Duration> = Some(Duration::from_secs(60));
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// What came back, at least one: a wait may end early with none, but not for as long as any test takes.
+fn awaited<Q: Queue>(queue: &mut Q) -> Vec<Completion> {
+    let begun = Instant::now();
+    let mut seen = vec![];
+    while seen.is_empty() {
+        assert!(begun.elapsed() < LONG, "nothing comes back");
+        queue.submit(1, Some(LONG)).unwrap();
+        let n = queue.reap(|completion| seen.push(completion));
+        assert_eq!(n, seen.len());
+    }
+    seen
+}
 
 /// Push `ops` as slots allow; every completion is checked to be one of those in flight.
 fn carry<Q: Queue>(
@@ -30,11 +43,7 @@ fn carry<Q: Queue>(
             aloft[slot as usize] = Some(next);
             next += 1;
         }
-        queue.submit(1, LONG).unwrap();
-        let mut seen = vec![];
-        let n = queue.reap(|completion| seen.push(completion));
-        assert!(n >= 1 && n == seen.len(), "a wait for one ends with one");
-        for Completion { slot, result } in seen {
+        for Completion { slot, result } in awaited(queue) {
             let block = aloft[slot as usize].take().expect("in flight");
             each(queue, slot, block, true);
             results.push(result);
@@ -77,25 +86,19 @@ pub fn behaves<Q: Queue>(queue: &mut Q, depth: u32, keeps_data: bool, beyond: Op
     // Handing over without waiting loses nothing.
     queue.push(0, Io::read(0, BLOCK as u32));
     queue.submit(0, None).unwrap();
-    queue.submit(1, LONG).unwrap();
-    let mut results = vec![];
-    queue.reap(|c| results.push((c.slot, c.result)));
+    let results: Vec<_> = awaited(queue).iter().map(|c| (c.slot, c.result)).collect();
     assert_eq!(results, [(0, BLOCK as i32)]);
 
     // A flush moves nothing and comes back like any other I/O.
     for op in [Op::Fsync, Op::Fdatasync] {
         queue.push(0, Io::flush(op, 0));
-        queue.submit(1, LONG).unwrap();
-        let mut results = vec![];
-        queue.reap(|c| results.push((c.slot, c.result)));
+        let results: Vec<_> = awaited(queue).iter().map(|c| (c.slot, c.result)).collect();
         assert_eq!(results, [(0, 0)], "{op:?}");
     }
 
     if let Some(beyond) = beyond {
         queue.push(0, Io::read(BLOCKS * BLOCK as u64, BLOCK as u32));
-        queue.submit(1, LONG).unwrap();
-        let mut results = vec![];
-        queue.reap(|c| results.push(c.result));
+        let results: Vec<_> = awaited(queue).iter().map(|c| c.result).collect();
         assert_eq!(results, [beyond]);
     }
 }
