@@ -12,8 +12,8 @@ pub struct Histogram {
     clamped: u64,
     /// What the word below does not hold.
     sum_ns: u128,
-    /// A word of its own, read, checked and written back: of two words, or of one that is added to in memory, each record
-    /// waits until the one before has come back from there, which takes as long as all the rest.
+    /// One word, which each record loads, checks and stores. A sum of two words, or one that is added to in memory, has each
+    /// record wait for the one before, which takes as long as all the rest.
     recorded_ns: u64,
     min_ns: u64,
     max_ns: u64,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use strata_io::{Buffers, Files, Io, Kind, Null, OpenSpec, Pool, Psync, Queue, Uring, open};
-use suite::{BLOCK, BLOCKS, LONG, behaves};
+use suite::{BLOCK, BLOCKS, awaited, behaves};
 
 /// Beyond the end: no bytes, no error; that is how the kernel says it.
 const NOTHING: Option<i32> = Some(0);
@@ -84,9 +84,7 @@ fn errors_of_single_ios_come_as_completions() {
     let read_only = || Arc::new(Files::from(File::open(&path).unwrap()));
     fn check<Q: Queue>(mut queue: Q) {
         queue.push(0, Io::write(0, BLOCK as u32));
-        queue.submit(1, Some(LONG)).unwrap();
-        let mut results = vec![];
-        queue.reap(|c| results.push(c.result));
+        let results: Vec<_> = awaited(&mut queue).iter().map(|c| c.result).collect();
         assert_eq!(results, [-libc::EBADF]);
     }
     check(Psync::new(read_only(), buffers(1)).unwrap());

@@ -123,15 +123,13 @@ def unmount(path: Path) -> None:
     deadline = time.monotonic() + _FREE_S
     while True:
         try:
-            return _unmounted(path)
+            tool(["umount", str(path)], "unmount")
         except RunFailed as e:
             if "busy" not in e.render() or time.monotonic() > deadline:
                 raise
             time.sleep(_POLL_S)
-
-
-def _unmounted(path: Path) -> None:
-    tool(["umount", str(path)], "unmount")
+        else:
+            return
 
 
 def free(device: str) -> None:
@@ -152,7 +150,7 @@ def free(device: str) -> None:
 
 
 def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None) -> str:
-    """Runs one program of the system to its end; its output. Raises `RunFailed` with what it said."""
+    """Runs one program of the system to its end; its output. Raises `RunFailed` with what it said, in English."""
     try:
         done = subprocess.run(
             words,
@@ -162,7 +160,7 @@ def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None)
             check=False,
             timeout=_TIMEOUT_S,
             stdin=subprocess.DEVNULL,
-            env=env,
+            env={**(os.environ if env is None else env), "LC_ALL": "C"},
         )
     except FileNotFoundError as e:
         raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} is not installed") from e

@@ -12,8 +12,8 @@ from ..sample import Sample
 from .hot import TIO
 
 LONGER = 4
-"""The kernel splits a thread's time by where its ticks fall, and a twentieth of it is the user's: so many times longer
-than the others are these runs."""
+"""Times the length of the other runs: the kernel splits a thread's time by where its ticks fall, and a twentieth of them
+fall into the user's part."""
 LIMITS = {"fio, defaults": 0.2, TIO: 1.25}
 
 

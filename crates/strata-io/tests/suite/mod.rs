@@ -15,7 +15,7 @@ pub const LONG: Duration = Duration::from_secs(60);
 const MOST_WAITS: u32 = 600;
 
 /// What came back, at least one: a wait may end early with none, but not for as long as any test takes.
-fn awaited<Q: Queue>(queue: &mut Q) -> Vec<Completion> {
+pub fn awaited<Q: Queue>(queue: &mut Q) -> Vec<Completion> {
     let mut seen = vec![];
     for _ in 0..MOST_WAITS {
         queue.submit(1, Some(LONG)).unwrap();
