@@ -20,10 +20,12 @@ const SHIFT: u32 = 64;
 /// Converts counts to ns of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug)]
 pub struct Tsc {
-    base_count: u64,
+    /// Of count 0; modulo 2^64.
     base_ns: u64,
     /// ns for each count, times 2^[`SHIFT`].
     ratio: u64,
+    /// When its ratio began to be taken.
+    since_ns: u64,
 }
 
 /// One instant on both clocks.
@@ -86,27 +88,22 @@ impl Tsc {
         let counts = last.count.checked_sub(first.count).filter(|&n| n > 0)?;
         let ns = last.ns.checked_sub(first.ns)?;
         let ratio = u64::try_from((u128::from(ns) << SHIFT) / u128::from(counts)).ok()?;
-        // The base lies well before the last pair, and no later reading can come from before it: another processor's may
-        // be a few counts behind, not all that passed between the two pairs.
-        let before = |count: u64| ((u128::from(count) * u128::from(ratio)) >> SHIFT) as u64;
-        (ratio > 0).then_some(Self {
-            base_count: first.count,
-            base_ns: last.ns.wrapping_sub(before(counts)),
-            ratio,
-        })
+        let clock = Self { base_ns: 0, ratio, since_ns: first.ns };
+        (ratio > 0).then_some(Self { base_ns: last.ns.wrapping_sub(clock.ns_of(last.count)), ..clock })
     }
 
+    #[inline]
     fn ns_of(&self, count: u64) -> u64 {
-        let counts = count.wrapping_sub(self.base_count);
-        self.base_ns + ((u128::from(counts) * u128::from(self.ratio)) >> SHIFT) as u64
+        self.base_ns.wrapping_add(((u128::from(count) * u128::from(self.ratio)) >> SHIFT) as u64)
     }
 
     /// How far this clock has run away from the kernel's since it was set, in parts per million.
     #[must_use]
     pub fn drift_ppm(&self) -> f64 {
         let now = pair();
-        let (ours, kernels) = (self.ns_of(now.count) - self.base_ns, now.ns.saturating_sub(self.base_ns));
-        if kernels == 0 { 0.0 } else { (ours as f64 - kernels as f64) / kernels as f64 * 1e6 }
+        let (ahead_ns, passed_ns) =
+            (self.ns_of(now.count) as f64 - now.ns as f64, now.ns.saturating_sub(self.since_ns));
+        if passed_ns == 0 { 0.0 } else { ahead_ns / passed_ns as f64 * 1e6 }
     }
 }
 

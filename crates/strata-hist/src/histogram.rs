@@ -90,24 +90,28 @@ impl Histogram {
         const MASK: usize = (1 << 15) - 1;
         const { assert!(index_of(SMALL_NS) <= MASK && MASK < LEN) };
         let (mut min_ns, mut max_ns) = (self.min_ns, self.max_ns);
-        let (mut beyond, mut sum_ns) = (0, 0u64);
+        let (mut below, mut above, mut sum_ns) = (0, 0, 0u64);
         for &value_ns in values_ns {
             // The highest bit is that of a difference below 0, or of a value far beyond.
-            beyond |= value_ns.wrapping_sub(min_ns) | max_ns.wrapping_sub(value_ns);
+            below |= value_ns.wrapping_sub(min_ns);
+            above |= max_ns.wrapping_sub(value_ns);
             sum_ns = sum_ns.wrapping_add(value_ns);
         }
-        if beyond >> 63 != 0 || self.is_empty() {
-            for &value_ns in values_ns {
-                (min_ns, max_ns) = (min_ns.min(value_ns), max_ns.max(value_ns));
-            }
+        let first = self.is_empty();
+        if below >> 63 != 0 || first {
+            min_ns = values_ns.iter().fold(min_ns, |min_ns, &value_ns| min_ns.min(value_ns));
+        }
+        if above >> 63 != 0 || first {
+            max_ns = values_ns.iter().fold(max_ns, |max_ns, &value_ns| max_ns.max(value_ns));
         }
         // Else the sum of so few fits into a word.
         if max_ns >= SMALL_NS || values_ns.len() > 1 << 31 {
             return values_ns.iter().for_each(|&value_ns| self.record(value_ns));
         }
-        for &value_ns in values_ns {
-            self.counts[index_of(value_ns) & MASK] += 1;
-        }
+        let mut count = |value_ns| self.counts[index_of(value_ns) & MASK] += 1;
+        let (groups, rest) = values_ns.as_chunks::<8>();
+        groups.iter().for_each(|group| group.iter().for_each(|&value_ns| count(value_ns)));
+        rest.iter().for_each(|&value_ns| count(value_ns));
         self.sum_ns += u128::from(sum_ns);
         (self.min_ns, self.max_ns) = (min_ns, max_ns);
     }
