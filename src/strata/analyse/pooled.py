@@ -33,6 +33,9 @@ LONG = 0.6
 BOUND = 9.0
 """A visit's squared deviation counts for at most so many times what is expected of it."""
 BETWEEN_MOST_DF = 60.0
+TRIES = 40
+SAME = 1e-3
+"""Rounds of bounding, and the relative change that is none."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,8 @@ def _between(
     """(relative standard deviation from start to start, its degrees of freedom)."""
     excess, weight, df = 0.0, 0.0, 0.0
     floor = known.between**2 if known is not None else 0.0
-    for _ in range(3):
+    for _ in range(TRIES):
+        before = floor
         excess = weight = df = 0.0
         for i, some in by_cell.items():
             if len(some) < 2 or i not in cells:
@@ -203,6 +207,9 @@ def _between(
         if weight <= 0:
             break
         floor = max(0.0, excess / weight)
+        # From nothing it grows by at most `BOUND` at once: where bins differ little and starts much, that is often.
+        if abs(floor - before) <= SAME * floor:
+            break
     if known is not None and known.between_df > 0:
         both = df + known.between_df
         floor = (df * floor + known.between_df * known.between**2) / both

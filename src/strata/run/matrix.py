@@ -15,7 +15,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from strata.analyse.matrix import Filled, Spot, Theta, Visit, Wish, table_of, wishes
+from strata.analyse.matrix import Filled, Spot, Theta, Visit, Wish, seen_once, table_of, wishes
 from strata.analyse.matrix.needed import still
 from strata.analyse.matrix.predict import predict
 from strata.analyse.matrix.starts import plausible
@@ -111,11 +111,10 @@ class Matrix:
             return
         self._starts.append(max(0.0, seconds - asked_s))
         if self._count.get(cell, 0) == 1 and self._filled:
-            told = self._filled[cell].smoothed
-            if told is not None:
-                noise = self.noise
-                own = 1.96 * math.sqrt(noise.between**2 + noise.variance_s / visit.seconds)
-                self._foretold.append((visit.level - told.alone, math.hypot(told.alone_half, own)))
+            told, own = self._filled[cell].smoothed, self._filled[cell].own
+            if told is not None and own is not None:
+                half = 1.96 * math.sqrt(own.between**2 + own.variance_s / visit.seconds)
+                self._foretold.append((visit.level - told.alone, math.hypot(told.alone_half, half)))
         self.visits.append(visit)
         self._count[cell] = self._count.get(cell, 0) + 1
 
@@ -167,6 +166,10 @@ class Matrix:
             # What is reported is fitted anew: it must not be over before that, too, is near enough.
             self._filled, self._theta = table_of(self.spots, self.visits, noise)
             found = self._wishes(noise, batch)
+        again = () if found else seen_once(self._filled, self._open())
+        if again:
+            number = max(1, int(batch / (self._shortest_s + self.start_s)))
+            return self._sorted([Ask(i, min(self._shortest_s, left - self.start_s), "more") for i in again[:number]])
         if not found:
             short = [i for i in self._open() if (h := self._filled[i].half) is None or h > math.log1p(self.target)]
             self.over("budget" if short else "precision")

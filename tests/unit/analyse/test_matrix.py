@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from strata.analyse.matrix import Spot, Visit, gp, table_of, wishes
+from strata.analyse.matrix import Spot, Visit, gp, seen_once, table_of, wishes
 from strata.analyse.matrix.bound import fitted
 from strata.analyse.matrix.needed import still
 from strata.analyse.matrix.own import own_of
 from strata.analyse.matrix.predict import predict
-from strata.analyse.matrix.starts import Starts, plausible, share_below
+from strata.analyse.matrix.starts import Starts, by_place, plausible, share_below
 from strata.analyse.pooled import cell_noise, correlation, pooled, prior_of, together
 from strata.analyse.visit import visit_from
 from strata.model.matrix import Known
@@ -63,6 +63,12 @@ def test_what_differs_between_starts_is_told_from_what_differs_within_one() -> N
     assert found.variance_s == pytest.approx(0.03**2 * BIN_S, rel=0.4)
     quiet = pooled([visit(i, 1e4, rng) for i in range(60) for _ in range(3)])
     assert quiet is not None and quiet.between < 0.006
+    # Nor is it less where the bins of a visit are all alike, or more for one start that a neighbour hit.
+    steady = [visit(i, 1e4 * float(np.exp(rng.normal(0, 0.02))), rng, sd=1e-4) for i in range(60) for _ in range(3)]
+    even = pooled(steady)
+    hit = pooled([*steady[:-1], visit(59, 2e4, rng, sd=1e-4)])
+    assert even is not None and even.between == pytest.approx(0.02, rel=0.3)
+    assert hit is not None and hit.between == pytest.approx(even.between, rel=0.1)
 
 
 def test_noise_of_several_runs_is_one_prior_and_counts_less_where_they_differ() -> None:
@@ -80,7 +86,7 @@ def test_visits_that_disagree_widen_the_interval_and_are_called_moved() -> None:
     rng = np.random.default_rng(5)
     same = [visit(0, 1e4, rng) for _ in range(3)]
     apart = [visit(0, 1e4 * f, rng) for f in (1, 1, 1.5)]
-    a, b = (own_of(v, cell_noise(v, 1.0), NOISE) for v in (same, apart))
+    a, b = (own_of(v, cell_noise(v, 1.0), NOISE, NOISE.between) for v in (same, apart))
     assert a is not None and b is not None
     assert not a.moved and b.moved and b.half > 3 * a.half
 
@@ -200,11 +206,44 @@ def test_cells_that_are_near_enough_need_nothing_more_and_doubted_ones_a_third_v
     how = {"start_s": 0.1, "shortest": 0.5, "longest": 5.0, "spent_s": 100.0}
     wide = still(table, places, theta, starts, 0.2, **how)
     doubted = sum(c.suspect or c.kink for c in table)
-    assert table[at].kink and wide.seconds == pytest.approx(100 + doubted * 2 * 0.6, rel=0.2)
+    twice = max(0.0, len(places) / 3 - doubted)
+    assert table[at].kink and wide.seconds == pytest.approx(100 + (doubted * 2 + twice) * 0.6, rel=0.02)
     narrow = still(table, places, theta, starts, 0.002, **how)
     assert narrow.seconds is not None and wide.seconds is not None and narrow.seconds > 3 * wide.seconds
     jumpy = Starts(np.array([0.2]), np.array([1.0]))
     assert still(table, places, theta, jumpy, 0.002, **how).seconds is None
+
+
+def test_what_starts_differ_by_is_known_by_place_and_elsewhere_it_is_the_tables() -> None:
+    rng = np.random.default_rng(16)
+    places = spots()
+    sd = [0.03 if s.depth <= 2 else 0.001 for s in places]
+    by_cell = {
+        i: [visit(i, 1e4 * math.exp(rng.normal(0, sd[i])), rng, n=200) for _ in range(3)] for i in range(len(places))
+    }
+    noise = pooled([v for some in by_cell.values() for v in some])
+    assert noise is not None
+    cells = {i: c for i, some in by_cell.items() if (c := cell_noise(some, 1.0)) is not None}
+    local = by_place(places, by_cell, cells, noise)
+    depth = np.array([s.depth for s in places])
+    # Drawn towards the table's, and neighbours at other depths count.
+    shallow, deep = (float(np.median(local[depth == d])) for d in (1, depth.max()))
+    assert noise.between == pytest.approx(0.03 * math.sqrt(2 / 7), rel=0.2)
+    assert 1.3 * noise.between < shallow < 0.03 and deep < 0.5 * noise.between
+    alone = by_place(places, {i: some[:1] for i, some in by_cell.items()}, cells, noise)
+    assert (alone == noise.between).all()
+
+
+def test_cells_are_visited_twice_until_a_third_of_them_were_and_they_are_spread() -> None:
+    rng = np.random.default_rng(17)
+    places = spots()
+    visits = [visit(i, form(s.depth, s.size), rng) for i, s in enumerate(places)]
+    table, _ = table_of(places, visits, NOISE)
+    found = seen_once(table, range(len(places)))
+    assert len(found) == math.ceil(len(places) / 3) and {places[i].depth for i in found} == {s.depth for s in places}
+    again = [visit(i, form(places[i].depth, places[i].size), rng) for i in found[:-2]]
+    table, _ = table_of(places, [*visits, *again], NOISE)
+    assert seen_once(table, range(len(places))) == found[-2:]
 
 
 def test_a_cell_whose_visits_run_out_gets_longer_ones() -> None:

@@ -12,6 +12,8 @@ from strata.analyse.matrix import Spot, visit_from
 from strata.model.matrix import Known
 from strata.run.matrix import Ask, Matrix
 
+Measure = Callable[[Matrix, Ask], None]
+
 START_S = 0.1
 SPOTS = [
     Spot(layer, pattern, d, s)
@@ -28,7 +30,7 @@ def matrix(budget_s: float = 120.0, target: float = 0.01, **more: object) -> Mat
     return Matrix(SPOTS, WRITES, ORDER, budget_s, target, start_s=START_S, **more)  # type: ignore[arg-type]
 
 
-def measurer(sd: float = 0.02, seed: int = 1) -> Callable[[Matrix, Ask], None]:
+def measurer(sd: float = 0.02, seed: int = 1) -> Measure:
     rng = np.random.default_rng(seed)
 
     def measure(m: Matrix, ask: Ask) -> None:
@@ -41,7 +43,7 @@ def measurer(sd: float = 0.02, seed: int = 1) -> Callable[[Matrix, Ask], None]:
     return measure
 
 
-def carry_out(m: Matrix, measure: Callable[[Matrix, Ask], None], most: int = 10_000) -> list[Ask]:
+def carry_out(m: Matrix, measure: Measure, most: int = 10_000) -> list[Ask]:
     done: list[Ask] = []
     for batch in (m.begin, m.brief):
         for ask in batch():
@@ -90,6 +92,33 @@ def test_it_ends_when_every_cell_is_within_the_target_or_the_budget_is_used_up()
     noisy = matrix(budget_s=90.0, target=0.001)
     carry_out(noisy, measurer(sd=0.3))
     assert noisy.ended == "budget" and 80 < noisy.spent_s <= 91
+
+
+def test_precision_is_not_believed_before_a_third_of_the_cells_were_visited_twice() -> None:
+    m = matrix(budget_s=600.0, target=0.2)
+    carry_out(m, measurer(sd=0.005))
+    twice = sum(c.own is not None and c.own.visits > 1 for c in m.table())
+    assert m.ended == "precision" and twice >= len(SPOTS) / 3
+    assert m.predictions[-1].seconds_for_target == pytest.approx(m.spent_s, rel=0.25)
+
+
+def test_intervals_hold_where_cells_of_one_kind_differ_more_from_start_to_start_than_others() -> None:
+    """Shallow cells by 2 %, deep ones by 0.05 %, as of an endpoint whose limit hides the way to it."""
+    held = 0.0
+    for seed in range(1, 9):
+        m, rng = matrix(budget_s=150.0, seed=seed), np.random.default_rng(seed)
+        steady = measurer(sd=0.003, seed=seed)
+
+        def measure(m: Matrix, ask: Ask, rng: np.random.Generator = rng, steady: Measure = steady) -> None:
+            steady(m, ask)
+            last = m.visits[-1]
+            away = math.exp(rng.normal(0, 0.02 if SPOTS[ask.cell].depth <= 4 else 0.0005))
+            m.visits[-1] = visit_from(ask.cell, last.rates * away, last.bin_s)
+
+        carry_out(m, measure)
+        truth = [math.log(1e9 * s.depth**0.5 / (s.size + 2e4)) for s in SPOTS]
+        held += np.mean([abs((c.level or 0) - t) <= (c.half or 0) for c, t in zip(m.table(), truth, strict=True)])
+    assert held / 8 >= 0.9
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from strata.analyse.matrix.next import Wish, visit_seconds, wishes
-from strata.analyse.matrix.table import Filled, Spot, Theta, table_of
+from strata.analyse.matrix.next import Wish, seen_once, visit_seconds, wishes
+from strata.analyse.matrix.spot import Spot
+from strata.analyse.matrix.table import Filled, Theta, table_of
 from strata.analyse.visit import Visit, visit_from, visit_of
 
-__all__ = ["Filled", "Spot", "Theta", "Visit", "Wish", "table_of", "visit_from", "visit_of", "visit_seconds", "wishes"]
+__all__ = [
+    "Filled", "Spot", "Theta", "Visit", "Wish", "seen_once", "table_of", "visit_from", "visit_of", "visit_seconds",
+    "wishes",
+]  # fmt: skip

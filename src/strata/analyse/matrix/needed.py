@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata.analyse.matrix import gp
-from strata.analyse.matrix.next import SPARED, STRETCHED, VISITS_MOST, visit_seconds
+from strata.analyse.matrix.next import SPARED, STRETCHED, TWICE, VISITS_MOST, visit_seconds
+from strata.analyse.matrix.spot import Spot
 from strata.analyse.matrix.starts import Starts, share_below
-from strata.analyse.matrix.table import NARROWED_MOST, Filled, Spot, Theta
+from strata.analyse.matrix.table import NARROWED_MOST, Filled, Theta
 from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import t_quantile
 
@@ -53,12 +54,12 @@ def needed_of(seconds: Floats, weight: Floats, possible: Floats) -> Needed:
 
 
 def more(
-    between: float, variance_s: Floats, visits: Floats, had_s: Floats, wanted: Floats, fewest: Floats, *,
+    between: Floats, variance_s: Floats, visits: Floats, had_s: Floats, wanted: Floats, fewest: Floats, *,
     start_s: float, shortest: float, longest: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """(seconds of each cell still, whether it gets there). ``wanted``: the variance its own visits are to have;
     ``fewest``: visits it gets in any case."""
-    each = np.array([visit_seconds(between, v, start_s, shortest, longest) for v in variance_s])
+    each = np.array([visit_seconds(b, v, start_s, shortest, longest) for b, v in zip(between, variance_s, strict=True)])
     known = visits / (between**2 + variance_s / np.maximum(had_s / np.maximum(visits, 1), 1e-9))
     missing = np.maximum(0.0, 1 / wanted - np.where(visits > 0, known, 0.0))
     left = np.maximum(VISITS_MOST - visits, 0)
@@ -70,7 +71,9 @@ def more(
     number = np.ceil(missing * (between**2 + variance_s / each) - 1e-9)
     possible = number <= left
     number = np.maximum(np.minimum(number, left), fewest)
-    return number * (each + start_s), possible.astype(float)
+    # Of all cells alike: whichever are visited a second time for the starts' sake.
+    again = max(0.0, TWICE - float(np.mean(visits + number >= 2)))
+    return number * (each + start_s) + again * (shortest + start_s), possible.astype(float)
 
 
 def still(
@@ -81,8 +84,11 @@ def still(
     own = [c.own for c in cells]
     visits = np.array([0.0 if o is None else o.visits for o in own])
     had_s = np.array([0.0 if o is None else o.seconds for o in own])
-    usual = float(np.median([o.variance_s for o in own if o is not None] or [0.0]))
-    variance_s = np.array([usual if o is None else o.variance_s for o in own])
+    typical = float(np.median([o.variance_s for o in own if o is not None] or [0.0]))
+    variance_s = np.array([typical if o is None else o.variance_s for o in own])
+    # Cells differ in what their starts differ by, whatever that is in all.
+    usual = math.sqrt(float(np.mean([o.between**2 for o in own if o is not None] or [1.0]))) or 1.0
+    kind = np.array([1.0 if o is None else o.between / usual for o in own])
     reach = np.array([TWO_SIDED if o is None else o.half / math.sqrt(max(o.variance, 1e-12)) for o in own])
     doubted = np.array([c.suspect or c.kink or (c.own is not None and c.own.moved) for c in cells])
     fewest = np.where(doubted, np.maximum(0.0, 3 - visits), np.where(visits == 0, 1.0, 0.0))
@@ -92,7 +98,7 @@ def still(
         wanted = (math.log1p(target) / (reach * gains(cells, spots, theta, target, rough))) ** 2
         for between, weight in zip(starts.between, starts.weight, strict=True):
             took, done = more(
-                float(between), variance_s, visits, had_s, wanted, fewest,
+                float(between) * kind, variance_s, visits, had_s, wanted, fewest,
                 start_s=start_s, shortest=shortest, longest=longest,
             )  # fmt: skip
             seconds.append(spent_s + float(took.sum()))

@@ -5,6 +5,9 @@ that which takes most off the squared errors for its time, which comes to the sa
 where a cell is sure enough. A visit is as long as balances what a start costs against what differs between starts: with
 cost c of a start, T = √(c · variance a second / variance between starts); longer where a cell's visits would run out
 before it is near enough.
+
+What equal starts differ by is known from cells that were visited twice, at first the few of the noise floor. Before an
+interval that rests on it is believed, a share of all cells, spread over the table, is visited twice.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ SPARED = 0.75
 """Share of them that is to be enough: the rest is for a cell that turns out to be noisier."""
 STRETCHED = 4
 """A cell whose visits would run out gets visits of so many times the longest."""
+TWICE = 1 / 3
+"""Share of the cells that are visited twice before it is believed that all are near enough."""
+GOLDEN = (math.sqrt(5) - 1) / 2
 UNSURE = 0.25
 """Variance of a cell of which nothing is known (a factor of e^0.5)."""
 
@@ -64,7 +70,7 @@ def wishes(
         own = cell.own
         variance_s = noise.variance_s if own is None else own.variance_s
         between = noise.between if own is None else own.between
-        length = visit_seconds(noise.between, variance_s, start_s, shortest, longest)
+        length = visit_seconds(between, variance_s, start_s, shortest, longest)
         if own is not None and target is not None:
             length = min(STRETCHED * longest, max(length, _long_enough(own, cell.half or own.half, math.log1p(target))))
         doubted = own is not None and own.visits < 3 and (cell.suspect or cell.kink or own.moved)
@@ -86,6 +92,13 @@ def wishes(
         seconds -= wish.seconds + start_s
         found.append(wish)
     return found
+
+
+def seen_once(cells: Sequence[Filled], of: Sequence[int]) -> list[int]:
+    """Which cells of ``of`` are to be visited a second time until `TWICE` of them have been; far from each other."""
+    once = [i for i in of if (own := cells[i].own) is None or own.visits < 2]
+    missing = max(0, math.ceil(TWICE * len(of)) - (len(of) - len(once)))
+    return sorted(once, key=lambda i: i * GOLDEN % 1)[:missing]
 
 
 def _long_enough(own: Own, half: float, target: float) -> float:

@@ -33,8 +33,8 @@ class Own:
     moved: bool
 
 
-def own_of(visits: Sequence[Visit], cell: CellNoise | None, noise: PooledNoise) -> Own | None:
-    """Of all visits of one cell; None without any.
+def own_of(visits: Sequence[Visit], cell: CellNoise | None, noise: PooledNoise, between: float) -> Own | None:
+    """Of all visits of one cell; None without any. ``between``: standard deviation from start to start of such cells.
 
     A visit's variance is that between starts and that of its bins. Where the visits themselves differ by more, they
     are believed for their own degrees of freedom (as for rounds: `strata.analyse.stats`).
@@ -42,7 +42,7 @@ def own_of(visits: Sequence[Visit], cell: CellNoise | None, noise: PooledNoise) 
     if not visits:
         return None
     inside = moderated(cell, noise)
-    each = np.array([noise.between**2 + inside / v.seconds for v in visits])
+    each = np.array([between**2 + inside / v.seconds for v in visits])
     levels = np.array([v.level for v in visits])
     weights = 1 / each
     level = float(weights @ levels / weights.sum())
@@ -61,6 +61,6 @@ def own_of(visits: Sequence[Visit], cell: CellNoise | None, noise: PooledNoise) 
         variance=variance,
         half=t_quantile(trust) * math.sqrt(variance),
         variance_s=inside * max(1.0, min(apart, spread)),
-        between=noise.between * math.sqrt(max(1.0, spread)),
+        between=between * math.sqrt(max(1.0, spread)),
         moved=moved,
     )

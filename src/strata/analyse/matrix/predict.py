@@ -79,7 +79,7 @@ def _needed(
             for gain in GAINS:
                 wanted = one * (target / 1.96 / gain) ** 2
                 took, done = more(
-                    float(between), variances, one, one * brief, wanted, 0 * one,
+                    float(between) * one, variances, one, one * brief, wanted, 0 * one,
                     start_s=start_s, shortest=shortest, longest=longest,
                 )  # fmt: skip
                 seconds.append(cells * (brief + start_s + float(took.mean())))

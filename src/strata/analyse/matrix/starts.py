@@ -4,17 +4,22 @@ The estimate of `pooled` is one number. From a noise floor of a dozen visits it 
 the time that an asked half-width takes goes with its square. So the time is worked out for every deviation that the
 repeats leave plausible, each with its weight: the likelihood of the repeats' squared deviations (normal, their bins'
 own variance beside it) times a wide log-normal prior.
+
+It is one number for the whole table, and cells of different kinds differ by different ones: where a queue is shallow
+the way there and back is in every I/O, where it is deep the medium's limit hides it. `by_place` says it of each cell,
+from the cells near it that were visited twice.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.pooled import BOUND, cell_noise, correlation, moderated
+from strata.analyse.matrix.spot import Spot
+from strata.analyse.pooled import BOUND, CellNoise, cell_noise, correlation, moderated
 from strata.analyse.series.longrun import Floats
 from strata.analyse.visit import Visit
 from strata.model.noise import PooledNoise
@@ -22,6 +27,12 @@ from strata.model.noise import PooledNoise
 GRID = np.geomspace(2e-4, 0.4, 39)
 USUAL, WIDE = 0.01, 1.0
 """Where nothing is known: 1 % from start to start, and a standard deviation of its logarithm of one."""
+NEAR = 1.5
+"""Octaves of depth or size at which another cell's visits still count for e^-1/2 of their own."""
+OTHERWISE = 0.5
+"""The share for which those of another pattern or layer count."""
+WORTH = 2.0
+"""Degrees of freedom for which the one number of the table counts at each place."""
 LEAST = 1e-3
 """Weights below this share of the greatest are left out."""
 
@@ -54,6 +65,38 @@ def plausible(visits: Sequence[Visit], noise: PooledNoise, known: PooledNoise | 
     weight = np.exp(cost.min() - cost)
     kept = weight > LEAST
     return Starts(GRID[kept], weight[kept] / weight[kept].sum())
+
+
+def by_place(
+    spots: Sequence[Spot], by_cell: Mapping[int, Sequence[Visit]], cells: Mapping[int, CellNoise], noise: PooledNoise
+) -> Floats:
+    """Standard deviation from start to start (relative) at each of ``spots``: locally pooled (a kernel over octaves of
+    depth and size, as Nadaraya and Watson's for means), and shrunk towards the table's."""
+    found = np.full(len(spots), noise.between)
+    twice = [i for i, some in by_cell.items() if len(some) > 1]
+    if not twice:
+        return found
+    places = np.array([[math.log2(s.depth), math.log2(s.size)] for s in spots])
+    kinds = np.array([[s.group, s.pattern] for s in spots])
+    squares, freedom = np.empty(len(twice)), np.empty(len(twice))
+    for n, i in enumerate(twice):
+        some = by_cell[i]
+        each = moderated(cells.get(i), noise) / np.array([v.seconds for v in some])
+        expected = each + noise.between**2
+        levels = np.array([v.level for v in some])
+        away = (levels - np.average(levels, weights=1 / expected)) ** 2
+        lost = (len(some) - 1) / len(some)
+        # One start that a neighbour hit does not set the deviation of all that is near.
+        squares[n] = float(np.sum(np.minimum(away, BOUND * expected * lost) - each * lost))
+        # Where the bins explain as much as the starts, little is said of the starts.
+        freedom[n] = (len(some) - 1) * float(np.mean(noise.between**2 / np.maximum(expected, 1e-12))) ** 2
+    squares *= freedom / np.array([len(by_cell[i]) - 1 for i in twice])
+    far = ((places[:, None] - places[None, twice]) ** 2).sum(axis=2)
+    apart = (kinds[:, None] != kinds[None, twice]).sum(axis=2)
+    weight = np.exp(-far / (2 * NEAR**2)) * OTHERWISE**apart
+    pooled = (weight @ squares + WORTH * noise.between**2) / (weight @ freedom + WORTH)
+    local: Floats = np.sqrt(np.maximum(pooled, 0.0))
+    return local
 
 
 def _cost(square: float, inside: float, df: float) -> Floats:

@@ -16,6 +16,8 @@ import numpy as np
 
 from strata.analyse.matrix import bound, gp
 from strata.analyse.matrix.own import Own, own_of
+from strata.analyse.matrix.spot import Spot
+from strata.analyse.matrix.starts import by_place
 from strata.analyse.pooled import cell_noise, correlation
 from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import t_quantile
@@ -30,16 +32,6 @@ NARROWED_MOST = 0.6
 """A smoothed interval is not narrower than so much of the cell's own: a kink smaller than the noise looks smooth."""
 SUSPECT = 2.0
 """Standard errors by which the neighbours miss a cell that is worth another visit."""
-
-
-@dataclass(frozen=True)
-class Spot:
-    """Where a cell is: ``group`` is its layer and ``pattern`` its pattern, as numbers; ``size`` in bytes."""
-
-    group: int
-    pattern: int
-    depth: int
-    size: int
 
 
 @dataclass(frozen=True)
@@ -97,7 +89,12 @@ def table_of(
     for v in visits:
         by_cell.setdefault(v.cell, []).append(v)
     _, stretch = correlation(visits)
-    own = {i: o for i, some in by_cell.items() if (o := own_of(some, cell_noise(some, stretch), noise)) is not None}
+    cells = {i: c for i, some in by_cell.items() if (c := cell_noise(some, stretch)) is not None}
+    between = by_place(spots, by_cell, cells, noise)
+    own = {
+        i: o for i, some in by_cell.items()
+        if (o := own_of(some, cells.get(i), noise, float(between[i]))) is not None
+    }  # fmt: skip
     found: list[Filled] = [Filled(own.get(i), None, kink=False, suspect=False) for i in range(len(spots))]
     kept: dict[int, Floats] = {}
     for group in sorted({s.group for s in spots}):
