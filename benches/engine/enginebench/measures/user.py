@@ -12,8 +12,8 @@ from ..sample import Sample
 from .hot import TIO
 
 LONGER = 4
-"""Times the length of the other runs: the kernel splits a thread's time by where its ticks fall, and a twentieth of them
-fall into the user's part."""
+"""Times the length of the other runs: the kernel splits a thread's time by where its ticks fall, and a twentieth of
+them fall into the user's part."""
 LIMITS = {"fio, defaults": 0.2, TIO: 1.25}
 
 
