@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import stat
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from strata.lab.undo import mounted
 NBD_PORT = 10809
 MAX_CONNECTIONS = 64
 _MONITOR_S = 20.0
+_IDS_MOST = 64
 
 # Large buffers, too, are taken from the heap and stay in it. In a fresh one no page is there yet; btrfs then gives up
 # on O_DIRECT and reads through the page cache.
@@ -80,8 +82,8 @@ def serve(
     """Each of ``exports`` on the node's address and ``port``, writable.
 
     ``groups``: caps by name, each a QEMU throttle limit (``iops-total``, ``bps-total``) and its value; exports that
-    name the same group share it. ``monitor``: where its socket for `limit` shall be. It is started anew until
-    ``accept`` says yes to its process id (btrfs chooses the copy to read by it). Raises `RunFailed` with its words.
+    name the same group share it. ``monitor``: where its socket for `limit` shall be. Its process id is one to which
+    ``accept`` says yes (btrfs chooses the copy to read by it). Raises `RunFailed` with its words.
     """
     pid = lab.dir("run") / f"{name}.pid"
     words = [program("qemu-storage-daemon", "qemu-system-common"), "--pidfile", str(pid)]
@@ -94,10 +96,10 @@ def serve(
     for number, (export, what) in enumerate(exports.items()):
         words += ["--blockdev", json.dumps({**what, "node-name": f"d{number}"})]
         words += ["--export", f"nbd,id=e{number},node-name=d{number},name={export},writable=on"]
-    child = _run(lab, node, words, name, pid)
-    while not accept(child.pid):
+    _use_up_ids(accept)
+    while not accept((child := _run(lab, node, words, name, pid)).pid):
         lab.stop(child)
-        child = _run(lab, node, words, name, pid)
+        _use_up_ids(accept)
     return Exports(node, child, {e: f"nbd://{node.address}:{port}/{e}" for e in exports})
 
 
@@ -140,6 +142,16 @@ def as_file(lab: Lab, node: Node, what: Blockdev, *, name: str) -> Path:
     child = _run(lab, node, words, name, pid)
     assert mounted(str(path)) and child.alive
     return path
+
+
+def _use_up_ids(accept: Callable[[int], bool]) -> None:
+    """Until the id after the last one is accepted. Ids are given in turn: a daemon that is merely started anew may get
+    odd ones for minutes, as each start takes as many as the one before."""
+    for _ in range(_IDS_MOST):
+        with subprocess.Popen(["true"]) as last:
+            pass
+        if accept(last.pid + 1):
+            return
 
 
 def _run(lab: Lab, node: Node, words: Sequence[str], name: str, pid: Path) -> Child:
