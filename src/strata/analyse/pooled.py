@@ -29,7 +29,9 @@ from strata.model.result import CellResult
 LAGS_S = 1.5
 """Correlation is not looked for beyond this: visits are not much longer."""
 LONG = 0.6
-"""Visits shorter than this share of the longest do not speak of correlation."""
+"""Visits shorter than this share of the long ones do not speak of correlation."""
+LONG_ONES = 0.25
+"""Long are those that have this share of all bins: a single one that was longer than all others does not speak alone."""
 BOUND = 9.0
 """A visit's squared deviation counts for at most so many times what is expected of it."""
 BETWEEN_MOST_DF = 60.0
@@ -52,9 +54,10 @@ def correlation(visits: Sequence[Visit]) -> tuple[float, float]:
     known = [v for v in visits if v.rates.size >= 8 and float(np.var(v.rates)) > 0]
     if not known:
         return (visits[0].bin_s if visits else 0.0), 1.0
-    # A visit not much longer than its correlation is nearly a straight line: the longest ones say the most.
-    longest = max(v.rates.size for v in known)
-    known = [v for v in known if v.rates.size >= LONG * longest]
+    # A visit not much longer than its correlation is nearly a straight line: the long ones say the most.
+    sizes = np.sort([v.rates.size for v in known])[::-1]
+    long = sizes[np.searchsorted(np.cumsum(sizes), LONG_ONES * sizes.sum())]
+    known = [v for v in known if v.rates.size >= LONG * long]
     bin_s = float(np.median([v.bin_s for v in known]))
     lags = max(1, min(round(LAGS_S / bin_s), max(v.rates.size for v in known) // 2))
     sums, weights = np.zeros(lags + 1), np.zeros(lags + 1)

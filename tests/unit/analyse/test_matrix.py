@@ -53,6 +53,9 @@ def test_correlation_is_found_in_visits_too_short_to_show_it_alone() -> None:
     assert bins == pytest.approx((1 + r) / (1 - r), rel=0.25)
     assert seconds == pytest.approx(bins * BIN_S)
     assert correlation([visit(i, 1e4, rng) for i in range(200)])[1] < 1.3
+    # One visit that was longer than all others does not speak for them.
+    odd, _ = correlation([*visits, visit(200, 1e4, rng, tau_s=5.0, n=400)])
+    assert odd == pytest.approx(seconds, rel=0.3)
 
 
 def test_what_differs_between_starts_is_told_from_what_differs_within_one() -> None:
