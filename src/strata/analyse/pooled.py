@@ -31,7 +31,7 @@ LAGS_S = 1.5
 LONG = 0.6
 """Visits shorter than this share of the long ones do not speak of correlation."""
 LONG_ONES = 0.25
-"""Long are those that have this share of all bins: a single one that was longer than all others does not speak alone."""
+"""Long are those that have this share of all bins: a single one, longer than all others, does not speak alone."""
 BOUND = 9.0
 """A visit's squared deviation counts for at most so many times what is expected of it."""
 BETWEEN_MOST_DF = 60.0
