@@ -16,12 +16,16 @@ from strata.lab import inject
 from strata.lab.up import up
 
 pytestmark = pytest.mark.root
+ATTEMPTS = 3
 HERE, FAR = "direct, coordinator", "share, other node"
 SHORT = ("--workloads", "write-8KiB-qd8-dsync", "--rounds", "3", "--runtime", "400ms", "--ramp-time", "100ms")
 
 
 def diagnosed(name: str, store: Path, injected: str | None, *words: str) -> dict[str, Any]:
-    """The report of the disk's own node and of the share, each cell traced."""
+    """The report of the disk's own node and of the share, each cell traced.
+
+    Inconclusive is an honest answer on a machine that is busy, and is asked again where something was injected.
+    """
     truth = inject.injection("reordering")
     lab = up("cluster-volume", name, {**truth.options, "data": "16m"})
     if injected is not None:
@@ -40,9 +44,13 @@ def diagnosed(name: str, store: Path, injected: str | None, *words: str) -> dict
         "--no-confirm",
     ]
     argv += ["--layers", f"{HERE},{FAR}", "--store", f"sqlite:///{store}/runs.sqlite", *words]
-    done = subprocess.run(with_tracefs(*argv), capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode in (0, 4), done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    for _ in range(ATTEMPTS):
+        done = subprocess.run(with_tracefs(*argv), capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode in (0, 4), done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        if injected is None or found["verdict"]["kind"] != "inconclusive":
+            break
+        assert done.returncode == 4, done.stderr
     return found
 
 
