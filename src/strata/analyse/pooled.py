@@ -182,6 +182,19 @@ def prior_of(noise: PooledNoise | None) -> NoisePrior | None:
     return NoisePrior(variance_s=noise.variance_s, df=noise.spread_df)
 
 
+def excess_of(visits: Sequence[Visit], variance_s: float, floor: float) -> float:
+    """Squares by which visits of one cell differ beyond what their bins explain, added up. ``variance_s`` is the
+    cell's, ``floor`` the variance from start to start that is expected: one start that a neighbour hit counts for no
+    more than `BOUND` times both."""
+    inside = np.array([variance_s / v.seconds for v in visits])
+    levels = np.array([v.level for v in visits])
+    each = inside + floor
+    away = (levels - np.average(levels, weights=1 / each)) ** 2
+    lost = (len(visits) - 1) / len(visits)
+    bounded = np.minimum(away, BOUND * each * lost) if floor > 0 or inside.min() > 0 else away
+    return float(np.sum(bounded - inside * lost))
+
+
 def _between(
     by_cell: dict[int, list[Visit]], cells: dict[int, CellNoise], prior: NoisePrior, known: PooledNoise | None
 ) -> tuple[float, float]:
@@ -196,15 +209,10 @@ def _between(
                 continue
             own = (prior.df * prior.variance_s + cells[i].df * cells[i].variance_s) / (prior.df + cells[i].df)
             inside = np.array([own / v.seconds for v in some])
-            levels = np.array([v.level for v in some])
-            each = inside + floor
-            away = (levels - np.average(levels, weights=1 / each)) ** 2
-            lost = (len(some) - 1) / len(some)
-            expected = each * lost
-            bounded = np.minimum(away, BOUND * expected) if floor > 0 or inside.min() > 0 else away
+            beyond = excess_of(some, own, floor)
             # Cells whose own noise is large say little of what lies between the starts.
             w = 1 / (inside.mean() + floor + 1e-12) ** 2
-            excess += w * float(np.sum(bounded - inside * lost))
+            excess += w * beyond
             weight += w * (len(some) - 1)
             df += (len(some) - 1) * (floor / (floor + inside.mean())) ** 2 if floor > 0 else 0.0
         if weight <= 0:

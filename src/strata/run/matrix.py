@@ -1,8 +1,9 @@
 """A matrix as a state machine: visits in, the next ones out. No I/O, no clock.
 
 First a few cells are started again and again (what differs between starts, for how long bins go together), then every
-cell is visited once, then whatever is most worth it, batch after batch, until every cell is within the target or the
-budget is used up. All of it follows from the visits that were made, so a resumed matrix goes on where it was.
+cell is visited once, then whatever is most worth it, batch after batch, until every cell is within the target (and a
+share of them was visited twice, so that this can be believed) or the budget is used up. All of it follows from the
+visits that were made, so a resumed matrix goes on where it was.
 
 Within a batch, cells that only read come before those that write, and the layers of one workload stand next to each
 other, so that what drifts meets them alike.

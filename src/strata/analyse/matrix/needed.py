@@ -1,9 +1,9 @@
 """Seconds that a half-width in every cell still takes: what `next` would spend, without looking at what it finds.
 
 A cell that is near enough needs nothing more. Another gets visits of the length that `next` chooses until its own
-bring what smoothing leaves to be brought; one that is doubted gets a third visit whatever its interval says. What
-smoothing brings is asked at the asked half-width, not now: while cells are noisy neighbours seem to say more of them
-than they do once each is known well.
+bring what smoothing leaves to be brought; one that is doubted gets a third visit whatever its interval says, and a
+share of all cells a second one. What smoothing brings is asked at the asked half-width, not now: while cells are noisy
+neighbours seem to say more of them than they do once each is known well.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata.analyse.matrix.spot import Spot
-from strata.analyse.pooled import BOUND, CellNoise, cell_noise, correlation, moderated
+from strata.analyse.pooled import BOUND, CellNoise, cell_noise, correlation, excess_of, moderated
 from strata.analyse.series.longrun import Floats
 from strata.analyse.visit import Visit
 from strata.model.noise import PooledNoise
@@ -81,20 +81,15 @@ def by_place(
     squares, freedom = np.empty(len(twice)), np.empty(len(twice))
     for n, i in enumerate(twice):
         some = by_cell[i]
-        each = moderated(cells.get(i), noise) / np.array([v.seconds for v in some])
-        expected = each + noise.between**2
-        levels = np.array([v.level for v in some])
-        away = (levels - np.average(levels, weights=1 / expected)) ** 2
-        lost = (len(some) - 1) / len(some)
-        # One start that a neighbour hit does not set the deviation of all that is near.
-        squares[n] = float(np.sum(np.minimum(away, BOUND * expected * lost) - each * lost))
+        own = moderated(cells.get(i), noise)
+        squares[n] = excess_of(some, own, noise.between**2) / (len(some) - 1)
+        expected = np.array([own / v.seconds for v in some]) + noise.between**2
         # Where the bins explain as much as the starts, little is said of the starts.
         freedom[n] = (len(some) - 1) * float(np.mean(noise.between**2 / np.maximum(expected, 1e-12))) ** 2
-    squares *= freedom / np.array([len(by_cell[i]) - 1 for i in twice])
     far = ((places[:, None] - places[None, twice]) ** 2).sum(axis=2)
     apart = (kinds[:, None] != kinds[None, twice]).sum(axis=2)
     weight = np.exp(-far / (2 * NEAR**2)) * OTHERWISE**apart
-    pooled = (weight @ squares + WORTH * noise.between**2) / (weight @ freedom + WORTH)
+    pooled = (weight @ (squares * freedom) + WORTH * noise.between**2) / (weight @ freedom + WORTH)
     local: Floats = np.sqrt(np.maximum(pooled, 0.0))
     return local
 

@@ -96,10 +96,11 @@ def serve(
     for number, (export, what) in enumerate(exports.items()):
         words += ["--blockdev", json.dumps({**what, "node-name": f"d{number}"})]
         words += ["--export", f"nbd,id=e{number},node-name=d{number},name={export},writable=on"]
-    _use_up_ids(accept)
-    while not accept((child := _run(lab, node, words, name, pid)).pid):
+    child = _run(lab, node, words, name, pid)
+    while not accept(child.pid):
         lab.stop(child)
         _use_up_ids(accept)
+        child = _run(lab, node, words, name, pid)
     return Exports(node, child, {e: f"nbd://{node.address}:{port}/{e}" for e in exports})
 
 
