@@ -59,7 +59,7 @@ def main() -> int:
             parts[REAL] = []
             for kind in filter(None, asked.real.split(",")):
                 with endpoint(kind, asked.dir) as one:
-                    parts[REAL].append(say(repeated(one, asked.pairs)))
+                    parts[REAL] += [say(row) for row in repeated(one, asked.pairs)]
     for name, rows in parts.items():
         print(f"\n{name} (n = {min(r.times for r in rows)} and more):\n\n{table(rows)}")
     if asked.pairs:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import measured, target
+from commands import measured, strata, target
 
 pytestmark = pytest.mark.alone
 
@@ -55,7 +56,41 @@ def test_what_earlier_runs_showed_is_the_prior_of_the_next(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.delenv("STRATA_STORE", raising=False)
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
-    assert measured(capped, *words)["earlier"] is None
+    first = measured(capped, *words)
+    assert first["earlier"] is None and first["course"]["between"] is None
     matrix = measured(capped, "--matrix", "bs=4k,16k;iodepth=2,4;rw=randread", "--budget", "6s")
     earlier = measured(capped, *words)["earlier"]
-    assert earlier["runs"] == [matrix["run"]] and earlier["variance_s"] > 0
+    assert earlier["runs"] == [matrix["run"], first["run"]] and earlier["variance_s"] > 0
+
+
+def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(
+    capped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("STRATA_STORE", raising=False)
+    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
+    runs = [measured(capped, *words) for _ in range(3)]
+    assert [r["course"]["between"] for r in runs] == [None, None, None]
+    last = measured(capped, *words)
+    assert last["earlier"]["between_df"] == 2 and last["course"]["between"] == last["earlier"]["between"]
+    # Another cell of the same target does not know what runs of this one differ by.
+    assert measured(capped, "--bs", "8k", *words)["course"]["between"] is None
+    kept = json.loads(strata("report", last["run"], "--json").stdout)
+    assert kept["run"]["id"] == last["run"] and kept["cells"][0]["iops"] == last["summary"]["iops"]
+    assert kept["run"]["plan"]["cells"][0]["workload"] == last["workload"]
+    assert (
+        kept["verdict"]["kind"] == "inconclusive"
+        and "layer" in kept["verdict"]["explanation"] + kept["verdict"]["headline"]
+    )
+    history = json.loads(strata("history", "nbd/*qd4*", "--json").stdout)
+    points = {c["workload_key"]: [p["run"] for p in c["points"]] for c in history["cells"]}
+    assert [*(r["run"] for r in runs), last["run"]] in points.values()
+
+
+def test_without_an_aim_nothing_is_kept_and_a_store_in_trouble_costs_nothing(capped: str, tmp_path: Path) -> None:
+    plain = measured(capped, "--runtime", "300ms", "--store", tmp_path / "a.db")
+    assert plain["run"] is None and not (tmp_path / "a.db").exists()
+    (tmp_path / "b.db").mkdir()
+    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
+    done = measured(capped, *words, "--store", tmp_path / "b.db")
+    assert done["run"] is None and "b.db" in done["unkept"] and done["course"]["reached"]

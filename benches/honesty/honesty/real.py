@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +13,10 @@ from statistics import fmean, median
 from typing import Any
 
 from honesty.rows import Row
-from strata.app.opening import opened
-from strata.app.until import BIN_S, Precise
-from strata.engine import Backing, Request, Shape, TargetConfig, TargetProcess, Timing, engine_of
+from strata.analyse.series import course_of
+from strata.app.measuring import measure_endpoint
+from strata.app.until import BIN_S
+from strata.engine import Backing, Shape, TargetConfig, TargetProcess, Timing
 from strata.model.course import Aim, Course, Ending
 from strata.model.endpoint import Endpoint
 from strata.model.workload import ClosedLoop, Rw, Workload
@@ -22,6 +24,8 @@ from strata.model.workload import ClosedLoop, Rw, Workload
 SIZE = 128 << 20
 AIM = Aim(mean=0.02, percentile=None, seconds_min=1, seconds_max=2)
 TIMING = Timing(ramp_s=0.1, runtime_s=2, interval_s=BIN_S)
+BEFORE = 10
+"""Measurements before any counts: about 20 s, in which the store learns the noise floor of the endpoint."""
 
 
 class Busy:
@@ -60,43 +64,50 @@ def endpoint(kind: str, directory: Path) -> Iterator[tuple[str, Endpoint, Worklo
             name = "target, 4 servers of 500 µs, 4 KiB, depth 8"
             yield name, Endpoint.parse(server.uri(1)), Workload(arrival=ClosedLoop(iodepth=8), **words)
         return
-    file = Endpoint.parse(f"file:{directory / f'strata-honesty-{os.getpid()}.dat'}")
-    if kind == "cache":
-        yield "page cache, 4 KiB, depth 1", file, Workload(arrival=ClosedLoop(iodepth=1), direct=False, **words)
-    else:
-        yield "disk file, 4 KiB unbuffered, depth 8", file, Workload(arrival=ClosedLoop(iodepth=8), **words)
+    path = directory / f"strata-honesty-{os.getpid()}.dat"
+    file = Endpoint.parse(f"file:{path}")
+    try:
+        if kind == "cache":
+            yield "page cache, 4 KiB, depth 1", file, Workload(arrival=ClosedLoop(iodepth=1), direct=False, **words)
+        else:
+            yield "disk file, 4 KiB unbuffered, depth 8", file, Workload(arrival=ClosedLoop(iodepth=8), **words)
+    finally:
+        path.unlink(missing_ok=True)
 
 
-def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> Row:
-    """Pairs in a row; the truth is taken to be the mean of all, which is not known better."""
+def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> list[Row]:
+    """Pairs in a row, as a user has them measured with one store; the truth is taken to be the mean of all, which is
+    not known better. Two rows: the intervals as stated, and those of each start alone, as without a store."""
     name, endpoint, workload = one
-    engine = engine_of("native", None)
-    courses: list[Course] = []
-    with opened(endpoint, workload, SIZE, False, None) as target:
-        for number in range(2 * pairs + 1):
-            rule = Precise(AIM)
-            request = Request(
-                endpoint=endpoint,
-                workload=workload,
-                segments=target.segments,
-                timing=rule.timing(TIMING),
-                round_index=number,
-            )
-            result = engine.run(request, *rule.between(lambda _: None, lambda: False))
-            course = rule.course(result)
-            assert course is not None
-            # The first one warms what stays warm.
-            courses += [course] if number else []
-    truth = fmean(c.iops.value for c in courses)
+    told: list[Course] = []
+    alone: list[Course] = []
+    with tempfile.TemporaryDirectory(prefix="strata-honesty-") as folder:
+        store = f"sqlite:///{folder}/strata.db"
+        for number in range(2 * pairs + BEFORE):
+            result = measure_endpoint(
+                [endpoint.uri], workload, TIMING, size=SIZE, keep=True, destructive=None,
+                on_interval=lambda *_: None, engine="native", aim=AIM, store=store,
+            )  # fmt: skip
+            own = course_of(result.result.intervals, aim=AIM, ended=None, percentiles=())
+            assert result.course is not None and own is not None and result.unkept is None, result.unkept
+            if number >= BEFORE:
+                told.append(result.course)
+                alone.append(own)
+    truth = fmean(c.iops.value for c in told)
+    title = f"{name}, {truth:,.0f} IOPS".replace(",", " ").replace("  ", ", ")
+    return [_row(title, told, truth), _row(f"{title}; each start alone", alone, truth)]
+
+
+def _row(name: str, courses: list[Course], truth: float) -> Row:
     half = [c.iops.half_width or 0.0 for c in courses]
     value = [c.iops.value for c in courses]
-    apart = [abs(value[i] - value[i + 1]) > math.hypot(half[i], half[i + 1]) for i in range(0, 2 * pairs, 2)]
+    apart = [abs(value[i] - value[i + 1]) > math.hypot(half[i], half[i + 1]) for i in range(0, len(value), 2)]
     return Row(
-        name=f"{name}, {truth:,.0f} IOPS".replace(",", " ").replace("  ", ", "),
+        name=name,
         coverage=fmean(abs(v - truth) <= h for v, h in zip(value, half, strict=True)),
         different=fmean(apart),
         seconds=median(c.regimes[-1].end_s for c in courses),
         precise=fmean(c.ended is Ending.PRECISION for c in courses),
         steady=fmean(c.steady for c in courses),
-        times=2 * pairs,
+        times=len(courses),
     )

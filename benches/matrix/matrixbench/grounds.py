@@ -34,7 +34,7 @@ class Ground:
 @contextmanager
 def ground(kind: str, directory: Path) -> Iterator[Ground]:
     """``cache``: a file in the page cache; ``target``: an NBD server of Strata's with a set service time; ``lab``: a
-    modelled disk of the lab behind a loop device; ``disk``: the medium under the directory, unbuffered.
+    modelled disk of the lab behind a loop device and ext4; ``disk``: the medium under the directory, unbuffered.
 
     Raises `CannotMeasure` where the machine does not allow it.
     """
@@ -46,8 +46,9 @@ def ground(kind: str, directory: Path) -> Iterator[Ground]:
             yield Ground("shaped target: 4 servers of 1 ms, 500 MB/s", server.uri(1), buffered=False, read_only=True)
         return
     if kind == "lab":
-        with _lab_disk() as device:
-            yield Ground("lab disk: 4 servers of 1 ms and 100 MB/s", f"block:{device}", buffered=False, read_only=True)
+        with _lab_disk() as mounted:
+            name = "lab disk: 4 servers of 1 ms and 100 MB/s"
+            yield Ground(name, f"file:{mounted / 'strata-matrix.dat'}", buffered=False)
         return
     path = directory / f"strata-matrix-{os.getpid()}.dat"
     name = "file in the page cache" if kind == "cache" else "disk file, unbuffered"
@@ -55,8 +56,8 @@ def ground(kind: str, directory: Path) -> Iterator[Ground]:
 
 
 @contextmanager
-def _lab_disk() -> Iterator[str]:
-    """Its loop device; lab and device are removed again."""
+def _lab_disk() -> Iterator[Path]:
+    """Where its file system is mounted; lab and device are removed again."""
     from strata.lab import disks, where
     from strata.lab.down import down
     from strata.lab.lab import Lab
@@ -67,9 +68,11 @@ def _lab_disk() -> Iterator[str]:
     try:
         try:
             with lab.ledger.locked():
-                device = disks.attach(lab, disks.modelled(lab, "matrix", SIZE, LAB_MODEL).disk)
+                device = disks.attach(lab, disks.modelled(lab, "matrix", 2 * SIZE, LAB_MODEL).disk)
+                disks.make_fs(device, "ext4")
+                mounted = disks.mount(lab, device, "matrix")
         except StrataError as e:
             raise CannotMeasure(f"no lab disk: {e.headline}") from e
-        yield device
+        yield mounted
     finally:
         down(lab)

@@ -179,7 +179,7 @@ def prior_of(noise: PooledNoise | None) -> NoisePrior | None:
     """For the stopping rule of one measurement."""
     if noise is None or noise.variance_s <= 0:
         return None
-    return NoisePrior(variance_s=noise.variance_s, df=noise.spread_df)
+    return NoisePrior(noise.variance_s, noise.spread_df, noise.between, noise.between_df)
 
 
 def excess_of(visits: Sequence[Visit], variance_s: float, floor: float) -> float:

@@ -14,13 +14,18 @@ from strata.errors import StrataError
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
 from strata.model.place import OWN_SERVER
+from strata.model.plan import StepKind
+from strata.model.remembered import SeriesName
 from strata.model.run import Run
 
 if TYPE_CHECKING:
+    from strata.analyse.again import Earlier
     from strata.store import Store
 
 RUNS_LOOKED_AT = 40
 RUNS_POOLED = 8
+ROWS = 300
+"""Rows of one cell that are read: of runs with a few rounds, about a hundred runs."""
 
 
 def noise_place(endpoint: Endpoint, direct: bool) -> str:
@@ -43,13 +48,19 @@ def earlier_noise(store: Store, place: str, besides: str | None = None) -> Poole
     from strata.analyse.pooled import together
 
     # Documents of runs are long; only the newest are read.
-    found = [r for r in store.list_runs(RUNS_LOOKED_AT) if r.id != besides and _of(r, place)]
-    return together([_named(r) for r in found[:RUNS_POOLED]])
+    found = [_named(r) for r in store.list_runs(RUNS_LOOKED_AT) if r.id != besides and _of(r, place)]
+    # Runs of a single start do not say what starts differ by; they must not hide the newest ones that do.
+    telling = [n for n in found if n.between_df > 0][:RUNS_POOLED]
+    return together([n for n in found if n in found[:RUNS_POOLED] or n in telling])
 
 
-def earlier_noise_of(endpoint: Endpoint, direct: bool, url: str | None) -> PooledNoise | None:
+def earlier_noise_of(
+    endpoint: Endpoint, direct: bool, url: str | None, cell: SeriesName | None = None
+) -> PooledNoise | None:
     """The same for one endpoint, from the store of that URL; None where there is no store yet or it gives trouble: a
-    measurement does not depend on it."""
+    measurement does not depend on it. With ``cell``, what starts differ by is that of its own earlier runs where there
+    are enough."""
+    from strata.analyse.again import with_earlier
     from strata.store import open_store
     from strata.store.location import server_url, store_path
 
@@ -57,9 +68,19 @@ def earlier_noise_of(endpoint: Endpoint, direct: bool, url: str | None) -> Poole
         if server_url(url) is None and not store_path(url).exists():
             return None
         with open_store(url) as store:
-            return earlier_noise(store, noise_place(endpoint, direct))
+            noise = earlier_noise(store, noise_place(endpoint, direct))
+            return noise if cell is None else with_earlier(noise, _runs(store, cell))
     except StrataError:
         return None
+
+
+def _runs(store: Store, cell: SeriesName) -> tuple[Earlier, ...]:
+    """Of runs of several rounds, the first one of each: rounds of one run do not show what runs differ by."""
+    from strata.analyse.again import Earlier
+
+    newest = store.history(cell, newest=ROWS)
+    first = {f.run_id: f for f in reversed(newest) if f.kind == StepKind.MEASURE.value and f.iops > 0}
+    return tuple(Earlier(iops=f.iops, seconds=f.ops / f.iops) for f in reversed(first.values()))
 
 
 def _of(run: Run, place: str) -> bool:

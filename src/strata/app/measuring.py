@@ -13,7 +13,9 @@ from strata import units
 from strata.app.opened import Target
 from strata.app.opening import opened
 from strata.app.preconditioning import budget_of, write_until_steady
-from strata.app.sampled import Sampled, run_sampled
+from strata.app.sampled import run_sampled
+from strata.app.single import keep as keep_run
+from strata.app.single import series_of, single_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
@@ -28,17 +30,17 @@ from strata.engine import (
     prepare_cell,
 )
 from strata.errors import RunFailed, UsageError
-from strata.model.analysis import Analysis, CellSummary, Check, CheckKind, Generator
+from strata.model.analysis import CellSummary, Check, CheckKind, Generator
 from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.course import Aim, Course
 from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
 from strata.model.placement import Placement
-from strata.model.plan import Cell, Plan, Step
+from strata.model.plan import Cell
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Glance
-from strata.model.result import CellResult, EngineResult, Interval
+from strata.model.result import EngineResult, Interval
 from strata.model.stack import Layer, Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
@@ -67,6 +69,10 @@ class OneResult(Value):
     """How it went over its time; None where no precision was asked."""
     earlier: PooledNoise | None = None
     """The noise of earlier runs of this host and device that its intervals rest on too; None without an aim."""
+    run: str | None = None
+    """Its id in the store: measurements with an aim are kept, so that later ones know what equal starts differ by."""
+    unkept: str | None = None
+    """Why it could not be kept."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     stopped_by: int | None = None
@@ -126,7 +132,7 @@ def measure_endpoint(
     endpoints = _endpoints(uris)
     generator = engine_for(engine, endpoints, placement)
     endpoint = endpoints[0]
-    precise = None if aim is None else _precise(aim, endpoint, workload, store)
+    precise = None if aim is None else _precise(aim, endpoints, workload, generator, store)
     if precise is not None:
         timing = precise.timing(timing)
     for one in endpoints:
@@ -186,14 +192,13 @@ def measure_endpoint(
         wanted = trace and stop.signal is None and result.ops and fault(result) is None
         traces = _traced(generator, prepared.request) if wanted else ()
     trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
-    if result.ops == 0:
-        if stop.signal is not None:
-            # Nothing to show: it ends as it would have without us.
-            signal.raise_signal(stop.signal)
-        raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
+    _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
-    analysis = _analysed(endpoint, workload, timing, size_here, sampled, ceiling, watch.devices)
+    single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, watch.devices)
+    analysis = single.analysis
     summary = analysis.cells[0] if course is None else settled(analysis.cells[0], course)
+    whole = trouble is None and stop.signal is None
+    run, unkept = keep_run(single, summary, course, generator, store) if whole else (None, None)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
@@ -204,16 +209,34 @@ def measure_endpoint(
         precondition=done,
         course=course,
         earlier=None if precise is None else precise.earlier,
+        run=run,
+        unkept=unkept,
         trouble=trouble,
         stopped_by=stop.signal,
     )
 
 
-def _precise(aim: Aim, endpoint: Endpoint, workload: Workload, store: str | None) -> Precise:
+def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine: Engine, store: str | None) -> Precise:
     # Here, as all that few ask for: what it loads delays the first I/O.
     from strata.app.earlier import earlier_noise_of
 
-    return Precise(aim, earlier_noise_of(endpoint, workload.direct, store))
+    name = series_of(_stack(endpoints), workload, engine)
+    return Precise(aim, earlier_noise_of(endpoints[0], workload.direct, store, name))
+
+
+def _stack(endpoints: Sequence[Endpoint]) -> Stack:
+    first = endpoints[0]
+    layer = Layer(name=first.kind.value, endpoint=first.uri)
+    return Stack(name=" + ".join(e.uri for e in endpoints), layers=(layer,))
+
+
+def _something(result: EngineResult, endpoint: Endpoint, trouble: str | None, stopped_by: int | None) -> None:
+    if result.ops:
+        return
+    if stopped_by is not None:
+        # Nothing to show: it ends as it would have without us.
+        signal.raise_signal(stopped_by)
+    raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
 
 
 def _check_trace(endpoint: Endpoint) -> None:
@@ -240,48 +263,3 @@ def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
 def _piece(endpoint: Endpoint, target: Target) -> Piece:
     driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
     return Piece(endpoint=driven, segments=target.segments)
-
-
-def _analysed(
-    endpoint: Endpoint,
-    workload: Workload,
-    timing: Timing,
-    size: int,
-    sampled: Sampled,
-    ceiling: Generator,
-    chain: Sequence[str],
-) -> Analysis:
-    """A run of one cell in one round, so that one measurement is held against the same laws as a whole run."""
-    from strata.analyse import analyse
-
-    layer = Layer(name=endpoint.kind.value, endpoint=endpoint.uri)
-    cell = Cell(layer=layer.name, workload=workload)
-    step = Step(order=0, round=0, cell=cell.key)
-    plan = Plan(
-        id="single",
-        stack=Stack(name=endpoint.uri, layers=(layer,)),
-        cells=(cell,),
-        steps=(step,),
-        rounds=1,
-        seed=workload.seed,
-        ramp_s=timing.ramp_s,
-        runtime_s=timing.runtime_s,
-        interval_s=timing.interval_s,
-        file_size=size,
-        seconds=timing.ramp_s + timing.runtime_s,
-        bytes_written=sampled.result.write.bytes,
-        assumed_write_bps=0,
-    )
-    done = CellResult(
-        order=0,
-        round=0,
-        cell=cell.key,
-        kind=step.kind.value,
-        layer=layer.name,
-        workload_key=workload.key,
-        result=sampled.result,
-        counters=sampled.counters,
-        absent=sampled.absent,
-        server=sampled.server,
-    )
-    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=chain)

@@ -14,6 +14,7 @@ from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
 
 if TYPE_CHECKING:
+    from strata.app.measuring import OneResult
     from strata.model.progress import Glance
     from strata.model.result import Interval
 
@@ -255,6 +256,11 @@ def measure(
             trace=trace,
             store=store,
         )
+    return _publish(result, verbose=verbose, json=json)
+
+
+def _publish(result: OneResult, *, verbose: bool, json: bool) -> int:
+    """On the terminal; the exit code."""
     if json:
         out(result.model_dump_json(indent=2))
     else:
@@ -263,10 +269,14 @@ def measure(
 
         shape = common.width(), common.color()
         out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
+        if result.run is not None:
+            common.note(f"kept: strata report {result.run}")
     if result.precondition is not None:
         from strata.app.preconditioning import said_of
 
         common.note(f"preconditioning: {said_of(result.precondition)}")
+    if result.unkept is not None:
+        common.note(f"not kept: {result.unkept}")
     if result.stopped_by is not None:
         common.note(f"{result.trouble or 'stopped'}; what was measured until then is above")
         return 128 + result.stopped_by

@@ -16,6 +16,8 @@ class Ending(StrEnum):
     PRECISION = "precision"
     TIME = "maximum time"
     BYTES = "byte budget"
+    STARTS = "noise floor"
+    """This start is as precise as asked; what equal starts differ by forbids it of their mean."""
 
 
 class Aim(Value):
@@ -50,6 +52,9 @@ class Course(Value):
     that the figures are those of all that follows the ramp. ``effective`` are the independent bins the mean is worth,
     ``correlation_s`` for how long its bins go together. ``ended``: None where no precision was asked, or another
     reason (a signal, an error) ended it; ``reached``: whether the intervals became as narrow as asked.
+
+    ``between`` is the relative standard deviation of equal starts that earlier runs showed: it is in the intervals of
+    ``iops`` and ``bytes_per_second``, not in those of times and of single regimes. None: not known.
     """
 
     criterion: str
@@ -67,3 +72,4 @@ class Course(Value):
     aim: Aim | None = None
     ended: Ending | None = None
     reached: bool | None = None
+    between: float | None = None

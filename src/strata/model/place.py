@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from strata.model.endpoint import EndpointKind
 from strata.model.run import Run
-from strata.model.stack import Layer
+from strata.model.stack import Layer, Stack
 
 OWN_ENGINE = "native"
 OWN_SERVER = "127.0.0.1:0/"
@@ -18,12 +18,17 @@ def identity_of(run: Run, layer_name: str) -> str:
 
     Figures of another load generator are another measurement, so its name is added.
     """
-    layers = {layer.name: layer for layer in run.plan.stack.layers}
+    engine = str(run.environment.engine.get("name", OWN_ENGINE))
+    return identity(run.environment.hostname, run.plan.stack, layer_name, engine)
+
+
+def identity(hostname: str, stack: Stack, layer_name: str, engine: str) -> str:
+    """The same of a run that is yet to be made."""
+    layers = {layer.name: layer for layer in stack.layers}
     layer = layers.get(layer_name)
     where = "" if layer is None else _where(layer)
-    engine = str(run.environment.engine.get("name", OWN_ENGINE))
     other = () if engine == OWN_ENGINE else (engine,)
-    return " · ".join((run.environment.hostname, run.plan.stack.name, where, *other))
+    return " · ".join((hostname, stack.name, where, *other))
 
 
 def _where(layer: Layer) -> str:

@@ -10,6 +10,7 @@ _ENDED = {
     Ending.PRECISION: "the intervals are as narrow as asked",
     Ending.TIME: "the time was used up",
     Ending.BYTES: "the byte budget was used up",
+    Ending.STARTS: "this start is as precise as asked; what equal starts differ by forbids it of their mean",
 }
 
 
@@ -21,17 +22,27 @@ def course_lines(course: Course) -> list[tuple[str, str]]:
     ramp = f", the first {course.ramp_s:.3g} s left out as ramp" if course.ramp_s > 0 else ""
     worth = f"{units.significant(course.effective)} independent bins, correlated over {course.correlation_s:.2g} s"
     found.append(("course", f"{steady}{ramp}; worth {worth}"))
+    found.append(("starts", _starts(course)))
     found.append(("judged by", course.criterion))
     if len(course.regimes) > 1:
         found += [(f"regime {n}", _regime(r, last=r is course.regimes[-1])) for n, r in enumerate(course.regimes, 1)]
     return found
 
 
+def _starts(course: Course) -> str:
+    if course.between is None:
+        return "what equal ones differ by is not known here yet: the intervals are of this one alone"
+    if course.between == 0:
+        return "equal ones differed by no more than their bins explain in earlier runs"
+    share = figures.percent(course.between)
+    return f"equal ones differed by {share} in earlier runs: that is in the intervals of IOPS and bandwidth"
+
+
 def _ended(course: Course) -> str:
     if course.ended is None:
         return "somebody or something else"
     text = _ENDED[course.ended]
-    if course.aim is None or course.reached:
+    if course.aim is None or course.reached or course.ended is Ending.STARTS:
         return text
     return f"{text} before {_asked(course.aim)} was reached"
 

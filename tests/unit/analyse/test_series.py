@@ -119,6 +119,26 @@ def test_a_quiet_one_ends_by_precision_after_the_minimum_and_says_so() -> None:
     assert rule.add(intervals(noisy(1))[0]) is Ending.PRECISION
 
 
+def test_what_equal_starts_differ_by_is_in_the_interval_and_may_forbid_the_aim() -> None:
+    near, far, few = (NoisePrior(1e-6, 5, between, df) for between, df in ((0.003, 20), (0.03, 20), (0.03, 1)))
+    for prior, ended in ((near, Ending.PRECISION), (far, Ending.STARTS), (few, Ending.PRECISION)):
+        rule = Until(MEAN_ONLY, prior)
+        assert (fed(rule, noisy(200)), rule.ended) == (30, ended)
+    course = course_of(intervals(noisy(30)), prior=far, aim=MEAN_ONLY, ended=Ending.STARTS)
+    assert course is not None and course.iops.half_width is not None
+    assert course.iops.half_width == pytest.approx(2.086 * 0.03 * 1e5, rel=0.1)
+    assert (course.between, course.reached) == (0.03, False)
+    # Of one regime against another within one start it says nothing.
+    own = course.regimes[-1].iops
+    assert own.value == course.iops.value and (own.half_width or 1e9) < 0.02 * 1e5
+
+
+def test_what_too_few_starts_differ_by_is_not_known() -> None:
+    course = course_of(intervals(noisy(30)), prior=NoisePrior(1e-6, 5, 0.03, 1))
+    assert course is not None and course.between is None
+    assert course.iops == course.regimes[-1].iops
+
+
 def test_a_noisy_one_ends_by_time_and_a_budget_of_bytes_holds() -> None:
     rule = Until(MEAN_ONLY)
     assert (fed(rule, noisy(300, 0.5)), rule.ended) == (200, Ending.TIME)

@@ -41,13 +41,13 @@ def course_of(
     asked = [aim.percentile] if aim is not None and aim.percentile is not None else []
     names = [*percentiles, *(p for p in asked if p not in percentiles)]
     latency = _supported(counts, sorted(names, key=float))
-    iops = _estimate(mean, "IOPS")
+    iops = _estimate(mean, "IOPS", mean.half)
     settled = steadiness(last.iops)
     return Course(
         criterion=CRITERION,
         ramp_s=found.ramp * bins.seconds,
         bin_s=bins.seconds,
-        regimes=_regimes(bins, found, prior, iops),
+        regimes=_regimes(bins, found, prior),
         alternates=found.alternates,
         steady=not found.alternates and settled is not None and settled.steady,
         iops=iops,
@@ -59,6 +59,7 @@ def course_of(
         aim=aim,
         ended=ended,
         reached=None if aim is None else narrow(aim, iops, latency),
+        between=prior.between if prior is not None and prior.starts_known else None,
     )
 
 
@@ -84,9 +85,9 @@ def _within(one: Estimate | None, share: float) -> bool:
     return one is not None and one.half_width is not None and one.half_width <= share * one.value
 
 
-def _regimes(bins: Bins, found: Cut, prior: NoisePrior | None, last: Estimate) -> tuple[Regime, ...]:
+def _regimes(bins: Bins, found: Cut, prior: NoisePrior | None) -> tuple[Regime, ...]:
     regimes = []
-    for number, (start, end) in enumerate(found.pieces, start=1):
+    for start, end in found.pieces:
         piece = bins.iops[start:end]
         mean = mean_of(piece, bins.seconds, prior)
         alone = Estimate(value=float(piece.mean()), low=None, high=None, n=1, unit="IOPS")
@@ -95,18 +96,19 @@ def _regimes(bins: Bins, found: Cut, prior: NoisePrior | None, last: Estimate) -
             Regime(
                 start_s=start * bins.seconds,
                 end_s=end * bins.seconds,
-                iops=last if number == len(found.pieces) else alone if mean is None else _estimate(mean, "IOPS"),
+                # Of one start: what starts differ by tells no regime of it from another.
+                iops=alone if mean is None else _estimate(mean, "IOPS", mean.inside),
                 steady=not found.alternates and settled is not None and settled.steady,
             )
         )
     return tuple(regimes)
 
 
-def _estimate(mean: Mean, unit: str) -> Estimate:
+def _estimate(mean: Mean, unit: str, half: float) -> Estimate:
     return Estimate(
         value=mean.value,
-        low=max(0.0, mean.value - mean.half),
-        high=mean.value + mean.half,
+        low=max(0.0, mean.value - half),
+        high=mean.value + half,
         n=max(1, int(mean.effective)),
         unit=unit,
     )

@@ -12,11 +12,12 @@ from strata.analyse.stats import OWN_LEVEL, t_quantile
 
 @dataclass(frozen=True)
 class Mean:
-    """``half`` is half of the interval in the series' unit, ``effective`` the independent bins, ``correlation_s`` for
-    how long a bin and its successors go together."""
+    """``half`` is half of the interval in the series' unit, ``inside`` what the bins alone make of it,
+    ``effective`` the independent bins, ``correlation_s`` for how long a bin and its successors go together."""
 
     value: float
     half: float
+    inside: float
     effective: float
     correlation_s: float
     variance_s: float
@@ -27,22 +28,25 @@ def mean_of(values: Floats, bin_s: float, prior: NoisePrior | None = None) -> Me
     """Of equally long bins of ``bin_s`` seconds; None where they are too few or nothing happened in them.
 
     With ``prior`` the long-run variance is moderated (Smyth 2004), and as for rounds never taken for less than the
-    series alone carries at `OWN_LEVEL`.
+    series alone carries at `OWN_LEVEL`; and what equal starts differ by is added in squares, since one start does not
+    show it.
     """
     found = long_run(values)
     value = float(values.mean()) if values.size else 0.0
     if found is None or value <= 0:
         return None
     seconds = values.size * bin_s
-    half = found.half
+    inside, floor = found.half, 0.0
     if prior is not None:
         own = (found.error / value) ** 2 * seconds
         both = (prior.df * prior.variance_s + found.df * own) / (prior.df + found.df)
         moderated = t_quantile(prior.df + found.df) * math.sqrt(both / seconds) * value
-        half = max(moderated, t_quantile(found.df, OWN_LEVEL) * found.error)
+        inside = max(moderated, t_quantile(found.df, OWN_LEVEL) * found.error)
+        floor = prior.floor * value
     return Mean(
         value=value,
-        half=half,
+        half=math.hypot(inside, floor),
+        inside=inside,
         effective=found.effective,
         correlation_s=bin_s * values.size / found.effective,
         variance_s=(found.error / value) ** 2 * seconds,

@@ -12,17 +12,39 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from strata.analyse.stats import t_quantile
+
 DF_MOST = 30.0
 DF_LEAST = 0.5
 CELLS_LEAST = 3
 
 
+BETWEEN_DF_LEAST = 2.0
+"""With less, what starts differ by is not known."""
+
+
 @dataclass(frozen=True)
 class NoisePrior:
-    """``variance_s``: relative variance of a mean over one second. ``df``: the observations that it counts for."""
+    """``variance_s``: relative variance of a mean over one second. ``df``: the observations that it counts for.
+
+    ``between``: the relative standard deviation from one start to the next, which no longer time mends, from so many
+    degrees of freedom.
+    """
 
     variance_s: float
     df: float
+    between: float = 0.0
+    between_df: float = 0.0
+
+    @property
+    def starts_known(self) -> bool:
+        """Whether enough equal starts were seen."""
+        return self.between_df >= BETWEEN_DF_LEAST
+
+    @property
+    def floor(self) -> float:
+        """Half of the 95 % interval that one start has however long it is, as a share; 0 where it is not known."""
+        return t_quantile(self.between_df) * self.between if self.starts_known else 0.0
 
 
 def pool(cells: Sequence[tuple[float, float]]) -> NoisePrior | None:

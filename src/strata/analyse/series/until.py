@@ -4,6 +4,9 @@ A run that ends the moment its interval looks narrow ends too often at a lucky m
 hold the truth. Three things are set against it: the correlation is taken high (`longrun`), each look comes when
 the series has grown by `GROWTH` and not at every bin (fewer chances to be lucky), and a regime younger than the
 minimum ends nothing.
+
+Where what equal starts differ by forbids the aim however long this one goes on, it ends as soon as its own bins are as
+narrow as asked, and says so.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ class Until:
 
     def __init__(self, aim: Aim, prior: NoisePrior | None = None) -> None:
         self._aim, self._prior = aim, prior
+        self._forbidden = prior is not None and prior.floor > aim.mean
         self._intervals: list[Interval] = []
         self._bytes = 0
         self._look_at_s = aim.seconds_min
@@ -44,7 +48,7 @@ class Until:
         self._bytes += moved
         seconds = interval.end_ns / 1e9
         if seconds >= self._look_at_s and self._precise():
-            self.ended = Ending.PRECISION
+            self.ended = Ending.STARTS if self._forbidden else Ending.PRECISION
         elif self._aim.bytes_max is not None and self._bytes + UNDER_WAY * moved >= self._aim.bytes_max:
             self.ended = Ending.BYTES
         elif seconds >= self._aim.seconds_max:
@@ -58,7 +62,9 @@ class Until:
         if last.size * last.seconds < aim.seconds_min * 0.99:
             return False
         mean, settled = mean_of(last.iops, last.seconds, self._prior), steadiness(last.iops)
-        if mean is None or mean.half > aim.mean * mean.value or settled is None or not settled.steady:
+        if mean is None or settled is None or not settled.steady:
+            return False
+        if (mean.inside if self._forbidden else mean.half) > aim.mean * mean.value:
             return False
         if aim.percentile is None:
             return True
