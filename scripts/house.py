@@ -102,7 +102,8 @@ def cmd_test(args: list[str]) -> int:
     say("cargo test")
     status |= subprocess.call(["cargo", "test", "--locked", "--workspace", "--quiet"], cwd=ROOT)
     # What judges its own measurements has the machine to itself; the rest shares it.
-    for words in [args] if args else (["-n", "2", "--dist", "worksteal", "-m", "not alone"], ["-m", "alone"]):
+    shared = ["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "not alone"]
+    for words in [args] if args else (shared, ["--durations=15", "-m", "alone"]):
         say(shlex.join(["pytest", *words]))
         status |= subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT)
     return status if args else status | fuzz(SECONDS_OF_FUZZING)
