@@ -107,7 +107,7 @@ def _row(name: str, courses: list[Course], truth: float) -> Row:
         coverage=fmean(abs(v - truth) <= h for v, h in zip(value, half, strict=True)),
         different=fmean(apart),
         seconds=median(c.regimes[-1].end_s for c in courses),
-        precise=fmean(c.ended is Ending.PRECISION for c in courses),
+        precise=fmean(c.ended is Ending.PRECISION for c in courses) if courses[0].ended is not None else None,
         steady=fmean(c.steady for c in courses),
         times=len(courses),
     )
