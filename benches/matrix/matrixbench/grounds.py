@@ -28,7 +28,8 @@ class Ground:
     name: str
     uri: str
     buffered: bool
-    read_only: bool = False
+    destructive: str | None = None
+    """Said as on the command line: its content, made for this, may be lost."""
 
 
 @contextmanager
@@ -43,7 +44,8 @@ def ground(kind: str, directory: Path) -> Iterator[Ground]:
         shape = Shape(service_threads=4, service_time_ns=1_000_000, bandwidth_bytes_per_s=500_000_000)
         config = TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE, read_only=False), shape=shape)
         with TargetProcess(config) as server:
-            yield Ground("shaped target: 4 servers of 1 ms, 500 MB/s", server.uri(1), buffered=False, read_only=True)
+            uri = server.uri(1)
+            yield Ground("shaped target: 4 servers of 1 ms, 500 MB/s", uri, buffered=False, destructive=uri)
         return
     if kind == "lab":
         with _lab_disk() as mounted:

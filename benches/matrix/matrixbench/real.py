@@ -50,7 +50,7 @@ class Bench:
     def __init__(self, at: Ground, matrix: str, store: Path, say: Callable[[str], None]) -> None:
         self.at, self.matrix, self._store, self._say = at, matrix, store, say
         sync = Sync.NONE
-        self.workloads = matrix_of(matrix, direct=not at.buffered, sync=sync, read_only=at.read_only)[1]
+        self.workloads = matrix_of(matrix, direct=not at.buffered, sync=sync, read_only=False)[1]
         self._engine = engine_of("native")
         self._endpoint = Endpoint.parse(at.uri)
 
@@ -58,7 +58,7 @@ class Bench:
     def open(self) -> Iterator[None]:
         """The file is made once and stays for all that is measured."""
         most = next((w for w in self.workloads if w.rw.writes), self.workloads[0])
-        with opened(self._endpoint, most, SIZE, False, None) as target:
+        with opened(self._endpoint, most, SIZE, False, self.at.destructive) as target:
             self._segments: tuple[Segment, ...] = target.segments
             yield
 
@@ -79,9 +79,10 @@ class Bench:
             f"matrix in {budget_s:.0f} s" if until is None else f"matrix until ±{until:.2%}, at most {budget_s:.0f} s"
         )
         words = MatrixWords(
-            matrix=self.matrix, budget_s=budget_s, until=until, buffered=self.at.buffered, sync=Sync.NONE, ramp_s=RAMP_S
-        )
-        options = Options(size=SIZE, read_only=self.at.read_only, store=f"sqlite:///{self._store}", load_seconds=0.0)
+            matrix=self.matrix, budget_s=budget_s, until=until, buffered=self.at.buffered, sync=Sync.NONE,
+            ramp_s=RAMP_S, destructive=self.at.destructive,
+        )  # fmt: skip
+        options = Options(size=SIZE, store=f"sqlite:///{self._store}", load_seconds=0.0)
         begin = time.monotonic()
         return measure_matrix(self.at.uri, words, options, lambda _: None), time.monotonic() - begin
 
