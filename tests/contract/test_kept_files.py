@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from commands import measured, strata, working_disk
 
+from strata.app.opening import opened
 from strata.host import testfile
+from strata.model.endpoint import Endpoint
+from strata.model.workload import ClosedLoop, Rw, Workload
 
 WORDS = ("--size", "8m", "--bs", "16k", "--runtime", "50ms")
 
@@ -55,3 +58,13 @@ def test_without_it_a_new_file_goes_and_one_that_was_left_behind_waits_to_be_cle
     assert path.exists()
     cleaned()
     assert not path.exists()
+
+
+@pytest.mark.parametrize("rw", [Rw.RANDREAD, Rw.RANDWRITE])
+def test_what_is_kept_is_measured_in_the_same_bytes_the_next_time(path: Path, rw: Rw) -> None:
+    endpoint, workload = Endpoint.parse(f"file:{path}"), Workload(rw=rw, bs=16384, arrival=ClosedLoop(iodepth=1))
+    with opened(endpoint, workload, 8 << 20, True, None) as target:
+        made = target.segments
+    with opened(endpoint, workload, None, True, None) as target:
+        assert target.segments == made
+    assert made[0].target >= testfile.MARK_BYTES

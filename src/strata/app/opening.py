@@ -65,7 +65,9 @@ def _file_there(path: Path, workload: Workload) -> Target:
         return Target(segments=file_segments(path.stat().st_size))
     if not path.is_file():
         raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
-    return Target(segments=(whole(path.stat().st_size),))
+    size = path.stat().st_size
+    # Of a file of ours the same bytes as when it was made, so that the two measurements can be compared.
+    return Target(segments=(whole(size),) if testfile.read_mark(path) is None else file_segments(size))
 
 
 def _new_file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
