@@ -10,7 +10,7 @@ from pathlib import Path
 from strata import units
 from strata.app.opened import Target, whole
 from strata.engine import PATIENCE_NS, fill, read_remote, remote_file, remote_size
-from strata.engine.layout import file_segments
+from strata.engine.layout import HEAD, file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
 from strata.host import safety, testfile
@@ -67,7 +67,8 @@ def _file_there(path: Path, workload: Workload) -> Target:
         raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
     size = path.stat().st_size
     # Of a file of ours the same bytes as when it was made, so that the two measurements can be compared.
-    return Target(segments=(whole(size),) if testfile.read_mark(path) is None else file_segments(size))
+    ours = size > HEAD and testfile.read_mark(path) is not None
+    return Target(segments=file_segments(size) if ours else (whole(size),))
 
 
 def _new_file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
