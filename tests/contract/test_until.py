@@ -50,11 +50,7 @@ def test_the_maximum_ends_what_never_becomes_precise(capped: str) -> None:
     assert document["trouble"] is None
 
 
-def test_what_earlier_runs_showed_is_the_prior_of_the_next(
-    capped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.delenv("STRATA_STORE", raising=False)
+def test_what_earlier_runs_showed_is_the_prior_of_the_next(capped: str) -> None:
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
     first = measured(capped, *words)
     assert first["earlier"] is None and first["course"]["between"] is None
@@ -63,12 +59,9 @@ def test_what_earlier_runs_showed_is_the_prior_of_the_next(
     assert earlier["runs"] == [matrix["run"], first["run"]] and earlier["variance_s"] > 0
 
 
-def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(
-    capped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.delenv("STRATA_STORE", raising=False)
+def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(capped: str) -> None:
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
+    words += ("--cpus", 0)
     runs = [measured(capped, *words) for _ in range(3)]
     assert [r["course"]["between"] for r in runs] == [None, None, None]
     last = measured(capped, *words)
@@ -78,6 +71,7 @@ def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(
     kept = json.loads(strata("report", last["run"], "--json").stdout)
     assert kept["run"]["id"] == last["run"] and kept["cells"][0]["iops"] == last["summary"]["iops"]
     assert kept["run"]["plan"]["cells"][0]["workload"] == last["workload"]
+    assert kept["run"]["plan"]["placement"]["cpus"] == [0]
     assert (
         kept["verdict"]["kind"] == "inconclusive"
         and "layer" in kept["verdict"]["explanation"] + kept["verdict"]["headline"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from store import store_samples as sample
 
-from strata.app.earlier import RUNS_POOLED, earlier_noise, earlier_noise_of
+from strata.app.earlier import RUNS_LOOKED_AT, RUNS_POOLED, earlier_noise, earlier_noise_of
 from strata.model.endpoint import Endpoint
 from strata.model.noise import PooledNoise
 from strata.store import open_store
@@ -38,3 +38,17 @@ def test_many_runs_of_one_start_do_not_hide_the_one_that_says_what_starts_differ
 def test_no_store_is_no_knowledge_and_none_is_made(tmp_path: Path) -> None:
     assert earlier_noise_of(Endpoint.parse("null:"), True, str(tmp_path / "none.db")) is None
     assert not (tmp_path / "none.db").exists()
+
+
+def test_its_own_runs_are_known_however_many_of_other_places_came_after(tmp_path: Path) -> None:
+    url = str(tmp_path / "s.db")
+    with open_store(url) as store:
+        for n, ops in enumerate((1000, 1100, 1050)):
+            run = sample.run(f"own-{n}", created=n + 1).model_copy(update={"pooled": noise(), "pooled_at": PLACE})
+            store.create_run(run)
+            store.save_cell(run.id, sample.cell(0, ops=ops))
+        (cell,) = store.series()
+        for n in range(RUNS_LOOKED_AT):
+            store.create_run(sample.run(f"other-{n}", created=100 + n))
+    found = earlier_noise_of(Endpoint.parse("null:"), True, url, cell)
+    assert found is not None and found.between_df == 2 and 0.02 < found.between < 0.08

@@ -15,6 +15,7 @@ from typing import Any
 from honesty.rows import Row
 from strata.analyse.series import course_of
 from strata.app.measuring import measure_endpoint
+from strata.app.opening import opened
 from strata.app.until import BIN_S
 from strata.engine import Backing, Shape, TargetConfig, TargetProcess, Timing
 from strata.model.course import Aim, Course, Ending
@@ -64,15 +65,11 @@ def endpoint(kind: str, directory: Path) -> Iterator[tuple[str, Endpoint, Worklo
             name = "target, 4 servers of 500 µs, 4 KiB, depth 8"
             yield name, Endpoint.parse(server.uri(1)), Workload(arrival=ClosedLoop(iodepth=8), **words)
         return
-    path = directory / f"strata-honesty-{os.getpid()}.dat"
-    file = Endpoint.parse(f"file:{path}")
-    try:
-        if kind == "cache":
-            yield "page cache, 4 KiB, depth 1", file, Workload(arrival=ClosedLoop(iodepth=1), direct=False, **words)
-        else:
-            yield "disk file, 4 KiB unbuffered, depth 8", file, Workload(arrival=ClosedLoop(iodepth=8), **words)
-    finally:
-        path.unlink(missing_ok=True)
+    file = Endpoint.parse(f"file:{directory / f'strata-honesty-{os.getpid()}.dat'}")
+    if kind == "cache":
+        yield "page cache, 4 KiB, depth 1", file, Workload(arrival=ClosedLoop(iodepth=1), direct=False, **words)
+    else:
+        yield "disk file, 4 KiB unbuffered, depth 8", file, Workload(arrival=ClosedLoop(iodepth=8), **words)
 
 
 def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> list[Row]:
@@ -81,11 +78,15 @@ def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> list[Row]:
     name, endpoint, workload = one
     told: list[Course] = []
     alone: list[Course] = []
-    with tempfile.TemporaryDirectory(prefix="strata-honesty-") as folder:
+    # A file is made once, and removed again by who made it.
+    with (
+        opened(endpoint, workload, SIZE, False, None),
+        tempfile.TemporaryDirectory(prefix="strata-honesty-") as folder,
+    ):
         store = f"sqlite:///{folder}/strata.db"
         for number in range(2 * pairs + BEFORE):
             result = measure_endpoint(
-                [endpoint.uri], workload, TIMING, size=SIZE, keep=True, destructive=None,
+                [endpoint.uri], workload, TIMING, size=SIZE, keep=False, destructive=None,
                 on_interval=lambda *_: None, engine="native", aim=AIM, store=store,
             )  # fmt: skip
             own = course_of(result.result.intervals, aim=AIM, ended=None, percentiles=())

@@ -28,8 +28,9 @@ SURE = 0.001
 
 @dataclass(frozen=True)
 class Earlier:
-    """One run of the cell: IOPS over so many seconds."""
+    """One run of the cell: its id, IOPS over so many seconds."""
 
+    run: str
     iops: float
     seconds: float
 

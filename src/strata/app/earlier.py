@@ -69,7 +69,13 @@ def earlier_noise_of(
             return None
         with open_store(url) as store:
             noise = earlier_noise(store, noise_place(endpoint, direct))
-            return noise if cell is None else with_earlier(noise, _runs(store, cell))
+            if cell is None:
+                return noise
+            runs = _runs(store, cell)
+            if noise is None and runs:
+                # The newest runs of the store are all of other places.
+                noise = store.load_run(runs[-1].run).pooled
+            return with_earlier(noise, runs)
     except StrataError:
         return None
 
@@ -80,7 +86,7 @@ def _runs(store: Store, cell: SeriesName) -> tuple[Earlier, ...]:
 
     newest = store.history(cell, newest=ROWS)
     first = {f.run_id: f for f in reversed(newest) if f.kind == StepKind.MEASURE.value and f.iops > 0}
-    return tuple(Earlier(iops=f.iops, seconds=f.ops / f.iops) for f in reversed(first.values()))
+    return tuple(Earlier(run=f.run_id, iops=f.iops, seconds=f.ops / f.iops) for f in reversed(first.values()))
 
 
 def _of(run: Run, place: str) -> bool:

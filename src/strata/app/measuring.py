@@ -194,11 +194,11 @@ def measure_endpoint(
     trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
-    single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, watch.devices)
+    single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, placement, watch.devices)
     analysis = single.analysis
     summary = analysis.cells[0] if course is None else settled(analysis.cells[0], course)
     whole = trouble is None and stop.signal is None
-    run, unkept = keep_run(single, summary, course, generator, store) if whole else (None, None)
+    run, unkept = keep_run(single, summary, course, generator, done, store) if whole else (None, None)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,

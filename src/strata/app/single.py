@@ -14,7 +14,9 @@ from strata.model.analysis import Analysis, CellSummary, Generator
 from strata.model.course import Course
 from strata.model.endpoint import EndpointKind
 from strata.model.place import identity
+from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
+from strata.model.precondition import Preconditioned
 from strata.model.remembered import SeriesName
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
@@ -47,6 +49,7 @@ def single_of(
     size: int,
     sampled: Sampled,
     ceiling: Generator,
+    placement: Placement | None,
     chain: Sequence[str],
 ) -> Single:
     """``stack`` has one layer; ``chain`` are the devices below it, ``size`` the bytes that were reached."""
@@ -68,6 +71,7 @@ def single_of(
         seconds=timing.ramp_s + timing.runtime_s,
         bytes_written=sampled.result.write.bytes,
         assumed_write_bps=0,
+        placement=placement,
     )
     done = CellResult(
         order=0,
@@ -86,7 +90,12 @@ def single_of(
 
 
 def keep(
-    single: Single, summary: CellSummary, course: Course | None, engine: Engine, url: str | None
+    single: Single,
+    summary: CellSummary,
+    course: Course | None,
+    engine: Engine,
+    precondition: Preconditioned | None,
+    url: str | None,
 ) -> tuple[str | None, str | None]:
     """Into the store: the figures of ``summary``, and of the result the regime that it ended in.
 
@@ -113,6 +122,7 @@ def keep(
         plan=plan,
         environment=environment(engine.identity()),
         generator=single.generator,
+        preconditions=() if precondition is None else (precondition,),
         pooled=noise_of(plan, (done,)),
         pooled_at=noise_place(plan.stack.layers[0].target, plan.cells[0].workload.direct),
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from strata import units
 from strata.model import histogram
 from strata.model.course import Course
 from strata.model.result import Direction, EngineResult, Interval, IntervalDirection
-
-_NS = 1_000_000_000
 
 
 def last_regime(result: EngineResult, course: Course) -> EngineResult:
@@ -17,7 +16,7 @@ def last_regime(result: EngineResult, course: Course) -> EngineResult:
     What is known of the whole measurement only stays so: threads, processor time, errors by name. Times from the
     intended start are left out, because intervals do not hold them.
     """
-    start = round(course.regimes[-1].start_s * _NS)
+    start = round(course.regimes[-1].start_s * units.NS_PER_S)
     kept = [i for i in result.intervals if i.end_ns > start + (i.end_ns - i.start_ns) // 2]
     if not kept or len(kept) == len(result.intervals):
         return result
@@ -28,7 +27,7 @@ def last_regime(result: EngineResult, course: Course) -> EngineResult:
             "measured_ns": kept[-1].end_ns - left_out,
             "read": _sum(result.read, [i.read for i in kept]),
             "write": _sum(result.write, [i.write for i in kept]),
-            "sync": _sync(result.sync, [i.sync for i in kept if i.sync is not None]),
+            "sync": result.sync and _sum(result.sync, [i.sync for i in kept if i.sync is not None]),
             "intervals": tuple(_moved(i, left_out) for i in kept),
             "lag": None,
         }
@@ -43,10 +42,6 @@ def _sum(whole: Direction, parts: Sequence[IntervalDirection]) -> Direction:
         service_time=histogram.merge([p.service_time for p in parts]),
         service_sum_ns=sum(p.service_sum_ns for p in parts),
     )
-
-
-def _sync(whole: Direction | None, parts: Sequence[IntervalDirection]) -> Direction | None:
-    return None if whole is None else _sum(whole, parts)
 
 
 def _moved(one: Interval, by_ns: int) -> Interval:

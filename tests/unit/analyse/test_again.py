@@ -25,7 +25,7 @@ def run_of(rng: np.random.Generator, between: float, level: float = 1e4) -> np.n
 
 
 def earlier(rng: np.random.Generator, n: int, between: float, level: float = 1e4) -> list[Earlier]:
-    return [Earlier(float(run_of(rng, between, level).mean()), BINS * BIN_S) for _ in range(n)]
+    return [Earlier("", float(run_of(rng, between, level).mean()), BINS * BIN_S) for _ in range(n)]
 
 
 @pytest.mark.parametrize("between", [0.005, 0.02, 0.1])
@@ -55,7 +55,7 @@ def test_runs_before_a_change_of_level_are_another_cells() -> None:
 def test_one_run_that_a_neighbour_hit_does_not_forbid_all_later_ones() -> None:
     rng = np.random.default_rng(5)
     runs = earlier(rng, 30, 0.01)
-    runs[12] = Earlier(runs[12].iops / 3, runs[12].seconds)
+    runs[12] = Earlier("", runs[12].iops / 3, runs[12].seconds)
     found = with_earlier(NOISE, runs)
     assert found is not None and found.between < 0.03
 
