@@ -24,7 +24,9 @@ def test_a_steady_target_is_measured_for_as_long_as_it_needs(capped: str) -> Non
     words = ("--until", "5%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "20s")
     document = measured(capped, "--iodepth", 4, *words)
     course, result = document["course"], document["result"]
-    assert course["ended"] == "precision" and course["reached"]
+    # The bins that were under way when it was narrow enough count too, and may widen it again by a little.
+    assert course["ended"] == "precision"
+    assert course["iops"]["high"] - course["iops"]["low"] <= 2 * 0.07 * course["iops"]["value"]
     assert document["trouble"] is None
     assert 1e9 <= result["measured_ns"] < 20e9
     assert course["iops"]["low"] <= 1000 * 1.02 and course["iops"]["high"] >= 1000 * 0.98

@@ -75,8 +75,8 @@ def test_both_regimes_are_told_apart_and_the_one_the_figures_are_of_is_named() -
 
 def test_what_equal_starts_differ_by_is_said_or_that_it_is_not_known() -> None:
     assert "not known here yet" in dict(course_lines(course()))["starts"]
-    lines = dict(course_lines(course(aim=Aim(), ended=Ending.STARTS, reached=False, between=0.031)))
-    assert "equal ones differed by 3.1 %" in lines["starts"]
+    lines = dict(course_lines(course(aim=Aim(), ended=Ending.STARTS, reached=False, between=0.031, between_df=4.0)))
+    assert "equal ones differed by 3.1 % in earlier runs (4 degrees of freedom)" in lines["starts"]
     assert "forbids it" in lines["ended by"] and "before" not in lines["ended by"]
 
 
@@ -84,4 +84,6 @@ def test_what_ended_it_is_said() -> None:
     assert (
         "as narrow as asked" in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
     )
+    widened = dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=False)))["ended by"]
+    assert "were as narrow" in widened and "widened them again" in widened
     assert "somebody" in dict(course_lines(course()))["ended by"]

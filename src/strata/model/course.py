@@ -54,7 +54,8 @@ class Course(Value):
     reason (a signal, an error) ended it; ``reached``: whether the intervals became as narrow as asked.
 
     ``between`` is the relative standard deviation of equal starts that earlier runs showed: it is in the intervals of
-    ``iops`` and ``bytes_per_second``, not in those of times and of single regimes. None: not known.
+    ``iops`` and ``bytes_per_second``, not in those of times and of single regimes; ``between_df`` are its degrees of
+    freedom (one less than the runs of this very cell, where it is known from those). None: not known.
     """
 
     criterion: str
@@ -73,3 +74,4 @@ class Course(Value):
     ended: Ending | None = None
     reached: bool | None = None
     between: float | None = None
+    between_df: float | None = None

@@ -32,16 +32,19 @@ def course_lines(course: Course) -> list[tuple[str, str]]:
 def _starts(course: Course) -> str:
     if course.between is None:
         return "what equal ones differ by is not known here yet: the intervals are of this one alone"
+    freedom = "" if course.between_df is None else f" ({course.between_df:.3g} degrees of freedom)"
     if course.between == 0:
-        return "equal ones differed by no more than their bins explain in earlier runs"
+        return f"equal ones differed by no more than their bins explain in earlier runs{freedom}"
     share = figures.percent(course.between)
-    return f"equal ones differed by {share} in earlier runs: that is in the intervals of IOPS and bandwidth"
+    return f"equal ones differed by {share} in earlier runs{freedom}: that is in the intervals of IOPS and bandwidth"
 
 
 def _ended(course: Course) -> str:
     if course.ended is None:
         return "somebody or something else"
     text = _ENDED[course.ended]
+    if course.ended is Ending.PRECISION and course.reached is False:
+        return "the intervals were as narrow as asked; what came while it stopped widened them again"
     if course.aim is None or course.reached or course.ended is Ending.STARTS:
         return text
     return f"{text} before {_asked(course.aim)} was reached"

@@ -43,6 +43,7 @@ def course_of(
     latency = _supported(counts, sorted(names, key=float))
     iops = _estimate(mean, "IOPS", mean.half)
     settled = steadiness(last.iops)
+    known = prior if prior is not None and prior.starts_known else None
     return Course(
         criterion=CRITERION,
         ramp_s=found.ramp * bins.seconds,
@@ -59,7 +60,8 @@ def course_of(
         aim=aim,
         ended=ended,
         reached=None if aim is None else narrow(aim, iops, latency),
-        between=prior.between if prior is not None and prior.starts_known else None,
+        between=known.between if known is not None else None,
+        between_df=known.between_df if known is not None else None,
     )
 
 
