@@ -8,6 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A machine that pauses is no fault of the code: nothing is judged by how long one example took.
+settings.register_profile("strata", parent=settings.default, deadline=None)
+settings.load_profile("strata")
 
 TOOLS = {
     "peer": ("nbdkit", "qemu-nbd", "qemu-io", "nbdcopy", "fio"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,8 +166,10 @@ def test_a_rate_is_kept_or_refused(load: Engine, process: str) -> None:
     sound(result, asked.workload.bs)
     expected = rate * result.seconds
     noise = 6 * math.sqrt(expected) if process == "poisson" else 0
-    # Without the rate it would be hundreds of times as much; a stall at the very end leaves its share undone.
-    assert 0.8 * expected - noise <= result.ops <= 1.03 * expected + noise
+    due = rate * (result.seconds + asked.timing.ramp_s)
+    # Without the rate it would be hundreds of times as much; a stall at the very end leaves its share undone, one at
+    # the end of the ramp moves the ramp's into what counts.
+    assert 0.8 * expected - noise <= result.ops <= 1.03 * due + noise
 
 
 def test_a_slow_target_is_seen_in_the_service_time(load: Engine) -> None:
@@ -213,8 +214,12 @@ def test_writing_keeps_to_the_blocks_of_the_segment(load: Engine, path: Path, rw
     before = path.read_bytes()
     # Off the grid of 64 KiB at both ends: the first block begins at logical 1088 KiB, the last ends at 3136 KiB.
     segment = Segment(start=MIB + 4 * KIB, length=2 * MIB + 64 * KIB, target=3 * MIB)
-    asked = request(f"file:{path}", rw, "64k", iodepth=8, threads=threads, segments=(segment,), runtime_s=0.3)
-    assert load.run(asked).write.ops > 200
+    for runtime_s in (0.3, 3.0, 20.0):
+        asked = request(f"file:{path}", rw, "64k", iodepth=8, threads=threads, segments=(segment,), runtime_s=runtime_s)
+        # The same seed draws the same blocks: a slow disk needs longer, not once more.
+        if (written := load.run(asked).write.ops) > 200:
+            break
+    assert written > 200
     after = path.read_bytes()
     assert len(after) == len(before)
     changed = [at for at in range(0, SIZE, 4 * KIB) if before[at : at + 4 * KIB] != after[at : at + 4 * KIB]]
@@ -278,15 +283,15 @@ def test_an_interrupt_ends_it_and_is_raised(load: Engine) -> None:
 
 
 def test_a_file_that_shrinks_is_no_measurement(load: Engine, path: Path) -> None:
-    cut = threading.Event()
+    told: list[Interval] = []
 
-    def shrink(_: Interval) -> None:
-        if not cut.is_set():
+    def shrink(interval: Interval) -> None:
+        if not told:
             os.truncate(path, MIB)
-            cut.set()
+        told.append(interval)
 
-    result = load.run(request(f"file:{path}", iodepth=4, runtime_s=0.4), shrink)
-    assert cut.is_set()
+    # However late the first interval is told, some more follow it.
+    result = load.run(request(f"file:{path}", iodepth=4, runtime_s=30), shrink, lambda: len(told) >= 4)
     assert errors_of(result).get("SHORT", 0) > 0
     assert result.issued == result.completed + result.errored + result.stuck
 

@@ -40,7 +40,7 @@ def server(backing: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def strata(server: IscsiServer, *words: object) -> subprocess.CompletedProcess[str]:
     """The command line on a machine that reaches the target."""
-    argv = [*inside(server.netns), *STRATA, *map(str, words), "--runtime", "50ms", *QUICK]
+    argv = [*inside(server.netns), *STRATA, *map(str, words), "--runtime", "200ms", *QUICK]
     return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -74,7 +74,7 @@ def test_a_stack_of_two_nodes_is_diagnosed(nodes: Nodes, tmp_path: Path) -> None
     """A kept file; its server on one node; a client there and one on the other; and a server of Strata's own."""
     with working_disk() as disk:
         data = disk / "strata.dat"
-        made = strata("measure", f"file:{data}", "--size", "16m", "--keep", "--runtime", "50ms", *QUICK)
+        made = strata("measure", f"file:{data}", "--size", "16m", "--keep", "--runtime", "200ms", *QUICK)
         assert made.returncode == 0, made.stderr
         stack = tmp_path / "stack.toml"
         address = f"{nodes.second_address}:{PORT}"
@@ -111,7 +111,7 @@ above = ["file system"]
         words = ("--file", data, "--writable", "--listen", address, "--export", "volume")
         with served(nodes.second, *words):
             done = strata(
-                *("diagnose", stack, *QUICK, "--rounds", "2", "--runtime", "60ms", "--no-confirm", "--json"),
+                *("diagnose", stack, *QUICK, "--rounds", "2", "--runtime", "200ms", "--no-confirm", "--json"),
                 *("--workloads", "randread-*-qd8"),
             )
         assert done.returncode in (0, 4), done.stderr

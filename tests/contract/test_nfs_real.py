@@ -48,7 +48,7 @@ def test_a_file_is_made_filled_measured_and_removed(server: NfsServer) -> None:
 
 def test_a_kept_file_is_marked_whole_and_written_again(server: NfsServer) -> None:
     uri, path = server.uri("kept.dat"), server.data / "kept.dat"
-    words = ("measure", uri, "--rw", "randwrite", "--size", "8m", "--runtime", "50ms", *QUICK)
+    words = ("measure", uri, "--rw", "randwrite", "--size", "8m", "--runtime", "200ms", *QUICK)
     for _ in range(2):
         done = strata(server, *words, "--keep")
         assert done.returncode == 0, done.stderr
@@ -65,8 +65,8 @@ def test_a_kept_file_is_marked_whole_and_written_again(server: NfsServer) -> Non
 def test_what_is_not_ours_is_read_and_never_written(server: NfsServer) -> None:
     path, content = server.data / "foreign.dat", os.urandom(MIB)
     path.write_bytes(content)
-    assert strata(server, "measure", server.uri(path.name), "--runtime", "50ms", *QUICK).returncode == 0
-    done = strata(server, "measure", server.uri(path.name), "--rw", "randwrite", "--runtime", "50ms", *QUICK)
+    assert strata(server, "measure", server.uri(path.name), "--runtime", "200ms", *QUICK).returncode == 0
+    done = strata(server, "measure", server.uri(path.name), "--rw", "randwrite", "--runtime", "200ms", *QUICK)
     assert done.returncode == 5, done.stderr
     assert "does not carry Strata's mark" in done.stderr
     with pytest.raises(SafetyRefusal, match="something is there already"):
@@ -149,12 +149,16 @@ def test_what_was_written_is_verified(server: NfsServer, tmp_path: Path) -> None
 def test_a_file_that_shrinks_gives_short_reads(server: NfsServer) -> None:
     path = server.data / "short.dat"
     path.write_bytes(os.urandom(8 * MIB))
-    asked = request(server.uri(path.name), "randread", runtime_s=0.5, ramp_s=0)
+    asked = request(server.uri(path.name), "randread", runtime_s=30, ramp_s=0)
+    told = []
 
-    def cut(_: object) -> None:
+    def cut(interval: object) -> None:
         os.truncate(path, MIB)
+        told.append(interval)
 
-    result = engine_of("native").run(asked.model_copy(update={"endpoint": server.endpoint(path.name)}), cut)
+    asked = asked.model_copy(update={"endpoint": server.endpoint(path.name)})
+    # However late the first interval is told, some more follow it.
+    result = engine_of("native").run(asked, cut, lambda: len(told) >= 4)
     assert {e.name for e in result.read.errors} == {"SHORT"}
     path.unlink()
 
@@ -173,7 +177,7 @@ def test_what_is_not_there_is_named(server: NfsServer) -> None:
 
 def test_a_stack_with_an_nfs_layer(server: NfsServer, tmp_path: Path) -> None:
     data, stack = server.data / "strata.dat", tmp_path / "stack.toml"
-    quick = ("--runtime", "50ms", *QUICK)
+    quick = ("--runtime", "200ms", *QUICK)
     assert strata(server, "measure", f"file:{data}", "--size", "16m", "--keep", *quick).returncode == 0
     stack.write_text(f"""
 [stack]

@@ -112,7 +112,7 @@ def test_a_shaped_interface_shows_its_backlog_and_what_it_drops() -> None:
     tc = need("tc")
     with two_nodes() as two:
         run(*inside(two.first), tc, "qdisc", "add", "dev", "wire", "root", "handle", "5:", "tbf",
-            "rate", "1mbit", "burst", "4k", "limit", "16k")  # fmt: skip
+            "rate", "64kbit", "burst", "4k", "limit", "16k")  # fmt: skip
         sender = within(two.first, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         receiver = within(two.second, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         receiver.bind((two.second_address, PORT))
@@ -172,9 +172,11 @@ def test_a_process_that_is_held_back_by_a_quota(tmp_path: Path) -> None:
         (group / "tasks").write_text(str(child.pid))
         sampler = Sampler([], 60, nodes=[Node("n", pids=(child.pid,))]).start()
         stat = group / "cpu.stat"
-        before = stat.read_text()
+        before = stat.read_text().split()
         for _ in range(200):
-            if stat.read_text().split()[3] != before.split()[3]:
+            now = stat.read_text().split()
+            # The count grows with each period, the time only when it is let go: both are waited for.
+            if now[3] != before[3] and now[5] != before[5]:
                 break
             time.sleep(0.05)
         found = sampler.stop()
@@ -236,7 +238,8 @@ def test_a_servers_children_are_its_own_and_what_they_spent_stays() -> None:
         assert child.stdout.readline() == "reaped\n"
         third, after = read()
         assert (alone, both, after) == (1, 2, 1)
-        assert second - first >= 0.09
+        # Nine ticks at least; sums of hundredths are not exact.
+        assert second - first >= 0.085
         assert third >= second
     finally:
         child.stdin.write("x\n")

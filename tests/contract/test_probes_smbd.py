@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from loops import ENV, MIB, need, need_root
+from loops import ENV, MIB, need, need_root, run
 
 from strata.probes import Node, Sampler
+from strata.probes.smbd import parse
 
 CONF = """\
 [global]
@@ -81,7 +82,7 @@ def samba(at: Path) -> Iterator[tuple[str, int]]:
 def test_protocol_and_file_system_times_of_a_samba_server(tmp_path: Path) -> None:
     need_root()
     client = need("smbclient")
-    need("smbstatus")
+    status = need("smbstatus")
     (tmp_path / "data").write_bytes(bytes(4 * MIB))
     with samba(tmp_path) as (conf, port):
         argv = [client, "//127.0.0.1/s", "-p", str(port), "-N", "-s", conf]
@@ -90,6 +91,11 @@ def test_protocol_and_file_system_times_of_a_samba_server(tmp_path: Path) -> Non
         commands = f"put {tmp_path}/data f; get f {tmp_path}/back"
         done = subprocess.run([*argv, "-c", commands], env=ENV, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+        # The process of that connection tells what it counted when it ends, which the client does not wait for.
+        for _ in range(300):
+            if parse(run(status, "-s", conf, "-P")).get("syscall_asys_pread_bytes", 0) >= 4 * MIB:
+                break
+            time.sleep(0.1)
         found = {(s.metric, s.labels.get("operation"), s.labels.get("part")): s for s in sampler.stop()}
     assert not any("smbd" in why for why in sampler.absent), sampler.absent
     for operation in ("read", "write"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def test_a_steady_target_is_measured_for_as_long_as_it_needs(capped: str) -> Non
     assert course["iops"]["high"] - course["iops"]["low"] <= 2 * 0.07 * course["iops"]["value"]
     assert document["trouble"] is None
     assert 1e9 <= result["measured_ns"] < 20e9
-    assert course["iops"]["low"] <= 1000 * 1.02 and course["iops"]["high"] >= 1000 * 0.98
+    # The cap is never exceeded; what a stall of more than the four in flight takes is not made up for.
+    assert course["iops"]["low"] <= 1000 * 1.02 and course["iops"]["high"] >= 1000 * 0.9
     assert document["summary"]["iops"] == course["iops"]
     # Ended with the interval: none of them is a stump, and they are all of it.
     assert all(i["end_ns"] - i["start_ns"] == 100_000_000 for i in result["intervals"])
@@ -63,7 +65,8 @@ def test_what_earlier_runs_showed_is_the_prior_of_the_next(capped: str) -> None:
 
 def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(capped: str) -> None:
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
-    words += ("--cpus", 0)
+    cpu = min(os.sched_getaffinity(0))
+    words += ("--cpus", cpu)
     runs = [measured(capped, *words) for _ in range(3)]
     assert [r["course"]["between"] for r in runs] == [None, None, None]
     last = measured(capped, *words)
@@ -73,7 +76,7 @@ def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(capped: st
     kept = json.loads(strata("report", last["run"], "--json").stdout)
     assert kept["run"]["id"] == last["run"] and kept["cells"][0]["iops"] == last["summary"]["iops"]
     assert kept["run"]["plan"]["cells"][0]["workload"] == last["workload"]
-    assert kept["run"]["plan"]["placement"]["cpus"] == [0]
+    assert kept["run"]["plan"]["placement"]["cpus"] == [cpu]
     assert (
         kept["verdict"]["kind"] == "inconclusive"
         and "layer" in kept["verdict"]["explanation"] + kept["verdict"]["headline"]

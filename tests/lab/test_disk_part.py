@@ -166,7 +166,7 @@ def test_errors_reach_the_client(device: tuple[DiskControl, str]) -> None:
 
 def test_a_flush_waits_for_the_write_cache(device: tuple[DiskControl, str]) -> None:
     control, where = device
-    control.set(wcache="16MiB", wcache_svc=0, drain=100, reset=1)
+    control.set(wcache="16MiB", wcache_svc=0, drain=10, reset=1)
     fd = os.open(where, os.O_RDWR)
     try:
         os.pwrite(fd, os.urandom(8 * MIB), 0)
@@ -178,8 +178,8 @@ def test_a_flush_waits_for_the_write_cache(device: tuple[DiskControl, str]) -> N
     assert truth.write_cache.absorbed == truth.write.n
     assert truth.write_cache.dirty_bytes == 0
     assert truth.flush.n >= 1
-    # 8 MiB at 100 MB/s are 84 ms; what drained before the flush came is not waited for.
-    assert 0 < truth.flush.ns <= 84 * MS
+    # 8 MiB at 10 MB/s are 839 ms; what drained before the flush came is not waited for.
+    assert 0 < truth.flush.ns <= 839 * MS
 
 
 def test_parameters_are_set_all_or_none(device: tuple[DiskControl, str]) -> None:

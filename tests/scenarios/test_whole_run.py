@@ -24,7 +24,9 @@ FEW = ("--workloads", "randread-8KiB-*,write-*", "--no-confirm")
 
 def test_the_main_job_end_to_end(strata, disk: Path, tmp_path: Path) -> None:
     page, text = tmp_path / "report.html", tmp_path / "report.md"
-    done = strata("diagnose", disk, "--share", *SHORT, "--json", "--html", page, "--markdown", text)
+    done = strata(
+        "diagnose", disk, "--share", *SHORT, "--runtime", "250ms", "--json", "--html", page, "--markdown", text
+    )
     assert done.returncode in (0, 4), done.stderr
     report = json.loads(done.stdout)
     assert report["schema"] == "strata.report/1"
