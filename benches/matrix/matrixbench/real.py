@@ -112,7 +112,9 @@ def truth_of(halves: list[list[Visit | None]]) -> list[Truth | None]:
         own = (some[0].level - some[1].level) ** 2 / 2
         # The median of a squared normal deviate is 0.455; one own degree of freedom beside the pooled one.
         variance = max(noise.variance_s / seconds, (own + 6 * between) / 7 / 2)
-        found.append(Truth(float(np.mean([v.level for v in some])), 2.36 * math.sqrt(variance)))
+        # Where one half was disturbed the other is right: no more is known than that the truth is one of the two.
+        half = max(2.36 * math.sqrt(variance), abs(some[0].level - some[1].level) / 2)
+        found.append(Truth(float(np.mean([v.level for v in some])), half))
     return found
 
 
