@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import measured, strata, target
+from commands import measured, strata, target, working_disk
 
 pytestmark = pytest.mark.alone
 
@@ -93,3 +93,13 @@ def test_without_an_aim_nothing_is_kept_and_a_store_in_trouble_costs_nothing(cap
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
     done = measured(capped, *words, "--store", tmp_path / "b.db")
     assert done["run"] is None and "b.db" in done["unkept"] and done["course"]["reached"]
+
+
+def test_of_a_file_the_platform_is_remembered_for_the_comparison() -> None:
+    words = ("--size", "8m", "--until", "20%", "--until-percentile", "none", "--until-min", "500ms", "--runtime", "1s")
+    with working_disk() as disk:
+        a, b = (measured(f"file:{disk}/x.dat", *words)["run"] for _ in range(2))
+    document = json.loads(strata("compare", a, b, "--json").stdout)
+    fields = {f["name"]: (f["a"], f["b"]) for f in document["environment"]}
+    assert {"devices", "power plan (governor)", "memory"} <= set(fields)
+    assert fields["file system"][0] == fields["file system"][1] != (None, None)

@@ -6,13 +6,14 @@ import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from strata.app.sampled import Sampled
 from strata.engine import Engine, Timing
 from strata.errors import StrataError
 from strata.model.analysis import Analysis, CellSummary, Generator
 from strata.model.course import Course
-from strata.model.endpoint import EndpointKind
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.place import identity
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
@@ -21,6 +22,7 @@ from strata.model.remembered import SeriesName
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
 from strata.model.stack import Stack
+from strata.model.survey import Survey
 from strata.model.workload import Workload
 from strata.plan.ident import new_id
 
@@ -122,6 +124,7 @@ def keep(
         plan=plan,
         environment=environment(engine.identity()),
         generator=single.generator,
+        survey=_platform(plan.stack.layers[0].target),
         preconditions=() if precondition is None else (precondition,),
         pooled=noise_of(plan, (done,)),
         pooled_at=noise_place(plan.stack.layers[0].target, plan.cells[0].workload.direct),
@@ -134,3 +137,15 @@ def keep(
     except StrataError as e:
         return None, e.render()
     return run.id, None
+
+
+def _platform(endpoint: Endpoint) -> Survey | None:
+    """What a later comparison is held against: devices, file system, governor. Of a server nobody here can tell."""
+    from strata.discover.survey import survey
+
+    if endpoint.kind is not EndpointKind.FILE or endpoint.path is None:
+        return None
+    try:
+        return survey(Path(endpoint.path).parent, 0.0)
+    except StrataError:
+        return None
