@@ -265,7 +265,7 @@ def _result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
 
 
 def _ceilings(engine: Engine, plan: Plan) -> Generator:
-    """The smallest size of each depth and direction: there the generator counts most."""
+    """The smallest size of each depth and pattern: there the generator counts most, and no larger one is faster."""
     small = min(w.bs for w in plan.workloads)
     smallest = [w for w in plan.workloads if w.bs == small]
     return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)
