@@ -2,7 +2,7 @@
 # Does this storage still do what it did? gate.sh WHERE [options of `strata measure`]
 #
 # The first time it measures a baseline and saves it. After that it measures until the gate can tell, at most $RUNS
-# times, and ends with the gate's own exit status: 0 fine, 3 regression, 4 too noisy to say.
+# times, and ends with the gate's own exit status: 0 fine, 3 regression, 4 it cannot be told.
 #
 #   STRATA_STORE   where runs are kept between jobs (SQLite file or postgresql://…; default: this machine's own)
 #   BASELINE       its name (main)      BASELINE_RUNS  runs it is made of (5; ten are better)

@@ -69,14 +69,16 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLUMNS", "80")
     rng = random.Random(1)
 
-    def one(number: int, level: float = 1.0, **environment: object) -> str:
+    def one(number: int, level: float = 1.0, fails: int | None = None, **environment: object) -> str:
         run = run_of(number, **environment)
         shift = math.exp(rng.gauss(0, 0.015))
         with open_store(str(path)) as store:
             store.create_run(run)
             for order in range(2 * ROUNDS):
                 base = 20_000 if order % 2 else 5_000
-                store.save_cell(run.id, step_of(run, order, base * level * shift * math.exp(rng.gauss(0, 0.005))))
+                step = step_of(run, order, base * level * shift * math.exp(rng.gauss(0, 0.005)))
+                failed = {"result": None, "error": "an I/O failed: EIO"} if order % 2 == fails else {}
+                store.save_cell(run.id, step.model_copy(update=failed))
         return run.id
 
     return one
@@ -112,6 +114,41 @@ def test_an_equal_run_passes_and_a_slower_one_does_not(keep, tmp_path: Path) -> 
     assert (tmp_path / "m.md").read_text().startswith("### Strata: 🔴 regression")
     # A second time: its own files are replaced.
     assert strata("gate", "--last", "3", "--junit", str(tmp_path / "j.xml"))[0] == 3
+
+
+def test_a_cell_that_the_candidate_could_not_measure_does_not_pass(keep, tmp_path: Path) -> None:
+    history(keep)
+    for n in (20, 21, 22):
+        keep(n, fails=1)
+    junit, markdown = tmp_path / "j.xml", tmp_path / "m.md"
+    code, text = strata("gate", "--last", "3", "--junit", str(junit), "--markdown", str(markdown))
+    said = " ".join(text.split())
+    assert code == 4 and said.startswith("cannot tell: 1 of 2 baseline cells was not measured")
+    assert "strata report run-022" in said and "too noisy" not in said
+    missing = f"disk/{WORKLOADS[1].key}"
+    assert missing in said and missing in markdown.read_text().replace("\\", "")
+    root = ElementTree.parse(junit).getroot()
+    assert [root.get(n) for n in ("tests", "failures", "errors", "skipped")] == ["2", "0", "1", "0"]
+    (case,) = (c for c in root.iter("testcase") if c.find("error") is not None)
+    assert (case.get("classname"), case.get("name")) == ("strata.disk", WORKLOADS[1].key)
+
+
+def test_a_regression_beside_a_cell_that_was_not_measured_is_one(keep) -> None:
+    history(keep)
+    for n in (20, 21, 22):
+        keep(n, 0.8, fails=1)
+    code, text = strata("gate", "--last", "3")
+    said = " ".join(text.split())
+    assert code == 3 and "1 of 1 cells lost IOPS" in said and "1 of 2 baseline cells was not measured" in said
+
+
+def test_nothing_measured_of_what_the_baseline_has_cannot_be_told(keep) -> None:
+    history(keep)
+    keep(20, fails=1)
+    strata("baseline", "save", "other", "run-020")
+    keep(21, fails=0)
+    code, text = strata("gate", "--against", "other")
+    assert code == 4 and "1 of 1 baseline cells was not measured" in " ".join(text.split())
 
 
 def test_too_noisy_to_say_says_how_many_runs_would_do(keep) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from strata.app.matrix_plan import words_of
 from strata.app.until import aim_of
 from strata.errors import UsageError
 from strata.model.course import Aim, Course, Ending, Regime
@@ -17,6 +18,24 @@ def test_words_become_an_aim() -> None:
         mean=0.005, percentile="99.9", percentile_within=0.1, seconds_min=1, seconds_max=5, bytes_max=1 << 20
     )
     assert aim_of("2%", "none", None, None, None).percentile is None
+
+
+@pytest.mark.parametrize(("text", "share"), [("0.1", 0.001), ("0.1%", 0.001), ("2", 0.02), ("2 %", 0.02)])
+def test_one_half_width_for_an_endpoint_and_a_matrix(text: str, share: float) -> None:
+    aim = aim_of(text, f"99:{text}", None, None, None)
+    matrix = words_of("small", None, text, None, buffered=False, sync=None)
+    assert aim is not None and (aim.mean, aim.percentile_within, matrix.until) == (share, share, share)
+
+
+@pytest.mark.parametrize("text", ["0", "0.01", "100", "two", "-1", "nan", "2%%"])
+def test_what_is_no_half_width_is_refused_alike(text: str) -> None:
+    for read in (
+        lambda: aim_of(text, None, None, None, None),
+        lambda: words_of("small", None, text, None, buffered=False, sync=None),
+    ):
+        with pytest.raises(UsageError) as caught:
+            read()
+        assert caught.value.where == text and caught.value.hint
 
 
 @pytest.mark.parametrize(

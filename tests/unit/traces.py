@@ -13,14 +13,16 @@ Io = tuple[str, int]
 """(letters, block of 8 KiB)."""
 
 
-def text(ios: Sequence[Io], service_us: int = 100, pids: Sequence[int] = (7,)) -> str:
-    """Each entered, issued and done before the next, 1 ms apart; the threads take turns."""
+def text(
+    ios: Sequence[Io], service_us: int = 100, pids: Sequence[int] = (7,), lengths: Sequence[int] = (SECTORS,)
+) -> str:
+    """Each entered, issued and done before the next, 1 ms apart; threads and lengths (sectors) take turns."""
     lines = []
     for n, (letters, block) in enumerate(ios):
         begin, sector, pid = n * 1_000_000, block * SECTORS, pids[n % len(pids)]
         for after, action, who in ((0, "Q", pid), (2000, "D", pid), (2000 + service_us * 1000, "C", 0)):
             at, tail = begin + after, "[0]" if action == "C" else f"[job{pid}]"
-            place = f"{sector} + {SECTORS}"
+            place = f"{sector} + {lengths[n % len(lengths)]}"
             stamp = f"{at // 10**9}.{at % 10**9:09}"
             lines.append(f"8,0 0 {len(lines) + 1} {stamp} {who} {action} {letters} {place} {tail}")
     return "\n".join(lines)

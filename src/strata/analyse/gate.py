@@ -100,9 +100,12 @@ def gate_cells(
     return tuple(found)
 
 
-def overall(cells: Sequence[GateCell]) -> GateOutcome:
-    """A regression anywhere is one; else what cannot be told anywhere cannot be told."""
-    outcomes = {c.outcome for c in cells}
+def overall(cells: Sequence[GateCell], missing: Sequence[str] = ()) -> GateOutcome:
+    """A regression anywhere is one; else what cannot be told anywhere cannot be told.
+
+    ``missing`` are cells of the baseline that the candidate has no figures of: one that failed did not pass.
+    """
+    outcomes = {c.outcome for c in cells} | ({GateOutcome.TOO_NOISY} if missing else set())
     for worst in (GateOutcome.REGRESSION, GateOutcome.TOO_NOISY):
         if worst in outcomes:
             return worst

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from strata import units
 from strata.app.options import Options
+from strata.app.until import half_width
 from strata.errors import UsageError
 from strata.model.base import Value
 from strata.model.caching import refusal
@@ -54,9 +55,7 @@ def words_of(
         asked = None if sync is None else Sync(sync)
     except ValueError as e:
         raise UsageError("cannot use --sync", str(sync), "it is none of none, dsync, rwf_dsync") from e
-    aim = None if until is None else units.parse_share(until)
-    if aim is not None and aim <= 0:
-        raise UsageError("cannot measure until", until or "", "it is no half-width", "for example 2%")
+    aim = None if until is None else half_width(until)
     ramp_s = 0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S
     return MatrixWords(
         matrix=matrix,

@@ -255,7 +255,7 @@ def _result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
         seconds=spent if end is None else end.seconds,
         start_s=run.plan.ramp_s if end is None else end.start_s,
         ended=run.status.value if end is None else end.ended,
-        reached=within(cells, ask),
+        reached=within(run.plan, cells, ask),
         held_out=None if end is None else end.held_out,
         written=sum(r.write.bytes for r in done),
         remarks=tuple(remarks),
@@ -265,7 +265,7 @@ def _result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
 
 
 def _ceilings(engine: Engine, plan: Plan) -> Generator:
-    """The smallest size of each depth and direction: there the generator counts most."""
+    """The smallest size of each depth and pattern: there the generator counts most, and no larger one is faster."""
     small = min(w.bs for w in plan.workloads)
     smallest = [w for w in plan.workloads if w.bs == small]
     return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)

@@ -82,8 +82,10 @@ def gate_runs(
         environment = [_fair(old[-1], run, anyway) for run in new][-1]
         before, after = (by_run([store.figures(r.id) for r in side]) for side in (old, new))
     cells = gate_cells(before, after, max_loss=max_loss, noise=noise)
-    outcome = overall(cells)
-    short = noise is None and len(old) < BASELINE_LEAST
+    missing = tuple(n for n in before if n not in after)
+    outcome = overall(cells, missing)
+    unmeasured = _why_missing(missing, len(before), new[-1].id)
+    said = _why(outcome, cells, len(new), noise is None and len(old) < BASELINE_LEAST, len(old))
     return Gate(
         baseline=baseline.name,
         version=baseline.version,
@@ -91,9 +93,9 @@ def gate_runs(
         candidate_runs=tuple(r.id for r in new),
         max_loss=max_loss,
         outcome=outcome,
-        why=_why(outcome, cells, len(new), short, len(old)),
+        why="; ".join(filter(None, (said, unmeasured))) or "no run of the baseline has figures: promote others",
         cells=cells,
-        missing=tuple(n for n in before if n not in after),
+        missing=missing,
         environment=tuple(f for f in environment if f.fairness is not Fairness.SAME),
     )
 
@@ -111,24 +113,32 @@ def by_run(figures: Iterable[Sequence[StepFigures]]) -> dict[str, list[float]]:
     return found
 
 
-def _why(outcome: GateOutcome, cells: Sequence[GateCell], runs: int, short: bool, baseline: int) -> str:
-    if not cells:
-        return "the candidate measured none of the baseline's cells"
+def _why_missing(missing: Sequence[str], of: int, run: str) -> str | None:
+    if not missing:
+        return None
+    were = "was" if len(missing) == 1 else "were"
+    next_step = f"strata report {run} says why; measure again, or gate against a baseline of the same cells"
+    return f"{len(missing)} of {of} baseline cells {were} not measured by the candidate: {next_step}"
+
+
+def _why(outcome: GateOutcome, cells: Sequence[GateCell], runs: int, short: bool, baseline: int) -> str | None:
+    """Of the cells that both have; None where there is nothing to say of them."""
+    bad = [c for c in cells if c.outcome is outcome]
     if outcome is GateOutcome.REGRESSION:
-        bad = [c for c in cells if c.outcome is outcome]
         worst = min(bad, key=lambda c: c.ratio.value)
         return f"{len(bad)} of {len(cells)} cells lost IOPS, most {worst.name}"
     if outcome is GateOutcome.FINE:
         return f"none of {len(cells)} cells lost so much"
+    if not bad:
+        return None
     if short:
         there = f"a baseline of {baseline} run{'s' * (baseline > 1)}"
         return f"{there} does not show what equal runs differ by: save three or more, or say --noise"
-    noisy = [c for c in cells if c.outcome is outcome]
-    needed = [c.runs_needed for c in noisy]
+    needed = [c.runs_needed for c in bad]
     if None in needed:
-        return f"{len(noisy)} of {len(cells)} cells are too noisy for any number of runs: add runs to the baseline"
+        return f"{len(bad)} of {len(cells)} cells are too noisy for any number of runs: add runs to the baseline"
     most = max(n for n in needed if n is not None)
-    return f"{len(noisy)} of {len(cells)} cells need {most} runs of the candidate and have {runs}"
+    return f"{len(bad)} of {len(cells)} cells need {most} runs of the candidate and have {runs}"
 
 
 def _history(store: Store, series: SeriesName, alpha: float, last: int | None) -> CellHistory:

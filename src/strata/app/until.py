@@ -92,9 +92,12 @@ def aim_of(
             raise UsageError("nothing to measure until:", "--until", "it is missing", "for example --until 2%")
         return None
     named, _, within = (percentile or "99").partition(":")
-    given: dict[str, object] = {"mean": _share(until), "percentile": None if named == "none" else _percentile(named)}
+    given: dict[str, object] = {
+        "mean": half_width(until),
+        "percentile": None if named == "none" else _percentile(named),
+    }
     if within:
-        given["percentile_within"] = _share(within)
+        given["percentile_within"] = half_width(within)
     for name, text in (("seconds_min", shortest), ("seconds_max", longest)):
         if text is not None:
             given[name] = _some(units.parse_duration_ns(text) / units.NS_PER_S, text)
@@ -113,7 +116,11 @@ def _some(value: float, text: str) -> float:
     return value
 
 
-def _share(text: str) -> float:
+def half_width(text: str) -> float:
+    """0.02 from ``2%`` or ``2``: of one endpoint and of a matrix alike in percent, with or without the sign.
+
+    Raises `UsageError`.
+    """
     number = text.strip().removesuffix("%")
     try:
         share = float(number) / 100

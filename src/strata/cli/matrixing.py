@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from strata import units
 from strata.cli import common
 from strata.cli.common import note, out
 from strata.errors import UsageError
@@ -107,6 +108,7 @@ def publish(result: MatrixResult, *, html: Path | None, markdown: Path | None, j
         if path is not None:
             note(f"report: {path.resolve()}")
     if result.ask.promised and not result.reached:
-        note(f"not every cell came within ±{result.ask.target:.3g} of its value; its interval says how near")
+        asked = f"not every cell came within ±{units.percent(result.ask.target, 2)} of its value"
+        note(f"{asked}; its interval says how near, or a line below the tables why it has none")
         return 4
     return 0

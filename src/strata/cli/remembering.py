@@ -59,7 +59,7 @@ def gate(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """May this pass? Exit 0: no cell lost so much; 3: one did; 4: too noisy to say, and how many runs would do."""
+    """May this pass? Exit 0: no cell lost so much; 3: one did; 4: it cannot be told, and what would tell."""
     from strata.app.outputs import check_output, write_output
     from strata.app.remembering import gate_runs
     from strata.model.history import GateOutcome

@@ -86,7 +86,10 @@ class GateCell(Value):
 
 
 class Gate(Value):
-    """The candidate's runs against the baseline in force. ``max_loss`` is the loss of IOPS that has to be found."""
+    """The candidate's runs against the baseline in force. ``max_loss`` is the loss of IOPS that has to be found.
+
+    ``missing`` are cells of the baseline that the candidate has no figures of; with any the outcome is never fine.
+    """
 
     schema_version: Literal["strata.gate/1"] = Field(default="strata.gate/1", alias="schema")
     baseline: str

@@ -143,7 +143,7 @@ class MatrixResult(Value):
     """What a visit cost beside its measured time, the ramp in it: the median."""
     ended: str
     reached: bool
-    """Whether every cell that could be measured is within the target."""
+    """Whether every cell that the plan did not skip is within the target: one that failed is not."""
     held_out: HeldOut | None = None
     written: int = 0
     remarks: tuple[str, ...] = ()

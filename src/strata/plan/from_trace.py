@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from pydantic import Field
@@ -16,6 +17,8 @@ SEQUENTIAL = 0.8
 """From this windowed share on a direction is called sequential."""
 RARE = 0.01
 """Lengths of a smaller share are left out of the mix."""
+HELD = 0.5
+"""Where the lengths of the mix hold a smaller share together, they stand for nothing."""
 FLUSHES_MATTER = 1000
 """With more writes than this to a flush, flushes are somebody else's."""
 BUSY = 0.5
@@ -57,11 +60,12 @@ class TracedWorkload(Value):
 
 def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | None:
     """The load of the uppermost device that saw any; None where none did. Pure."""
-    device = next((d for d in figures.devices if d.read.entered.ios + d.write.entered.ios or d.requests), None)
+    device = next((d for d in figures.devices if _carrying(_seen(d.read)) + _carrying(_seen(d.write))), None)
     if device is None or not figures.window_ns:
         return None
     read, write = _seen(device.read), _seen(device.write)
-    reads, writes = read.ios, write.ios
+    reads, writes = _carrying(read), _carrying(write)
+    mixes = [_mix(read), _mix(write)]
     total = reads + writes
     ways = [h.order.windowed_share for h in (read, write) if h.ios and h.order.windowed_share is not None]
     sequential = bool(ways) and all(share >= SEQUENTIAL for share in ways)
@@ -70,9 +74,9 @@ def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | N
     return TracedWorkload(
         device=device.target.name,
         rw=_rw(reads, writes, sequential),
-        rwmixread=round(100 * reads / total) if total else 0,
-        bssplit_read=_mix(read.lengths, reads),
-        bssplit_write=_mix(write.lengths, writes),
+        rwmixread=round(100 * reads / total),
+        bssplit_read=mixes[0],
+        bssplit_write=mixes[1],
         iodepth=max(1, round(device.mean_depth or 1)),
         numjobs=max(1, round(device.entering.per_window or 1)),
         iops=total / (figures.window_ns / 1e9),
@@ -82,7 +86,11 @@ def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | N
         write_through_share=device.write.write_through / device.write.issued.ios if device.write.issued.ios else None,
         writes_per_flush=writes / device.flush.count if device.flush is not None and device.flush.count else None,
         under_way=_under_way(device, figures.window_ns),
-        cautions=tuple(_cautions(device, whole, ways)),
+        cautions=(
+            *_cautions(device, whole, ways),
+            *_left_out("reads", read, mixes[0]),
+            *_left_out("writes", write, mixes[1]),
+        ),
     )
 
 
@@ -102,7 +110,7 @@ def workload_of_trace(traced: TracedWorkload) -> tuple[Workload, tuple[str, ...]
     flushed = traced.writes_per_flush if writes and not durable else None
     workload = workload_from_words(
         traced.rw,
-        max(sizes, default=4 * units.KIB),
+        max(sizes),
         iodepth=depth,
         threads=threads,
         rwmixread=traced.rwmixread if mixed else None,
@@ -165,10 +173,36 @@ def _rw(reads: int, writes: int, sequential: bool) -> str:
     return ("" if sequential else "rand") + ("read" if reads else "write")
 
 
-def _mix(lengths: Sequence[tuple[int, int]], total: int) -> tuple[SizeShare, ...]:
-    kept = [(bs, n) for bs, n in lengths if total and n / total >= RARE]
+def _carrying(seen: Passing) -> int:
+    """I/Os with data: a flush may come as a write of nothing."""
+    return sum(n for _, n in seen.lengths) + seen.other_lengths
+
+
+def _kept(seen: Passing) -> list[tuple[int, int]]:
+    return [(bs, n) for bs, n in seen.lengths if n >= RARE * _carrying(seen)]
+
+
+def _mix(seen: Passing) -> tuple[SizeShare, ...]:
+    """The lengths that are not rare; where they hold too little, the mean, which keeps the bytes of an I/O."""
+    kept, total = _kept(seen), _carrying(seen)
     held = sum(n for _, n in kept)
+    if total and held < HELD * total:
+        # What divides every length is no less than the device's sector.
+        step = math.gcd(*(bs for bs, _ in seen.lengths))
+        return (SizeShare(bs=max(1, round(seen.bytes / total / step)) * step, share=1.0),)
     return tuple(SizeShare(bs=bs, share=n / held) for bs, n in kept)
+
+
+def _left_out(name: str, seen: Passing, mix: Sequence[SizeShare]) -> list[str]:
+    kept, total = _kept(seen), _carrying(seen)
+    rare = total - sum(n for _, n in kept)
+    if not rare:
+        return []
+    share, each = units.percent(rare / total, 2), units.percent(RARE, 1)
+    said = f"{share} of the {name} have rare lengths, each of less than {each} of them"
+    if kept and {bs for bs, _ in kept} == {s.bs for s in mix}:
+        return [f"{said}; they are left out"]
+    return [f"{said}; here all {name} have the mean length, {mix[0].bs} bytes"]
 
 
 def _cautions(device: DeviceTrace, whole: bool, ways: Sequence[float]) -> list[str]:

@@ -20,7 +20,9 @@ SHOWN = 40
 def headline(gate: Gate) -> str:
     """``fine: none of 8 cells lost so much (10 % asked, against main)``."""
     asked = f"{figures.percent(gate.max_loss)} asked, against {gate.baseline} version {gate.version}"
-    return f"{gate.outcome.value}: {gate.why} ({asked})"
+    told = gate.outcome is not GateOutcome.TOO_NOISY or any(c.outcome is gate.outcome for c in gate.cells)
+    # Nothing is noisy where the only trouble is that nothing was measured.
+    return f"{gate.outcome.value if told else 'cannot tell'}: {gate.why} ({asked})"
 
 
 def gate_text(gate: Gate, width: int, color: bool = False) -> str:
@@ -42,7 +44,7 @@ def gate_text(gate: Gate, width: int, color: bool = False) -> str:
     if len(cells) > SHOWN:
         out.append(f"  and {len(cells) - SHOWN} more; --json has all")
     if gate.missing:
-        out += ["", *wrap(f"not measured by the candidate: {', '.join(gate.missing)}", width)]
+        out += ["", *wrap(_missing(gate), width)]
     if gate.environment:
         out += ["", paint("the environments differ", "bold", "yellow")]
         made = table(("field", "baseline", "candidate"), _environment(gate), width, elastic=frozenset({0, 1, 2}))
@@ -60,6 +62,8 @@ def gate_markdown(gate: Gate) -> str:
     blocks = [f"### Strata: {_MARK[gate.outcome]} {escape(headline(gate))}", gfm(head, rows, 3)]
     if len(gate.cells) > SHOWN:
         blocks.append(f"and {len(gate.cells) - SHOWN} more cells")
+    if gate.missing:
+        blocks.append(f"⚪ {escape(_missing(gate))}")
     if gate.environment:
         fields = [[escape(x) for x in row] for row in _environment(gate)]
         blocks.append("**The environments differ:**\n\n" + gfm(["field", "baseline", "candidate"], fields, 3))
@@ -70,22 +74,40 @@ def gate_markdown(gate: Gate) -> str:
 
 
 def gate_junit(gate: Gate) -> str:
-    """One test case a cell: a regression fails, what cannot be told is skipped with the reason."""
+    """One test case a cell: a regression fails, what cannot be told is skipped with the reason, and what the candidate
+    did not measure is an error."""
     failures = sum(c.outcome is GateOutcome.REGRESSION for c in gate.cells)
     skipped = sum(c.outcome is GateOutcome.TOO_NOISY for c in gate.cells)
-    counts = {"tests": str(len(gate.cells)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
+    errors = len(gate.missing)
+    counts = {
+        "tests": str(len(gate.cells) + errors), "failures": str(failures), "errors": str(errors),
+        "skipped": str(skipped),
+    }  # fmt: skip
     root = ElementTree.Element("testsuites", {"name": "strata gate", **counts})
     suite = ElementTree.SubElement(root, "testsuite", {"name": f"against {gate.baseline}", **counts})
     for cell in gate.cells:
-        names = {"classname": clean(f"strata.{cell.layer}"), "name": clean(cell.workload_key)}
-        case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
+        case = _case(suite, cell.layer, cell.workload_key)
         said = f"{units.count(cell.baseline_iops)} → {units.count(cell.candidate_iops)} IOPS: {change(cell.ratio)}"
         if cell.outcome is GateOutcome.REGRESSION:
             ElementTree.SubElement(case, "failure", {"message": said, "type": "regression"}).text = gate.why
         elif cell.outcome is GateOutcome.TOO_NOISY:
             ElementTree.SubElement(case, "skipped", {"message": f"{said}; {_needs(cell)}"})
+    for name in gate.missing:
+        layer, _, key = name.rpartition("/")
+        message = {"message": "not measured by the candidate", "type": "missing"}
+        ElementTree.SubElement(_case(suite, layer, key), "error", message).text = clean(gate.why)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _case(suite: ElementTree.Element, layer: str, key: str) -> ElementTree.Element:
+    names = {"classname": clean(f"strata.{layer}"), "name": clean(key)}
+    return ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
+
+
+def _missing(gate: Gate) -> str:
+    more = f" and {len(gate.missing) - SHOWN} more" if len(gate.missing) > SHOWN else ""
+    return f"not measured by the candidate: {', '.join(gate.missing[:SHOWN])}{more}"
 
 
 def _needs(cell: GateCell) -> str:

@@ -172,8 +172,7 @@ class Matrix:
             number = max(1, int(batch / (self._shortest_s + self.start_s)))
             return self._sorted([Ask(i, min(self._shortest_s, left - self.start_s), "more") for i in again[:number]])
         if not found:
-            short = [i for i in self._open() if (h := self._filled[i].half) is None or h > math.log1p(self.target)]
-            self.over("budget" if short else "precision")
+            self.over(self._why_over())
             return ()
         return self._sorted([self._ask(w) for w in found])
 
@@ -220,6 +219,13 @@ class Matrix:
             start_s=self.start_s, shortest=self._shortest_s, longest=LONGEST_S, spent_s=self.spent_s,
         )  # fmt: skip
         return {"seconds_for_target": told.seconds, "seconds_low": told.low, "seconds_high": told.high}
+
+    def _why_over(self) -> str:
+        """When no visit is worth its time any more."""
+        open_ = self._open()
+        if any((h := self._filled[i].half) is None or h > math.log1p(self.target) for i in open_):
+            return "budget"
+        return "precision" if len(open_) + len(self.left_out) == len(self.spots) else "cells that failed"
 
     def _ask(self, wish: Wish) -> Ask:
         return Ask(wish.cell, wish.seconds, "kink" if wish.kink else "more")

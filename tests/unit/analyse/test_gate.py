@@ -81,5 +81,14 @@ def test_one_bad_cell_of_many_is_the_one_that_is_named() -> None:
     assert overall(cells) is GateOutcome.REGRESSION
 
 
+def test_what_was_not_measured_never_passes() -> None:
+    old = {"disk/a": [1000.0] * 10}
+    fine = gate_cells(old, {"disk/a": [1000.0] * 3}, max_loss=0.1)
+    worse = gate_cells(old, {"disk/a": [500.0] * 3}, max_loss=0.1)
+    assert overall(fine) is GateOutcome.FINE
+    assert overall(fine, ["disk/b"]) is GateOutcome.TOO_NOISY
+    assert overall(worse, ["disk/b"]) is GateOutcome.REGRESSION
+
+
 def test_nothing_in_common_cannot_be_told() -> None:
     assert overall(gate_cells({"a/w": [1.0]}, {"b/w": [1.0]}, max_loss=0.1)) is GateOutcome.TOO_NOISY

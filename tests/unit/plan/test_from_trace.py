@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from traces import figures
 
 from strata.model.trace import TraceFigures
 from strata.model.workload import Sync
 from strata.plan.from_trace import SizeShare, workload_of, workload_of_trace
 
+SCATTERED = [8 * n for n in range(1, 257)]
+"""256 lengths in sectors, 4 KiB to 1 MiB: 0.4 % of the I/Os have each."""
 STREAM = [("WS", n) for n in range(60)]
 
 
@@ -70,3 +73,47 @@ def test_sizes_and_their_shares(tmp_path: Path) -> None:
     assert [s.weight for s in workload.bssplit.read] == [3333, 3333, 3334]
     assert [s.bs for s in workload.bssplit.write] == [8192]
     assert "75 % of the writes were write-through; here all are" in notes
+
+
+@pytest.mark.parametrize(("letters", "rw"), [(("R", "WS"), "randrw"), (("WS",), "randwrite"), (("R",), "randread")])
+def test_scattered_lengths_become_their_mean(tmp_path: Path, letters: tuple[str, ...], rw: str) -> None:
+    ios = [(letters[n % len(letters)], n * 7919 % 50_000) for n in range(512)]
+    found = workload_of(figures(tmp_path, ios, lengths=SCATTERED))
+    assert found is not None and found.rw == rw
+    workload, notes = workload_of_trace(found)
+    sides = [side for side in (found.bssplit_read, found.bssplit_write) if side]
+    assert len(sides) == len(letters)
+    for side in sides:
+        (one,) = side
+        assert one.bs % 4096 == 0 and abs(one.bs - 128.5 * 4096) <= 4096 and one.share == 1
+    assert workload.bs == max(side[0].bs for side in sides)
+    assert sum("100 % of the " in note and f"mean length, {workload.bs} bytes" in note for note in notes) >= 1
+
+
+def test_scattered_writes_beside_reads_of_one_length(tmp_path: Path) -> None:
+    lengths = [n for size in SCATTERED for n in (16, size)]
+    ios = [("R" if n % 2 == 0 else "WS", n * 7919 % 50_000) for n in range(512)]
+    found = workload_of(figures(tmp_path, ios, lengths=lengths))
+    assert found is not None
+    workload, notes = workload_of_trace(found)
+    assert workload.bssplit is not None and [s.bs for s in workload.bssplit.read] == [8192]
+    assert not any("of the reads have rare lengths" in n for n in notes)
+    assert any("of the writes have rare lengths" in n for n in notes)
+
+
+def test_what_is_left_out_of_a_mix_is_said(tmp_path: Path) -> None:
+    lengths = [16] * 300 + [8 * n for n in range(3, 9)]
+    found = workload_of(figures(tmp_path, [("R", n * 7919 % 50_000) for n in range(len(lengths))], lengths=lengths))
+    assert found is not None and [s.bs for s in found.bssplit_read] == [8192]
+    (note,) = found.cautions
+    assert note == "2.0 % of the reads have rare lengths, each of less than 1 % of them; they are left out"
+
+
+def test_an_io_without_data_has_no_length_and_is_no_load(tmp_path: Path) -> None:
+    seen = figures(tmp_path, [("R", n * 7919 % 5000) for n in range(60)])
+    (device,) = seen.devices
+    empty = device.write.entered.model_copy(update={"ios": 60})
+    flushing = device.model_copy(update={"write": device.write.model_copy(update={"entered": empty})})
+    found = workload_of(seen.model_copy(update={"devices": (flushing,)}))
+    assert found is not None
+    assert workload_of_trace(found)[0].key == "randread-8KiB-qd1"

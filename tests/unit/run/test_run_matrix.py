@@ -159,6 +159,21 @@ def test_a_cell_that_fails_twice_is_left_and_the_others_go_on() -> None:
     assert m.table()[5].own is None and sum(c.own is not None for c in m.table()) == len(SPOTS) - 1
 
 
+def test_a_cell_that_fails_is_no_precision_and_one_that_is_left_out_takes_none_away() -> None:
+    quick = measurer(sd=0.005)
+
+    def failing(m: Matrix, ask: Ask) -> None:
+        if ask.cell == 5:
+            m.took(ask.cell, None, ask.seconds, 0.05)
+        else:
+            quick(m, ask)
+
+    failed, skipped = matrix(budget_s=600.0, target=0.03), matrix(600.0, 0.03, left_out=frozenset({5}))
+    carry_out(failed, failing)
+    carry_out(skipped, quick)
+    assert (failed.ended, skipped.ended) == ("cells that failed", "precision")
+
+
 def test_cells_that_are_left_out_are_never_asked_for() -> None:
     m = matrix(left_out=frozenset(i for i, w in enumerate(WRITES) if w))
     assert not any(WRITES[a.cell] for a in carry_out(m, measurer()))

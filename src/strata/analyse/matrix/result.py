@@ -17,6 +17,7 @@ from strata.model.matrix import Given, MatrixAsk, MatrixCell
 from strata.model.noise import PooledNoise
 from strata.model.plan import Cell, Plan
 from strata.model.result import CellResult
+from strata.model.workload import Workload
 
 BOUND_SHARE = 0.8
 """Of what the generator does alone: above it a figure is the generator's as much as the storage's."""
@@ -56,16 +57,18 @@ def cells_of(
     if noise is not None:
         table = table_of(spots_of(plan), visits, noise)[0]
     empty = Filled(None, None, kink=False, suspect=False)
+    ceilings = {} if generator is None else _ceilings(plan, generator)
     made = tuple(
-        _cell(cell, table[i] if table else empty, by_cell.get(cell.key, ()), generator)
+        _cell(cell, table[i] if table else empty, by_cell.get(cell.key, ()), ceilings.get(_shape(cell.workload)))
         for i, cell in enumerate(plan.cells)
     )
     return made, noise
 
 
-def within(cells: Sequence[MatrixCell], ask: MatrixAsk) -> bool:
-    """Whether every cell that could be measured has an interval within the target."""
-    return all(c.iops is not None and _share(c.iops) <= ask.target * 1.0001 for c in cells if c.why is None)
+def within(plan: Plan, cells: Sequence[MatrixCell], ask: MatrixAsk) -> bool:
+    """Whether every cell that the plan did not skip has an interval within the target; one that failed has none."""
+    asked = [c for planned, c in zip(plan.cells, cells, strict=True) if planned.skip is None]
+    return all(c.iops is not None and _share(c.iops) <= ask.target * 1.0001 for c in asked)
 
 
 def _share(one: Estimate) -> float:
@@ -73,7 +76,17 @@ def _share(one: Estimate) -> float:
     return math.inf if one.high is None else one.high / one.value - 1
 
 
-def _cell(cell: Cell, filled: Filled, results: Sequence[CellResult], generator: Generator | None) -> MatrixCell:
+def _shape(w: Workload) -> tuple[str, int]:
+    return w.pattern, w.arrival.iodepth
+
+
+def _ceilings(plan: Plan, generator: Generator) -> dict[tuple[str, int], float]:
+    """The generator's IOPS by pattern and depth, of the smallest size: larger blocks are no less work for it."""
+    by_size = sorted((w for w in plan.workloads if w.key in generator.iops), key=lambda w: -w.bs)
+    return {_shape(w): generator.iops[w.key] for w in by_size}
+
+
+def _cell(cell: Cell, filled: Filled, results: Sequence[CellResult], ceiling: float | None) -> MatrixCell:
     w, own = cell.workload, filled.own
     done = [r.result for r in results if r.error is None and r.result is not None]
     measured = None if own is None else _estimate(own.level, own.half, own.visits)
@@ -84,7 +97,6 @@ def _cell(cell: Cell, filled: Filled, results: Sequence[CellResult], generator: 
     value = smoothed if given is Given.SMOOTHED else measured
     ios = sum(r.ops for r in done)
     busy = sum(r.read.service_sum_ns + r.write.service_sum_ns for r in done)
-    ceiling = None if generator is None else generator.iops.get(w.key)
     failed = next((r.error for r in results if r.error), None)
     return MatrixCell(
         layer=cell.layer,
