@@ -171,5 +171,15 @@ def test_nothing_refers_to_places_outside_the_repository() -> None:
     assert hits == []
 
 
+def test_every_relative_link_leads_to_a_file() -> None:
+    broken = []
+    for page in (ROOT / t for t in TRACKED if t.endswith(".md")):
+        text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.S)
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if "://" not in target and not target.startswith("mailto:") and not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
 def _code(path: Path) -> str:
     return re.sub(r'""".*?"""', "", path.read_text(), flags=re.S)

@@ -110,6 +110,7 @@ class Matrix:
         if visit is None:
             self._failures[cell] = self._failures.get(cell, 0) + 1
             return
+        self._failures.pop(cell, None)
         self._starts.append(max(0.0, seconds - asked_s))
         if self._count.get(cell, 0) == 1 and self._filled:
             told, own = self._filled[cell].smoothed, self._filled[cell].own
@@ -238,11 +239,8 @@ class Matrix:
         return max(self._tries.get(cell, 0), self._count.get(cell, 0))
 
     def _open(self) -> list[int]:
-        """Cells that can be measured: two failures without a visit are enough."""
-        return [
-            i for i in range(len(self.spots))
-            if i not in self.left_out and not (self._failures.get(i, 0) >= 2 and not self._count.get(i))
-        ]  # fmt: skip
+        """Cells that can be measured: two failures in a row are enough, also of one that was visited before."""
+        return [i for i in range(len(self.spots)) if i not in self.left_out and self._failures.get(i, 0) < 2]
 
     def _floor_cells(self) -> list[int]:
         """Shallow and small, deep and small, deep and large, of what reads; and one that writes."""

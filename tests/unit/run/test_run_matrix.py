@@ -174,6 +174,23 @@ def test_a_cell_that_fails_is_no_precision_and_one_that_is_left_out_takes_none_a
     assert (failed.ended, skipped.ended) == ("cells that failed", "precision")
 
 
+def test_a_cell_that_was_visited_and_then_fails_is_not_asked_for_without_end() -> None:
+    """As when the byte bound is reached: nothing comes back, and it takes no time."""
+    m, measure = matrix(target=0.002), measurer(sd=0.05)
+    refused: list[int] = []
+
+    def bounded(m: Matrix, ask: Ask) -> None:
+        if WRITES[ask.cell] and any(v.cell == ask.cell for v in m.visits):
+            refused.append(ask.cell)
+            m.took(ask.cell, None, ask.seconds, 0.0)
+        else:
+            measure(m, ask)
+
+    carry_out(m, bounded)
+    assert refused and max(refused.count(i) for i in refused) == 2
+    assert all(c.own is not None for c in m.table())
+
+
 def test_cells_that_are_left_out_are_never_asked_for() -> None:
     m = matrix(left_out=frozenset(i for i, w in enumerate(WRITES) if w))
     assert not any(WRITES[a.cell] for a in carry_out(m, measurer()))
