@@ -1,8 +1,8 @@
-"""Location and its uncertainty for many cells at once: `strata.analyse.stats.centre`, row by row of a table.
+"""Location and its uncertainty for many cells at once: as `strata.analyse.stats.centre`, row by row of a table.
 
 A comparison of 280 cells needs some thousands of estimates; one call a cell takes seconds, one call a table does not.
-The pooled variance of the other rows counts for as many degrees of freedom as they have, at most `PRIOR_DF`, and no row
-is known better than its own values say without it (`Steadied.stretch`).
+Smyth's moderated variance (2004): the pooled variance of the other rows counts for as many degrees of freedom as they
+have, at most `PRIOR_DF`; and as there no interval is narrower than the row's own values carry (`Steadied.stretch`).
 """
 
 from __future__ import annotations

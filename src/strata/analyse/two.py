@@ -11,8 +11,8 @@ claims are about these two runs and not about what they stand for):
 - both families are adjusted over all cells by Holm (`strata.analyse.multiple`).
 
 EQUIVALENT where the whole of a difference beyond the margin is excluded, also when a small one is certain; else SLOWER
-or FASTER where a difference is shown (and, where τ was not said, is larger than the margin); ``beyond_margin`` where it
-is shown to be larger than the margin (superiority, adjusted as well). What is neither is CANNOT_TELL: "not
+or FASTER where a difference is shown (and, unless the user said τ, is larger than the margin); ``beyond_margin`` where
+it is shown to be larger than the margin (superiority, adjusted as well). What is neither is CANNOT_TELL: "not
 significantly different" is never taken for "equal".
 """
 
@@ -200,18 +200,19 @@ def _shifts(
     names: Sequence[str], a: Mapping[str, Rounds], b: Mapping[str, Rounds], between: Noise
 ) -> dict[str, list[Shift]]:
     found: dict[str, list[Shift]] = {name: [] for name in names}
+    row = {name: i for i, name in enumerate(names)}
     for percentile, metric in SHIFTS.items():
         kept = [n for n in names if _carries(percentile, a[n], b[n])]
         sides = [[_values(side[n], metric) for n in kept] for side in (a, b)]
         there = [i for i in range(len(kept)) if sides[0][i] and sides[1][i]]
         if not there:
             continue
-        rows = [names.index(kept[i]) for i in there]
+        rows = [row[kept[i]] for i in there]
         known = between[0][rows], between[1][rows]
         pair = _Pair([sides[0][i] for i in there], [sides[1][i] for i in there], known)
-        for row, i in enumerate(there):
-            was, now = math.exp(pair.a.at[row]), math.exp(pair.b.at[row])
-            ratio = pair.ratio(row)
+        for nth, i in enumerate(there):
+            was, now = math.exp(pair.a.at[nth]), math.exp(pair.b.at[nth])
+            ratio = pair.ratio(nth)
             found[kept[i]].append(
                 Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was))
             )

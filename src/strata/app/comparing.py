@@ -85,11 +85,7 @@ def _others(store: Store, cell: StepFigures, but: Collection[str]) -> list[list[
     """The IOPS of the rounds of each other run of this cell, the oldest first. The two that are compared are left out:
     what they differ by is the question."""
     name = SeriesName(layer=cell.layer, workload_key=cell.workload_key, identity=cell.identity)
-    runs: dict[str, list[float]] = {}
-    for step in store.history(name, newest=NEWEST_ROWS):
-        if step.kind == "measure" and step.run_id not in but:
-            runs.setdefault(step.run_id, []).append(step.iops)
-    return list(runs.values())
+    return [rounds for run, rounds in store.rates(name, NEWEST_ROWS).items() if run not in but]
 
 
 def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway: bool) -> None:
