@@ -76,6 +76,18 @@ class Learnt:
         return sd, df
 
 
-def said(between_runs: float, cells: int) -> tuple[Floats, Floats]:
-    """The same of what the user said."""
-    return np.full(cells, between_runs), np.full(cells, SAID_DF)
+class Said:
+    """The same of what the user said, or of nothing."""
+
+    runs: int | None = None
+
+    def __init__(self, between_runs: float | None, cells: int) -> None:
+        self.pool, self._cells = between_runs, cells
+
+    def look_at(self, rows: Iterable[int]) -> bool:
+        """There is nothing to look at."""
+        return False
+
+    def rows(self) -> tuple[Floats, Floats]:
+        """(relative standard deviation, degrees of freedom) of each cell."""
+        return np.full(self._cells, self.pool or 0.0), np.full(self._cells, SAID_DF)

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strata.analyse.between import History, Learnt, said
+from strata.analyse.between import History, Learnt, Said
 from strata.analyse.multiple import holm
 from strata.analyse.rounds import supported
 from strata.analyse.rows import Floats, Located, located, pooled, quantile, spread, steadied, table
@@ -124,28 +124,22 @@ def compare_cells(
     names = [name for name in a if name in b]
     if not names:
         return Table((), 0.0)
-    learnt = Learnt(names, history) if between_runs is None and history is not None else None
-    between = said(between_runs or 0.0, len(names)) if learnt is None else learnt.rows()
-    iops = _Pair([_values(a[n], "iops") for n in names], [_values(b[n], "iops") for n in names], between)
-    if learnt is not None and learnt.look_at(np.flatnonzero(np.abs(iops.d) > iops.half).tolist()):
+    equal: Learnt | Said = Said(between_runs, len(names))
+    if between_runs is None and history is not None:
+        equal = Learnt(names, history)
+    iops = _Pair([_values(a[n], "iops") for n in names], [_values(b[n], "iops") for n in names], equal.rows())
+    if equal.look_at(np.flatnonzero(np.abs(iops.d) > iops.half).tolist()):
         # What stands out may be a cell that differs from run to run by more than the others: its own runs say.
-        between = learnt.rows()
-        iops.add(between)
+        iops.add(equal.rows())
     line = -math.log(1 - margin)
-    t = iops.d / iops.se
-    two_sided = 2 * _above(np.abs(t), iops.df)
-    outside = np.maximum(_above((iops.d + line) / iops.se, iops.df), _above((line - iops.d) / iops.se, iops.df))
-    larger = _above((np.abs(iops.d) - line) / iops.se, iops.df)
-    known = ~np.isnan(t)
-    adjusted = [_adjusted(p, known) for p in (two_sided, outside, larger)]
+    told = _told(iops, line)
+    between = equal.rows()
     shifts = _shifts(names, a, b, between)
     left, right = (iops.sides(side, "IOPS") for side in (iops.a, iops.b))
     cells = []
     for i, name in enumerate(names):
         first, last = a[name][0], b[name][0]
-        difference, equivalence, superiority = (p[i] for p in adjusted)
-        told = _Told(float(iops.d[i]), difference, equivalence, superiority)
-        verdict, beyond, why = _verdict(told, 1 - level, None if between_runs is not None else line)
+        verdict, beyond, why = _verdict(told[i], 1 - level, None if between_runs is not None else line)
         cells.append(
             CellCompared(
                 layer=first.layer,
@@ -154,19 +148,18 @@ def compare_cells(
                 a=left[i],
                 b=right[i],
                 iops=iops.ratio(i),
-                p_difference=adjusted[0][i],
-                p_equivalence=adjusted[1][i],
+                p_difference=told[i].difference,
+                p_equivalence=told[i].equivalence,
                 verdict=verdict,
                 beyond_margin=beyond,
                 shifts=tuple(shifts[name]),
                 gap=gap_of([r.quantiles for r in a[name]], [r.quantiles for r in b[name]]),
                 caching=(first.caching, last.caching) if first.caching != last.caching else None,
+                between_runs=float(between[0][i]) if equal.pool is not None else None,
                 why=why,
             )
         )
-    if learnt is not None:
-        return Table(tuple(cells), iops.noise, learnt.pool, learnt.runs)
-    return Table(tuple(cells), iops.noise, between_runs)
+    return Table(tuple(cells), iops.noise, equal.pool, equal.runs)
 
 
 @dataclass(frozen=True)
@@ -177,6 +170,17 @@ class _Told:
     difference: float | None
     equivalence: float | None
     superiority: float | None
+
+
+def _told(iops: _Pair, line: float) -> list[_Told]:
+    """Of every cell: a change at all, none beyond ``line``, one beyond it; each family adjusted over all cells."""
+    d, se, df = iops.d, iops.se, iops.df
+    t = d / se
+    known = ~np.isnan(t)
+    outside = np.maximum(_above((d + line) / se, df), _above((line - d) / se, df))
+    families = 2 * _above(np.abs(t), df), outside, _above((np.abs(d) - line) / se, df)
+    adjusted = [_adjusted(p, known) for p in families]
+    return [_Told(float(at), *p) for at, *p in zip(d, *adjusted, strict=True)]
 
 
 def _verdict(told: _Told, alpha: float, unknown: float | None) -> tuple[Change, bool, str | None]:
