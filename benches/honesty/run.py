@@ -18,6 +18,7 @@ from honesty import synthetic
 from honesty.real import Busy, endpoint, repeated
 from honesty.rows import Row, table
 from honesty.scenes import ALL, BEYOND
+from honesty.tables import SCENES, tables
 
 BEYOND_WHAT_IS_SEEN = "No bar: what a few seconds cannot see"
 REAL = "Real engine against itself"
@@ -46,6 +47,7 @@ def main() -> int:
         parts["Few rounds against a pooled noise floor"] = [
             say(synthetic.few_rounds(n, k, 5 * asked.times, asked.seed)) for n in (3, 4, 5, 10) for k in (0.5, 1, 2, 3)
         ]
+        parts["Two runs compared, whole tables"] = [say(tables(s, 2 * asked.times // 3, asked.seed)) for s in SCENES]
         parts["Short cells with a prior pooled over others"] = [
             say(synthetic.with_prior(k, asked.times, asked.seed)) for k in (0.5, 1, 2, 3)
         ]

@@ -6,6 +6,7 @@ import pytest
 from honesty import synthetic
 from honesty.rows import Row, binomial, table
 from honesty.scenes import cliff, correlated, ramped
+from honesty.tables import SCENES, tables
 
 TIMES = 30
 """Pairs: of 60 intervals at 95 % fewer than 51 hold in one of ten thousand cases."""
@@ -24,6 +25,15 @@ def test_few_rounds_of_a_noisy_cell_hold_it_too() -> None:
     row = synthetic.few_rounds(3, 3.0, 300, seed=7)
     assert row.coverage is not None and row.coverage >= 0.88
     assert row.different <= 0.08
+
+
+def test_a_comparison_that_trusts_the_pool_alone_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from strata.analyse import rows
+
+    scene = next(s for s in SCENES if "one of 6 %, 3 rounds" in s.name)
+    assert tables(scene, 100, seed=7).holds
+    monkeypatch.setattr(rows, "OWN_LEVEL", 0.0)
+    assert not tables(scene, 100, seed=7).holds
 
 
 def test_an_interval_that_ignores_correlation_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

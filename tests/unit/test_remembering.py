@@ -267,8 +267,8 @@ def test_what_equal_runs_differ_by_is_learnt_from_the_store(keep) -> None:
     for n in range(2, 12):
         keep(n)
     told = json.loads(strata("compare", "run-000", "run-001", "--json")[1])
-    assert told["learnt_from"] == 12
-    assert 0.005 < told["between_runs"] < 0.03  # 1.5 % were put in; a robust estimate from 12 runs
+    assert told["learnt_from"] == 10  # the two that are compared are no witnesses of what they should differ by
+    assert 0.005 < told["between_runs"] < 0.03  # 1.5 % were put in
     said = json.loads(strata("compare", "run-000", "run-001", "--json", "--between-runs", "4%")[1])
     assert (said["between_runs"], said["learnt_from"]) == (0.04, None)
 

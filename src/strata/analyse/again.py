@@ -16,6 +16,7 @@ import numpy as np
 
 from strata.analyse.changes import change_points
 from strata.analyse.pooled import BOUND, SAME, TRIES
+from strata.analyse.rows import Floats
 from strata.model.noise import PooledNoise
 
 NEWEST = 100
@@ -39,21 +40,32 @@ def with_earlier(noise: PooledNoise | None, runs: Sequence[Earlier]) -> PooledNo
     """``noise`` with what these ``runs`` of the very same cell, the oldest first, differ by; as it was where they are
     fewer than `FEWEST`. None where nothing is known of the bins either."""
     runs = [r for r in runs if r.iops > 0 and r.seconds > 0][-NEWEST:]
-    cuts = [c.index for c in change_points([r.iops for r in runs], alpha=SURE) if _large(c.ratio.value)]
-    runs = runs[cuts[-1] :] if cuts else runs
+    runs = runs[since_change([r.iops for r in runs]) :]
     if noise is None or len(runs) < FEWEST:
         return noise
     levels = np.array([math.log(r.iops) for r in runs])
     inside = np.array([noise.variance_s / r.seconds for r in runs])
+    floor = spread_between(levels, inside)
+    return noise.model_copy(update={"between": math.sqrt(floor), "between_df": len(runs) - 1.0})
+
+
+def since_change(iops: Sequence[float]) -> int:
+    """The first run of the level that is in force; of runs of one cell, the oldest first."""
+    cuts = [c.index for c in change_points(iops, alpha=SURE) if _large(c.ratio.value)]
+    return cuts[-1] if cuts else 0
+
+
+def spread_between(levels: Floats, inside: Floats) -> float:
+    """The variance between runs: of their ``levels`` (logarithms), less what is ``inside`` each of them."""
     centre, floor = float(np.median(levels)), float(np.var(levels, ddof=1))
     for _ in range(TRIES):
         before, reach = floor, np.sqrt(BOUND * (inside + floor))
         away = np.clip(levels - centre, -reach, reach)
         centre += float(away.mean())
-        floor = max(0.0, float(away @ away) / (len(runs) - 1) - float(inside.mean()))
+        floor = max(0.0, float(away @ away) / (len(levels) - 1) - float(inside.mean()))
         if abs(floor - before) <= SAME * before:
             break
-    return noise.model_copy(update={"between": math.sqrt(floor), "between_df": len(runs) - 1.0})
+    return floor
 
 
 def _large(ratio: float) -> bool:

@@ -31,7 +31,6 @@ from strata.model.estimate import Estimate
 ALPHA = 0.04
 """Bound on the chance of any change in a history that has none; a little less than what is promised."""
 SHORTEST = 3
-LEARNT_FROM = 6
 WINDOW = 7
 REACH = 3.0
 R_MOST = 0.8
@@ -59,15 +58,6 @@ def change_points(values: Sequence[float], *, alpha: float = ALPHA) -> tuple[Fou
         for i in range(1, len(edges) - 1)
         for p, ratio in [_change(x[edges[i - 1] : edges[i + 1]], edges[i] - edges[i - 1], far)]
     )
-
-
-def step_noise(values: Sequence[float]) -> float | None:
-    """The relative standard deviation between runs, from the steps of one run to the next: a few changes of level and
-    spoilt runs do not disturb it. None for fewer than `LEARNT_FROM` runs."""
-    if len(values) < LEARNT_FROM:
-        return None
-    steps = np.diff(np.log(np.asarray(values, dtype=np.float64)))
-    return 1.4826 * float(np.median(np.abs(steps))) / math.sqrt(2)
 
 
 def noise_of(values: Sequence[float], cuts: Sequence[int]) -> float | None:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata.analyse.multiple import holm
-from strata.analyse.rows import Floats, Located, located, pooled, spread, table
+from strata.analyse.rows import Floats, Located, Pool, located, pooled, spread, steadied, table
 from strata.model.estimate import Estimate
 from strata.model.history import GateCell, GateOutcome
 
@@ -59,9 +59,9 @@ def gate_cells(
     parts = [spread(side) for side in (old, new)]
     known = pooled(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
     if noise is not None:
-        known = noise**2, math.inf
-    a, b = (located(side, known if known[1] > 0 else None) for side in (old, new))
-    sd, df = _noise(a, b, noise)
+        known = Pool(noise**2, math.inf)
+    a, b = (located(side, known) for side in (old, new))
+    sd, df = _noise(a, b, known, noise)
     d = b.at - a.at
     se = sd * np.sqrt(1 / a.n + 1 / b.n)
     p = [float(x) for x in _below(d / se, df)]
@@ -112,19 +112,14 @@ def overall(cells: Sequence[GateCell], missing: Sequence[str] = ()) -> GateOutco
     return GateOutcome.FINE if cells else GateOutcome.TOO_NOISY
 
 
-def _noise(a: Located, b: Located, given: float | None) -> tuple[Floats, Floats]:
+def _noise(a: Located, b: Located, known: Pool, given: float | None) -> tuple[Floats, Floats]:
     """(standard deviation between runs of each cell, its degrees of freedom), from both sides: a loss moves a level
     and not the spread about it, so the number of runs that is asked for does not depend on what they show."""
     if given is not None:
         return np.full_like(a.df, max(given, LEAST_NOISE)), np.full_like(a.df, 60.0)
-    old, new = a.n - 1, b.n - 1
-    prior = np.maximum(a.df - old, 0.0)
-    df = prior + old + new
-    # Each side's variance holds the prior's part already; it is taken once.
-    square = ((prior + old) * np.nan_to_num(a.variance) + (prior + new) * np.nan_to_num(b.variance)) / np.maximum(
-        2 * prior + old + new, 1.0
-    )
-    sd = np.maximum(np.sqrt(square), LEAST_NOISE)
+    both = steadied([a, b], known)
+    sd = np.maximum(np.nan_to_num(np.sqrt(both.variance)), LEAST_NOISE)
+    df = both.df
     enough = (a.n >= BASELINE_LEAST) & (df > 0)
     # Two runs of one cell say next to nothing of its noise: 1 stands for "a factor of e", which no run passes.
     return np.where(enough, sd, 1.0), np.where(enough, df, 1.0)

@@ -1,35 +1,57 @@
-"""Location and its uncertainty for many cells at once: `strata.analyse.stats.centre`, row by row of a table.
+"""Location and its uncertainty for many cells at once: as `strata.analyse.stats.centre`, row by row of a table.
 
 A comparison of 280 cells needs some thousands of estimates; one call a cell takes seconds, one call a table does not.
-The pooled variance of the other rows counts for as many degrees of freedom as they have, at most `PRIOR_DF`.
+Smyth's moderated variance (2004): the pooled variance of the other rows counts for as many degrees of freedom as they
+have, at most `PRIOR_DF`; and as there no interval is narrower than the row's own values carry (`Steadied.stretch`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from strata.analyse.stats import HUBER_K, PRIOR_DF
+from strata.analyse.stats import ENOUGH, GROSS, HUBER_K, LEVEL, OWN_LEVEL, PRIOR_DF
 
 Floats = npt.NDArray[np.float64]
 STEPS = 25
+BOUND = 4.0
 _TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class Located:
-    """Of each row: location, variance of a single value (moderated), degrees of freedom, and how many values.
+    """Of each row alone: location, variance of a single value, its degrees of freedom, and how many values.
 
-    ``variance`` is NaN where neither the row nor any other was repeated.
+    ``variance`` is of what Huber's weights leave, ``plain`` without any weights, ``own`` (with ``own_df``) without
+    gross values. All are 0 for a single value.
     """
 
     at: Floats
     variance: Floats
     df: Floats
+    plain: Floats
+    own: Floats
+    own_df: Floats
     n: Floats
+
+
+@dataclass(frozen=True)
+class Steadied:
+    """Of each row: the moderated variance of a single value and its degrees of freedom; NaN and 0 where neither the
+    row nor any other was repeated. ``stretch`` is what the standard error has to be longer by, so that the interval is
+    no narrower than the row's own values alone carry."""
+
+    variance: Floats
+    df: Floats
+    stretch: Floats
+
+    def error(self, weight: Floats) -> Floats:
+        """The standard error of a location (``weight`` 1/n) or of the difference of two (1/n + 1/m)."""
+        return np.sqrt(self.variance * weight) * self.stretch
 
 
 def table(rows: Sequence[Sequence[float]]) -> Floats:
@@ -50,27 +72,50 @@ def spread(rows: Floats) -> tuple[Floats, Floats]:
         return np.where(n > 1, squares / (n - 1), np.nan), np.maximum(n - 1, 0)
 
 
-def pooled(variance: Floats, df: Floats) -> tuple[float, float]:
-    """(variance all rows share, its degrees of freedom); each row's part is bounded at four times the typical one."""
+@dataclass(frozen=True)
+class Pool:
+    """The variance that all rows share, its degrees of freedom, and the most that a single row counts with.
+
+    NaN and 0 where no row was repeated.
+    """
+
+    variance: float
+    df: float
+    most: float = math.inf
+
+    def without(self, sides: Sequence[Located]) -> tuple[Floats, Floats]:
+        """For each row (variance, degrees of freedom) of all the others; 0 and 0 where there is none."""
+        df = np.sum([s.df for s in sides], axis=0)
+        rest = np.maximum(self.df - df, 0.0)
+        if math.isinf(self.df):
+            return np.full_like(df, self.variance), rest
+        theirs = np.sum([s.df * np.minimum(s.plain, self.most) for s in sides], axis=0)
+        left = np.maximum(np.nan_to_num(self.df * self.variance) - theirs, 0.0)
+        return np.where(rest > 0, left / np.maximum(rest, 1.0), 0.0), rest
+
+
+def pooled(variance: Floats, df: Floats) -> Pool:
+    """Each row's part is bounded at `BOUND` times the typical one: the median, as the mean of variances with so few
+    degrees of freedom that have this median (Wilson and Hilferty 1931)."""
     keep = df > 0
     if not keep.any():
-        return float("nan"), 0.0
-    typical = float(np.median(variance[keep]))
-    bounded = np.minimum(variance[keep], 4 * typical) if typical > 0 else variance[keep]
-    return float(np.average(bounded, weights=df[keep])), float(df[keep].sum())
+        return Pool(math.nan, 0.0)
+    few = float(np.median(df[keep]))
+    typical = float(np.median(variance[keep])) / (1 - 2 / (9 * few)) ** 3
+    most = BOUND * typical if typical > 0 else math.inf
+    bounded = np.minimum(variance[keep], most)
+    return Pool(float(np.average(bounded, weights=df[keep])), float(df[keep].sum()), most)
 
 
-def located(rows: Floats, shared: tuple[float, float] | None = None) -> Located:
-    """Huber's location of each row. ``shared`` is what `pooled` gave for rows that are alike; None: of these rows."""
+def located(rows: Floats, shared: Pool) -> Located:
+    """Huber's location of each row. ``shared`` is what `pooled` gave for rows that are alike."""
     n = np.sum(~np.isnan(rows), axis=1).astype(float)
-    own, own_df = spread(rows)
-    common, total = pooled(own, own_df) if shared is None else shared
+    floor = math.sqrt(shared.variance) if shared.df > 0 else 0.0
     median = np.nanmedian(rows, axis=1)
-    deviation = 1.4826 * np.nanmedian(np.abs(rows - median[:, None]), axis=1)
-    floor = np.sqrt(common) if total > 0 else 0.0
-    few = np.where(n < 5, np.sqrt(np.nan_to_num(own)), 0.0) if total <= 0 else 0.0
-    scale = np.maximum(np.maximum(deviation, floor), few)
-    reach = (HUBER_K * np.maximum(scale, _TINY))[:, None]
+    away = np.abs(rows - median[:, None])
+    scale = np.maximum(np.maximum(1.4826 * np.nanmedian(away, axis=1), floor), _TINY)
+    own, own_df = spread(_without_gross(rows, away, scale))
+    reach = HUBER_K * scale[:, None]
     at = median
     for _ in range(STEPS):
         weight = np.where(np.isnan(rows), 0.0, reach / np.maximum(np.abs(rows - at[:, None]), reach))
@@ -79,18 +124,38 @@ def located(rows: Floats, shared: tuple[float, float] | None = None) -> Located:
     held = np.abs(residual) <= reach
     inside = np.maximum(0.5, np.sum(held, axis=1) / np.maximum(n, 1))
     clipped = np.nansum(np.clip(residual, -reach, reach) ** 2, axis=1)
+    df = np.maximum(n - 1, 0)
+    variance = clipped / np.maximum(df, 1) / inside**2
+    plain = np.nan_to_num(spread(rows)[0])
+    return Located(at=at, variance=variance, df=df, plain=plain, own=np.nan_to_num(own), own_df=own_df, n=n)
+
+
+def steadied(sides: Sequence[Located], shared: Pool) -> Steadied:
+    """The noise of each row, from the same row of every one of ``sides`` and from what the other rows showed."""
+    df = np.sum([s.df for s in sides], axis=0)
+    seen = np.sum([s.df * s.variance for s in sides], axis=0)
+    # A row is not its own witness, on neither side: what the others showed counts for no more than they have.
+    common, rest = shared.without(sides)
+    prior = np.minimum(PRIOR_DF, rest)
+    both = prior + df
+    variance = np.where(both > 0, (prior * common + seen) / np.maximum(both, _TINY), np.nan)
+    own_df = np.sum([s.own_df for s in sides], axis=0)
+    own = np.sum([s.own_df * s.own for s in sides], axis=0) / np.maximum(own_df, 1)
+    few = own_df < (ENOUGH - 1) * len(sides)
+    carried = quantile(own_df, np.where(few, OWN_LEVEL, LEVEL)) * np.sqrt(own)
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = np.where(n > 1, clipped / (n - 1), np.nan) / inside**2
-    # A row is not its own witness: what the others showed counts for no more than they have.
-    prior = np.minimum(PRIOR_DF, np.maximum(total - own_df, 0.0))
-    moderated = (prior * np.nan_to_num(common) + own_df * np.nan_to_num(variance)) / np.maximum(prior + own_df, _TINY)
-    df = prior + own_df
-    return Located(at=at, variance=np.where(df > 0, moderated, np.nan), df=df, n=n)
+        stretch = carried / (quantile(both, LEVEL) * np.sqrt(variance))
+    return Steadied(variance=variance, df=both, stretch=np.where(own_df > 0, np.fmax(1.0, stretch), 1.0))
 
 
-def error_of_means(groups: Sequence[Sequence[float]]) -> float:
-    """The relative standard error of a group's mean that the noise within the groups alone accounts for."""
-    rows = np.log(table(groups))
-    variance, df = spread(rows)
-    common, total = pooled(variance, df)
-    return float(np.sqrt(common * np.mean(1 / np.sum(~np.isnan(rows), axis=1)))) if total > 0 else 0.0
+def quantile(df: Floats, level: float | Floats) -> Floats:
+    """Student's t, two-sided, of at least one degree of freedom."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.maximum(df, 1.0), 0.5 + level / 2), dtype=np.float64)
+
+
+def _without_gross(rows: Floats, away: Floats, typical: Floats) -> Floats:
+    far = away > GROSS * typical[:, None]
+    few = 3 * np.sum(far, axis=1) < np.sum(~np.isnan(rows), axis=1)
+    return np.where(far & few[:, None], np.nan, rows)

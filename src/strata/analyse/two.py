@@ -1,8 +1,9 @@
 """Two runs, cell by cell: how much slower or faster, where the latency moved, and what may be said of it.
 
 Every cell's rounds are put on logarithms; a run's location is Huber's, its variance steadied by the other cells of
-both runs (`strata.analyse.rows`). With d = log B − log A, s² = s²_A/n_A + s²_B/n_B + 2·τ² where τ is what equal runs
-differ by (the user's word, or 0: then the claims are about these two runs and not about what they stand for):
+both runs (`strata.analyse.rows`). With d = log B − log A, s² = s²_r·(1/n_A + 1/n_B) + 2·τ², s_r the noise of the cell's
+rounds on both sides and τ what equal runs of it differ by (the user's word, what its other runs showed, or 0: then the
+claims are about these two runs and not about what they stand for):
 
 - *difference*: |d| / s against Student's t, two-sided;
 - *equivalence*: two one-sided tests (Schuirmann 1987) of d against ± the margin, which is a loss of that share
@@ -10,8 +11,8 @@ differ by (the user's word, or 0: then the claims are about these two runs and n
 - both families are adjusted over all cells by Holm (`strata.analyse.multiple`).
 
 EQUIVALENT where the whole of a difference beyond the margin is excluded, also when a small one is certain; else SLOWER
-or FASTER where a difference is shown (and, where τ was not said, is larger than the margin); ``beyond_margin`` where it
-is shown to be larger than the margin (superiority, adjusted as well). What is neither is CANNOT_TELL: "not
+or FASTER where a difference is shown (and, unless the user said τ, is larger than the margin); ``beyond_margin`` where
+it is shown to be larger than the margin (superiority, adjusted as well). What is neither is CANNOT_TELL: "not
 significantly different" is never taken for "equal".
 """
 
@@ -20,13 +21,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from strata.analyse.between import History, Learnt, Said
 from strata.analyse.multiple import holm
 from strata.analyse.rounds import supported
-from strata.analyse.rows import Floats, Located, located, pooled, spread, table
+from strata.analyse.rows import Floats, Located, located, pooled, quantile, spread, steadied, table
 from strata.analyse.shift import gap_of
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
@@ -37,6 +40,9 @@ LEVEL = 0.95
 SHIFTS: Mapping[str, str] = {"mean": "mean_ns", "50": "p50_ns", "90": "p90_ns", "99": "p99_ns", "99.9": "p999_ns"}
 
 Rounds = Sequence[StepFigures]
+Noise = tuple[Floats, Floats]
+"""(relative standard deviation, degrees of freedom) of each cell."""
+_TINY = 1e-300
 
 
 def by_cell(figures: Iterable[StepFigures]) -> dict[str, list[StepFigures]]:
@@ -49,32 +55,55 @@ def by_cell(figures: Iterable[StepFigures]) -> dict[str, list[StepFigures]]:
 
 
 class _Pair:
-    """One metric of every cell on both sides: d, its standard error and degrees of freedom."""
+    """One metric of every cell on both sides: d, its standard error and degrees of freedom.
 
-    def __init__(self, left: Sequence[Sequence[float]], right: Sequence[Sequence[float]], between: float) -> None:
+    ``between`` is what equal runs of each cell differ by, and with how many degrees of freedom that is known; both
+    parts of the error are put together by Satterthwaite (1946).
+    """
+
+    def __init__(self, left: Sequence[Sequence[float]], right: Sequence[Sequence[float]], between: Noise) -> None:
         tables = [np.log(table(rows)) for rows in (left, right)]
         parts = [spread(t) for t in tables]
-        shared = pooled(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-        self.noise = math.sqrt(shared[0]) if shared[1] > 0 else 0.0
-        self.a, self.b = (located(t, shared) for t in tables)
+        self._shared = pooled(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+        self.noise = math.sqrt(self._shared.variance) if self._shared.df > 0 else 0.0
+        self.a, self.b = (located(t, self._shared) for t in tables)
         self.d = self.b.at - self.a.at
-        square = self.a.variance / self.a.n + self.b.variance / self.b.n + 2 * between**2
-        # Two single rounds show no noise of their own: then only what was said of runs is left.
-        alone = np.full_like(self.d, 2 * between**2 if between > 0 else np.nan)
-        self.se = np.sqrt(np.where(np.isnan(square), alone, square))
-        self.df = np.where(np.isnan(square), 30.0, np.maximum(self.a.df + self.b.df, 1.0))
         self.n = np.minimum(self.a.n, self.b.n)
-        self._half = _quantile(self.df) * self.se
+        self._rounds = steadied([self.a, self.b], self._shared)
+        self.add(between)
+
+    def add(self, between: Noise) -> None:
+        """Takes what equal runs differ by into the errors, instead of what was taken before."""
+        # Two single rounds show no noise of their own: then only what is known of runs is left.
+        inside = np.nan_to_num(self._rounds.error(1 / self.a.n + 1 / self.b.n) ** 2)
+        apart = 2 * between[0] ** 2
+        square = inside + apart
+        known = (self._rounds.df > 0) | (apart > 0)
+        self.se = np.sqrt(np.where(known, square, np.nan))
+        worth = inside**2 / np.maximum(self._rounds.df, 1.0) + apart**2 / between[1]
+        self.df = np.where(worth > 0, np.maximum(square**2 / np.maximum(worth, _TINY), 1.0), 1.0)
+        self.half = quantile(self.df, LEVEL) * self.se
 
     def ratio(self, i: int) -> Estimate:
         """B ÷ A of row ``i``."""
-        return _estimate(float(self.d[i]), float(self._half[i]), int(self.n[i]), "ratio")
+        return _estimate(float(self.d[i]), float(self.half[i]), int(self.n[i]), "ratio")
 
     def sides(self, of: Located, unit: str) -> list[Estimate]:
         """Every row of one side."""
-        half = _quantile(np.maximum(of.df, 1.0)) * np.sqrt(of.variance / of.n)
+        alone = steadied([of], self._shared)
+        half = quantile(alone.df, LEVEL) * alone.error(1 / of.n)
         rows = zip(of.at, half, of.n, strict=True)
         return [_estimate(float(at), float(h), int(n), unit) for at, h, n in rows]
+
+
+class Table(NamedTuple):
+    """The cells both runs have, in A's order; the relative noise between the rounds of a run, 0 where none was seen;
+    what equal runs differ by, None where it is not known; and from how many runs of each cell that was learnt."""
+
+    cells: tuple[CellCompared, ...]
+    noise: float
+    between_runs: float | None = None
+    learnt_from: int | None = None
 
 
 def compare_cells(
@@ -84,31 +113,33 @@ def compare_cells(
     *,
     margin: float = MARGIN,
     between_runs: float | None = None,
+    history: History | None = None,
     level: float = LEVEL,
-) -> tuple[tuple[CellCompared, ...], float]:
-    """(the cells both have, in A's order; the relative noise between the rounds of a run, 0 where none was seen).
+) -> Table:
+    """Every cell that both have.
 
-    ``labels`` by workload key. ``between_runs`` is the relative standard deviation between equal runs, as a share.
+    ``labels`` by workload key. ``between_runs`` is the relative standard deviation between equal runs, as a share;
+    where it is not said it is learnt from ``history``, the other runs of a cell by its name.
     """
     names = [name for name in a if name in b]
     if not names:
-        return (), 0.0
-    iops = _Pair([_values(a[n], "iops") for n in names], [_values(b[n], "iops") for n in names], between_runs or 0.0)
+        return Table((), 0.0)
+    equal: Learnt | Said = Said(between_runs, len(names))
+    if between_runs is None and history is not None:
+        equal = Learnt(names, history)
+    iops = _Pair([_values(a[n], "iops") for n in names], [_values(b[n], "iops") for n in names], equal.rows())
+    if equal.look_at(np.flatnonzero(np.abs(iops.d) > iops.half).tolist()):
+        # What stands out may be a cell that differs from run to run by more than the others: its own runs say.
+        iops.add(equal.rows())
     line = -math.log(1 - margin)
-    t = iops.d / iops.se
-    two_sided = 2 * _above(np.abs(t), iops.df)
-    outside = np.maximum(_above((iops.d + line) / iops.se, iops.df), _above((line - iops.d) / iops.se, iops.df))
-    larger = _above((np.abs(iops.d) - line) / iops.se, iops.df)
-    known = ~np.isnan(t)
-    adjusted = [_adjusted(p, known) for p in (two_sided, outside, larger)]
-    shifts = _shifts(names, a, b, between_runs or 0.0)
+    told = _told(iops, line)
+    between = equal.rows()
+    shifts = _shifts(names, a, b, between)
     left, right = (iops.sides(side, "IOPS") for side in (iops.a, iops.b))
     cells = []
     for i, name in enumerate(names):
         first, last = a[name][0], b[name][0]
-        difference, equivalence, superiority = (p[i] for p in adjusted)
-        told = _Told(float(iops.d[i]), difference, equivalence, superiority)
-        verdict, beyond, why = _verdict(told, 1 - level, None if between_runs is not None else line)
+        verdict, beyond, why = _verdict(told[i], 1 - level, None if between_runs is not None else line)
         cells.append(
             CellCompared(
                 layer=first.layer,
@@ -117,17 +148,18 @@ def compare_cells(
                 a=left[i],
                 b=right[i],
                 iops=iops.ratio(i),
-                p_difference=adjusted[0][i],
-                p_equivalence=adjusted[1][i],
+                p_difference=told[i].difference,
+                p_equivalence=told[i].equivalence,
                 verdict=verdict,
                 beyond_margin=beyond,
                 shifts=tuple(shifts[name]),
                 gap=gap_of([r.quantiles for r in a[name]], [r.quantiles for r in b[name]]),
                 caching=(first.caching, last.caching) if first.caching != last.caching else None,
+                between_runs=float(between[0][i]) if equal.pool is not None else None,
                 why=why,
             )
         )
-    return tuple(cells), iops.noise
+    return Table(tuple(cells), iops.noise, equal.pool, equal.runs)
 
 
 @dataclass(frozen=True)
@@ -138,6 +170,17 @@ class _Told:
     difference: float | None
     equivalence: float | None
     superiority: float | None
+
+
+def _told(iops: _Pair, line: float) -> list[_Told]:
+    """Of every cell: a change at all, none beyond ``line``, one beyond it; each family adjusted over all cells."""
+    d, se, df = iops.d, iops.se, iops.df
+    t = d / se
+    known = ~np.isnan(t)
+    outside = np.maximum(_above((d + line) / se, df), _above((line - d) / se, df))
+    families = 2 * _above(np.abs(t), df), outside, _above((np.abs(d) - line) / se, df)
+    adjusted = [_adjusted(p, known) for p in families]
+    return [_Told(float(at), *p) for at, *p in zip(d, *adjusted, strict=True)]
 
 
 def _verdict(told: _Told, alpha: float, unknown: float | None) -> tuple[Change, bool, str | None]:
@@ -158,19 +201,22 @@ def _values(rounds: Rounds, metric: str) -> list[float]:
 
 
 def _shifts(
-    names: Sequence[str], a: Mapping[str, Rounds], b: Mapping[str, Rounds], between: float
+    names: Sequence[str], a: Mapping[str, Rounds], b: Mapping[str, Rounds], between: Noise
 ) -> dict[str, list[Shift]]:
     found: dict[str, list[Shift]] = {name: [] for name in names}
+    row = {name: i for i, name in enumerate(names)}
     for percentile, metric in SHIFTS.items():
         kept = [n for n in names if _carries(percentile, a[n], b[n])]
         sides = [[_values(side[n], metric) for n in kept] for side in (a, b)]
         there = [i for i in range(len(kept)) if sides[0][i] and sides[1][i]]
         if not there:
             continue
-        pair = _Pair([sides[0][i] for i in there], [sides[1][i] for i in there], between)
-        for row, i in enumerate(there):
-            was, now = math.exp(pair.a.at[row]), math.exp(pair.b.at[row])
-            ratio = pair.ratio(row)
+        rows = [row[kept[i]] for i in there]
+        known = between[0][rows], between[1][rows]
+        pair = _Pair([sides[0][i] for i in there], [sides[1][i] for i in there], known)
+        for nth, i in enumerate(there):
+            was, now = math.exp(pair.a.at[nth]), math.exp(pair.b.at[nth])
+            ratio = pair.ratio(nth)
             found[kept[i]].append(
                 Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was))
             )
@@ -202,13 +248,6 @@ def _above(t: Floats, df: Floats) -> Floats:
     from scipy.special import stdtr
 
     return np.asarray(stdtr(df, -t), dtype=np.float64)
-
-
-def _quantile(df: Floats) -> Floats:
-    """Two-sided, at `LEVEL`."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(df, 0.5 + LEVEL / 2), dtype=np.float64)
 
 
 def _estimate(at: float, half: float, n: int, unit: str) -> Estimate:

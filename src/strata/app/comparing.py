@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from strata.errors import InconclusiveError, UsageError
@@ -17,9 +15,8 @@ if TYPE_CHECKING:
     from strata.store import Store
 
 MARGIN = 0.05
-LOOKED_AT = 8
 NEWEST_ROWS = 100
-"""Cells, and rows of each, from which the noise between runs is learnt."""
+"""Rows of a cell from which the noise between runs is learnt."""
 
 
 def compare_runs(
@@ -60,11 +57,11 @@ def compared(
     refuse_unfair(f"{a.id} with {b.id}", environment, anyway)
     left, right = by_cell(store.figures(a.id)), by_cell(store.figures(b.id))
     labels = {w.key: w.label for run in (b, a) for w in run.plan.workloads}
-    learnt_from = None
-    if between_runs is None:
-        between_runs, learnt_from = _learnt(store, [f for n, f in left.items() if n in right])
-    cells, noise = compare_cells(left, right, labels, margin=margin, between_runs=between_runs)
-    if not cells:
+    told = compare_cells(
+        left, right, labels, margin=margin, between_runs=between_runs,
+        history=lambda name: _others(store, left[name][0], {a.id, b.id}),
+    )  # fmt: skip
+    if not told.cells:
         raise InconclusiveError(
             "cannot compare", f"{a.id} with {b.id}", "they have no measured cell in common",
             "a cell is a layer's name and a workload: measure the same ones",
@@ -74,42 +71,21 @@ def compared(
         b=_side(b),
         margin=margin,
         level=LEVEL,
-        between_runs=between_runs,
-        learnt_from=learnt_from,
-        noise=noise,
+        between_runs=told.between_runs,
+        learnt_from=told.learnt_from,
+        noise=told.noise,
         environment=environment,
-        cells=cells,
+        cells=told.cells,
         only_a=tuple(n for n in left if n not in right),
         only_b=tuple(n for n in right if n not in left),
     )
 
 
-def _learnt(store: Store, cells: Sequence[Sequence[StepFigures]]) -> tuple[float | None, int | None]:
-    """(what runs of these cells differ by beside the noise of their rounds, from how many runs); None with too few.
-
-    Of a few cells, spread over the plan: all of a run's cells share most of it.
-    """
-    from strata.analyse.changes import step_noise
-    from strata.analyse.rows import error_of_means
-
-    picked = cells[:: max(1, len(cells) // LOOKED_AT)][:LOOKED_AT]
-    found, counts, within = [], [], []
-    for rounds in picked:
-        first = rounds[0]
-        name = SeriesName(layer=first.layer, workload_key=first.workload_key, identity=first.identity)
-        runs: dict[str, list[float]] = {}
-        for step in store.history(name, newest=NEWEST_ROWS):
-            if step.kind == "measure":
-                runs.setdefault(step.run_id, []).append(step.iops)
-        noise = step_noise([math.exp(sum(map(math.log, v)) / len(v)) for v in runs.values()])
-        if noise is not None:
-            found.append(noise)
-            counts.append(len(runs))
-            within.append(error_of_means(list(runs.values())))
-    if not found:
-        return None, None
-    square = statistics.median(found) ** 2 - statistics.median(within) ** 2
-    return math.sqrt(max(0.0, square)), min(counts)
+def _others(store: Store, cell: StepFigures, but: Collection[str]) -> list[list[float]]:
+    """The IOPS of the rounds of each other run of this cell, the oldest first. The two that are compared are left out:
+    what they differ by is the question."""
+    name = SeriesName(layer=cell.layer, workload_key=cell.workload_key, identity=cell.identity)
+    return [rounds for run, rounds in store.rates(name, NEWEST_ROWS).items() if run not in but]
 
 
 def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway: bool) -> None:

@@ -71,7 +71,8 @@ class CellCompared(Value):
     """One cell. ``iops`` and the ``shifts`` are B ÷ A; intervals are 95 % for this cell alone.
 
     ``p_difference`` and ``p_equivalence`` are adjusted for the number of cells (Holm). ``beyond_margin``: also shown
-    that the change is larger than the margin. ``why`` says what kept it from being told.
+    that the change is larger than the margin. ``between_runs`` is what equal runs of this cell differ by, as it is in
+    these intervals; None where it is not known. ``why`` says what kept it from being told.
     """
 
     layer: str
@@ -87,6 +88,7 @@ class CellCompared(Value):
     shifts: tuple[Shift, ...] = ()
     gap: Gap | None = None
     caching: tuple[str, str] | None = None
+    between_runs: float | None = None
     why: str | None = None
 
     @property
@@ -97,8 +99,8 @@ class CellCompared(Value):
 
 class ComparedRuns(Value):
     """B against A. ``margin`` is the change up to which two cells count as equal; ``between_runs`` the relative
-    standard deviation between equal runs that the intervals hold, None where it is not known; ``learnt_from`` so many
-    runs of the store, None where the user said it."""
+    standard deviation between equal runs that the intervals hold at least, None where it is not known; ``learnt_from``
+    so many runs of the store beside the two, None where the user said it."""
 
     schema_version: Literal["strata.compare/1"] = Field(default="strata.compare/1", alias="schema")
     a: Side

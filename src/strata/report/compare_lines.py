@@ -79,7 +79,9 @@ def remarks(compared: ComparedRuns) -> list[str]:
         )
     else:
         source = "as was said" if compared.learnt_from is None else f"learnt from {compared.learnt_from} runs"
-        said.append(f"beside that, equal runs differ by {figures.percent(compared.between_runs)} ({source})")
+        most = max(c.between_runs or 0.0 for c in compared.cells)
+        up_to = f", of single cells by up to {figures.percent(most)}" if most > compared.between_runs else ""
+        said.append(f"beside that, equal runs differ by {figures.percent(compared.between_runs)}{up_to} ({source})")
     for side, names in (("A", compared.only_a), ("B", compared.only_b)):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""

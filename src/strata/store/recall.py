@@ -77,6 +77,17 @@ class Recall:
             rows = session.execute(history_query(series, newest)).all()
         return tuple(_figures(r, ()) for r in reversed(rows))
 
+    def rates(self, series: SeriesName, newest: int) -> dict[str, list[float]]:
+        """The IOPS of the measuring rounds of each run, from the ``newest`` so many rows, the oldest run first."""
+        columns = FiguresRow.run_id, FiguresRow.kind, FiguresRow.iops
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.execute(history_query(series, newest).with_only_columns(*columns)).all()
+        found: dict[str, list[float]] = {}
+        for run, kind, iops in reversed(rows):
+            if kind == "measure":
+                found.setdefault(run, []).append(iops)
+        return found
+
     def save_baseline(self, name: str, runs: Sequence[str], created_unix_ns: int, note: str, *, new: bool) -> Baseline:
         """A first version of a ``new`` name, or the next of a known one. Raises `UsageError` where it is the other."""
         newest = select(BaselineRow.version).where(BaselineRow.name == name).order_by(BaselineRow.version.desc())

@@ -71,6 +71,14 @@ def test_a_baseline_of_two_runs_shows_no_noise_unless_it_is_said() -> None:
     assert overall(gate_cells(old, new, max_loss=0.1, noise=0.03)) is GateOutcome.REGRESSION
 
 
+def test_one_cell_of_three_and_three_runs_has_four_degrees_of_freedom() -> None:
+    old, new = [1000.0, 1020.0, 1045.0], [980.0, 1000.0, 1022.0]
+    (cell,) = gate_cells({"disk/w": old}, {"disk/w": new}, max_loss=0.1)
+    assert cell.ratio.high is not None
+    error = cell.noise * math.sqrt(2 / 3)
+    assert math.log(cell.ratio.high / cell.ratio.value) == pytest.approx(2.776 * error, rel=1e-3)
+
+
 def test_one_bad_cell_of_many_is_the_one_that_is_named() -> None:
     rng = random.Random(5)
     names = [f"disk/w{i}" for i in range(40)]
