@@ -19,7 +19,7 @@ from strata.analyse.rows import Floats, pooled, spread, table
 
 FEWEST = 6
 """Runs of a cell: fewer would be known worse than a change of the margin."""
-LOOKED_AT = 16
+LOOKED_AT = 8
 """Cells whose history is always read; of more, these are spread over the plan, and those that stand out are added."""
 SAID_DF = 30.0
 """What is said by hand counts as known so well."""

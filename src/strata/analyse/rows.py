@@ -18,6 +18,8 @@ from strata.analyse.stats import ENOUGH, GROSS, HUBER_K, LEVEL, OWN_LEVEL, PRIOR
 
 Floats = npt.NDArray[np.float64]
 STEPS = 25
+STILL = 1e-12
+"""Of a logarithm: a step of Huber's location that moves no row further is the last."""
 BOUND = 4.0
 _TINY = 1e-12
 
@@ -111,15 +113,17 @@ def located(rows: Floats, shared: Pool) -> Located:
     """Huber's location of each row. ``shared`` is what `pooled` gave for rows that are alike."""
     n = np.sum(~np.isnan(rows), axis=1).astype(float)
     floor = math.sqrt(shared.variance) if shared.df > 0 else 0.0
-    median = np.nanmedian(rows, axis=1)
+    median = _median(rows, n)
     away = np.abs(rows - median[:, None])
-    scale = np.maximum(np.maximum(1.4826 * np.nanmedian(away, axis=1), floor), _TINY)
+    scale = np.maximum(np.maximum(1.4826 * _median(away, n), floor), _TINY)
     own, own_df = spread(_without_gross(rows, away, scale))
     reach = HUBER_K * scale[:, None]
-    at = median
+    at, filled, gone = median, np.nan_to_num(rows), np.isnan(rows)
     for _ in range(STEPS):
-        weight = np.where(np.isnan(rows), 0.0, reach / np.maximum(np.abs(rows - at[:, None]), reach))
-        at = np.sum(weight * np.nan_to_num(rows), axis=1) / np.sum(weight, axis=1)
+        weight = np.where(gone, 0.0, reach / np.maximum(np.abs(rows - at[:, None]), reach))
+        before, at = at, np.sum(weight * filled, axis=1) / np.sum(weight, axis=1)
+        if np.all(np.abs(at - before) <= STILL):
+            break
     residual = rows - at[:, None]
     held = np.abs(residual) <= reach
     inside = np.maximum(0.5, np.sum(held, axis=1) / np.maximum(n, 1))
@@ -153,6 +157,14 @@ def quantile(df: Floats, level: float | Floats) -> Floats:
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(np.maximum(df, 1.0), 0.5 + level / 2), dtype=np.float64)
+
+
+def _median(rows: Floats, n: Floats) -> Floats:
+    """Of the first ``n`` of each row in order (NaN sorts last); numpy's own takes ten times as long for so few."""
+    ordered = np.sort(rows, axis=1)
+    at = (np.maximum(n, 1) - 1) / 2
+    low, high = (np.take_along_axis(ordered, f(at).astype(int)[:, None], 1)[:, 0] for f in (np.floor, np.ceil))
+    return np.asarray((low + high) / 2, dtype=np.float64)
 
 
 def _without_gross(rows: Floats, away: Floats, typical: Floats) -> Floats:

@@ -33,5 +33,6 @@ def _averaged(rounds: Sequence[Sequence[float]]) -> Floats | None:
     there = [r for r in rounds if len(r) == len(GRID)]
     if not there:
         return None
-    made = np.exp(np.mean(np.log(np.maximum(np.array(there, dtype=np.float64), 1.0)), axis=0))
-    return np.asarray(made, dtype=np.float64)
+    logs = np.log(np.maximum(np.array(there, dtype=np.float64), 1.0))
+    made: Floats = np.exp(logs.sum(axis=0) / len(there))
+    return made

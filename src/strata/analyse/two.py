@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ import numpy.typing as npt
 from strata.analyse.between import History, Learnt, Said
 from strata.analyse.multiple import holm
 from strata.analyse.rounds import supported
-from strata.analyse.rows import Floats, Located, located, pooled, quantile, spread, steadied, table
+from strata.analyse.rows import Floats, Located, located, pooled, quantile, spread, steadied
 from strata.analyse.shift import gap_of
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
@@ -43,6 +44,7 @@ Rounds = Sequence[StepFigures]
 Noise = tuple[Floats, Floats]
 """(relative standard deviation, degrees of freedom) of each cell."""
 _TINY = 1e-300
+_NUMBERS = attrgetter("ops", "iops", *SHIFTS.values())
 
 
 def by_cell(figures: Iterable[StepFigures]) -> dict[str, list[StepFigures]]:
@@ -61,8 +63,8 @@ class _Pair:
     parts of the error are put together by Satterthwaite (1946).
     """
 
-    def __init__(self, left: Sequence[Sequence[float]], right: Sequence[Sequence[float]], between: Noise) -> None:
-        tables = [np.log(table(rows)) for rows in (left, right)]
+    def __init__(self, left: Floats, right: Floats, between: Noise) -> None:
+        tables = [np.log(rows) for rows in (left, right)]
         parts = [spread(t) for t in tables]
         self._shared = pooled(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
         self.noise = math.sqrt(self._shared.variance) if self._shared.df > 0 else 0.0
@@ -127,14 +129,15 @@ def compare_cells(
     equal: Learnt | Said = Said(between_runs, len(names))
     if between_runs is None and history is not None:
         equal = Learnt(names, history)
-    iops = _Pair([_values(a[n], "iops") for n in names], [_values(b[n], "iops") for n in names], equal.rows())
+    before, after = (_numbers([side[n] for n in names]) for side in (a, b))
+    iops = _Pair(before[:, :, 1], after[:, :, 1], equal.rows())
     if equal.look_at(np.flatnonzero(np.abs(iops.d) > iops.half).tolist()):
         # What stands out may be a cell that differs from run to run by more than the others: its own runs say.
         iops.add(equal.rows())
     line = -math.log(1 - margin)
     told = _told(iops, line)
     between = equal.rows()
-    shifts = _shifts(names, a, b, between)
+    shifts = _shifts(before, after, between)
     left, right = (iops.sides(side, "IOPS") for side in (iops.a, iops.b))
     cells = []
     for i, name in enumerate(names):
@@ -152,7 +155,7 @@ def compare_cells(
                 p_equivalence=told[i].equivalence,
                 verdict=verdict,
                 beyond_margin=beyond,
-                shifts=tuple(shifts[name]),
+                shifts=tuple(shifts[i]),
                 gap=gap_of([r.quantiles for r in a[name]], [r.quantiles for r in b[name]]),
                 caching=(first.caching, last.caching) if first.caching != last.caching else None,
                 between_runs=float(between[0][i]) if equal.pool is not None else None,
@@ -196,37 +199,35 @@ def _verdict(told: _Told, alpha: float, unknown: float | None) -> tuple[Change, 
     return (Change.SLOWER if told.d < 0 else Change.FASTER), told.superiority <= alpha, None
 
 
-def _values(rounds: Rounds, metric: str) -> list[float]:
-    return [v for r in rounds if (v := getattr(r, metric)) is not None and v > 0]
+def _numbers(cells: Sequence[Rounds]) -> Floats:
+    """Cells × rounds × I/Os, IOPS and the times of `SHIFTS`; NaN is what a round does not have."""
+    made = np.full((len(cells), max(len(rounds) for rounds in cells), 2 + len(SHIFTS)), np.nan)
+    for i, rounds in enumerate(cells):
+        made[i, : len(rounds)] = np.array([_NUMBERS(r) for r in rounds], dtype=np.float64)
+    made[made <= 0] = np.nan
+    return made
 
 
-def _shifts(
-    names: Sequence[str], a: Mapping[str, Rounds], b: Mapping[str, Rounds], between: Noise
-) -> dict[str, list[Shift]]:
-    found: dict[str, list[Shift]] = {name: [] for name in names}
-    row = {name: i for i, name in enumerate(names)}
-    for percentile, metric in SHIFTS.items():
-        kept = [n for n in names if _carries(percentile, a[n], b[n])]
-        sides = [[_values(side[n], metric) for n in kept] for side in (a, b)]
-        there = [i for i in range(len(kept)) if sides[0][i] and sides[1][i]]
-        if not there:
+def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
+    found: list[list[Shift]] = [[] for _ in left]
+    ops = [np.nansum(side[:, :, 0], axis=1) for side in (left, right)]
+    for place, percentile in enumerate(SHIFTS, 2):
+        there = [side[:, :, place] for side in (left, right)]
+        both = [~np.isnan(rounds).all(axis=1) for rounds in there]
+        carried = percentile == "mean" or np.array([_carries(percentile, *n) for n in zip(*ops, strict=True)])
+        rows = np.flatnonzero(both[0] & both[1] & carried)
+        if not rows.size:
             continue
-        rows = [row[kept[i]] for i in there]
-        known = between[0][rows], between[1][rows]
-        pair = _Pair([sides[0][i] for i in there], [sides[1][i] for i in there], known)
-        for nth, i in enumerate(there):
+        pair = _Pair(there[0][rows], there[1][rows], (between[0][rows], between[1][rows]))
+        for nth, i in enumerate(rows):
             was, now = math.exp(pair.a.at[nth]), math.exp(pair.b.at[nth])
             ratio = pair.ratio(nth)
-            found[kept[i]].append(
-                Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was))
-            )
+            found[i].append(Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was)))
     return found
 
 
-def _carries(percentile: str, a: Rounds, b: Rounds) -> bool:
-    if percentile == "mean":
-        return True
-    return all(supported([percentile], sum(r.ops for r in side)) for side in (a, b))
+def _carries(percentile: str, *ops: float) -> bool:
+    return all(supported([percentile], int(n)) for n in ops)
 
 
 def _moved(ratio: Estimate, was: float) -> Estimate:

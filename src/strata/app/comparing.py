@@ -56,7 +56,7 @@ def compared(
     environment = compare_environments(a, b)
     refuse_unfair(f"{a.id} with {b.id}", environment, anyway)
     left, right = by_cell(store.figures(a.id)), by_cell(store.figures(b.id))
-    labels = {w.key: w.label for run in (b, a) for w in run.plan.workloads}
+    labels = {c.workload.key: c.workload.label for c in b.plan.cells}
     told = compare_cells(
         left, right, labels, margin=margin, between_runs=between_runs,
         history=lambda name: _others(store, left[name][0], {a.id, b.id}),

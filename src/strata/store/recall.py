@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import array
 import json
-from collections.abc import Iterable, Sequence
+import struct
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, Select, insert, select, text
+from sqlalchemy import Select, insert, select, text
 from sqlalchemy.orm import Session
 
 from strata.errors import StoreError, UsageError
@@ -62,7 +63,8 @@ class Recall:
         """The few numbers of each of a run's measurements that gave I/Os, in the order of its steps."""
         with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
             rows = session.execute(figures_query(run_id)).all()
-        return tuple(_figures(r, _unpacked(r.quantiles)) for r in rows)
+        # By position: a comparison reads thousands of rows, and their attributes by name take twice as long.
+        return tuple(StepFigures(*(*row[:-2], _unpacked(row[-2]), row[-1])) for row in map(tuple, rows))
 
     def series(self) -> tuple[SeriesName, ...]:
         """Every cell at every place that was ever measured."""
@@ -75,7 +77,7 @@ class Recall:
         """The measurements of one series, the oldest first, without distributions; at most the ``newest`` so many."""
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.execute(history_query(series, newest)).all()
-        return tuple(_figures(r, ()) for r in reversed(rows))
+        return tuple(StepFigures(*(*row[:-1], (), row[-1])) for row in map(tuple, reversed(rows)))
 
     def rates(self, series: SeriesName, newest: int) -> dict[str, list[float]]:
         """The IOPS of the measuring rounds of each run, from the ``newest`` so many rows, the oldest run first."""
@@ -136,19 +138,13 @@ class Recall:
 
 def figures_query(run_id: str) -> Select[Any]:
     """What `Recall.figures` asks."""
-    return (
-        _numbers(FiguresRow.quantiles, SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity)
-        .join(SeriesRow, SeriesRow.id == FiguresRow.series_id)
-        .where(FiguresRow.run_id == run_id)
-        .order_by(FiguresRow.step_order)
-    )
+    return _asked(FiguresRow.quantiles).where(FiguresRow.run_id == run_id).order_by(FiguresRow.step_order)
 
 
 def history_query(series: SeriesName, newest: int | None) -> Select[Any]:
     """What `Recall.history` asks; the newest first."""
     asked = (
-        _numbers(SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity)
-        .join(SeriesRow, SeriesRow.id == FiguresRow.series_id)
+        _asked()
         .where(
             SeriesRow.layer == series.layer,
             SeriesRow.workload_key == series.workload_key,
@@ -201,20 +197,14 @@ def _series_id(session: Session, figures: StepFigures) -> int:
     return found
 
 
-def _numbers(*more: Any) -> Select[Any]:
-    return select(*(getattr(FiguresRow, name) for name in NUMBERS), *more)
+def _asked(*more: Any) -> Select[Any]:
+    """The fields of `StepFigures` in their order, without the distribution; ``more`` stands before the last."""
+    place = SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity
+    columns = [getattr(FiguresRow, name) for name in NUMBERS]
+    return select(*columns[:5], *place, *columns[5:-1], *more, columns[-1]).join(
+        SeriesRow, SeriesRow.id == FiguresRow.series_id
+    )
 
 
-def _unpacked(packed: bytes) -> Iterable[float]:
-    values = array.array("f")
-    values.frombytes(packed)
-    return values
-
-
-def _figures(r: Row[Any], quantiles: Iterable[float]) -> StepFigures:
-    return StepFigures(
-        run_id=r.run_id, created_unix_ns=r.created_unix_ns, order=r.step_order, round=r.round, kind=r.kind,
-        layer=r.layer, workload_key=r.workload_key, identity=r.identity, ops=r.ops, errored=r.errored, iops=r.iops,
-        bytes_per_second=r.bytes_per_second, mean_ns=r.mean_ns, p50_ns=r.p50_ns, p90_ns=r.p90_ns, p99_ns=r.p99_ns,
-        p999_ns=r.p999_ns, quantiles=tuple(quantiles), caching=r.caching,
-    )  # fmt: skip
+def _unpacked(packed: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"{len(packed) // 4}f", packed)
