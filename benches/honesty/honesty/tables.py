@@ -80,8 +80,8 @@ def tables(one: Tables, times: int, seed: int) -> Row:
 
 
 def _compared(a: Floats, b: Floats, others: Sequence[Floats]) -> tuple[CellCompared, ...]:
-    def history(name: str) -> list[list[float]]:
-        return [run[int(name.removeprefix(NAMES))].tolist() for run in others]
+    def history(names: Sequence[str]) -> list[list[list[float]]]:
+        return [[run[int(name.removeprefix(NAMES))].tolist() for run in others] for name in names]
 
     return compare_cells(_steps(a), _steps(b), {}, history=history).cells
 

@@ -24,8 +24,8 @@ LOOKED_AT = 8
 SAID_DF = 30.0
 """What is said by hand counts as known so well."""
 
-History = Callable[[str], Sequence[Sequence[float]]]
-"""The IOPS of the rounds of each other run of a cell, the oldest first."""
+History = Callable[[Sequence[str]], Sequence[Sequence[Sequence[float]]]]
+"""Of each of the named cells: the IOPS of the rounds of each other run, the oldest first."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class Learnt:
     def look_at(self, rows: Iterable[int]) -> bool:
         """Whether any of these had not been looked at."""
         new = [i for i in rows if i not in self._found]
-        self._found |= {i: between_of(self._history(self._names[i])) for i in new}
+        told = self._history([self._names[i] for i in new]) if new else ()
+        self._found |= {i: between_of(runs) for i, runs in zip(new, told, strict=True)}
         return bool(new)
 
     def rows(self) -> tuple[Floats, Floats]:

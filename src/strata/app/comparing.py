@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from strata.errors import InconclusiveError, UsageError
@@ -59,7 +59,7 @@ def compared(
     labels = {c.workload.key: c.workload.label for c in b.plan.cells}
     told = compare_cells(
         left, right, labels, margin=margin, between_runs=between_runs,
-        history=lambda name: _others(store, left[name][0], {a.id, b.id}),
+        history=lambda names: _others(store, [left[n][0] for n in names], {a.id, b.id}),
     )  # fmt: skip
     if not told.cells:
         raise InconclusiveError(
@@ -81,11 +81,11 @@ def compared(
     )
 
 
-def _others(store: Store, cell: StepFigures, but: Collection[str]) -> list[list[float]]:
-    """The IOPS of the rounds of each other run of this cell, the oldest first. The two that are compared are left out:
+def _others(store: Store, cells: Iterable[StepFigures], but: Collection[str]) -> list[list[list[float]]]:
+    """Of each cell the IOPS of the rounds of each other run, the oldest first. The two that are compared are left out:
     what they differ by is the question."""
-    name = SeriesName(layer=cell.layer, workload_key=cell.workload_key, identity=cell.identity)
-    return [rounds for run, rounds in store.rates(name, NEWEST_ROWS).items() if run not in but]
+    names = [SeriesName(layer=c.layer, workload_key=c.workload_key, identity=c.identity) for c in cells]
+    return [[rounds for run, rounds in one.items() if run not in but] for one in store.rates(names, NEWEST_ROWS)]
 
 
 def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway: bool) -> None:

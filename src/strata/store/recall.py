@@ -79,15 +79,18 @@ class Recall:
             rows = session.execute(history_query(series, newest)).all()
         return tuple(StepFigures(*(*row[:-1], (), row[-1])) for row in map(tuple, reversed(rows)))
 
-    def rates(self, series: SeriesName, newest: int) -> dict[str, list[float]]:
-        """The IOPS of the measuring rounds of each run, from the ``newest`` so many rows, the oldest run first."""
+    def rates(self, series: Sequence[SeriesName], newest: int) -> list[dict[str, list[float]]]:
+        """Of each series the IOPS of the measuring rounds of each run, from its ``newest`` so many rows, the oldest run
+        first."""
         columns = FiguresRow.run_id, FiguresRow.kind, FiguresRow.iops
         with named("cannot read the store", self.path), self._reading() as session:
-            rows = session.execute(history_query(series, newest).with_only_columns(*columns)).all()
-        found: dict[str, list[float]] = {}
-        for run, kind, iops in reversed(rows):
-            if kind == "measure":
-                found.setdefault(run, []).append(iops)
+            asked = (history_query(one, newest).with_only_columns(*columns) for one in series)
+            every = [session.execute(one).all() for one in asked]
+        found: list[dict[str, list[float]]] = [{} for _ in series]
+        for runs, rows in zip(found, every, strict=True):
+            for run, kind, iops in reversed(rows):
+                if kind == "measure":
+                    runs.setdefault(run, []).append(iops)
         return found
 
     def save_baseline(self, name: str, runs: Sequence[str], created_unix_ns: int, note: str, *, new: bool) -> Baseline:

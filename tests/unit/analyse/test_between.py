@@ -39,7 +39,9 @@ def test_few_runs_say_nothing() -> None:
 def test_a_cell_has_its_own_noise_and_no_less_than_the_others() -> None:
     rng = random.Random(4)
     sds = {"a": 0.01, "b": 0.01, "noisy": 0.2, "quiet": 0.0, "new": 0.01}
-    learnt = Learnt(list(sds), lambda name: runs(rng, 3 if name == "new" else 20, sds[name], 0.001))
+    learnt = Learnt(
+        list(sds), lambda names: [runs(rng, 3 if name == "new" else 20, sds[name], 0.001) for name in names]
+    )
     sd, df = learnt.rows()
     assert learnt.pool == pytest.approx(0.01, rel=0.5) and learnt.runs == 20
     assert sd[2] == pytest.approx(0.2, rel=0.5)
@@ -48,5 +50,5 @@ def test_a_cell_has_its_own_noise_and_no_less_than_the_others() -> None:
 
 
 def test_without_any_history_nothing_is_known() -> None:
-    learnt = Learnt(["a", "b"], lambda _: [])
+    learnt = Learnt(["a", "b"], lambda names: [[] for _ in names])
     assert learnt.pool is None and learnt.runs is None and list(learnt.rows()[0]) == [0.0, 0.0]

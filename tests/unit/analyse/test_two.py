@@ -113,7 +113,9 @@ def tables(cells: int, rounds: int, noisy: float, times: int, seed: int, calm=0.
 
     for _ in range(times):
         earlier = [one() for _ in range(others)]
-        history = (lambda name, earlier=earlier: [run[name] for run in earlier]) if others else None
+        history = (
+            (lambda names, earlier=earlier: [[run[name] for run in earlier] for name in names]) if others else None
+        )
         a = steps(one())
         cells_of = compare_cells(a, steps(one()), {}, history=history).cells
         wrong += any(c.verdict in (Change.SLOWER, Change.FASTER) for c in cells_of)
@@ -152,7 +154,7 @@ def test_a_small_change_is_not_told_where_what_runs_differ_by_is_only_learnt() -
     rng = random.Random(11)
     a, b = run(rng, 0.002, lambda c: 1), run(rng, 0.002, lambda c: 0.957)
     others = [[1000.0 * math.exp(rng.gauss(0, 0.002))] for _ in range(12)]
-    told = compare_cells(a, b, {}, history=lambda _: others)
+    told = compare_cells(a, b, {}, history=lambda names: [others for _ in names])
     assert (told.between_runs, told.learnt_from) == (pytest.approx(0.002, rel=0.6), 12)
     assert {c.verdict for c in told.cells} <= {Change.CANNOT_TELL, Change.EQUIVALENT}
 
@@ -162,9 +164,12 @@ def test_of_many_cells_only_the_history_of_those_that_stand_out_is_read_beside_a
     a, b = run(rng, 0.01, lambda c: 1, cells=200), run(rng, 0.01, lambda c: 0.7 if c == 42 else 1, cells=200)
     asked: list[str] = []
 
-    def history(name: str) -> list[list[float]]:
-        asked.append(name)
-        return [[1000 * math.exp(rng.gauss(0, 0.25 if name.endswith("qd42") else 0.01))] for _ in range(12)]
+    def history(names: Sequence[str]) -> list[list[list[float]]]:
+        asked.extend(names)
+        return [
+            [[1000 * math.exp(rng.gauss(0, 0.25 if name.endswith("qd42") else 0.01))] for _ in range(12)]
+            for name in names
+        ]
 
     told = compare_cells(a, b, {}, history=history)
     assert "disk/randread-8KiB-qd42" in asked and len(set(asked)) == len(asked) <= 50
