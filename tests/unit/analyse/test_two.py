@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -113,9 +113,7 @@ def tables(cells: int, rounds: int, noisy: float, times: int, seed: int, calm=0.
 
     for _ in range(times):
         earlier = [one() for _ in range(others)]
-        history = (
-            (lambda names, earlier=earlier: [[run[name] for run in earlier] for name in names]) if others else None
-        )
+        history = (lambda names, earlier=earlier: [[run[n] for run in earlier] for n in names]) if others else None
         a = steps(one())
         cells_of = compare_cells(a, steps(one()), {}, history=history).cells
         wrong += any(c.verdict in (Change.SLOWER, Change.FASTER) for c in cells_of)
