@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import statistics
 import sys
@@ -62,6 +63,9 @@ def ask(kind: str, url: str, runs: int, times: int) -> bool:
         size = size_of(store, kind, url)
     # Opened anew: nothing of what filled it is in this process's caches.
     with open_store(url) as store:
+        # Nor in what the collector looks through: a command that asks has not filled anything before.
+        gc.collect()
+        gc.freeze()
         names = [h.id for h in store.heads(2)]
         series = store.series()[CELLS // 2]
 

@@ -82,7 +82,8 @@ class Recall:
     def rates(self, series: Sequence[SeriesName], newest: int) -> list[dict[str, list[float]]]:
         """Of each series the IOPS of the measuring rounds of each run, from its ``newest`` so many rows, the oldest run
         first."""
-        columns = FiguresRow.run_id, FiguresRow.kind, FiguresRow.iops
+        figures = FiguresRow.__table__.c
+        columns = figures.run_id, figures.kind, figures.iops
         with named("cannot read the store", self.path), self._reading() as session:
             asked = (history_query(one, newest).with_only_columns(*columns) for one in series)
             every = [session.execute(one).all() for one in asked]
@@ -141,7 +142,7 @@ class Recall:
 
 def figures_query(run_id: str) -> Select[Any]:
     """What `Recall.figures` asks."""
-    return _asked(FiguresRow.quantiles).where(FiguresRow.run_id == run_id).order_by(FiguresRow.step_order)
+    return _asked(FiguresRow.__table__.c.quantiles).where(FiguresRow.run_id == run_id).order_by(FiguresRow.step_order)
 
 
 def history_query(series: SeriesName, newest: int | None) -> Select[Any]:
@@ -204,8 +205,10 @@ def _series_id(session: Session, figures: StepFigures) -> int:
 
 def _asked(*more: Any) -> Select[Any]:
     """The fields of `StepFigures` in their order, without the distribution; ``more`` stands before the last."""
-    place = SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity
-    columns = [getattr(FiguresRow, name) for name in NUMBERS]
+    # Columns of the tables, not of their classes: rows then do not pass through what would make objects of them.
+    series, figures = (row.__table__.c for row in (SeriesRow, FiguresRow))
+    place = series.layer, series.workload_key, series.identity
+    columns = [figures[name] for name in NUMBERS]
     return select(*columns[:5], *place, *columns[5:-1], *more, columns[-1]).join(
         SeriesRow, SeriesRow.id == FiguresRow.series_id
     )
