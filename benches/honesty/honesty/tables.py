@@ -45,9 +45,7 @@ SCENES = (
     Tables("1 cell of 5 %, 2 rounds", 2, (MIDDLE,)),
     Tables("2 cells of 5 %, 3 rounds", 3, (MIDDLE,) * 2),
     *(
-        Tables(
-            f"{n} other runs, 7 cells 1 % between runs and one 5 %, 3 rounds", 3, (0.01,) * 8, (*[0.01] * 7, 0.05), n
-        )
+        Tables(f"{n} other runs, 7 cells 1 % between runs and one 5 %, 3 rounds", 3, (0.01,) * 8, APART, n)
         for n in (6, 12, 20)
     ),
     Tables("12 other runs, the same, 1 round", 1, (0.01,) * 8, APART, 12),
