@@ -220,7 +220,7 @@ class Session:
         experiment = finding.experiment
         assert experiment is not None
         plan = experiment_plan(run.plan, experiment)
-        self.emit(Progress(phase=Phase.CONFIRM, message=f"confirming: {experiment.changes}"))
+        self.emit(Progress(phase=Phase.CONFIRM, message=experiment.changes))
         results: list[CellResult] = []
 
         def commit(result: CellResult) -> None:
