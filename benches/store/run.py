@@ -17,6 +17,7 @@ from pathlib import Path
 from filling import CELLS, ROUNDS, fill
 from sqlalchemy import text
 
+import strata.cli  # noqa: F401  (a command's own setting of the collector)
 from strata.app.comparing import compared
 from strata.app.remembering import points_of
 from strata.store import Store, open_store

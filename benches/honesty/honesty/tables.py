@@ -92,7 +92,7 @@ def _step(cell: int, number: int, iops: float) -> StepFigures:
     return StepFigures(
         run_id="r", created_unix_ns=1, order=number, round=number, kind="measure", layer="disk",
         workload_key=f"w{cell}", identity="h", ops=1_000_000, errored=0, iops=iops, bytes_per_second=iops * 4096,
-        mean_ns=None, p50_ns=None, p90_ns=None, p99_ns=None, p999_ns=None, quantiles=(), caching="direct",
+        mean_ns=None, p50_ns=None, p90_ns=None, p99_ns=None, p999_ns=None, packed=b"", caching="direct",
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,12 @@ class Located:
     own: Floats
     own_df: Floats
     n: Floats
+
+    def halves(self) -> tuple[Located, Located]:
+        """Of the first half of the rows, and of the second."""
+        parts = zip(*(np.split(getattr(self, f.name), 2) for f in fields(self)), strict=True)
+        first, second = (Located(*part) for part in parts)
+        return first, second
 
 
 @dataclass(frozen=True)

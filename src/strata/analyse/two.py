@@ -31,7 +31,7 @@ from strata.analyse.between import History, Learnt, Said
 from strata.analyse.multiple import holm
 from strata.analyse.rounds import supported
 from strata.analyse.rows import Floats, Located, located, pooled, quantile, spread, steadied
-from strata.analyse.shift import gap_of
+from strata.analyse.shift import gaps_of
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
 from strata.model.step_figures import StepFigures
@@ -64,11 +64,10 @@ class _Pair:
     """
 
     def __init__(self, left: Floats, right: Floats, between: Noise) -> None:
-        tables = [np.log(rows) for rows in (left, right)]
-        parts = [spread(t) for t in tables]
-        self._shared = pooled(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+        both = np.log(np.concatenate([left, right]))
+        self._shared = pooled(*spread(both))
         self.noise = math.sqrt(self._shared.variance) if self._shared.df > 0 else 0.0
-        self.a, self.b = (located(t, self._shared) for t in tables)
+        self.a, self.b = located(both, self._shared).halves()
         self.d = self.b.at - self.a.at
         self.n = np.minimum(self.a.n, self.b.n)
         self._rounds = steadied([self.a, self.b], self._shared)
@@ -86,16 +85,15 @@ class _Pair:
         self.df = np.where(worth > 0, np.maximum(square**2 / np.maximum(worth, _TINY), 1.0), 1.0)
         self.half = quantile(self.df, LEVEL) * self.se
 
-    def ratio(self, i: int) -> Estimate:
-        """B ÷ A of row ``i``."""
-        return _estimate(float(self.d[i]), float(self.half[i]), int(self.n[i]), "ratio")
+    def ratios(self) -> list[Estimate]:
+        """B ÷ A of every row."""
+        return _estimates(self.d, self.half, self.n, "ratio")
 
     def sides(self, of: Located, unit: str) -> list[Estimate]:
         """Every row of one side."""
         alone = steadied([of], self._shared)
         half = quantile(alone.df, LEVEL) * alone.error(1 / of.n)
-        rows = zip(of.at, half, of.n, strict=True)
-        return [_estimate(float(at), float(h), int(n), unit) for at, h, n in rows]
+        return _estimates(of.at, half, of.n, unit)
 
 
 class Table(NamedTuple):
@@ -129,7 +127,7 @@ def compare_cells(
     equal: Learnt | Said = Said(between_runs, len(names))
     if between_runs is None and history is not None:
         equal = Learnt(names, history)
-    before, after = (_numbers([side[n] for n in names]) for side in (a, b))
+    before, after = np.split(_numbers([side[n] for side in (a, b) for n in names]), 2)
     iops = _Pair(before[:, :, 1], after[:, :, 1], equal.rows())
     if equal.look_at(np.flatnonzero(np.abs(iops.d) > iops.half).tolist()):
         # What stands out may be a cell that differs from run to run by more than the others: its own runs say.
@@ -139,6 +137,8 @@ def compare_cells(
     between = equal.rows()
     shifts = _shifts(before, after, between)
     left, right = (iops.sides(side, "IOPS") for side in (iops.a, iops.b))
+    ratios = iops.ratios()
+    gaps = gaps_of(*([[r.packed for r in side[n]] for n in names] for side in (a, b)))
     cells = []
     for i, name in enumerate(names):
         first, last = a[name][0], b[name][0]
@@ -150,13 +150,13 @@ def compare_cells(
                 label=labels.get(first.workload_key, first.workload_key),
                 a=left[i],
                 b=right[i],
-                iops=iops.ratio(i),
+                iops=ratios[i],
                 p_difference=told[i].difference,
                 p_equivalence=told[i].equivalence,
                 verdict=verdict,
                 beyond_margin=beyond,
                 shifts=tuple(shifts[i]),
-                gap=gap_of([r.quantiles for r in a[name]], [r.quantiles for r in b[name]]),
+                gap=gaps[i],
                 caching=(first.caching, last.caching) if first.caching != last.caching else None,
                 between_runs=float(between[0][i]) if equal.pool is not None else None,
                 why=why,
@@ -219,9 +219,8 @@ def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
         if not rows.size:
             continue
         pair = _Pair(there[0][rows], there[1][rows], (between[0][rows], between[1][rows]))
-        for nth, i in enumerate(rows):
-            was, now = math.exp(pair.a.at[nth]), math.exp(pair.b.at[nth])
-            ratio = pair.ratio(nth)
+        values = (np.exp(side.at).tolist() for side in (pair.a, pair.b))
+        for i, was, now, ratio in zip(rows, *values, pair.ratios(), strict=True):
             found[i].append(Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was)))
     return found
 
@@ -249,6 +248,12 @@ def _above(t: Floats, df: Floats) -> Floats:
     from scipy.special import stdtr
 
     return np.asarray(stdtr(df, -t), dtype=np.float64)
+
+
+def _estimates(at: Floats, half: Floats, n: Floats, unit: str) -> list[Estimate]:
+    """Of logarithms; one list of numbers each, as single ones out of an array take longer than what is done here."""
+    rows = zip(at.tolist(), half.tolist(), n.tolist(), strict=True)
+    return [_estimate(centre, width, int(count), unit) for centre, width, count in rows]
 
 
 def _estimate(at: float, half: float, n: int, unit: str) -> Estimate:

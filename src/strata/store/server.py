@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import URL, Connection, Engine, create_engine, inspect, text
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine.interfaces import ExecutionContext
 
 from strata.errors import StoreError, UsageError
+from strata.store.recall import BINARY
 from strata.store.schema import HEAD, migrate
 from strata.store.store import Store
 from strata.store.trouble import named
@@ -41,11 +45,22 @@ def _engine(url: URL, where: str) -> Engine:
     settings = f"-c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC"
     options = {"connect_timeout": CONNECT_TIMEOUT_S, "options": settings, "application_name": "strata"}
     try:
-        return create_engine(url, connect_args=options, pool_size=1, max_overflow=4, pool_pre_ping=True)
+        engine = create_engine(url, connect_args=options, pool_size=1, max_overflow=4, pool_pre_ping=True)
     except ModuleNotFoundError as e:
         raise UsageError(
             "cannot use the store", where, "the PostgreSQL driver is not installed", "pip install 'strata[postgres]'"
         ) from e
+    event.listen(engine, "before_cursor_execute", _binary_where_asked)
+    return engine
+
+
+def _binary_where_asked(
+    connection: Connection, cursor: Any, statement: str, values: Any, context: ExecutionContext, many: bool
+) -> None:
+    if context.execution_options.get(BINARY):
+        from psycopg.pq import Format
+
+        cursor.format = Format.BINARY
 
 
 def _revision(connection: Connection, where: str) -> str | None:

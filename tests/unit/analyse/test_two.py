@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from strata.analyse.multiple import holm
-from strata.analyse.shift import gap_of
+from strata.analyse.shift import gaps_of
 from strata.analyse.two import by_cell, compare_cells
 from strata.model.compared import CellCompared, Change
-from strata.model.step_figures import GRID, StepFigures
+from strata.model.step_figures import GRID, StepFigures, pack
 
 
 def step(cell: int, number: int, iops: float, times: tuple[float, ...] = (), ops: int = 1_000_000) -> StepFigures:
@@ -21,7 +21,7 @@ def step(cell: int, number: int, iops: float, times: tuple[float, ...] = (), ops
         run_id="r", created_unix_ns=1, order=number, round=number, kind="measure", layer="disk",
         workload_key=f"randread-8KiB-qd{cell}", identity="h", ops=ops, errored=0, iops=iops,
         bytes_per_second=iops * 8192, mean_ns=8e9 / iops, p50_ns=at.get(50.0), p90_ns=at.get(90.0),
-        p99_ns=at.get(99.0), p999_ns=at.get(99.9), quantiles=times, caching="direct",
+        p99_ns=at.get(99.0), p999_ns=at.get(99.9), packed=pack(times), caching="direct",
     )  # fmt: skip
 
 
@@ -208,10 +208,12 @@ def test_a_percentile_that_the_samples_do_not_carry_is_left_out() -> None:
 
 
 def test_equal_distributions_have_no_gap_and_none_is_none() -> None:
-    times = tuple(1000.0 + p for p in GRID)
-    gap = gap_of([times], [times])
-    assert gap is not None and gap.a == gap.b
-    assert gap_of([times], [()]) is None
+    times = pack(1000.0 + p for p in GRID)
+    equal, none, half = gaps_of([[times], [times], [times, b""]], [[times], [b""], [times]])
+    assert equal is not None and equal.a == equal.b
+    assert none is None
+    assert half == equal
+    assert gaps_of([], []) == []
 
 
 def test_holm_by_hand() -> None:
