@@ -52,7 +52,8 @@ def main() -> int:
     words.add_argument("--seeds", type=int, default=1 if quick else 3, help="known tables of each kind; 0: none")
     words.add_argument("--real", default="cache,target", help="endpoints: cache, target, lab, disk; empty: none")
     words.add_argument("--matrix", default=SMALL_REAL if quick else "full", help="cells of the real part")
-    words.add_argument("--reference", type=float, default=6 if quick else 10, help="seconds a cell, in two halves")
+    words.add_argument("--reference", type=float, default=6 if quick else 10, help="seconds a cell, over all passes")
+    words.add_argument("--passes", type=int, default=4, help="of the reference: half before, half after the rest")
     words.add_argument(
         "--fixed", type=float, default=5 if quick else 10, help="seconds a cell of the fixed plan; 0: none"
     )
@@ -140,15 +141,17 @@ def endpoint(kind: str, asked: argparse.Namespace) -> list[Row]:
             with bench.open():
                 cells = len(bench.workloads)
                 say(f"{at.name}: {cells} cells, reference {asked.reference:g} s each, first half")
-                first = bench.fixed(asked.reference / 2, 1)
+                half = max(1, asked.passes // 2)
+                before = [bench.fixed(asked.reference / half / 2, 1 + n) for n in range(half)]
                 done = [(part, *bench.matrix_in(cells * FIXED_S / int(part))) for part in asked.parts.split(",")]
                 until = promised(bench, units.parse_share(asked.until), cells * FIXED_S / UNTIL_PART)
                 plain = []
                 if asked.fixed:
                     say(f"{at.name}: fixed {asked.fixed:g} s a cell")
-                    plain = bench.fixed(asked.fixed, 3)
+                    plain = bench.fixed(asked.fixed, 1001)
                 say(f"{at.name}: second half of the reference")
-                truth = truth_of([first, bench.fixed(asked.reference / 2, 2)])
+                after = [bench.fixed(asked.reference / half / 2, 501 + n) for n in range(half)]
+                truth = truth_of(before, after, [(w.rw, w.outstanding) for w in bench.workloads])
     except CannotMeasure as e:
         say(f"{kind}: skipped: {e}")
         return []

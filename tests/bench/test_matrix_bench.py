@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from matrixbench import grounds, simulated
 from matrixbench.known import CLASSES, MEDIA, Medium, Noise
 from matrixbench.rows import row_of, table
+
+from strata.analyse.visit import Visit
 
 FLASH, SATA, DISK = MEDIA
 QUIET, TYPICAL, _ = CLASSES
@@ -48,6 +51,35 @@ def test_a_missed_bar_is_marked_and_a_held_one_is_not() -> None:
     uncovered = row_of("c", "p", 1.0, [0.001] * 20, coverage=0.80, bar="fifth")
     assert good.holds and not bad.holds and not uncovered.holds
     assert table([good, bad]).count("**missed**") == 1
+
+
+def test_the_reference_knows_by_what_equal_starts_of_each_kind_of_cell_differ() -> None:
+    from matrixbench.real import truth_of
+
+    rng = np.random.default_rng(4)
+    apart = np.repeat([0.001, 0.015], 140)
+    passes = [[_visit(i, rng, sd) for i, sd in enumerate(apart)] for _ in range(4)]
+    truth = truth_of(passes[:2], passes[2:], (apart * 1000).tolist())
+    assert all(t is not None for t in truth)
+    held = np.array([t is not None and abs(t.level - math.log(1000)) <= t.half for t in truth])
+    half = [float(np.median([t.half for t in truth[side] if t is not None])) for side in (slice(140), slice(140, 280))]
+    assert held[:140].mean() >= 0.9 and held[140:].mean() >= 0.9
+    assert half[1] > 4 * half[0]
+
+
+def test_a_reference_of_which_one_side_was_disturbed_reaches_both() -> None:
+    from matrixbench.real import truth_of
+
+    rng = np.random.default_rng(5)
+    before, after = ([_visit(i, rng, 0.001) for i in range(20)] for _ in range(2))
+    after[3] = Visit(3, after[3].rates * 0.7, 0.05)
+    told = truth_of([before], [after], [0] * 20)[3]
+    assert told is not None
+    assert told.level - told.half <= after[3].level + 1e-9 and told.level + told.half >= before[3].level - 1e-9
+
+
+def _visit(cell: int, rng: np.random.Generator, apart: float) -> Visit:
+    return Visit(cell, 1000 * np.exp(rng.normal(0, apart) + rng.normal(0, 0.004, 20)), 0.05)
 
 
 @pytest.mark.root

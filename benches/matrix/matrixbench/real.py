@@ -1,9 +1,9 @@
 """Real endpoints: a long reference of every cell, the matrix in a fraction of the time, and fixed seconds a cell
 beside it.
 
-The reference is measured in two halves, one before and one after everything else, every half in an order of its own;
-its interval is that of the difference of the halves and of the bins in them. A cell's stated interval covers the
-reference where they differ by no more than both intervals, squared and added.
+The reference is measured in passes, half of them before and half after everything else, each in an order of its own;
+its interval is that of the starts of a cell and of the bins in them. A cell's stated interval covers the reference
+where they differ by no more than both intervals, squared and added.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,9 @@ from strata.plan.matrix import matrix_of
 
 RAMP_S = 0.1
 BIN_S = 0.05
+STEADY_DF = 6
+Passes = Sequence[Sequence[Visit | None]]
+"""Each holds one visit of every cell; None where it gave nothing."""
 
 
 @dataclass(frozen=True)
@@ -95,26 +98,33 @@ class Bench:
         return visit_of(i, result.intervals)
 
 
-def truth_of(halves: list[list[Visit | None]]) -> list[Truth | None]:
-    """The reference of each cell from its halves."""
-    every = [v for half in halves for v in half if v is not None]
-    _, stretch = correlation(every)
+def truth_of(before: Passes, after: Passes, alike: Sequence[Hashable]) -> list[Truth | None]:
+    """The reference of each cell from its passes, at least one on each side of what is judged.
+
+    A cell's starts say what equal starts of it differ by, steadied by the median over the cells that are ``alike``,
+    which counts for `STEADY_DF` degrees of freedom: equal starts of a shallow cell differ by ten times as much as those
+    of a cell that keeps every server busy.
+    """
+    from scipy.stats import chi2, t
+
+    cells = [[v for v in every if v is not None] for every in zip(*before, *after, strict=True)]
+    _, stretch = correlation([v for some in cells for v in some])
+    df = len(before) + len(after) - 1
+    own = [float(np.var([v.level for v in some], ddof=1)) if len(some) > df else math.nan for some in cells]
+    kinds = {kind: [v for v, k in zip(own, alike, strict=True) if k == kind and not math.isnan(v)] for kind in alike}
+    shared = {k: float(np.median(some)) * df / float(chi2.median(df)) for k, some in kinds.items() if some}
     found: list[Truth | None] = []
-    apart = [(a.level - b.level) ** 2 / 2 for a, b in zip(*halves, strict=True) if a is not None and b is not None]
-    between = float(np.median(apart)) / 0.455 if apart else 0.0
-    for pair in zip(*halves, strict=True):
-        some = [v for v in pair if v is not None]
+    for cell, some in enumerate(cells):
         noise = cell_noise(some, stretch)
-        if len(some) < 2 or noise is None:
+        if len(some) <= df or noise is None:
             found.append(None)
             continue
-        seconds = sum(v.seconds for v in some)
-        own = (some[0].level - some[1].level) ** 2 / 2
-        # The median of a squared normal deviate is 0.455; one own degree of freedom beside the pooled one.
-        variance = max(noise.variance_s / seconds, (own + 6 * between) / 7 / 2)
-        # Where one half was disturbed the other is right: no more is known than that the truth is one of the two.
-        half = max(2.36 * math.sqrt(variance), abs(some[0].level - some[1].level) / 2)
-        found.append(Truth(float(np.mean([v.level for v in some])), half))
+        start = (df * own[cell] + STEADY_DF * shared[alike[cell]]) / (df + STEADY_DF)
+        variance = max(noise.variance_s / sum(v.seconds for v in some), start / len(some))
+        wide = float(t.ppf(0.975, df + STEADY_DF)) * math.sqrt(variance)
+        first, last = (float(np.mean([v.level for v in side])) for side in (some[: len(before)], some[len(before) :]))
+        # Where one side was disturbed the other is right: no more is known than that the truth is one of the two.
+        found.append(Truth((first + last) / 2, max(wide, abs(first - last) / 2)))
     return found
 
 
