@@ -28,6 +28,7 @@ import numpy as np
 
 from strata.analyse.multiple import holm
 from strata.analyse.rows import Floats, Located, Pool, located, pooled, spread, steadied, table
+from strata.analyse.student import below, point
 from strata.model.estimate import Estimate
 from strata.model.history import GateCell, GateOutcome
 
@@ -64,13 +65,13 @@ def gate_cells(
     sd, df = _noise(a, b, known, noise)
     d = b.at - a.at
     se = sd * np.sqrt(1 / a.n + 1 / b.n)
-    p = [float(x) for x in _below(d / se, df)]
+    p = [float(x) for x in below(d / se, df)]
     adjusted = holm(p)
     line = -math.log(1 - max_loss)
     learnt = noise is None
     first = ALPHA / len(names)
-    reach = (_quantile(df, 1 - first) + _quantile(df, 1 - BETA)) * se
-    halves = _quantile(df, 0.975) * se
+    reach = (point(df, 1 - first) + point(df, 1 - BETA)) * se
+    halves = point(df, 0.975) * se
     found = []
     for i, name in enumerate(names):
         layer, _, key = name.rpartition("/")
@@ -146,23 +147,11 @@ def _needed(cell: _Design, line: float, suspicious: bool) -> int | None:
     """The fewest runs of the candidate that would find the loss, if they are as noisy as those there are."""
     n = np.arange(1.0, MOST_RUNS + 1)
     df = cell.df + (n - 1) * cell.learnt
-    reach = (_quantile(df, 1 - cell.alpha) + _quantile(df, 1 - BETA)) * cell.sd
+    reach = (point(df, 1 - cell.alpha) + point(df, 1 - BETA)) * cell.sd
     enough = np.flatnonzero(reach * np.sqrt(1 / cell.baseline_runs + 1 / n) <= line)
     if not len(enough):
         return None
     return max(int(n[enough[0]]), CANDIDATE_LEAST if suspicious else 1)
-
-
-def _below(t: Floats, df: Floats) -> Floats:
-    from scipy.special import stdtr
-
-    return np.asarray(stdtr(df, t), dtype=np.float64)
-
-
-def _quantile(df: Floats, share: float) -> Floats:
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(df, share), dtype=np.float64)
 
 
 def _exp(x: float) -> float:

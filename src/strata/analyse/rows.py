@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strata.analyse.stats import ENOUGH, GROSS, HUBER_K, LEVEL, OWN_LEVEL, PRIOR_DF
+from strata.analyse.student import two_sided
 
 Floats = npt.NDArray[np.float64]
 STEPS = 25
@@ -152,17 +153,10 @@ def steadied(sides: Sequence[Located], shared: Pool) -> Steadied:
     own_df = np.sum([s.own_df for s in sides], axis=0)
     own = np.sum([s.own_df * s.own for s in sides], axis=0) / np.maximum(own_df, 1)
     few = own_df < (ENOUGH - 1) * len(sides)
-    carried = quantile(own_df, np.where(few, OWN_LEVEL, LEVEL)) * np.sqrt(own)
+    carried = two_sided(own_df, np.where(few, OWN_LEVEL, LEVEL)) * np.sqrt(own)
     with np.errstate(invalid="ignore", divide="ignore"):
-        stretch = carried / (quantile(both, LEVEL) * np.sqrt(variance))
+        stretch = carried / (two_sided(both, LEVEL) * np.sqrt(variance))
     return Steadied(variance=variance, df=both, stretch=np.where(own_df > 0, np.fmax(1.0, stretch), 1.0))
-
-
-def quantile(df: Floats, level: float | Floats) -> Floats:
-    """Student's t, two-sided, of at least one degree of freedom."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(np.maximum(df, 1.0), 0.5 + level / 2), dtype=np.float64)
 
 
 def _median(rows: Floats, n: Floats) -> Floats:

@@ -30,8 +30,9 @@ import numpy.typing as npt
 from strata.analyse.between import History, Learnt, Said
 from strata.analyse.multiple import holm
 from strata.analyse.rounds import supported
-from strata.analyse.rows import Floats, Located, located, pooled, quantile, spread, steadied
+from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
+from strata.analyse.student import below, two_sided
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
 from strata.model.step_figures import StepFigures
@@ -83,7 +84,7 @@ class _Pair:
         self.se = np.sqrt(np.where(known, square, np.nan))
         worth = inside**2 / np.maximum(self._rounds.df, 1.0) + apart**2 / between[1]
         self.df = np.where(worth > 0, np.maximum(square**2 / np.maximum(worth, _TINY), 1.0), 1.0)
-        self.half = quantile(self.df, LEVEL) * self.se
+        self.half = two_sided(self.df, LEVEL) * self.se
 
     def ratios(self) -> list[Estimate]:
         """B ÷ A of every row."""
@@ -92,7 +93,7 @@ class _Pair:
     def sides(self, of: Located, unit: str) -> list[Estimate]:
         """Every row of one side."""
         alone = steadied([of], self._shared)
-        half = quantile(alone.df, LEVEL) * alone.error(1 / of.n)
+        half = two_sided(alone.df, LEVEL) * alone.error(1 / of.n)
         return _estimates(of.at, half, of.n, unit)
 
 
@@ -180,8 +181,8 @@ def _told(iops: _Pair, line: float) -> list[_Told]:
     d, se, df = iops.d, iops.se, iops.df
     t = d / se
     known = ~np.isnan(t)
-    outside = np.maximum(_above((d + line) / se, df), _above((line - d) / se, df))
-    families = 2 * _above(np.abs(t), df), outside, _above((np.abs(d) - line) / se, df)
+    outside = np.maximum(below((-d - line) / se, df), below((d - line) / se, df))
+    families = 2 * below(-np.abs(t), df), outside, below((line - np.abs(d)) / se, df)
     adjusted = [_adjusted(p, known) for p in families]
     return [_Told(float(at), *p) for at, *p in zip(d, *adjusted, strict=True)]
 
@@ -241,13 +242,6 @@ def _adjusted(p: Floats, known: npt.NDArray[np.bool_]) -> list[float | None]:
     for i, value in zip(where, holm([float(p[i]) for i in where]), strict=True):
         made[i] = value
     return made
-
-
-def _above(t: Floats, df: Floats) -> Floats:
-    """The upper tail of Student's t."""
-    from scipy.special import stdtr
-
-    return np.asarray(stdtr(df, -t), dtype=np.float64)
 
 
 def _estimates(at: Floats, half: Floats, n: Floats, unit: str) -> list[Estimate]:
