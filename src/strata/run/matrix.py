@@ -223,10 +223,12 @@ class Matrix:
 
     def _why_over(self) -> str:
         """When no visit is worth its time any more."""
-        open_ = self._open()
-        if any((h := self._filled[i].half) is None or h > math.log1p(self.target) for i in open_):
-            return "budget"
-        return "precision" if len(open_) + len(self.left_out) == len(self.spots) else "cells that failed"
+        halves = {i: self._filled[i].half for i in range(len(self.spots)) if i not in self.left_out}
+        wide = {i for i, half in halves.items() if half is None or half > math.log1p(self.target)}
+        if not wide:
+            # Also where a cell failed after it had been narrow enough: what was asked is there.
+            return "precision"
+        return "budget" if wide & set(self._open()) else "cells that failed"
 
     def _ask(self, wish: Wish) -> Ask:
         return Ask(wish.cell, wish.seconds, "kink" if wish.kink else "more")

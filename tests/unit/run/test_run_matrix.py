@@ -174,6 +174,16 @@ def test_a_cell_that_fails_is_no_precision_and_one_that_is_left_out_takes_none_a
     assert (failed.ended, skipped.ended) == ("cells that failed", "precision")
 
 
+def test_a_cell_that_fails_after_it_was_narrow_enough_takes_nothing_away() -> None:
+    first, quick = matrix(budget_s=600.0, target=0.03), measurer(sd=0.005)
+    carry_out(first, quick)
+    again = matrix(600.0, 0.03, visits=list(first.visits), spent_s=first.spent_s)
+    for _ in range(2):
+        again.took(5, None, 1.0, 0.05)
+    carry_out(again, quick)
+    assert again.ended == "precision"
+
+
 def test_a_cell_that_was_visited_and_then_fails_is_not_asked_for_without_end() -> None:
     """As when the byte bound is reached: nothing comes back, and it takes no time."""
     m, measure = matrix(target=0.002), measurer(sd=0.05)
