@@ -79,7 +79,7 @@ class Recall:
         """The measurements of one series, the oldest first, without distributions; at most the ``newest`` so many."""
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.execute(history_query(series, newest)).all()
-        return tuple(StepFigures(*row[:-1], b"", row[-1]) for row in map(tuple, reversed(rows)))
+        return tuple(StepFigures._make((*row[:-1], b"", row[-1])) for row in reversed(rows))
 
     def rates(self, series: Sequence[SeriesName], newest: int) -> list[dict[str, list[float]]]:
         """Of each series the IOPS of the measuring rounds of each run, from its ``newest`` so many rows, the oldest run
