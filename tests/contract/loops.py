@@ -25,10 +25,10 @@ def need_root() -> None:
 
 
 def need(program: str) -> str:
-    """The program's path; skips where it is not installed."""
+    """The program's path; skips where it is not installed, fails with STRATA_REQUIRE=all."""
     found = shutil.which(program, path=ENV["PATH"])
     if found is None:
-        pytest.skip(f"{program} is not installed")
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)(f"{program} is not installed")
     return found
 
 

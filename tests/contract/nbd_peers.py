@@ -21,10 +21,10 @@ SERVE = "import sys\nfrom strata import _core\n_core.target_serve(sys.argv[1])\n
 
 
 def need(*tools: str) -> None:
-    """Skip the test when a peer is not installed."""
+    """Skip the test when a peer is not installed; with STRATA_REQUIRE=all it fails."""
     missing = [tool for tool in tools if shutil.which(tool) is None]
     if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
+        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)(f"not installed: {missing}")
 
 
 def run(*command: str | Path, timeout_s: float = 60) -> str:
