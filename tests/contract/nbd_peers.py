@@ -24,7 +24,8 @@ def need(*tools: str) -> None:
     """Skip the test when a peer is not installed; with STRATA_REQUIRE=all it fails."""
     missing = [tool for tool in tools if shutil.which(tool) is None]
     if missing:
-        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)(f"not installed: {missing}")
+        absent = pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip
+        absent(f"not installed: {', '.join(missing)}")
 
 
 def run(*command: str | Path, timeout_s: float = 60) -> str:

@@ -71,7 +71,7 @@ def _lab_disk() -> Iterator[Path]:
         try:
             with lab.ledger.locked():
                 device = disks.attach(lab, disks.modelled(lab, "matrix", 2 * SIZE, LAB_MODEL).disk)
-                # Neighbours that meet in the queue would go as one, now and then: up to 6 % more than the servers can.
+                # Neighbours that meet in the queue would go as one, now and then: up to 9 % more than the servers can.
                 disks.set_queue(lab, device, "nomerges", "2")
                 disks.make_fs(device, "ext4")
                 mounted = disks.mount(lab, device, "matrix")

@@ -46,11 +46,6 @@ class StepFigures(NamedTuple):
         """``<layer>/<workload key>``, as in a plan."""
         return f"{self.layer}/{self.workload_key}"
 
-    @property
-    def quantiles(self) -> tuple[float, ...]:
-        """What ``packed`` holds, with seven digits."""
-        return tuple(array.array("f", self.packed))
-
 
 def pack(times: Iterable[float]) -> bytes:
     """Single precision, in this machine's order of bytes."""

@@ -41,7 +41,7 @@ def test_the_figures_of_a_step(path):
     assert (one.order, one.ops, one.iops, one.created_unix_ns) == (3, 1000, 500.0, 7)
     assert one.mean_ns == 500_500
     assert one.p50_ns == pytest.approx(500_000, rel=0.002) and one.p99_ns == pytest.approx(990_000, rel=0.002)
-    assert len(one.quantiles) == len(GRID)
+    assert len(one.packed) == 4 * len(GRID)
     assert one.identity == "h · volume · null:"
 
 
