@@ -53,7 +53,10 @@ def main() -> int:
     words.add_argument("--real", default="cache,target", help="endpoints: cache, target, lab, disk; empty: none")
     words.add_argument("--matrix", default=SMALL_REAL if quick else "full", help="cells of the real part")
     words.add_argument("--reference", type=float, default=6 if quick else 10, help="seconds a cell, over all passes")
-    words.add_argument("--passes", type=int, default=4, help="of the reference: half before, half after the rest")
+    words.add_argument(
+        "--passes", type=int, default=4, help="of the reference: half before, half after the rest; an even number"
+    )
+    words.add_argument("--between", type=int, default=0, help="more passes, between the visits of each matrix")
     words.add_argument(
         "--fixed", type=float, default=5 if quick else 10, help="seconds a cell of the fixed plan; 0: none"
     )
@@ -63,6 +66,8 @@ def main() -> int:
     words.add_argument("--strict", action="store_true", help="real endpoints are held to the bars too")
     words.add_argument("--json", type=Path, help="write the rows here")
     asked = words.parse_args()
+    if asked.passes < 2 or asked.passes % 2 or asked.between < 0:
+        words.error("--passes is an even number from 2 on, --between 0 or more")
     known: list[Row] = []
     for medium in MEDIA if asked.seeds else ():
         for noise in CLASSES:
@@ -133,7 +138,7 @@ def endpoint(kind: str, asked: argparse.Namespace) -> list[Row]:
     """Reference, matrix, until, fixed, reference again; nothing where the machine does not have that endpoint."""
     from matrixbench.grounds import CannotMeasure, ground
     from matrixbench.judged import against, fixed_row, reached
-    from matrixbench.real import Bench, truth_of
+    from matrixbench.real import Bench, Between, truth_of
 
     try:
         with tempfile.TemporaryDirectory(prefix="strata-matrix-") as folder, ground(kind, asked.dir) as at:
@@ -141,25 +146,32 @@ def endpoint(kind: str, asked: argparse.Namespace) -> list[Row]:
             with bench.open():
                 cells = len(bench.workloads)
                 say(f"{at.name}: {cells} cells, reference {asked.reference:g} s each, first half")
-                half = max(1, asked.passes // 2)
-                before = [bench.fixed(asked.reference / half / 2, 1 + n) for n in range(half)]
-                done = [(part, *bench.matrix_in(cells * FIXED_S / int(part))) for part in asked.parts.split(",")]
+                half = asked.passes // 2
+                pass_s = asked.reference / (asked.passes + asked.between)
+                before = [bench.fixed(pass_s, 1 + n) for n in range(half)]
+                done = []
+                for part in asked.parts.split(","):
+                    between = Between(bench, pass_s, asked.between)
+                    done.append((part, *bench.matrix_in(cells * FIXED_S / int(part), between=between), between.rest()))
                 until = promised(bench, units.parse_share(asked.until), cells * FIXED_S / UNTIL_PART)
                 plain = []
                 if asked.fixed:
                     say(f"{at.name}: fixed {asked.fixed:g} s a cell")
                     plain = bench.fixed(asked.fixed, 1001)
                 say(f"{at.name}: second half of the reference")
-                after = [bench.fixed(asked.reference / half / 2, 501 + n) for n in range(half)]
-                truth = truth_of(before, after, [(w.rw, w.outstanding) for w in bench.workloads])
+                after = [bench.fixed(pass_s, 501 + n) for n in range(half)]
+                alike = [(w.rw, w.outstanding) for w in bench.workloads]
+                truth = truth_of(before, after, alike)
     except CannotMeasure as e:
         say(f"{kind}: skipped: {e}")
         return []
     rows = []
-    for part, result, took in done:
+    for part, result, took, passes in done:
+        half = len(passes) // 2
+        own = truth_of([*before, *passes[:half]], [*passes[half:], *after], alike)
         bar = "coverage" if kind == "disk" else "twentieth" if part == "20" else "fifth"
         told = result.predictions[0].error_p95
-        rows.append(against(at.name, f"matrix in 1/{part}", took, result, truth, predicted_p95=told, bar=bar))
+        rows.append(against(at.name, f"matrix in 1/{part}", took, result, own, predicted_p95=told, bar=bar))
     if until is not None:
         result, took = until
         told_s = next((p.seconds_for_target for p in result.predictions if p.known_from is Known.BRIEF), None)

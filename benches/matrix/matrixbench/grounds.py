@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,24 +38,41 @@ def ground(kind: str, directory: Path) -> Iterator[Ground]:
     """``cache``: a file in the page cache; ``target``: an NBD server of Strata's with a set service time; ``lab``: a
     modelled disk of the lab behind a loop device and ext4; ``disk``: the medium under the directory, unbuffered.
 
-    Raises `CannotMeasure` where the machine does not allow it.
+    The two with a set service time keep the processors awake: how long one takes to wake up is this hour's, and half of
+    what equal starts of a shallow cell differ by. Raises `CannotMeasure` where the machine does not allow it.
     """
     if kind == "target":
         # The bandwidth, so that large blocks do not run into what this machine can copy: that has no set rate.
         shape = Shape(service_threads=4, service_time_ns=1_000_000, bandwidth_bytes_per_s=500_000_000)
         config = TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE, read_only=False), shape=shape)
-        with TargetProcess(config) as server:
+        with _awake(), TargetProcess(config) as server:
             uri = server.uri(1)
             yield Ground("shaped target: 4 servers of 1 ms, 500 MB/s", uri, buffered=False, destructive=uri)
         return
     if kind == "lab":
-        with _lab_disk() as mounted:
+        with _awake(), _lab_disk() as mounted:
             name = "lab disk: 4 servers of 1 ms and 100 MB/s"
             yield Ground(name, f"file:{mounted / 'strata-matrix.dat'}", buffered=False)
         return
     path = directory / f"strata-matrix-{os.getpid()}.dat"
     name = "file in the page cache" if kind == "cache" else "disk file, unbuffered"
     yield Ground(name, f"file:{path}", buffered=kind == "cache")
+
+
+@contextmanager
+def _awake() -> Iterator[None]:
+    """Processors that idle without sleeping, where the kernel lets us ask for it; it forgets it when the file is
+    closed, however this process ends (Documentation/power/pm_qos_interface)."""
+    try:
+        asked = os.open("/dev/cpu_dma_latency", os.O_WRONLY)
+    except OSError:
+        yield
+        return
+    try:
+        os.write(asked, (0).to_bytes(4, sys.byteorder))
+        yield
+    finally:
+        os.close(asked)
 
 
 @contextmanager

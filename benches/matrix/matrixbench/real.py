@@ -1,9 +1,9 @@
 """Real endpoints: a long reference of every cell, the matrix in a fraction of the time, and fixed seconds a cell
 beside it.
 
-The reference is measured in passes, half of them before and half after everything else, each in an order of its own;
-its interval is that of the starts of a cell and of the bins in them. A cell's stated interval covers the reference
-where they differ by no more than both intervals, squared and added.
+The reference is measured in passes, before and after everything else and, where asked, between the visits of a matrix,
+each in an order of its own; its interval is that of the starts of a cell and of the bins in them. A cell's stated
+interval covers the reference where they differ by no more than both intervals, squared and added.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from strata.analyse.visit import Visit, visit_from, visit_of
 from strata.app.matrixing import MatrixWords, measure_matrix
 from strata.app.opening import opened
 from strata.app.options import Options
+from strata.app.sampled import run_sampled
+from strata.app.watching import Watch
 from strata.engine import Request, Timing, engine_of
-from strata.engine.cell import prepare_cell, run_cell
+from strata.engine.cell import prepare_cell
 from strata.model.endpoint import Endpoint
 from strata.model.matrix import MatrixResult
 from strata.model.plan import Segment
-from strata.model.workload import Sync, Workload
+from strata.model.progress import Progress
+from strata.model.workload import Sync
 from strata.plan.matrix import matrix_of
 
 RAMP_S = 0.1
@@ -54,6 +57,7 @@ class Bench:
         self.at, self.matrix, self._store, self._say = at, matrix, store, say
         sync = Sync.NONE
         self.workloads = matrix_of(matrix, direct=not at.buffered, sync=sync, read_only=False)[1]
+        self._writing = {w.label for w in self.workloads if w.rw.writes}
         self._engine = engine_of("native")
         self._endpoint = Endpoint.parse(at.uri)
 
@@ -72,12 +76,15 @@ class Bench:
         order.sort(key=lambda i: self.workloads[i].rw.writes)
         found: list[Visit | None] = [None] * len(order)
         for i in order:
-            found[i] = self._visit(i, self.workloads[i], seconds, seed)
+            found[i] = self.visit(i, seconds, seed)
         return found
 
-    def matrix_in(self, budget_s: float, until: float | None = None) -> tuple[MatrixResult, float]:
-        """As a user would have it measured, and how long it took; with ``until``, that half-width is asked of every
-        cell. Raises `InconclusiveError` where the noise floor forbids it."""
+    def matrix_in(
+        self, budget_s: float, until: float | None = None, between: Between | None = None
+    ) -> tuple[MatrixResult, float]:
+        """As a user would have it measured, and how long it took, what stands ``between`` its visits not counted; with
+        ``until``, that half-width is asked of every cell. Raises `InconclusiveError` where the noise floor forbids it.
+        """
         self._say(
             f"matrix in {budget_s:.0f} s" if until is None else f"matrix until ±{until:.2%}, at most {budget_s:.0f} s"
         )
@@ -86,16 +93,56 @@ class Bench:
             ramp_s=RAMP_S, destructive=self.at.destructive,
         )  # fmt: skip
         options = Options(size=SIZE, store=f"sqlite:///{self._store}", load_seconds=0.0)
-        begin = time.monotonic()
-        return measure_matrix(self.at.uri, words, options, lambda _: None), time.monotonic() - begin
 
-    def _visit(self, i: int, workload: Workload, seconds: float, seed: int) -> Visit | None:
+        def visited(told: Progress) -> None:
+            if between is not None and told.finished and told.seconds_left is not None:
+                between.until(1 - told.seconds_left / budget_s, writes=told.label in self._writing)
+
+        begin = time.monotonic()
+        result = measure_matrix(self.at.uri, words, options, visited)
+        return result, time.monotonic() - begin - (0.0 if between is None else between.took_s)
+
+    def visit(self, i: int, seconds: float, seed: int) -> Visit | None:
+        """One cell once; None where it gave nothing."""
         request = Request(
-            endpoint=self._endpoint, workload=workload, segments=self._segments, round_index=seed,
+            endpoint=self._endpoint, workload=self.workloads[i], segments=self._segments, round_index=seed,
             timing=Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=BIN_S),
         )  # fmt: skip
-        result = run_cell(self._engine, prepare_cell(request))
-        return visit_of(i, result.intervals)
+        # With the counters that every measurement reads: at depth 1 they cost some tenths of a percent.
+        done = run_sampled(self._engine, prepare_cell(request), Watch(), lambda _interval, _glance: None, lambda: False)
+        return visit_of(i, done.result.intervals)
+
+
+class Between:
+    """Passes of the reference whose visits stand between those of a matrix, evenly over its budget: so both see the
+    same machine. Visits that write stand next to those that write."""
+
+    def __init__(self, bench: Bench, seconds: float, passes: int) -> None:
+        self._bench, self._seconds = bench, seconds
+        self.passes: list[list[Visit | None]] = [[None] * len(bench.workloads) for _ in range(passes)]
+        self.took_s = 0.0
+        self._todo: dict[bool, list[tuple[int, int]]] = {}
+        self._next = {False: 0, True: 0}
+        for writes in (False, True):
+            cells = [i for i, w in enumerate(bench.workloads) if w.rw.writes == writes]
+            orders = [random.Random(2001 + n).sample(cells, len(cells)) for n in range(passes)]
+            self._todo[writes] = [(n, i) for n, order in enumerate(orders) for i in order]
+
+    def until(self, share: float, *, writes: bool) -> None:
+        """What is due when so much of the budget is used up."""
+        begin = time.monotonic()
+        todo = self._todo[writes]
+        while self._next[writes] < min(len(todo), round(share * len(todo))):
+            number, cell = todo[self._next[writes]]
+            self._next[writes] += 1
+            self.passes[number][cell] = self._bench.visit(cell, self._seconds, 2001 + number)
+        self.took_s += time.monotonic() - begin
+
+    def rest(self) -> Passes:
+        """Every pass, what the matrix did not come to measured now."""
+        for writes in (False, True):
+            self.until(1.0, writes=writes)
+        return self.passes
 
 
 def truth_of(before: Passes, after: Passes, alike: Sequence[Hashable]) -> list[Truth | None]:
