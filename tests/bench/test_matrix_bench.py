@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from absent import absent
 from matrixbench import grounds, simulated
 from matrixbench.known import CLASSES, MEDIA, Medium, Noise
 from matrixbench.rows import row_of, table
@@ -78,6 +78,30 @@ def test_a_reference_of_which_one_side_was_disturbed_reaches_both() -> None:
     assert told.level - told.half <= after[3].level + 1e-9 and told.level + told.half >= before[3].level - 1e-9
 
 
+def test_the_reference_between_the_visits_of_a_matrix_is_spread_over_its_budget_and_complete_in_the_end() -> None:
+    from matrixbench.real import Bench, Between
+
+    bench = Bench(grounds.Ground("none", "file:/nowhere", buffered=False), "small", Path(), lambda _: None)
+    made: list[tuple[int, bool]] = []
+
+    def visit(cell: int, seconds: float, seed: int) -> Visit:
+        made.append((cell, bench.workloads[cell].rw.writes))
+        return Visit(cell, np.full(4, 1000.0 + seed), 0.05)
+
+    bench.visit = visit  # type: ignore[method-assign]
+    reads = sum(not w.rw.writes for w in bench.workloads)
+    between = Between(bench, 0.2, 2)
+    between.until(0.25, writes=False)
+    assert len(made) == round(0.25 * 2 * reads)
+    assert not any(writes for _, writes in made)
+    between.until(0.25, writes=False)
+    assert len(made) == round(0.25 * 2 * reads)
+    first, second = between.rest()
+    cells = range(len(bench.workloads))
+    assert sorted(cell for cell, _ in made) == sorted([*cells, *cells])
+    assert [v.cell for v in first if v is not None] == [v.cell for v in second if v is not None] == list(cells)
+
+
 def _visit(cell: int, rng: np.random.Generator, apart: float) -> Visit:
     return Visit(cell, 1000 * np.exp(rng.normal(0, apart) + rng.normal(0, 0.004, 20)), 0.05)
 
@@ -85,7 +109,7 @@ def _visit(cell: int, rng: np.random.Generator, apart: float) -> Visit:
 @pytest.mark.root
 def test_the_lab_disk_of_the_bench_answers_as_it_was_told_and_is_gone_afterwards() -> None:
     if not Path("/dev/fuse").exists():
-        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("this kernel has no /dev/fuse")
+        absent("this kernel has no /dev/fuse")
     from matrixbench.real import Bench
 
     with grounds.ground("lab", Path()) as at:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
+from absent import absent
 from cluster_peers import object_of
 from commands import target, working_disk
 from iscsi_peer import iscsi_server
@@ -35,7 +35,7 @@ RUNTIME_S, INTERVAL_S = 0.2, 0.05
 def engine(name: str) -> Engine:
     """The engine, or a skip where it is not installed; with STRATA_REQUIRE=all that is a failure."""
     if name == "fio" and shutil.which("fio") is None:
-        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("fio is not installed")
+        absent("fio is not installed")
     return engine_of(name)
 
 
@@ -68,7 +68,7 @@ CLUSTERS = ("gluster", "rbd")
 def served(kind: str) -> Iterator[str]:
     """The same of a real NFS server or iSCSI target."""
     if os.geteuid() != 0:
-        (pytest.fail if os.environ.get("STRATA_REQUIRE") == "all" else pytest.skip)("needs root (namespaces)")
+        absent("needs root (namespaces)")
     with working_disk() as disk, tempfile.TemporaryDirectory() as folder:
         data = disk / "served.dat"
         data.write_bytes(os.urandom(SIZE))
