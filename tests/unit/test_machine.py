@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from sys import byteorder
 
 import pytest
 from kernel_tree import Tree
@@ -42,6 +43,21 @@ def test_a_virtual_arm_processor_with_little(tree: Tree) -> None:
     assert cpu(tree.sys).hypervisor == "QEMU"
     tree.file("/sys/devices/system/cpu/intel_pstate/no_turbo", 1)
     assert cpu(tree.sys).turbo is False
+
+
+def test_the_deepest_sleep_is_that_which_is_switched_on_and_not_slower_than_somebody_asked_for(tree: Tree) -> None:
+    assert (cpu(tree.sys).idle_state, cpu(tree.sys).idle_wake_us) == (None, None)
+    for number, (name, wake_us, off) in enumerate((("POLL", 0, 0), ("C1", 2, 0), ("C6", 133, 0), ("C10", 890, 1))):
+        state = f"/sys/devices/system/cpu/cpu0/cpuidle/state{number}"
+        for file, value in (("name", name), ("latency", wake_us), ("disable", off)):
+            tree.file(f"{state}/{file}", value)
+    found = cpu(tree.sys)
+    assert (found.idle_state, found.idle_wake_us) == ("C6", 133)
+    asked = tree.sys.at("/dev/cpu_dma_latency")
+    asked.parent.mkdir()
+    for at_most, deepest in ((2_000_000_000, "C6"), (20, "C1"), (0, "POLL")):
+        asked.write_bytes(at_most.to_bytes(4, byteorder))
+        assert cpu(tree.sys).idle_state == deepest
 
 
 def test_memory(tree: Tree) -> None:

@@ -55,6 +55,7 @@ CASES = {
     "machine.governor": bent("cpu", governor="powersave"),
     "machine.clocksource": bent("cpu", clocksource="hpet"),
     "machine.turbo": bent("cpu", turbo=True),
+    "machine.deep-sleep": bent("cpu", idle_state="C6", idle_wake_us=133),
     "machine.few-processors": bent("cpu", usable=1.0),
     "machine.virtual": bent("cpu", hypervisor="KVM"),
     "machine.cgroup-io": bent(limits={"io 8:0 riops": "500"}),

@@ -91,6 +91,7 @@ def _platform(s: Survey) -> dict[str, str | None]:
         "processors usable": f"{cpu.usable:g} of {cpu.logical}",
         "power plan (governor)": cpu.governor,
         "turbo": _text(cpu.turbo),
+        "deepest sleep": cpu.idle_state,
         "hypervisor": cpu.hypervisor,
         "clock source": cpu.clocksource,
         "memory": units.size(s.memory.total),

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from operator import itemgetter
+from sys import byteorder
 
 from strata.host.proc import Sys
 from strata.model.survey import Cpu
+
+WAKE_UP_BYTES = 4
+"""Of /dev/cpu_dma_latency, one signed number."""
 
 
 def cpu(sys: Sys, quota: float | None = None) -> Cpu:
@@ -14,6 +19,7 @@ def cpu(sys: Sys, quota: float | None = None) -> Cpu:
     info = _fields(sys)
     logical = sum(1 for line in sys.lines("/proc/cpuinfo") if line.startswith("processor"))
     logical = logical or os.cpu_count() or 1
+    sleep = _deepest_sleep(sys)
     allowed = len(os.sched_getaffinity(0)) if sys.live else logical
     return Cpu(
         model=info.get("model name") or info.get("Model") or info.get("CPU part") or info.get("cpu") or "unknown",
@@ -25,6 +31,8 @@ def cpu(sys: Sys, quota: float | None = None) -> Cpu:
         turbo=_turbo(sys),
         hypervisor=_hypervisor(sys, info),
         clocksource=sys.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        idle_state=None if sleep is None else sleep[0],
+        idle_wake_us=None if sleep is None else sleep[1],
     )
 
 
@@ -54,6 +62,33 @@ def _turbo(sys: Sys) -> bool | None:
         return no_turbo == 0
     boost = sys.int("/sys/devices/system/cpu/cpufreq/boost")
     return None if boost is None else boost == 1
+
+
+def _deepest_sleep(sys: Sys) -> tuple[str, int] | None:
+    """Name and microseconds to wake up of the deepest idle state that is neither switched off nor slower to wake up
+    than somebody asked for (the kernel's admin-guide/pm/cpuidle); None where the kernel manages none."""
+    home = "/sys/devices/system/cpu/cpu0/cpuidle"
+    at_most = _wake_up_asked(sys)
+    found = []
+    for state in sys.names(home):
+        name, wake_us = sys.text(f"{home}/{state}/name"), sys.int(f"{home}/{state}/latency")
+        off = sys.int(f"{home}/{state}/disable")
+        if name is not None and wake_us is not None and not off and (at_most is None or wake_us <= at_most):
+            found.append((wake_us, name))
+    if not found:
+        return None
+    wake_us, name = sorted(found, key=itemgetter(0))[-1]
+    return name, wake_us
+
+
+def _wake_up_asked(sys: Sys) -> int | None:
+    """Microseconds; None where nobody asked, or only root may know."""
+    try:
+        # Reading asks for nothing: the request that opening makes is the one that binds nobody.
+        told = sys.at("/dev/cpu_dma_latency").read_bytes()
+    except OSError:
+        return None
+    return int.from_bytes(told, byteorder, signed=True) if len(told) == WAKE_UP_BYTES else None
 
 
 def _hypervisor(sys: Sys, info: dict[str, str]) -> str | None:

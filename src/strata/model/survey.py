@@ -75,7 +75,8 @@ class FileSystem(Value):
 
 
 class Cpu(Value):
-    """Processors as the kernel shows them; ``usable`` after affinity and cgroup quota."""
+    """Processors as the kernel shows them; ``usable`` after affinity and cgroup quota. ``idle_state`` is the deepest
+    sleep they are allowed, ``idle_wake_us`` the microseconds it takes to wake up from it, as the driver states them."""
 
     model: str
     logical: int
@@ -86,6 +87,8 @@ class Cpu(Value):
     turbo: bool | None = None
     hypervisor: str | None = None
     clocksource: str | None = None
+    idle_state: str | None = None
+    idle_wake_us: int | None = None
 
 
 class Memory(Value):

@@ -11,6 +11,8 @@ from strata.model.survey import Notice, Survey
 BUSY_SHARE, STEAL_SHARE = 0.20, 0.02
 BUSY_IOPS, BUSY_NET_BYTES = 50.0, units.MIB
 DIRTY_SHARE = 0.05
+WAKE_UP_US = 20
+"""A quarter of what a fast NVMe device takes for a small read."""
 SENSIBLE_FILE_BYTES = 8 * units.GIB
 """Larger test files take so long to fill that nobody waits for them."""
 
@@ -51,6 +53,14 @@ def clocks(survey: Survey) -> Iterator[Notice]:
             f"the frequency governor is {cpu.governor}",
             "a processor that waits for I/O clocks down, and every completion then takes longer than it need",
             "cpupower frequency-set -g performance, for the time of the measurement",
+        )
+    if cpu.idle_wake_us is not None and cpu.idle_wake_us > WAKE_UP_US:
+        yield warn(
+            "machine.deep-sleep",
+            f"processors may sleep as deep as {cpu.idle_state}, and take {cpu.idle_wake_us} µs to wake up",
+            "at small queue depths they sleep between two I/Os: waking up is part of each latency, and differs from one"
+            " start to the next",
+            "tuned-adm profile latency-performance, or cpupower idle-set -D 20, for the time of the measurement",
         )
     if cpu.clocksource is not None and cpu.clocksource not in _GOOD_CLOCKS:
         yield warn(
