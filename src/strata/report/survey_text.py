@@ -80,7 +80,7 @@ def cpu_facts(survey: Survey) -> tuple[str, ...]:
     if cpu.turbo is not None:
         facts.append("turbo on" if cpu.turbo else "turbo off")
     if cpu.idle_state is not None:
-        facts.append(f"sleeps as deep as {cpu.idle_state}, {units.count(cpu.idle_wake_us or 0)} µs to wake up")
+        facts.append(f"deepest sleep {cpu.idle_state} ({units.count(cpu.idle_wake_us or 0)} µs to wake up, says its driver)")
     if cpu.hypervisor:
         facts.append(f"hypervisor {cpu.hypervisor}")
     if cpu.clocksource:
