@@ -80,7 +80,8 @@ def cpu_facts(survey: Survey) -> tuple[str, ...]:
     if cpu.turbo is not None:
         facts.append("turbo on" if cpu.turbo else "turbo off")
     if cpu.idle_state is not None:
-        facts.append(f"deepest sleep {cpu.idle_state} ({units.count(cpu.idle_wake_us or 0)} µs to wake up, says its driver)")
+        wake = f"{units.count(cpu.idle_wake_us or 0)} µs to wake up, says its driver"
+        facts.append(f"deepest sleep {cpu.idle_state} ({wake})")
     if cpu.hypervisor:
         facts.append(f"hypervisor {cpu.hypervisor}")
     if cpu.clocksource:
