@@ -26,6 +26,8 @@ _MKFS = {
 }
 _TIMEOUT_S = 60.0
 _FREE_S, _POLL_S = 20.0, 0.02
+_NOT_THERE = "Transport endpoint is not connected"
+"""mkfs.btrfs asks for the file behind every mounted loop device of the machine, that of a lab being taken down too."""
 _LOOP_SET_STATUS64, _LOOP_GET_STATUS64 = 0x4C04, 0x4C05
 # struct loop_info64 of linux/loop.h: so long, and three numbers of 8 bytes before its lo_offset.
 _LOOP_INFO_BYTES, _LO_OFFSET_AT = 232, 24
@@ -106,7 +108,13 @@ def make_fs(device: str, fs: str) -> None:
     """An empty file system on a device of the lab. Raises `UsageError` for a kind the lab does not know."""
     if fs not in _MKFS:
         raise UsageError("cannot make a file system", repr(fs), "", f"choose one of: {', '.join(FILE_SYSTEMS)}")
-    tool([*_MKFS[fs], device], f"make {fs} on")
+    _patiently([*_MKFS[fs], device], f"make {fs} on", _NOT_THERE)
+
+
+def make_btrfs(devices: Sequence[str], *, data: str, metadata: str) -> None:
+    """One empty btrfs over devices of the lab, with these profiles of data and of metadata."""
+    words = ["mkfs.btrfs", "-q", "-f", "-K", "-d", data, "-m", metadata, *devices]
+    _patiently(words, "make btrfs on", _NOT_THERE)
 
 
 def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
@@ -120,16 +128,7 @@ def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
 
 def unmount(path: Path) -> None:
     """Raises `RunFailed` when somebody uses it; a process that has just ended may, until its ring is taken apart."""
-    deadline = time.monotonic() + _FREE_S
-    while True:
-        try:
-            tool(["umount", str(path)], "unmount")
-        except RunFailed as e:
-            if "busy" not in e.render() or time.monotonic() > deadline:
-                raise
-            time.sleep(_POLL_S)
-        else:
-            return
+    _patiently(["umount", str(path)], "unmount", "busy")
 
 
 def free(device: str) -> None:
@@ -144,6 +143,20 @@ def free(device: str) -> None:
         except OSError as e:
             if e.errno != errno.EBUSY or time.monotonic() > deadline:
                 raise RunFailed("cannot use anew", device, e.strerror or str(e), "who else has it mounted?") from e
+            time.sleep(_POLL_S)
+        else:
+            return
+
+
+def _patiently(words: Sequence[str], doing: str, passing: str) -> None:
+    """`tool`, again and again while it ends with what usually passes soon."""
+    deadline = time.monotonic() + _FREE_S
+    while True:
+        try:
+            tool(words, doing)
+        except RunFailed as e:
+            if passing not in e.render() or time.monotonic() > deadline:
+                raise
             time.sleep(_POLL_S)
         else:
             return

@@ -114,7 +114,7 @@ def remote_disk(lab: Lab, owner: Node, node: Node, device: str, *, name: str) ->
 
 
 def _volume(lab: Lab, owner: Node, devices: tuple[str, ...], data: str, metadata: str, name: str) -> Volume:
-    disks.tool(["mkfs.btrfs", "-q", "-f", "-K", "-d", data, "-m", metadata, *devices], "make btrfs on")
+    disks.make_btrfs(devices, data=data, metadata=metadata)
     disks.tool(["btrfs", "device", "scan", *devices], "register")
     path = lab.dir(f"mounts/{name}")
     lab.undo("mount", path=str(path))
