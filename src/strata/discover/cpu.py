@@ -66,14 +66,17 @@ def _turbo(sys: Sys) -> bool | None:
 
 def _deepest_sleep(sys: Sys) -> tuple[str, int] | None:
     """Name and microseconds to wake up of the deepest idle state that is neither switched off nor slower to wake up
-    than somebody asked for (the kernel's admin-guide/pm/cpuidle); None where the kernel manages none."""
+    than somebody asked for (the kernel's admin-guide/pm/cpuidle); None where the kernel manages none, or only root may
+    know what was asked for."""
     home = "/sys/devices/system/cpu/cpu0/cpuidle"
     at_most = _wake_up_asked(sys)
+    if at_most is None:
+        return None
     found = []
     for state in sys.names(home):
         name, wake_us = sys.text(f"{home}/{state}/name"), sys.int(f"{home}/{state}/latency")
         off = sys.int(f"{home}/{state}/disable")
-        if name is not None and wake_us is not None and not off and (at_most is None or wake_us <= at_most):
+        if name is not None and wake_us is not None and not off and wake_us <= at_most:
             found.append((wake_us, name))
     if not found:
         return None
@@ -82,7 +85,7 @@ def _deepest_sleep(sys: Sys) -> tuple[str, int] | None:
 
 
 def _wake_up_asked(sys: Sys) -> int | None:
-    """Microseconds; None where nobody asked, or only root may know."""
+    """Microseconds, 2,000 seconds where nobody asked; None where it cannot be read."""
     try:
         # Reading asks for nothing: the request that opening makes is the one that binds nobody.
         told = sys.at("/dev/cpu_dma_latency").read_bytes()

@@ -93,6 +93,8 @@ def _unknown(found: Survey, mount: Mount) -> list[str]:
         gaps.append(f"block devices under {mount.kind} {mount.source}")
     if found.cpu.governor is None:
         gaps.append("CPU frequency governor (no cpufreq: usual in a virtual machine)")
+    if found.cpu.idle_state is None:
+        gaps.append("how deep processors may sleep (root may ask, where the kernel manages it)")
     if found.cpu.turbo is None:
         gaps.append("CPU turbo state")
     for device in found.devices:
