@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from functools import cache
 from pathlib import Path
 
@@ -100,6 +101,24 @@ def test_the_reference_between_the_visits_of_a_matrix_is_spread_over_its_budget_
     cells = range(len(bench.workloads))
     assert sorted(cell for cell, _ in made) == sorted([*cells, *cells])
     assert [v.cell for v in first if v is not None] == [v.cell for v in second if v is not None] == list(cells)
+
+
+def test_a_real_matrix_has_the_reference_between_its_visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matrixbench import real
+
+    monkeypatch.setattr(real, "SIZE", 8 << 20)
+    with grounds.ground("cache", tmp_path) as at:
+        bench = real.Bench(at, "bs=4k;iodepth=1,8;rw=randread", tmp_path / "strata.db", lambda _: None)
+        with bench.open():
+            between = real.Between(bench, 0.4, 4)
+            begin = time.monotonic()
+            _, took_s = bench.matrix_in(3.0, between=between)
+            without = time.monotonic() - begin - between.took_s
+            met = sum(v is not None for some in between.passes for v in some)
+            passes = between.rest()
+    assert 0 < met <= 8
+    assert 0 < took_s <= without
+    assert all(v is not None for some in passes for v in some)
 
 
 def _visit(cell: int, rng: np.random.Generator, apart: float) -> Visit:

@@ -254,6 +254,8 @@ def test_what_is_no_disk_is_refused(words: list[str], tmp_path: Path, capfd: pyt
     assert words[1].split("=")[0] in said
 
 
+# While it lasts, whoever else makes a btrfs is refused.
+@pytest.mark.alone
 def test_btrfs_is_made_although_the_disk_under_another_mount_has_just_died(tmp_path: Path) -> None:
     words = ["mkfs.btrfs", "-q", "-f"]
     child = started(tmp_path / "disk")

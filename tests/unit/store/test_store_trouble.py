@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 import store_samples as sample
 from absent import absent
+from loops import need_root
 
 from strata.errors import StoreError
 from strata.store import open_store
@@ -128,11 +128,6 @@ def test_a_commit_that_another_process_holds_up_is_an_error_and_works_afterwards
             child.communicate("\n", timeout=30)
         store.save_cell(sample.run().id, sample.cell(1))
         assert len(store.cells(sample.run().id)) == 2
-
-
-def need_root():
-    if os.geteuid() != 0:
-        absent("needs root to mount a small file system")
 
 
 @pytest.fixture

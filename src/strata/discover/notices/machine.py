@@ -12,7 +12,7 @@ BUSY_SHARE, STEAL_SHARE = 0.20, 0.02
 BUSY_IOPS, BUSY_NET_BYTES = 50.0, units.MIB
 DIRTY_SHARE = 0.05
 WAKE_UP_US = 20
-"""A quarter of what a fast NVMe device takes for a small read."""
+"""Between the light states (C1, C1E: 2 and 10 µs) and the deep ones (C3, C6: 40 and 133) of Linux's intel_idle."""
 SENSIBLE_FILE_BYTES = 8 * units.GIB
 """Larger test files take so long to fill that nobody waits for them."""
 
