@@ -70,6 +70,13 @@ def test_the_length_of_intervals_holds_for_a_directory_too(strata, disk: Path) -
     assert json.loads(done.stdout)["run"]["plan"]["interval_s"] == 0.1
 
 
+@pytest.mark.parametrize("command", ["survey", "diagnose"])
+def test_a_path_that_is_not_there_is_a_mistake_in_the_words(strata, tmp_path: Path, command: str) -> None:
+    done = strata(command, tmp_path / "nowhere")
+    assert done.returncode == 2, done.stderr
+    assert "it does not exist" in done.stderr and "hint: name a" in done.stderr
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("words", [("survey", "{}"), ("diagnose", "{}"), ("measure", "file:{}/f", *MEASURED)])
 def test_a_folder_that_may_not_be_entered(tmp_path: Path, words: tuple[str, ...]) -> None:

@@ -7,17 +7,17 @@ from pathlib import Path
 from strata.app.stacks import data_path_of, elsewhere, read_stack
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
-from strata.errors import RunFailed
+from strata.errors import UsageError
 from strata.model.survey import Notice, Severity, Survey
 
 
 def survey_path(path: Path, load_seconds: float = 0.5) -> Survey:
     """Of a stack file: what is under its data, and a notice for each node that is another machine.
 
-    Raises `RunFailed` when the path does not exist.
+    Raises `UsageError` when the path does not exist.
     """
     if not path.exists():
-        raise RunFailed("cannot survey", str(path), "it does not exist", "name a file or directory that is there")
+        raise UsageError("cannot survey", str(path), "it does not exist", "name a file or directory that is there")
     if path.suffix != ".toml" or path.is_dir():
         return survey(path.resolve(), load_seconds)
     stack = read_stack(path)
