@@ -21,7 +21,7 @@ from strata.engine import Shape, engine_for
 from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
-from strata.lab import Scenario, scenario, scenario_names
+from strata.lab import DEMO_PREFIX, Scenario, demo_of, scenario
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.matrix import MatrixResult
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from strata.store import Store
 
 DEMO_SIZE = 64 * units.MIB
-DEMO_PREFIX = "demo-"
 
 
 class Source:
@@ -155,9 +154,8 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
     run = unfinished(run_id, options.store)
     if run.data is None:
         raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start it anew")
-    name = run.plan.stack.name
-    if name.startswith(DEMO_PREFIX) and name.removeprefix(DEMO_PREFIX) in scenario_names():
-        with demo_source(scenario(name.removeprefix(DEMO_PREFIX))) as source:
+    if demo := demo_of(run.plan.stack.name):
+        with demo_source(scenario(demo)) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
     data_path = Path(run.data.path)
     return _carry_out(

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from strata.lab.scenario import Scenario, Service, Wire, scenario, scenario_names
+from strata.lab.scenario import DEMO_PREFIX, Scenario, Service, Wire, demo_of, scenario, scenario_names
 
-__all__ = ["Scenario", "Service", "Wire", "scenario", "scenario_names"]
+__all__ = ["DEMO_PREFIX", "Scenario", "Service", "Wire", "demo_of", "scenario", "scenario_names"]

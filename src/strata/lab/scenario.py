@@ -11,6 +11,9 @@ from strata.errors import UsageError
 from strata.model.base import Value
 from strata.model.finding import Cause, VerdictKind
 
+DEMO_PREFIX = "demo-"
+"""The stack of a demo is called by it and the scenario's name."""
+
 
 class Service(Value):
     """The modelled medium behind every layer: `servers` requests at once, `service_time_us` each."""
@@ -59,3 +62,9 @@ def scenario(name: str) -> Scenario:
         raise UsageError("there is no demo", repr(name), "", f"choose one of: {', '.join(scenario_names())}")
     text = (resources.files("strata.lab") / "scenarios" / name / "truth.toml").read_text()
     return Scenario.model_validate({"name": name, **tomllib.loads(text)})
+
+
+def demo_of(stack_name: str) -> str | None:
+    """The scenario whose demo has a stack of that name; None for everybody else's stacks, whatever they begin with."""
+    name = stack_name.removeprefix(DEMO_PREFIX)
+    return name if name != stack_name and name in scenario_names() else None
