@@ -119,5 +119,6 @@ def significant(value: float, digits: int = 3) -> str:
     """``value`` to ``digits`` significant digits, never in exponent form, trailing zeros of a fraction kept."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    # Of the rounded value: 99.98 is 100, not 100.0.
+    decimals = max(0, digits - 1 - int(f"{value:.{digits - 1}e}".rpartition("e")[2]))
     return f"{value:.{min(decimals, 6)}f}"

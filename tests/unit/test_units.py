@@ -13,3 +13,13 @@ from strata import units
 )
 def test_minutes_never_show_sixty_seconds(seconds: float, said: str) -> None:
     assert units.duration(seconds * 1e9) == said
+
+
+def test_a_figure_that_rounds_up_to_the_next_power_keeps_its_digits() -> None:
+    assert [units.significant(x) for x in (99.98, 9.999, 0.9996, 999.6, 99.94)] == [
+        "100",
+        "10.0",
+        "1.00",
+        "1000",
+        "99.9",
+    ]

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from strata.analyse.cycles import RoundWork, cycle_costs
 from strata.analyse.flows import RoundBytes, flows
-from strata.analyse.rounds import PERCENTILES, CellRounds, supported
+from strata.analyse.rounds import CellRounds
 from strata.analyse.split import Ends, split
 from strata.model import histogram
 from strata.model.ends import CycleCost, Flow, LatencySplit
+from strata.model.percentiles import PERCENTILES, supported
 from strata.model.result import CellResult, EngineResult
 from strata.model.series import counter_labels
 

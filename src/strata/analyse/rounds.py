@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from strata.model import histogram
+from strata.model.percentiles import PERCENTILES, supported
 from strata.model.plan import Plan, StepKind
 from strata.model.result import CellResult, EngineResult
 from strata.model.workload import Workload
-
-PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
-BEYOND = 100
-"""I/Os that must lie beyond a percentile before it is given: fewer and it is a few single events."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +51,6 @@ class CellRounds:
         if metric in ("iops", "mean_ns"):
             return {v.round: getattr(v, metric) for v in self.values if getattr(v, metric) > 0}
         return {v.round: v.latency_ns[metric] for v in self.values if v.latency_ns.get(metric, 0) > 0}
-
-
-def supported(percentiles: Sequence[str], ios: int) -> tuple[str, ...]:
-    """Those that have at least `BEYOND` of ``ios`` I/Os beyond them."""
-    return tuple(p for p in percentiles if round(ios * (1 - float(p) / 100), 6) >= BEYOND)
 
 
 def collect(layer: str, workload: Workload, results: Sequence[CellResult]) -> CellRounds:

@@ -94,14 +94,18 @@ def _without_gross(x: Floats, median: float, typical: float) -> Floats:
 
 
 def estimate(values: Sequence[float], unit: str, pooled_sd: float | None = None) -> Estimate:
-    """An interval on the log scale for positive values; on the plain scale when one is not positive."""
+    """An interval on the log scale for positive values; on the plain scale when one is not positive.
+
+    Of values that are never below zero (a rate of which one round was nothing) neither end is.
+    """
     positive = all(v > 0 for v in values)
     scaled = [math.log(v) for v in values] if positive else list(values)
     at, half = centre(scaled, pooled_sd if positive else None)
     if half is None:
         return Estimate(value=values[0], low=None, high=None, n=1, unit=unit)
     if not positive:
-        return Estimate(value=at, low=at - half, high=at + half, n=len(values), unit=unit)
+        low = max(0.0, at - half) if min(values) >= 0 else at - half
+        return Estimate(value=at, low=low, high=at + half, n=len(values), unit=unit)
     value = math.exp(at)
     return Estimate(
         value=value,

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from strata.analyse import counters, ends, flows
-from strata.analyse.rounds import PERCENTILES, CellRounds, collect, supported
+from strata.analyse.rounds import CellRounds, collect
 from strata.analyse.stats import estimate
 from strata.model import histogram
 from strata.model.analysis import CellSummary, NoiseFloor
 from strata.model.estimate import Estimate
+from strata.model.percentiles import PERCENTILES, supported
 from strata.model.result import CellResult, CpuPerIo, Direction, cpu_per_io
 from strata.model.workload import Workload
 

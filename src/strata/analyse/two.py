@@ -29,12 +29,12 @@ import numpy.typing as npt
 
 from strata.analyse.between import History, Learnt, Said
 from strata.analyse.multiple import holm
-from strata.analyse.rounds import supported
 from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
 from strata.analyse.student import below, two_sided
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
+from strata.model.percentiles import supported
 from strata.model.step_figures import StepFigures
 
 MARGIN = 0.05

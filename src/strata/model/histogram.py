@@ -9,6 +9,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from strata import _core
+from strata.model.base import Value
+
+
+class Spread(Value):
+    """How far the values of a distribution lie apart, in ns: its ends and its standard deviation."""
+
+    min_ns: float
+    max_ns: float
+    sd_ns: float
 
 
 def decode(payload: str) -> tuple[list[int], list[int]]:
@@ -31,6 +40,12 @@ def from_bins(bins: Mapping[int, int]) -> str:
 def quantiles(payload: str, qs: Sequence[float]) -> list[int]:
     """Values in ns at the given quantiles (0..1); each is the upper edge of its bucket (error ≤ 0.1 %)."""
     return _core.hist_quantiles(payload, list(qs))
+
+
+def spread(payload: str) -> Spread:
+    """Of all recorded values; known to a bucket's width (0.1 %)."""
+    found = json.loads(_core.hist_summary(payload))
+    return Spread(min_ns=found["min"], max_ns=found["max"], sd_ns=found["stddev"])
 
 
 def total(payload: str) -> int:

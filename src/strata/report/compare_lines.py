@@ -23,22 +23,16 @@ def headline(compared: ComparedRuns) -> str:
 
 def change(estimate: Estimate) -> str:
     """``−12 % (−15…−9 %)``: a ratio as the change it is."""
-    text = signed_percent(estimate.value - 1)
+    text = figures.signed_percent(estimate.value - 1)
     if estimate.low is None or estimate.high is None:
         return text
-    low, high = (signed_percent(x - 1) for x in (estimate.low, estimate.high))
+    low, high = (figures.signed_percent(x - 1) for x in (estimate.low, estimate.high))
     return f"{text} ({low.removesuffix(' %')}…{high})"
-
-
-def signed_percent(share: float) -> str:
-    """``+3.1 %``, ``−12 %``, with a real minus sign."""
-    sign = "−" if share < 0 else "+"
-    return f"{sign}{figures.percent(abs(share))}"
 
 
 def short_change(estimate: Estimate | None) -> str:
     """``−12 %``; a dash where there is none."""
-    return "–" if estimate is None else signed_percent(estimate.value - 1)
+    return "–" if estimate is None else figures.signed_percent(estimate.value - 1)
 
 
 def shift_of(cell: CellCompared, percentile: str) -> Shift | None:

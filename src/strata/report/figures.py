@@ -39,12 +39,26 @@ def ratio_error(estimate: Estimate) -> str:
     return f"±{text.removeprefix('0')}"
 
 
+WIDE = 0.5
+"""From this half-width on, as a share of the value, an interval is told by its two ends: they are not alike any more,
+and one ± for both would reach below zero where no rate or time can be."""
+
+
 def share_error(estimate: Estimate) -> str:
-    """``±1.2 %``: half the interval as a share of the value; empty where there is no interval."""
+    """``±1.2 %``: half the interval as a share of the value; ``−62…+163 %`` from `WIDE` on; empty without one."""
     half = estimate.half_width
-    if half is None or estimate.value == 0:
+    if half is None or estimate.low is None or estimate.high is None or estimate.value == 0:
         return ""
-    return f"±{percent(abs(half / estimate.value))}"
+    size = abs(estimate.value)
+    if half / size < WIDE:
+        return f"±{percent(half / size)}"
+    low, high = (signed_percent((end - estimate.value) / size) for end in (estimate.low, estimate.high))
+    return f"{low.removesuffix(' %')}…{high}"
+
+
+def signed_percent(share: float) -> str:
+    """``+3.1 %``, ``−12 %``, with a real minus sign."""
+    return f"{'−' if share < 0 else '+'}{percent(abs(share))}"
 
 
 def percent(share: float) -> str:

@@ -8,7 +8,7 @@ from strata import units
 from strata.model.history import CellHistory, ChangePoint, History
 from strata.model.remembered import Baseline
 from strata.report import figures
-from strata.report.compare_lines import change, signed_percent
+from strata.report.compare_lines import change
 from strata.report.textual import Paint, field, table, wrap
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -81,7 +81,7 @@ def _one(cell: CellHistory, width: int, paint: Paint) -> list[str]:
     rows = []
     for i, p in list(enumerate(cell.points))[-LISTED:]:
         before = cell.points[i - 1].iops if i else None
-        step = "" if before is None else signed_percent(p.iops / before - 1)
+        step = "" if before is None else figures.signed_percent(p.iops / before - 1)
         when = figures.utc(p.created_unix_ns).removesuffix(" UTC")
         p50, p99 = ("–" if x is None else units.duration(x) for x in (p.p50_ns, p.p99_ns))
         rows.append((p.run, when, units.count(p.iops), step, p50, p99, "new level" if i in starts else ""))

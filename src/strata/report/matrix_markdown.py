@@ -7,7 +7,7 @@ from strata import units
 from strata.model.matrix import MatrixCell, MatrixResult
 from strata.report import figures
 from strata.report.markdown import escape, gfm
-from strata.report.matrix_text import LEGEND, head_words, mark, noise_words, prediction_lines, share, short, worth_words
+from strata.report.matrix_text import LEGEND, error, head_words, mark, noise_words, prediction_lines, short, worth_words
 
 _ANY = 10_000
 """Columns in which no sentence is broken."""
@@ -39,7 +39,7 @@ def _cell(cell: MatrixCell | None) -> str:
     if cell is None or cell.iops is None:
         return "–"
     # A sign that would begin markup stands as text.
-    return f"{short(cell.iops.value)} ±{figures.percent(share(cell))}{escape(mark(cell).strip())}"
+    return f"{short(cell.iops.value)} {error(cell)}{escape(mark(cell).strip())}"
 
 
 def _remarks(result: MatrixResult) -> str:

@@ -58,6 +58,11 @@ def share(cell: MatrixCell) -> float:
     return one.half_width / one.value
 
 
+def error(cell: MatrixCell) -> str:
+    """``±1.2 %`` of the given value; empty without one."""
+    return "" if cell.iops is None else figures.share_error(cell.iops)
+
+
 def _table(result: MatrixResult, cells: list[MatrixCell], width: int, paint: Paint) -> list[str]:
     grid = result.ask.grid
     by = {(c.iodepth, c.bs): c for c in cells}
@@ -67,8 +72,8 @@ def _table(result: MatrixResult, cells: list[MatrixCell], width: int, paint: Pai
         found = [by.get((depth, bs)) for bs in grid.sizes]
         row = [str(depth), *(_cell(c, wide) for c in found)]
         if not wide:
-            widest = max((share(c) for c in found if c is not None and c.iops is not None), default=0.0)
-            row.append(f"±{figures.percent(widest)}" if widest else "")
+            known = [c for c in found if c is not None and c.iops is not None]
+            row.append(error(max(known, key=share)) if known else "")
         rows.append(row)
     head = ["depth", *(units.size(bs) for bs in grid.sizes), *([] if wide else ["widest"])]
     sizes = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
@@ -101,7 +106,7 @@ def _cell(cell: MatrixCell | None, wide: bool) -> str:
         return "– "
     text = short(cell.iops.value)
     if wide:
-        text += f" ±{figures.percent(share(cell))}"
+        text += f" {error(cell)}"
     return text + mark(cell)
 
 

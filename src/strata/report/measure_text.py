@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from strata import units
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Check, CheckKind
+from strata.model.by_direction import directions_of
 from strata.model.caching import Caching
 from strata.model.course import Course
+from strata.model.regime import last_regime
 from strata.model.result import EngineResult, ErrorCount, ThreadResult
 from strata.model.workload import Cache
 from strata.report import figures, flushes, words
@@ -47,12 +49,17 @@ def measure_text(
     out += line("IOPS", f"{units.count(s.iops.value)} {figures.share_error(s.iops)}".rstrip())
     rate = s.bytes_per_second
     out += line("bandwidth", f"{units.rate(rate.value)} {figures.share_error(rate)}".rstrip())
-    out += line("latency", f"mean {units.duration(s.mean_ns.value)} {figures.share_error(s.mean_ns)}".rstrip())
+    settled = result if result is None or course is None else last_regime(result, course)
+    mean = f"mean {units.duration(s.mean_ns.value)} {figures.share_error(s.mean_ns)}".rstrip()
+    out += line("latency", " · ".join([mean, *_spread(_of_all(settled))]))
     points = [f"p{key} {units.duration(e.value)}" for key, e in s.latency_ns.items()]
     if course is not None:
         points = [f"p{key} {units.duration(e.value)} {figures.share_error(e)}" for key, e in s.latency_ns.items()]
-    if points:
-        out += line("percentiles", " · ".join(points))
+    hidden = words.hidden(s.latency_ns, s.ios, by_moments=course is not None)
+    for label, text in zip(("percentiles", ""), filter(None, (" · ".join(points), hidden)), strict=False):
+        out += line(label, text)
+    for label, text in [] if settled is None else _directions(settled):
+        out += line(label, text)
     if result is not None and result.lag is not None:
         response = histogram.merge([result.read.response_time, result.write.response_time])
         out += line("response", f"{_points(response, s)} from the intended start")
@@ -90,6 +97,30 @@ def measure_text(
         sign = "cannot be true" if check.impossible else words.CHECK[check.kind]
         out += [paint(x, "yellow") for x in wrap(f"! {sign}: {check.message}", width, "  ", "    ")]
     return "\n".join(out)
+
+
+def _of_all(result: EngineResult | None) -> histogram.Spread | None:
+    both = None if result is None else histogram.merge([result.read.service_time, result.write.service_time])
+    return None if both is None else histogram.spread(both)
+
+
+def _spread(one: histogram.Spread | None) -> list[str]:
+    if one is None:
+        return []
+    named = (("sd", one.sd_ns), ("min", one.min_ns), ("max", one.max_ns))
+    return [f"{name} {units.duration(ns)}" for name, ns in named]
+
+
+def _directions(result: EngineResult) -> Iterator[tuple[str, str]]:
+    """Two lines each for reads and writes of a workload that does both: a mean of the two is of neither."""
+    found = directions_of(result)
+    if len(found) < 2:
+        return
+    for one in found:
+        rates = [f"{units.count(one.iops)} IOPS", units.rate(one.bytes_per_second)]
+        yield f"{one.name}s", " · ".join([*rates, f"mean {units.duration(one.mean_ns)}", *_spread(one.spread)])
+        points = [f"p{key} {units.duration(ns)}" for key, ns in one.latency_ns.items()]
+        yield "", " · ".join(filter(None, [*points, words.hidden(one.latency_ns, one.ios)]))
 
 
 def _both_ends(s: CellSummary, verbose: bool) -> Iterator[tuple[str, str]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from strata import units
 from strata.model.analysis import CheckKind, NoiseFloor
 from strata.model.finding import Cause, EvidenceKind, Outcome, Verdict, VerdictKind
+from strata.model.percentiles import PERCENTILES, needed
 from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.report import figures
 
@@ -91,6 +94,19 @@ def first_noise(probe: NoiseProbe) -> str:
         f"measured first: {figures.plural(probe.repeats, 'repeat')} at {probe.layer}, "
         f"±{figures.percent(probe.between)} between repeats, ±{figures.percent(probe.within_bins)} between {bins} bins"
     )
+
+
+def hidden(shown: Container[str], ios: int, *, by_moments: bool = False) -> str:
+    """``p99 hidden: needs 10 000 I/Os · p99.9: 100 000``: every percentile that is not ``shown``; empty where all are.
+
+    ``by_moments``: those that the number of I/Os would carry were held back because the slow ones came in few moments.
+    """
+    missing = [p for p in PERCENTILES if p not in shown]
+    lumped = [p for p in missing if ios >= needed(p)] if by_moments else []
+    said = [f"p{p} hidden: its slow I/Os came in few moments; needs longer" for p in lumped[:1]]
+    short = [p for p in missing if ios < needed(p)]
+    said += [f"p{p} hidden: needs {units.count(needed(p))} I/Os" for p in short[:1]]
+    return " · ".join([*said, *(f"p{p}:\u00a0{units.count(needed(p))}" for p in short[1:])])
 
 
 def note(run: Run) -> str | None:

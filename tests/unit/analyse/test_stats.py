@@ -59,3 +59,14 @@ def test_one_round_has_no_interval_and_equal_rounds_have_an_empty_one() -> None:
 def test_added_time_may_be_negative() -> None:
     found = estimate([-2.0, 1.0, 0.5], "ns")
     assert found.low is not None and found.low < 0
+
+
+@pytest.mark.parametrize("unit", ["IOPS", "ns"])
+def test_what_is_never_below_zero_has_no_interval_below_it(unit: str) -> None:
+    # One round without any I/O puts it on the plain scale, whose lower end was far below nothing.
+    found = estimate([0.0, 900.0, 30.0], unit)
+    assert found.low == 0.0
+    assert found.high is not None and found.high > found.value
+    # A difference has a sign.
+    below = estimate([-4.0, 900.0, 30.0], unit)
+    assert below.low is not None and below.low < 0

@@ -21,9 +21,9 @@ from itertools import pairwise
 from strata import units
 from strata.analyse.laws.base import flag, percentiles, value
 from strata.analyse.laws.view import RunView, colour
-from strata.analyse.rounds import BEYOND, PERCENTILES, supported
 from strata.model.analysis import Check, CheckKind
 from strata.model.figures import Flag, Role, Row, Table
+from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 
 NAME, TITLE = "samples", "order and support of percentiles"
 NEXT = "Leave it out, or measure longer."
@@ -86,5 +86,5 @@ def of_run(run: RunView) -> Iterator[Check]:
         known = supported(PERCENTILES, cell.ios)
         if "99" not in known:
             best = f"up to p{known[-1]}" if known else "not even the median"
-            text = f"{units.count(cell.ios)} I/Os carry {best}; p99 needs 10 000"
+            text = f"{units.count(cell.ios)} I/Os carry {best}; p99 needs {units.count(needed('99'))}"
             yield colour(CheckKind.SAMPLES, text, cell.layer, cell.workload.key)

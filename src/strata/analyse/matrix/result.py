@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from strata.analyse.matrix.spot import Spot
 from strata.analyse.matrix.table import Filled, table_of
 from strata.analyse.pooled import pooled
-from strata.analyse.rounds import BEYOND
 from strata.analyse.visit import Visit, visit_of
 from strata.model import histogram
 from strata.model.analysis import Generator
 from strata.model.estimate import Estimate
 from strata.model.matrix import Given, MatrixAsk, MatrixCell
 from strata.model.noise import PooledNoise
+from strata.model.percentiles import supported
 from strata.model.plan import Cell, Plan
 from strata.model.result import CellResult
 from strata.model.workload import Workload
@@ -127,5 +127,5 @@ def _estimate(level: float, half: float, n: int) -> Estimate:
 
 def _p99(payloads: list[str], ios: int) -> float | None:
     """Of all visits together, where enough I/Os lie beyond it."""
-    merged = histogram.merge(payloads) if ios * 0.01 >= BEYOND else None
+    merged = histogram.merge(payloads) if supported(["99"], ios) else None
     return None if merged is None else histogram.quantiles(merged, [0.99])[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.analyse.rounds import PERCENTILES
 from strata.analyse.series.bins import Bins, bins_of
 from strata.analyse.series.longrun import Floats, long_run
 from strata.analyse.series.mean import Mean, mean_of
@@ -14,6 +13,7 @@ from strata.analyse.series.regimes import CRITERION, Cut, cut
 from strata.analyse.series.steady import steadiness
 from strata.model.course import Aim, Course, Ending, Regime
 from strata.model.estimate import Estimate
+from strata.model.percentiles import PERCENTILES
 from strata.model.result import Interval
 
 

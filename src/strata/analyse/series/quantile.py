@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from strata.analyse.rounds import BEYOND
 from strata.analyse.series.longrun import Floats, long_run
 from strata.analyse.stats import t_quantile
 from strata.model.estimate import Estimate
+from strata.model.percentiles import BEYOND, supported
 
 MOST = 0.8
 
@@ -40,7 +40,7 @@ def quantile_of(bins: Sequence[Counts], percentile: str) -> Estimate | None:
     values, counts = merged_counts(bins)
     total = float(counts.sum())
     share = float(percentile) / 100
-    if round(total * (1 - share), 6) < BEYOND:
+    if not supported([percentile], round(total)):
         return None
     reached = np.cumsum(counts)
     value = _at(values, reached, share * total)

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from strata import units
 from strata.model.history import CellHistory
 from strata.report import figures
-from strata.report.compare_lines import signed_percent
 from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, linear_ticks
 from strata.report.html.charts.timeline import short_count
@@ -38,7 +37,7 @@ def course(ident: str, cell: CellHistory) -> Markup | None:
     for change in cell.changes:
         at = (x(change.index - 1) + x(change.index)) / 2
         drawn.append(svg.line(at, TOP, at, BOTTOM, "link"))
-        drawn.append(svg.text(at, TOP - 8, signed_percent(change.ratio.value - 1), "figure", "middle"))
+        drawn.append(svg.text(at, TOP - 8, figures.signed_percent(change.ratio.value - 1), "figure", "middle"))
     for i, p in enumerate(cell.points):
         told = svg.title(f"{p.run}, {figures.utc(p.created_unix_ns)}: {units.count(p.iops)} IOPS")
         drawn.append(svg.element("circle", told, cx=x(i), cy=y(p.iops), r=2.6, class_=f"dot {svg.layer_class(0)}"))

@@ -16,7 +16,7 @@ from strata import units
 from strata.model.matrix import Given, MatrixCell
 from strata.report import figures
 from strata.report.html.charts import svg
-from strata.report.matrix_text import share, short
+from strata.report.matrix_text import error, short
 
 CELL_W, CELL_H = 74, 40
 LEFT, TOP = 52, 22
@@ -90,7 +90,7 @@ def _square(ident: str, cell: MatrixCell | None, x: float, y: float, low: float,
         )
     middle = x + w / 2
     parts.append(svg.text(middle, y + h / 2 - 1, short(cell.iops.value), f"figure {ink}", "middle"))
-    parts.append(svg.text(middle, y + h / 2 + 12, f"±{figures.percent(share(cell))}", f"error-of {ink}", "middle"))
+    parts.append(svg.text(middle, y + h / 2 + 12, error(cell), f"error-of {ink}", "middle"))
     return svg.element("g", *parts, class_="cell", tabindex="0")
 
 

@@ -8,14 +8,15 @@ from markupsafe import Markup
 
 from strata import units
 from strata.model.analysis import CellSummary
+from strata.model.percentiles import BEYOND
 from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, log_range, log_ticks, logarithmic, tail
 
 WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 56, 348, 12, 196
 TICKS = (50.0, 90.0, 99.0, 99.9, 99.99)
-CARRIED, SEEN = 100, 10
-"""I/Os that must lie beyond a percentile before it is drawn as a firm line, and before it is drawn at all."""
+SEEN = 10
+"""I/Os that must lie beyond a percentile before it is drawn at all; firm where they carry it."""
 
 Curve = tuple[tuple[float, float], ...]
 
@@ -27,8 +28,8 @@ def split(cell: CellSummary) -> tuple[Curve, Curve]:
         return round(cell.ios * (1 - percentile / 100), 6)
 
     shown = [(p, ns) for p, ns in cell.curve if p >= TICKS[0] and p <= TICKS[-1] and ns > 0]
-    firm = tuple(x for x in shown if beyond(x[0]) >= CARRIED)
-    thin = tuple(x for x in shown if CARRIED > beyond(x[0]) >= SEEN)
+    firm = tuple(x for x in shown if beyond(x[0]) >= BEYOND)
+    thin = tuple(x for x in shown if BEYOND > beyond(x[0]) >= SEEN)
     return firm, ((firm[-1], *thin) if firm and thin else thin)
 
 
