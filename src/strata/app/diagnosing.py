@@ -5,29 +5,25 @@ from __future__ import annotations
 import fnmatch
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strata import units
+from strata.app.kept import opened, report_of
 from strata.app.options import Options, choose_size, default_path
 from strata.app.planning import plan_of, refused_cells
-from strata.app.repeat import repeat_commands
 from strata.app.session import Emit, Session
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Shape, engine_for
-from strata.errors import InconclusiveError, RunFailed, Stopped, UsageError
+from strata.errors import RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
 from strata.lab import DEMO_PREFIX, Scenario, demo_of, scenario
-from strata.model.analysis import Analysis
-from strata.model.finding import Diagnosis, Verdict
-from strata.model.matrix import MatrixResult
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
-from strata.model.remembered import RunHead
 from strata.model.run import Report, Run, RunStatus
 from strata.model.stack import Expect, Layer, Stack
 from strata.model.survey import Survey
@@ -142,7 +138,7 @@ def diagnose_demo(name: str, options: Options, emit: Emit) -> Report:
 
 def unfinished(run_id: str | None, store_url: str | None) -> Run:
     """The run of that id, or the newest unfinished one. Raises `UsageError` where there is none."""
-    with _opened(store_url) as store:
+    with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
     if run is None:
         raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists what is in the store")
@@ -165,38 +161,6 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
         run.id,
         resumed=run,
     )
-
-
-def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResult:
-    """A run from the store as what it is: a report, or a matrix."""
-    with _opened(store_url) as store:
-        run = store.load_run(run_id) if run_id else store.latest(None)
-        if run is not None and run.plan.matrix is not None:
-            from strata.app.matrixing import load_matrix
-
-            return load_matrix(run, store)
-    return load_report(run_id, store_url)
-
-
-def load_report(run_id: str | None, store_url: str | None) -> Report:
-    """A run from the store with its analysis; the newest when no id is given. Raises when there is no outcome."""
-    with _opened(store_url) as store:
-        run = store.load_run(run_id) if run_id else store.latest(None)
-        if run is None:
-            raise UsageError("there is no run in the store", "", "", "measure one: strata diagnose PATH")
-        outcome = store.outcome(run.id)
-        if outcome is None:
-            raise InconclusiveError(
-                "run", run.id, f"it is {run.status.value} and has no verdict", f"strata measure --resume {run.id}"
-            )
-        return _report(store, run, *outcome)
-
-
-def list_runs(limit: int, store_url: str | None) -> tuple[tuple[RunHead, ...], dict[str, Verdict]]:
-    """The newest runs first, and the verdicts of those that have one, by run id."""
-    with _opened(store_url) as store:
-        runs = store.heads(limit)
-        return runs, store.verdicts(run.id for run in runs)
 
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
@@ -242,7 +206,7 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         options = options.model_copy(update={"keep": options.keep or is_kept})
     with (
         held(run_id),
-        _opened(options.store) as store,
+        opened(options.store) as store,
         Session(
             source.stack,
             source.survey,
@@ -267,25 +231,8 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         analysis = session.analyse()
         diagnosis = session.conclude(analysis)
         assert session.run is not None
-        return _report(store, session.run, analysis, diagnosis)
-
-
-def _opened(url: str | None) -> AbstractContextManager[Store]:
-    """The SQL library takes longer to load than the rest of Strata: only commands that keep or read runs load it."""
-    from strata.store import open_store
-
-    return open_store(url)
+        return report_of(store, session.run, analysis, diagnosis)
 
 
 def _first_error(store: Store, run_id: str) -> str:
     return next((c.error for c in store.cells(run_id) if c.error), "no cell could be measured")
-
-
-def _report(store: Store, run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
-    return Report(
-        run=run,
-        results=store.cells(run.id),
-        analysis=analysis,
-        diagnosis=diagnosis,
-        repeat=repeat_commands(run),
-    )

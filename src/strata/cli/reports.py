@@ -18,7 +18,7 @@ def report(
     store: common.StoreUrl = None,
 ) -> int:
     """Print or write the report of a run in the store."""
-    from strata.app.diagnosing import load_kept
+    from strata.app.kept import load_kept
     from strata.cli import matrixing
     from strata.cli.diagnosing import outputs_of, publish
     from strata.model.matrix import MatrixResult
@@ -36,7 +36,7 @@ def runs(
     store: common.StoreUrl = None,
 ) -> None:
     """List the runs in the store."""
-    from strata.app.diagnosing import list_runs
+    from strata.app.kept import list_runs
     from strata.report.json_ import render_runs
     from strata.report.listing_text import runs_text
 
