@@ -85,6 +85,7 @@ def cmd_setup(_: list[str]) -> int:
     """The environment and the native engine."""
     environment("run")
     native()
+    compiled(ROOT / "src")
     return 0
 
 
@@ -99,6 +100,7 @@ def cmd_test(args: list[str]) -> int:
     """All checks and all tests. STRATA_REQUIRE=all (set in CI) turns a skipped peer into a failure."""
     environment("dev")
     native()
+    compiled(ROOT / "src")
     bench_programs()
     system_packages()
     status = cmd_check([])
@@ -205,7 +207,6 @@ def native() -> None:
     sources = [p for p in (ROOT / "crates").rglob("*") if p.suffix in (".rs", ".toml")]
     sources += [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "rust-toolchain.toml"]
     stamp = digest(sources)
-    compiled(ROOT / "src")
     if CORE.exists() and done("native", stamp):
         return
     say("native engine (cargo build --release)")
