@@ -20,9 +20,7 @@ from strata.plan.profiles.emit import toml_of
 from strata.plan.words import PatternWords, workload_from_words
 
 NAME = "from-trace"
-_STAMP = (
-    "Derived by strata plan --from-trace. Take this line away, and Strata does not write over what you change here."
-)
+_STAMP = "Derived by strata plan --from-trace, which does not write over what you change here."
 _HINT = (
     "give a file of strata trace --save, the text of blkparse, a fio job file, or a command line: "
     "'fio --rw=randread …', 'diskspd -b8K …'"
@@ -69,7 +67,7 @@ def write_profile(path: Path, derived: Derived) -> None:
         raise UsageError("will not write the profile in", str(path), why, f"--write-profile {path}.toml")
     check_output(path)
     head = [_STAMP, "It has no goals yet: docs/guide/profiles.md says how they look.", *derived.notes]
-    write_output(path, toml_of(derived.profile, head))
+    write_output(path, toml_of(derived.profile, head), toml=True)
 
 
 def _text_of(path: Path) -> str | None:

@@ -1,54 +1,90 @@
-"""Files that the user asked for. A file that Strata did not write is never overwritten."""
+"""Files that the user asked for. A file that Strata did not write, or that was changed since, is never overwritten.
+
+Its last line states the SHA-256 of everything before it, as a comment. There and not in a list of ours, because it goes
+with the file: to another machine, into a repository, under another name. It is no signature: who computes it may have
+his file replaced.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import shlex
+import stat
 from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
+from strata.host.replacing import directory, read_in, replace_in
 
-STAMPS = (
+_SEAL = "Written by strata, which replaces this file as long as nothing above is changed: sha256 "
+_LAST = re.compile(rb"(?:<!-- |# )" + re.escape(_SEAL).encode() + rb"([0-9a-f]{64})(?: -->)?\n\Z")
+_EARLIER = (
     b'<meta name="generator" content="strata report">',
     b"### Strata: ",
-    b'"schema": "strata.',
     b'<testsuites name="strata',
     b"# Drafted by strata survey.",
     b"# Derived by strata plan --from-trace.",
 )
-"""What the head of a file written by Strata holds."""
+"""What the head of a file held by which versions without the last line knew their own."""
+_HEAD_BYTES = 4096
 
 
 def check_output(path: Path) -> None:
     """Raises `SafetyRefusal` when writing there would replace something that is not Strata's, before the run."""
     try:
-        if path.is_symlink():
-            raise SafetyRefusal("will not write", str(path), "it is a symbolic link", "name the file itself")
-        if path.is_dir() or (path.exists() and not path.is_file()):
-            raise SafetyRefusal("will not write", str(path), "it is not a regular file", "name another file")
         if not path.parent.is_dir():
-            raise RunFailed("cannot write", str(path), "its folder does not exist", f"mkdir -p {path.parent}")
+            folder = shlex.quote(str(path.parent))
+            raise RunFailed("cannot write", str(path), "its folder does not exist", f"mkdir -p {folder}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise RunFailed("cannot write", str(path), "you may not write in its folder", "name a file in one of yours")
-        if path.exists() and path.stat().st_size:
-            with path.open("rb") as f:
-                head = f.read(4096)
-            if not any(stamp in head for stamp in STAMPS):
-                raise SafetyRefusal(
-                    "will not overwrite", str(path), "Strata did not write it", "name another file, or move it away"
-                )
+        with directory(path.parent) as folder_fd:
+            _check(folder_fd, path)
     except OSError as e:
         raise RunFailed("cannot write", str(path), e.strerror or str(e)) from e
 
 
-def write_output(path: Path, text: str) -> None:
-    """Whole or not at all: written beside and renamed. Raises as `check_output`."""
+def write_output(path: Path, text: str, *, toml: bool = False) -> None:
+    """Whole or not at all, with its last line: a comment of markup, or of TOML. Raises as `check_output`."""
     check_output(path)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        fresh.write_text(text)
-        fresh.replace(path)
+        with directory(path.parent) as folder:
+            _check(folder, path)
+            replace_in(folder, path.name, sealed(text, toml=toml), 0o666)
     except OSError as e:
-        fresh.unlink(missing_ok=True)
         raise RunFailed(
             "cannot write", str(path), e.strerror or str(e), "the run is in the store: strata report"
         ) from e
+
+
+def sealed(text: str, *, toml: bool = False) -> bytes:
+    """The text and its last line."""
+    body = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "backslashreplace")
+    begin, end = ("# ", "") if toml else ("<!-- ", " -->")
+    return body + f"{begin}{_SEAL}{hashlib.sha256(body).hexdigest()}{end}\n".encode()
+
+
+def _check(folder: int, path: Path) -> None:
+    try:
+        found = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise SafetyRefusal("will not write", str(path), "it is a symbolic link", "name the file itself")
+    if not stat.S_ISREG(found.st_mode):
+        raise SafetyRefusal("will not write", str(path), "it is not a regular file", "name another file")
+    content = read_in(folder, path.name) or b""
+    if not content:
+        return
+    seal = _LAST.search(content[-400:])
+    if seal is None:
+        theirs = not any(stamp in content[:_HEAD_BYTES] for stamp in _EARLIER)
+        why = (
+            "Strata did not write it" if theirs else "its last line does not state what Strata wrote: it may be changed"
+        )
+    elif hashlib.sha256(content[: -len(seal[0])]).hexdigest().encode() == seal[1]:
+        return
+    else:
+        why = "it was changed since Strata wrote it"
+    away = shlex.join(["mv", str(path), f"{path}.old"])
+    raise SafetyRefusal("will not overwrite", str(path), why, f"name another file, or move it away: {away}")

@@ -24,6 +24,6 @@ def survey(
         outputs.check_output(write)
     found = surveying.survey_path(path)
     if write is not None:
-        outputs.write_output(write, surveying.draft_stack(found, path))
+        outputs.write_output(write, surveying.draft_stack(found, path), toml=True)
         note(f"stack file drafted: {write}")
     out(render_survey(found) if json else survey_text(found, width(), color()))

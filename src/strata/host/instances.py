@@ -15,7 +15,8 @@ from pathlib import Path
 from strata.host.mounts import mounts
 from strata.host.proc import Sys
 from strata.host.registry import process_of
-from strata.host.xdg import state_dir, state_path
+from strata.host.replacing import directory, read_in, replace_in
+from strata.host.xdg import state_dir, state_dir_if_there
 
 PREFIX = "strata-"
 
@@ -46,27 +47,30 @@ def note(name: str) -> None:
     folder = state_dir() / "tracing"
     folder.mkdir(mode=0o700, exist_ok=True)
     made = Instance(name, os.getpid(), process_of(os.getpid()))
-    with (folder / f"{name}.json").open("w", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(made)))
-        file.flush()
-        os.fsync(file.fileno())
+    with directory(folder) as held:
+        replace_in(held, f"{name}.json", json.dumps(asdict(made)).encode())
 
 
 def forget(name: str) -> None:
     """It is gone."""
-    with contextlib.suppress(OSError):
-        (state_path() / "tracing" / f"{name}.json").unlink()
+    base = state_dir_if_there()
+    if base is not None:
+        with contextlib.suppress(OSError):
+            (base / "tracing" / f"{name}.json").unlink()
 
 
 def noted() -> tuple[Instance, ...]:
     """All that are written down; a file that is no note is passed over."""
     found = []
-    folder = state_path() / "tracing"
-    for path in sorted(folder.glob(f"{PREFIX}*.json")) if folder.is_dir() else ():
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            one = Instance(**json.loads(path.read_text(encoding="utf-8")))
-            if one.name == path.stem:
-                found.append(one)
+    base = state_dir_if_there()
+    if base is None or not (base / "tracing").is_dir():
+        return ()
+    with directory(base / "tracing") as folder:
+        for path in sorted((base / "tracing").glob(f"{PREFIX}*.json")):
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                one = Instance(**json.loads(read_in(folder, path.name) or b""))
+                if one.name == path.stem:
+                    found.append(one)
     return tuple(found)
 
 

@@ -13,7 +13,10 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.host.mark import Mark
 from strata.host.proc import read_text
+from strata.host.replacing import directory, read_in, replace_in
 from strata.host.xdg import state_dir
+
+_FILE = "files.jsonl"
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,15 @@ class Entry:
 
 def add(entry: Entry) -> None:
     """Appends the entry; it is on disk when this returns."""
-    with _locked() as file:
-        lines = file.read_text(encoding="utf-8") if file.exists() else ""
+    with _locked() as folder:
         # A line cut short by a crash must not swallow this one.
-        _write(file, lines + ("" if not lines or lines.endswith("\n") else "\n") + json.dumps(asdict(entry)) + "\n")
+        _write(folder, [*_lines(folder), json.dumps(asdict(entry))])
 
 
 def entries() -> tuple[Entry, ...]:
     """All files on the list. A line that is not an entry is passed over."""
-    with _locked() as file:
-        return tuple(e for e in map(_parse, _lines(file)) if e is not None)
+    with _locked() as folder:
+        return tuple(e for e in map(_parse, _lines(folder)) if e is not None)
 
 
 def abandoned() -> tuple[Entry, ...]:
@@ -83,10 +85,9 @@ def forget_uuid(uuid: str) -> None:
 
 
 def _keep(wanted: Callable[[Entry], bool]) -> None:
-    with _locked() as file:
-        kept = [line for line in _lines(file) if (e := _parse(line)) is not None and wanted(e)]
-        if file.exists():
-            _write(file, "".join(f"{line}\n" for line in kept))
+    with _locked() as folder:
+        if lines := _lines(folder):
+            _write(folder, [line for line in lines if (e := _parse(line)) is not None and wanted(e)])
 
 
 def process_of(pid: int) -> str:
@@ -97,33 +98,37 @@ def process_of(pid: int) -> str:
     return f"{boot}/{fields[19]}" if len(fields) > 19 else ""
 
 
-def _lines(file: Path) -> list[str]:
-    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+def _lines(folder: int) -> list[str]:
+    return (read_in(folder, _FILE) or b"").decode("utf-8", "replace").splitlines()
 
 
 def _parse(line: str) -> Entry | None:
     try:
-        return Entry(**json.loads(line))
+        found = Entry(**json.loads(line))
     except (ValueError, TypeError):
         return None
+    texts = (found.path, found.uuid, found.process, found.netns or "")
+    numbers = (found.device, found.inode, found.pid)
+    return found if all(isinstance(x, str) for x in texts) and all(isinstance(x, int) for x in numbers) else None
 
 
 @contextmanager
-def _locked() -> Iterator[Path]:
+def _locked() -> Iterator[int]:
+    """A descriptor of the state directory, with the list locked."""
     base = state_dir()
     try:
-        with (base / "files.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield base / "files.jsonl"
+        with directory(base) as folder:
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            lock = os.open("files.lock", flags, 0o600, dir_fd=folder)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield folder
+            finally:
+                os.close(lock)
     except OSError as e:
         raise RunFailed("cannot keep the list of created files", str(base), e.strerror or str(e)) from e
 
 
-def _write(file: Path, text: str) -> None:
+def _write(folder: int, lines: list[str]) -> None:
     """Whole or not at all, also when the machine stops here."""
-    fresh = file.with_suffix(".new")
-    with fresh.open("w", encoding="utf-8") as f:
-        f.write(text)
-        f.flush()
-        os.fsync(f.fileno())
-    fresh.replace(file)
+    replace_in(folder, _FILE, "".join(f"{line}\n" for line in lines).encode())

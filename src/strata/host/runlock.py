@@ -19,7 +19,7 @@ def held(run_id: str) -> Iterator[None]:
     Raises `RunFailed` naming the process that holds it.
     """
     path = state_dir() / f"{run_id}.lock"
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host import ours
+
+_HINT = "set STRATA_STATE_DIR to a directory of your own (with sudo: sudo -H keeps it in root's home)"
+_HOLDS = r"strata\.db.*|\.?files\..*|tracing|.*\.lock"
+"""What the state directory holds."""
 
 
 def state_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -40,14 +45,16 @@ def config_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def state_dir() -> Path:
-    """`state_path`, made if missing: the store, the list of created files. `RunFailed` when it cannot be made."""
-    return _made(state_path(), "STRATA_STATE_DIR")
+    """`state_path`, made if missing: the store, the list of created files.
+
+    Raises `RunFailed` when it cannot be made, `SafetyRefusal` when it is not ours alone (`strata.host.ours`).
+    """
+    return ours.folder(state_path(), _HINT, _HOLDS)
 
 
-def _made(path: Path, variable: str) -> Path:
+def state_dir_if_there() -> Path | None:
+    """The same, but nothing is made."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as e:
-        hint = f"set {variable} to a directory you may write"
-        raise RunFailed("cannot make the directory", str(path), e.strerror or str(e), hint) from e
-    return path
+        return ours.folder(state_path(), _HINT, _HOLDS, make=False)
+    except FileNotFoundError:
+        return None

@@ -26,7 +26,7 @@ _FILE = "ledger.jsonl"
 def names() -> tuple[str, ...]:
     """Every lab that left a ledger, in alphabetical order."""
     try:
-        return tuple(sorted(p.name for p in where.ledgers().iterdir() if (p / _FILE).is_file()))
+        return tuple(sorted(p.name for p in where.own_ledgers().iterdir() if (p / _FILE).is_file()))
     except FileNotFoundError:
         return ()
 
@@ -43,17 +43,18 @@ def heads() -> tuple[Line, ...]:
 @contextmanager
 def all_labs_locked() -> Iterator[None]:
     """Held while a lab gets its name and subnet: two that come up at once do not get the same."""
-    root = where.ledgers()
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    root = where.own_ledgers(make=True)
     with _flock(root / "lock"):
         yield
 
 
 class Ledger:
-    """The ledger of one lab."""
+    """The ledger of one lab. Raises `SafetyRefusal` where somebody else could have written it."""
 
     def __init__(self, name: str) -> None:
         self.name = where.checked(name)
+        with suppress(FileNotFoundError):
+            where.own_ledgers()
         self.dir = where.ledgers() / name
         self.path = self.dir / _FILE
 
@@ -62,7 +63,8 @@ class Ledger:
         if self.path.exists():
             hint = f"strata lab down --name {self.name}, or give another --name"
             raise UsageError("cannot make the lab", repr(self.name), "there is one of that name", hint)
-        self.dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        where.own_ledgers(make=True)
+        self.dir.mkdir(mode=0o700, exist_ok=True)
         self.append({"lab": self.name, **head})
 
     def append(self, line: Line) -> None:
@@ -75,7 +77,7 @@ class Ledger:
 
     def open_fd(self) -> int:
         """A descriptor for appending; a child writes itself down through it before it becomes another program."""
-        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
     def lines(self) -> list[Line]:
         """Every whole line. Raises `UsageError` when there is no such lab."""
@@ -130,7 +132,7 @@ def encoded(line: Line) -> bytes:
 
 @contextmanager
 def _flock(path: Path, wait: bool = True) -> Iterator[None]:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -7,8 +7,11 @@ import re
 from pathlib import Path
 
 from strata.errors import UsageError
+from strata.host import ours
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
+_HINT = "set STRATA_LAB_DIR to a directory of your own"
+_HOLDS = rf"lock|{_NAME.pattern}"
 
 
 def is_root() -> bool:
@@ -27,6 +30,14 @@ def ledgers() -> Path:
         return Path("/run/strata/lab")
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     return Path(runtime if runtime.startswith("/") else f"/tmp/strata-{os.geteuid()}") / "strata" / "lab"
+
+
+def own_ledgers(*, make: bool = False) -> Path:
+    """`ledgers`, proven to be ours alone: what lies there says what is removed.
+
+    Raises `SafetyRefusal`; `FileNotFoundError` where it is not there and ``make`` is false.
+    """
+    return ours.folder(ledgers(), _HINT, _HOLDS, make=make)
 
 
 def data_dir(name: str) -> Path:

@@ -20,9 +20,14 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     return state_path(environ) / FILE_NAME
 
 
+def asked_for(url: str | None, environ: Mapping[str, str] = os.environ) -> str:
+    """``url``, else `STRATA_STORE`; empty: the store is where `default_path` says."""
+    return url or environ.get("STRATA_STORE") or ""
+
+
 def server_url(url: str | None, environ: Mapping[str, str] = os.environ) -> URL | None:
     """The PostgreSQL database behind ``url`` or `STRATA_STORE`; None where neither names one."""
-    given = url or environ.get("STRATA_STORE") or ""
+    given = asked_for(url, environ)
     if not given.startswith(("postgresql:", "postgresql+psycopg:", "postgres:")):
         return None
     try:
@@ -38,7 +43,7 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
 
     Raises `UsageError` for what is not a file: a store in memory would lose what it promises to keep.
     """
-    given = url or environ.get("STRATA_STORE")
+    given = asked_for(url, environ)
     if not given:
         return default_path(environ)
     if "://" not in given:

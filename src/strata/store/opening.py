@@ -11,7 +11,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from strata.store.location import server_url, store_path
+from strata.host.xdg import state_dir
+from strata.store.location import asked_for, server_url, store_path
 from strata.store.schema import HEAD, migrate, revision_of
 from strata.store.store import WRITES, Store
 from strata.store.trouble import named
@@ -27,7 +28,8 @@ def open_store(url: str | None = None) -> Store:
     """The store at ``url`` (``sqlite:///…``, a path, or ``postgresql://…``), by default `strata.store.location`.
 
     Made if it is not there. Raises `StoreError` where it is damaged, foreign, from a newer version, locked, or cannot
-    be written to. Nothing is written to a file or a database before it has been found to be ours, or empty.
+    be written to, `SafetyRefusal` where the state directory is not ours alone. Nothing is written to a file or a
+    database before it has been found to be ours, or empty.
     """
     server = server_url(url)
     if server is not None:
@@ -35,6 +37,8 @@ def open_store(url: str | None = None) -> Store:
 
         return open_server(server)
     path = store_path(url)
+    if not asked_for(url):
+        state_dir()
     what = "cannot open the store"
     with named(what, path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
