@@ -13,17 +13,18 @@ import sys
 import time
 from collections import Counter
 
-from strata.lab import scenario, scenario_names
+from strata.host import shipped
+from strata.lab.scenario import scenario
 
 
 def main() -> int:
     """One line a demo: right out of tried, verdicts given, confidence range, seconds of one (median)."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--only", choices=scenario_names())
+    parser.add_argument("--only", choices=shipped.demos())
     wanted = parser.parse_args()
     wrong = 0
-    names = [wanted.only] if wanted.only else list(scenario_names())
+    names = [wanted.only] if wanted.only else list(shipped.demos())
     tried: dict[str, list[tuple[bool, str, float, float]]] = {name: [] for name in names}
     # Interleaved, so that a noisy quarter of an hour does not fall on one demo alone.
     for turn in range(wanted.times):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from strata.errors import InconclusiveError, RunFailed, UsageError
+from strata.host import shipped
 from strata.lab import inject, stacks, where
 from strata.lab.bound import Bound
 from strata.lab.client import Measured
@@ -19,7 +20,7 @@ from strata.lab.prove import put_in
 from strata.lab.truth import How, Severity, Signal
 from strata.model.stack import Layer
 
-CAUSES = inject.cause_names()
+CAUSES = shipped.injections()
 RISES, FALLS, STAYS, ABOVE = How.RISES, How.FALLS, How.STAYS, How.ABOVE
 
 
@@ -189,7 +190,7 @@ def test_words_of_the_user_become_an_injection_or_are_refused_with_what_there_is
         inject.parse("slow-medium:huge")
 
 
-@pytest.mark.parametrize("name", stacks.stack_names())
+@pytest.mark.parametrize("name", shipped.stacks())
 def test_every_stack_has_a_template_and_variants_of_its_own_options(name: str) -> None:
     text = (resources.files("strata.lab.stacks") / name.replace("-", "_") / "stack.toml").read_text()
     assert "nodes" in string.Template(text).get_identifiers()
@@ -201,7 +202,7 @@ def test_every_stack_has_a_template_and_variants_of_its_own_options(name: str) -
 
 def test_the_guide_has_every_injection_with_its_values_and_every_stack() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guide" / "lab.md").read_text()
-    assert [name for name in stacks.stack_names() if f"| **{name}** |" not in guide] == []
+    assert [name for name in shipped.stacks() if f"| **{name}** |" not in guide] == []
     for cause in CAUSES:
         truth = inject.injection(cause)
         row = next((line for line in guide.splitlines() if line.startswith(f"| **{cause}** |")), "")

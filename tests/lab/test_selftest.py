@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from strata.errors import InconclusiveError, RunFailed, UsageError
-from strata.lab import inject, stacks, where
+from strata.host import shipped
+from strata.lab import where
 from strata.lab.ledger import names
 from strata.lab.selftest import Trial, Verdict, selftest, trials
 from strata.lab.truth import Severity
@@ -34,8 +35,8 @@ def test_the_whole_is_every_form_of_every_stack_and_every_injection_in_every_sev
     if not where.is_root():
         pytest.skip("without root it is the reduced one")
     tried = {t.what for t in FULL}
-    assert {f"{c}:{s.value}" for c in inject.cause_names() for s in Severity} <= tried
-    assert {t.stack for t in FULL} == set(stacks.stack_names())
+    assert {f"{c}:{s.value}" for c in shipped.injections() for s in Severity} <= tried
+    assert {t.stack for t in FULL} == set(shipped.stacks())
     forms = {(t.stack, tuple(t.options.items())) for t in FULL}
     assert {("mirrored", (("engine", "ceph"),)), ("mirrored", (("engine", "btrfs"), ("copies", "3")))} <= forms
     assert {"qos-iops:mild on vm-disks", "qos-bandwidth:severe on vm-disks"} <= tried

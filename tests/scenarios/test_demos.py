@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from strata.lab import scenario, scenario_names
+from strata.host import shipped
+from strata.lab.scenario import scenario
 
 pytestmark = pytest.mark.alone
 
@@ -25,7 +26,7 @@ def diagnose(*words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, report
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", shipped.demos())
 def test_demo_names_its_truth(name: str) -> None:
     """Inconclusive is an honest answer on a machine that is busy, and is asked again; a wrong one never is."""
     truth = scenario(name).truth

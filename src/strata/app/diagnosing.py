@@ -21,7 +21,7 @@ from strata.engine import Shape, engine_for
 from strata.errors import RunFailed, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
-from strata.lab import DEMO_PREFIX, Scenario, demo_of, scenario
+from strata.lab.scenario import DEMO_PREFIX, Scenario, demo_of, scenario
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
 from strata.model.run import Report, Run, RunStatus

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from strata.errors import UsageError
+from strata.host import shipped
 from strata.lab import inject, prove, stacks
 from strata.lab import up as _up
 from strata.lab.client import inside
@@ -95,4 +96,4 @@ def command_in(name: str | None, node: str, command: Sequence[str]) -> list[str]
 
 def known() -> tuple[Mapping[str, str], tuple[str, ...]]:
     """The stacks there are with one line about each, and the injections."""
-    return {name: stacks.builder(name).TITLE for name in stacks.stack_names()}, inject.cause_names()
+    return {name: stacks.builder(name).TITLE for name in shipped.stacks()}, shipped.injections()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strata.app import names
 from strata.cli import common, matrixing, patterns
 from strata.cli.common import note, out
 from strata.errors import UsageError
@@ -22,7 +23,9 @@ Where = Annotated[Path | None, typer.Argument(help="A directory on the storage i
 
 def diagnose(
     where: Where = None,
-    demo: Annotated[str | None, typer.Option(help="Rehearse on a modelled stack with a known limit.")] = None,
+    demo: Annotated[
+        str | None, typer.Option(help=f"Rehearse on a modelled stack with a known limit: {', '.join(names.demos())}.")
+    ] = None,
     rounds: common.MaybeRounds = None,
     runtime: common.MaybeRuntime = None,
     ramp: common.MaybeRamp = None,

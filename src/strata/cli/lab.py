@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from strata.app import names
 from strata.cli.common import JsonFlag, note, out
+from strata.cli.helping import Commands
 
 if TYPE_CHECKING:
     from strata.app.labs import LabState
 
-lab = typer.Typer(
+lab = Commands(
     name="lab",
     help="Real multi-node storage stacks on this machine, with known limits put into them. Needs root for more than a "
     "reduced lab on loopback.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
 )
 
 Name = Annotated[str | None, typer.Option("--name", help="Which lab; default: the only one (up: lab).")]
@@ -26,7 +26,7 @@ InNode = Annotated[str, typer.Argument(help="Name of a node, as status prints it
 
 @lab.command("up")
 def up(
-    stack: Annotated[str, typer.Argument(help="Which stack to build; list --all names them.")],
+    stack: Annotated[str, typer.Argument(help=f"Which stack to build: {', '.join(names.stacks())}.")],
     name: Name = None,
     inject: Annotated[
         list[str] | None, typer.Option("--inject", help="Put in a limit: CAUSE or CAUSE:severity; may be repeated.")
@@ -126,7 +126,9 @@ def exec_in(
 
 @lab.command("inject")
 def inject_now(
-    what: Annotated[str, typer.Argument(help="CAUSE or CAUSE:severity (mild, marked, severe).")],
+    what: Annotated[
+        str, typer.Argument(help=f"CAUSE or CAUSE:severity (mild, marked, severe): {', '.join(names.injections())}.")
+    ],
     name: Name = None,
     json: JsonFlag = False,
 ) -> None:

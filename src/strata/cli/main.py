@@ -22,14 +22,13 @@ from strata.cli import (
     tracing,
     verifying,
 )
+from strata.cli.helping import Commands
 from strata.errors import RunFailed, StrataError
 
-app = typer.Typer(
+app = Commands(
     name="strata",
     help="Finds the layer of a storage stack that is slow, proves it with an experiment, and remembers.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     epilog="Exit codes: 0 fine, 1 run failed, 2 usage, 3 gate failed, 4 inconclusive, 5 refused for safety, "
     "130/143 ended by a signal.",
 )
@@ -110,7 +109,11 @@ def _usage(error: TyperException) -> int:
     """Typer's own refusals, in the form of all others."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "strata"
-    # --help without a command is no mistake; Typer raises it with the help as its message.
-    print(f"error: {error.format_message()}", file=sys.stderr)
+    said = error.format_message()
+    if said.startswith("Usage: "):
+        # No command was named: Typer raises that with the help as its message.
+        print(said, file=sys.stderr)
+        return 2
+    print(f"error: {said}", file=sys.stderr)
     print(f"hint: {path} --help", file=sys.stderr)
     return 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from strata import units
+from strata.app import names
 from strata.cli import common
 from strata.cli.common import note, out
 from strata.errors import UsageError
@@ -21,7 +22,7 @@ Matrix = Annotated[
     str | None,
     typer.Option(
         "--matrix",
-        help="A table of cells in one budget: full, published, small, or 'bs=4k,64k;iodepth=1,8;rw=randread'.",
+        help=f"A table of cells in one budget: {', '.join(names.matrices())}, or 'bs=4k,64k;iodepth=1,8;rw=randread'.",
     ),
 ]
 Budget = Annotated[str | None, typer.Option("--budget", help="With --matrix: time for all of it (15m).")]

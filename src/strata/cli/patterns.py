@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from strata.app import names
 from strata.errors import UsageError
 
 RandomDistribution = Annotated[
@@ -55,7 +56,8 @@ ProfileName = Annotated[
     str | None,
     typer.Option(
         "--profile",
-        help="The workloads of an application, and how well they must be served: sql-oltp, …, or a .toml file.",
+        help="The workloads of an application, and how well they must be served: "
+        f"{', '.join(names.profiles())}, or a .toml file.",
     ),
 ]
 JobFile = Annotated[

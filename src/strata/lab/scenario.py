@@ -8,6 +8,7 @@ from importlib import resources
 from pydantic import Field
 
 from strata.errors import UsageError
+from strata.host import shipped
 from strata.model.base import Value
 from strata.model.finding import Cause, VerdictKind
 
@@ -50,16 +51,10 @@ class Scenario(Value):
     truth: Truth
 
 
-def scenario_names() -> tuple[str, ...]:
-    """Every scenario there is, in alphabetical order."""
-    root = resources.files("strata.lab") / "scenarios"
-    return tuple(sorted(d.name for d in root.iterdir() if (d / "truth.toml").is_file()))
-
-
 def scenario(name: str) -> Scenario:
     """Raises `UsageError` naming the known ones."""
-    if name not in scenario_names():
-        raise UsageError("there is no demo", repr(name), "", f"choose one of: {', '.join(scenario_names())}")
+    if name not in shipped.demos():
+        raise UsageError("there is no demo", repr(name), "", f"choose one of: {', '.join(shipped.demos())}")
     text = (resources.files("strata.lab") / "scenarios" / name / "truth.toml").read_text()
     return Scenario.model_validate({"name": name, **tomllib.loads(text)})
 
@@ -67,4 +62,4 @@ def scenario(name: str) -> Scenario:
 def demo_of(stack_name: str) -> str | None:
     """The scenario whose demo has a stack of that name; None for everybody else's stacks, whatever they begin with."""
     name = stack_name.removeprefix(DEMO_PREFIX)
-    return name if name != stack_name and name in scenario_names() else None
+    return name if name != stack_name and name in shipped.demos() else None

@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from functools import partial
 
 from strata.errors import InconclusiveError, StrataError, UsageError
+from strata.host import shipped
 from strata.lab import inject, stacks, where
 from strata.lab.client import layers_of, measure
 from strata.lab.down import down
@@ -67,7 +68,7 @@ def trials(quick: bool, only: Sequence[str] = ()) -> tuple[Trial, ...]:
 
 
 def _trials(quick: bool) -> Iterator[Trial]:
-    for stack in stacks.stack_names():
+    for stack in shipped.stacks():
         if quick and stacks.heavy(stack):
             continue
         for options in stacks.variants(stack)[: 1 if quick else None]:
@@ -77,7 +78,7 @@ def _trials(quick: bool) -> Iterator[Trial]:
             yield Trial(label, stack, options, _every_layer)
     if not where.is_root():
         return
-    for cause in inject.cause_names():
+    for cause in shipped.injections():
         truth = inject.injection(cause)
         if quick and not truth.everyday:
             continue

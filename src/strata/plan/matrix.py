@@ -11,19 +11,12 @@ from __future__ import annotations
 
 from strata import units
 from strata.errors import UsageError
+from strata.model.axes import MATRICES
 from strata.model.matrix import Grid
 from strata.model.workload import ClosedLoop, Rw, Sync, Workload
 from strata.plan.cost import ASSUMED_WRITE_BPS, bytes_written
-from strata.units import KIB
 
 PATTERNS: tuple[str, ...] = ("read", "randread", "randrw:70", "write", "randwrite")
-DEPTHS = (1, 2, 4, 8, 16, 32, 64)
-SIZES = tuple(4 * KIB << n for n in range(8))
-NAMED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "full": (DEPTHS, SIZES),
-    "published": ((1, 4, 16, 32, 64, 128, 256), tuple(n * KIB for n in (4, 8, 16, 64, 128, 256, 512, 1024))),
-    "small": (DEPTHS[::2], SIZES[::2]),
-}
 MOST = 1000
 EXAMPLE = "for example: --matrix 'bs=4k,64k;iodepth=1,8;rw=randread,randwrite'"
 
@@ -36,8 +29,8 @@ def matrix_of(
     Raises `UsageError` with everything that cannot be used.
     """
     words = text.strip().lower()
-    if words in NAMED:
-        (depths, sizes), patterns = NAMED[words], PATTERNS
+    if words in MATRICES:
+        (depths, sizes), patterns = MATRICES[words], PATTERNS
     else:
         depths, sizes, patterns = _axes(text)
     kinds = [(name, *_kind(name, text)) for name in patterns]
@@ -58,7 +51,7 @@ def matrix_of(
     if len(made) > MOST:
         raise UsageError("the matrix is too large:", f"{len(made)} cells", f"at most {MOST} a layer", EXAMPLE)
     named = tuple(dict.fromkeys(w.pattern for w in made))
-    name = words if words in NAMED else f"{len(made)} cells"
+    name = words if words in MATRICES else f"{len(made)} cells"
     return Grid(name=name, depths=depths, sizes=sizes, patterns=named), made
 
 
@@ -79,7 +72,7 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
         name, equals, values = part.partition("=")
         if not equals or name.strip() not in ("bs", "iodepth", "rw") or name.strip() in given:
             why = f"{part!r} is none of bs=…, iodepth=…, rw=…, each once; and no matrix is named so"
-            raise UsageError("cannot use the matrix", text, why, f"{', '.join(NAMED)}, or {EXAMPLE}")
+            raise UsageError("cannot use the matrix", text, why, f"{', '.join(MATRICES)}, or {EXAMPLE}")
         given[name.strip()] = [v.strip() for v in values.split(",") if v.strip()]
     try:
         sizes = sorted({units.parse_size(v) for v in given.get("bs", ["4k"])})

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strata.errors import UsageError
+from strata.host import shipped
 from strata.model.access import BsShare, BsSplit
 from strata.model.profile import Goal, Profile, ProfileWorkload
 from strata.model.workload import ClosedLoop, Rw, Workload
-from strata.plan.profiles import own_profile, profile_names, profile_of
+from strata.plan.profiles import own_profile, profile_of
 from strata.plan.profiles.emit import toml_of
 from strata.plan.words import PatternWords, workload_from_words
 
@@ -80,7 +81,7 @@ def test_what_is_written_reads_back_equal(
 
 
 def test_those_that_come_with_strata_can_be_written_too() -> None:
-    for name in profile_names():
+    for name in shipped.profiles():
         profile = own_profile(name)
         text = toml_of(profile)
         assert profile_of(text, name, name) == profile

@@ -8,9 +8,10 @@ import pytest
 
 from strata.app.profiles import find_profile
 from strata.errors import UsageError
+from strata.host import shipped
 from strata.model.access import Zipf
 from strata.model.workload import Sync
-from strata.plan.profiles import own_profile, profile_names, profile_of
+from strata.plan.profiles import own_profile, profile_of
 
 ONE = """
 title = "Ours"
@@ -26,7 +27,7 @@ goals = [{ figure = "99", most = "3ms" }, { figure = "bytes_per_second", least =
 
 
 def test_the_profiles_that_come_with_strata() -> None:
-    names = profile_names()
+    names = shipped.profiles()
     assert set(names) == {
         "sql-oltp", "sql-dw", "hyper-v", "exchange", "backup", "vdi", "kubernetes-etcd", "general",
     }  # fmt: skip

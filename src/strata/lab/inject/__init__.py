@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from importlib import resources
 
 from strata.errors import UsageError
+from strata.host import shipped
 from strata.lab.lab import Lab
 from strata.lab.truth import Injection, Severity
 
@@ -33,17 +33,10 @@ class Asked:
         lab.fact("injection", cause=self.cause, severity=self.severity.value)
 
 
-def cause_names() -> tuple[str, ...]:
-    """Every injection there is, in alphabetical order."""
-    root = resources.files("strata.lab.inject")
-    stems = (f.name.removesuffix(".py") for f in root.iterdir() if f.name.endswith(".py"))
-    return tuple(sorted(s.replace("_", "-") for s in stems if not s.startswith("_")))
-
-
 def injection(cause: str) -> Injection:
     """The injection of that name. Raises `UsageError` naming what there is."""
-    if cause not in cause_names():
-        raise UsageError("there is no injection", repr(cause), "", f"choose one of: {', '.join(cause_names())}")
+    if cause not in shipped.injections():
+        raise UsageError("there is no injection", repr(cause), "", f"choose one of: {', '.join(shipped.injections())}")
     module = importlib.import_module(f"strata.lab.inject.{cause.replace('-', '_')}")
     found: Injection = module.INJECTION
     return found

@@ -17,6 +17,7 @@ from typing import Protocol, cast
 
 from strata import units
 from strata.errors import UsageError
+from strata.host import shipped
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 
@@ -33,16 +34,10 @@ class Builder(Protocol):
         """Makes the stack."""
 
 
-def stack_names() -> tuple[str, ...]:
-    """Every stack there is, in alphabetical order; ``block_share`` is written block-share."""
-    root = resources.files("strata.lab.stacks")
-    return tuple(sorted(d.name.replace("_", "-") for d in root.iterdir() if (d / "build.py").is_file()))
-
-
 def builder(name: str) -> Builder:
     """Raises `UsageError` naming the known ones."""
-    if name not in stack_names():
-        raise UsageError("there is no stack", repr(name), "", f"choose one of: {', '.join(stack_names())}")
+    if name not in shipped.stacks():
+        raise UsageError("there is no stack", repr(name), "", f"choose one of: {', '.join(shipped.stacks())}")
     return cast(Builder, importlib.import_module(f"strata.lab.stacks.{name.replace('-', '_')}.build"))
 
 
@@ -69,7 +64,7 @@ def grow(lab: Lab) -> str:
     """Calls ``grow(lab)`` of the stack's ``build.py``, which adds a node; its name. `UsageError` where it has none."""
     add = getattr(builder(lab.stack), "grow", None)
     if add is None:
-        able = [n for n in stack_names() if hasattr(builder(n), "grow")]
+        able = [n for n in shipped.stacks() if hasattr(builder(n), "grow")]
         raise UsageError("cannot grow the lab", lab.name, f"{lab.stack} does not grow", f"these do: {', '.join(able)}")
     return str(add(lab))
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from strata import units
 from strata.errors import UsageError
+from strata.host import shipped
 from strata.model.profile import RATES, Goal, Profile, ProfileWorkload
 from strata.plan.words import PatternWords, workload_from_words
 
@@ -21,16 +22,10 @@ _WORDS = ("rw", "bs", "iodepth", "threads", "rate_iops", "rwmixread", "direct", 
 _OWN = ("name", "why", "goals")
 
 
-def profile_names() -> tuple[str, ...]:
-    """The profiles that come with Strata."""
-    files = resources.files(__name__).iterdir()
-    return tuple(sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml")))
-
-
 def own_profile(name: str) -> Profile:
     """The profile of that name that comes with Strata. Raises `UsageError` that names those there are."""
-    if name not in profile_names():
-        there = f"there are: {', '.join(profile_names())}; or name a .toml file of your own"
+    if name not in shipped.profiles():
+        there = f"there are: {', '.join(shipped.profiles())}; or name a .toml file of your own"
         raise UsageError("no such profile", name, "", there)
     return profile_of((resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8"), name, name)
 

@@ -1,0 +1,94 @@
+"""How help looks: options in groups where there are many, and examples at the end of every command's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from strata.cli.examples import EXAMPLES
+
+MANY = 20
+"""A command with more options than these shows them in `GROUPS`."""
+
+GROUPS: dict[str, str] = {
+    "What to measure": "demo rw bs iodepth numjobs rwmixread order write_share profile job from_trace write_profile "
+    "matrix layers workloads read_only share target shares deal resume check",
+    "Which blocks, with which data": "random_distribution randommap interlocked stride offset_increment bssplit "
+    "rwmix_run blockalign misalign range_ sector buffer_compress_percentage dedupe_percentage refill_buffers seed",
+    "How fast": "rate_iops rate_process rate_burst limit_iops limit_bytes thinktime thinktime_blocks",
+    "How much, and what is left of it": "size keep destructive",
+    "When to stop": "rounds passes runtime ramp interval until until_percentile until_min until_bytes budget cooldown "
+    "stuck_after",
+    "Caches and durability": "buffered cache dsync sync fsync fdatasync flush_every precondition precondition_bytes "
+    "journal journal_sync power_loss atomic",
+    "Who does it": "engine cpus numa_node trace confirm",
+    "Output": "html markdown json verbose listed progress store help",
+}
+"""The parameters of each group, of all commands, in the order in which they are shown."""
+
+
+class Command(TyperCommand):
+    """A command whose help is in groups and ends with examples."""
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Writes the arguments, and the options in groups where there are many."""
+        every = [(p, record) for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
+        arguments = [record for p, record in every if p.param_type_name == "argument"]
+        options = {str(p.name): record for p, record in every if p.param_type_name == "option"}
+        _section(formatter, "Arguments", arguments)
+        for heading, names in GROUPS.items() if len(options) > MANY else ():
+            _section(formatter, heading, [options.pop(name) for name in names.split() if name in options])
+        _section(formatter, "Options", list(options.values()))
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Writes the examples last."""
+        super().format_epilog(ctx, formatter)
+        _examples(ctx, formatter)
+
+
+class Group(TyperGroup):
+    """A group of commands whose help ends with examples."""
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Writes the examples last."""
+        super().format_epilog(ctx, formatter)
+        _examples(ctx, formatter)
+
+
+class Commands(typer.Typer):
+    """A Typer application of `Command` in `Group`; plain text, because what draws help takes long to load."""
+
+    def __init__(self, name: str, help: str, **more: Any) -> None:
+        names = {"help_option_names": ["-h", "--help"]}
+        super().__init__(
+            name=name, help=help, cls=Group, context_settings=names, no_args_is_help=True, rich_markup_mode=None, **more
+        )
+
+    def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
+        """Typer's, for a `Command`."""
+        return super().command(name, cls=Command, **more)
+
+
+def path_of(ctx: typer.Context) -> str:
+    """The command as one says it, without the program: ``lab up``; empty for the program itself."""
+    names = []
+    at: Any = ctx
+    while at.parent is not None:
+        names.append(str(at.info_name))
+        at = at.parent
+    return " ".join(reversed(names))
+
+
+def _section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:
+    if rows:
+        with formatter.section(heading):
+            formatter.write_dl(rows)
+
+
+def _examples(ctx: typer.Context, formatter: Any) -> None:
+    with formatter.section("Examples"):
+        for line, meaning in EXAMPLES.get(path_of(ctx), ()):
+            formatter.write(f"  # {meaning}\n  {line}\n")
