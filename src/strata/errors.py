@@ -6,6 +6,8 @@ Exit codes: 0 fine · 1 run failed · 2 usage · 3 gate failed · 4 inconclusive
 
 from __future__ import annotations
 
+from strata.text.controls import line
+
 
 class StrataError(Exception):
     """A failure a user can act on.
@@ -29,11 +31,11 @@ class StrataError(Exception):
         return f"{head}: {self.why}" if self.why else head
 
     def render(self) -> str:
-        """The whole message, several lines, without a trailing newline."""
-        lines = [f"error: {self.headline}"]
-        lines += [f"  - {p}" for p in self.problems]
+        """The whole message, several lines, without a trailing newline; what it quotes adds none to them."""
+        lines = [f"error: {line(self.headline)}"]
+        lines += [f"  - {line(p)}" for p in self.problems]
         if self.hint:
-            lines.append(f"hint: {self.hint}")
+            lines.append(f"hint: {line(self.hint)}")
         return "\n".join(lines)
 
 
@@ -72,7 +74,7 @@ class Stopped(StrataError):
 
     def render(self) -> str:
         """No error: what is kept, and how to go on."""
-        return f"stopped; {self.what}" + (f"\nhint: {self.hint}" if self.hint else "")
+        return f"stopped; {line(self.what)}" + (f"\nhint: {line(self.hint)}" if self.hint else "")
 
 
 class StoreError(StrataError):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,29 @@ def measured(*words: object, before: Callable[[], None] | None = None, status: i
     assert done.returncode == status, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+_EACH = """
+import json, sys
+from strata.cli.main import _run
+for words in json.load(open(sys.argv[1])):
+    sys.argv = ["strata", *words]
+    code = _run()
+    for stream in (sys.stdout, sys.stderr):
+        print("\\n-- that was", code, file=stream, flush=True)
+"""
+
+
+def one_after_another(commands: Sequence[Sequence[str]], folder: Path, **env: str) -> list[tuple[int, str, str]]:
+    """Status, stdout and stderr of each command, all in one process: what loads each time is most of the time."""
+    (folder / "commands.json").write_text(json.dumps(commands))
+    argv = [sys.executable, "-c", _EACH, str(folder / "commands.json")]
+    done = subprocess.run(argv, capture_output=True, timeout=120, check=False, env=os.environ | env)
+    ends = re.compile(r"\n-- that was (\d+)\n")
+    out, err = (ends.split(stream.decode()) for stream in (done.stdout, done.stderr))
+    assert done.returncode == 0, done.stderr.decode()
+    assert len(out) == len(err) == 2 * len(commands) + 1
+    return [(int(out[i + 1]), out[i], err[i]) for i in range(0, 2 * len(commands), 2)]
 
 
 @contextmanager

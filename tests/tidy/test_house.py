@@ -58,6 +58,16 @@ def test_only_the_engine_reads_the_measuring_clock() -> None:
             assert "Instant::now" not in path.read_text(), path
 
 
+def test_text_reaches_a_terminal_through_one_door() -> None:
+    """`text.door` alone shows what a terminal would obey, and says in other words what a stream cannot write."""
+    writes = (
+        r"(?<![\w.])print\(|std(?:out|err)\.(?:write|buffer)|\b(?:s?echo|input|rprint)\(|Console\(|os\.write\([12],"
+    )
+    # The live view draws with a library, which moves the cursor; all its words come through `textual.clean`.
+    doors = {"text/door.py", "report/live.py"}
+    assert {room(p) for p in SOURCES if re.search(writes, _code(p))} - doors == set()
+
+
 @pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.lock")), ids=lambda p: p.name)
 def test_locks_are_hashed_and_name_no_host(lock: Path) -> None:
     text = lock.read_text()

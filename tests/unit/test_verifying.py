@@ -16,6 +16,7 @@ from strata.host import testfile
 from strata.model.progress import Progress
 from strata.model.verify import FaultKind, Integrity, Verified, VerifyResult, judge
 from strata.report.verify_text import verify_text
+from strata.text import door
 
 MIB = 1 << 20
 SMALL = VerifyOptions(size=3 * MIB, bs=65536, passes=1)
@@ -248,7 +249,7 @@ def test_every_kind_of_fault_is_told_in_words_that_fit() -> None:
             "faults: the target does not hold what it acknowledged",
         ):
             assert words in flat, (words, text)
-    assert "\x1b[" in verify_text(shown, 80, color=True)
+    assert "\x1b[1m" in door.shown(verify_text(shown, 80, color=True))
     sound = result()
     text = verify_text(
         VerifyResult(endpoint="nbd://h/", verdict=judge(sound)[0], why=judge(sound)[1], result=sound), 80

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from strata.cli import common
-from strata.cli.common import out
 from strata.errors import GateFailed, UsageError
+from strata.text.door import out
 
 
 def check(
@@ -43,7 +43,7 @@ def check(
         raise UsageError("--column and --plan go with a file", what or "", "", "name the file")
     else:
         found = checking.check_run(what, store)
-    out(render_checked(found) if json else check_text(found, common.width(), common.color()))
+    out(render_checked(found) if json else check_text(found, common.width(), common.color()), json)
     return GateFailed.exit_code if found.broken or (strict and found.flags) else 0
 
 

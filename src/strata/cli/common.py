@@ -14,6 +14,7 @@ import typer
 
 from strata import units
 from strata.errors import UsageError
+from strata.text.door import note
 
 if TYPE_CHECKING:
     from strata.app.options import Options
@@ -221,17 +222,6 @@ def _live_view() -> LiveView:
 class _Blind:
     def update(self, progress: Progress) -> None:
         """Nobody watches."""
-
-
-def out(text: str) -> None:
-    """A result on stdout."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
-
-
-def note(text: str) -> None:
-    """A remark on stderr."""
-    print(text, file=sys.stderr, flush=True)
 
 
 HtmlPath = Annotated[Path | None, typer.Option("--html", help="Write the report as one HTML file.")]

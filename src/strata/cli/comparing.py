@@ -8,7 +8,7 @@ import typer
 
 from strata import units
 from strata.cli import common
-from strata.cli.common import out
+from strata.text.door import out
 
 Margin = Annotated[str, typer.Option("--margin", help="Change of the IOPS up to which two cells count as equal.")]
 Anyway = Annotated[bool, typer.Option("--anyway", help="Also where the environments forbid it; they are shown.")]
@@ -47,4 +47,4 @@ def compare(
     )
     if markdown is not None:
         write_output(markdown, compare_markdown.render(compared) + "\n")
-    out(compared.model_dump_json(indent=2) if json else compare_text(compared, common.width(), common.color()))
+    out(compared.model_dump_json(indent=2) if json else compare_text(compared, common.width(), common.color()), json)

@@ -10,8 +10,8 @@ import typer
 
 from strata.app import names
 from strata.cli import common, matrixing, patterns
-from strata.cli.common import note, out
 from strata.errors import UsageError
+from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.app.options import Options
@@ -125,7 +125,7 @@ def publish(report: Report, *, html: Path | None, markdown: Path | None, json: b
         write_output(html, html_report.render(report))
     if markdown is not None:
         write_output(markdown, markdown_report.render(report))
-    out(json_.render(report) if json else terminal.render(report, common.width(), common.color()))
+    out(json_.render(report) if json else terminal.render(report, common.width(), common.color()), json)
     for path in (html, markdown):
         if path is not None:
             note(f"report: {path.resolve()}")
@@ -214,7 +214,7 @@ def plan(
             "--budget, --until, --buffered and --sync go with", "--matrix", "", "for example --matrix full"
         )
     made = plan_only(Path(where or "."), chosen)
-    out(render_plan(made) if json else plan_text(made, common.width(), common.color()))
+    out(render_plan(made) if json else plan_text(made, common.width(), common.color()), json)
 
 
 def _derived(asked: str, to: Path | None, profile: str | None, job: Path | None) -> Profile:

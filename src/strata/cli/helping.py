@@ -9,6 +9,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from strata.cli.examples import EXAMPLES
+from strata.text.door import shown
+from strata.text.plain import written
 
 MANY = 20
 """A command with more options than these shows them in `GROUPS`."""
@@ -33,6 +35,10 @@ GROUPS: dict[str, str] = {
 class Command(TyperCommand):
     """A command whose help is in groups and ends with examples."""
 
+    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
+        """The help in words that standard output can write: the library has a door of its own."""
+        return written(shown(super().get_help(ctx)))
+
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Writes the arguments, and the options in groups where there are many."""
         every = [(p, record) for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
@@ -51,6 +57,10 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group of commands whose help ends with examples."""
+
+    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
+        """The help in words that standard output can write: the library has a door of its own."""
+        return written(shown(super().get_help(ctx)))
 
     def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Writes the examples last."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata.app import names
-from strata.cli.common import JsonFlag, note, out
+from strata.cli.common import JsonFlag
 from strata.cli.helping import Commands
+from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.app.labs import LabState
@@ -40,7 +41,7 @@ def up(
     from strata.app import labs
 
     state = labs.up(stack, name, settings or (), inject or (), note)
-    out(state.model_dump_json() if json else _text(state))
+    out(state.model_dump_json() if json else _text(state), json)
     if not json:
         note(f"hint: strata diagnose {state.stack_file}; strata lab down --name {state.name}")
 
@@ -94,7 +95,7 @@ def status(name: Name = None, json: JsonFlag = False) -> None:
     from strata.app import labs
 
     state = labs.state(name)
-    out(state.model_dump_json() if json else _text(state))
+    out(state.model_dump_json() if json else _text(state), json)
 
 
 @lab.command("shell")
@@ -136,7 +137,7 @@ def inject_now(
     from strata.app import labs
 
     state = labs.put_in(name, what, note)
-    out(state.model_dump_json() if json else _text(state))
+    out(state.model_dump_json() if json else _text(state), json)
 
 
 @lab.command("selftest")

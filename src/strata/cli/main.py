@@ -23,7 +23,8 @@ from strata.cli import (
     verifying,
 )
 from strata.cli.helping import Commands
-from strata.errors import RunFailed, StrataError
+from strata.errors import RunFailed, StrataError, UsageError
+from strata.text.door import note, open_, out
 
 app = Commands(
     name="strata",
@@ -36,7 +37,7 @@ app = Commands(
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"strata {__version__}")
+        out(f"strata {__version__}")
         raise typer.Exit
 
 
@@ -71,11 +72,12 @@ def main() -> None:
 
 
 def _run() -> int:
+    open_()
     raise_on_signals()
     try:
         outcome = app(standalone_mode=False)
     except StrataError as e:
-        print(e.render(), file=sys.stderr)
+        note(e.render())
         return _code(e.exit_code)
     except TyperException as e:
         return _usage(e)
@@ -87,11 +89,11 @@ def _run() -> int:
         return 0
     except OSError as e:
         # A path that may not even be looked at (a folder above it is closed to this user) and the like.
-        print(_failed(e).render(), file=sys.stderr)
+        note(_failed(e).render())
         return RunFailed.exit_code
     if outcome == 130:
         # Typer turns Ctrl-C into this code.
-        print("stopped", file=sys.stderr)
+        note("stopped")
     return _code(outcome if isinstance(outcome, int) else 0)
 
 
@@ -112,8 +114,7 @@ def _usage(error: TyperException) -> int:
     said = error.format_message()
     if said.startswith("Usage: "):
         # No command was named: Typer raises that with the help as its message.
-        print(said, file=sys.stderr)
+        note(said)
         return 2
-    print(f"error: {said}", file=sys.stderr)
-    print(f"hint: {path} --help", file=sys.stderr)
+    note(UsageError(said, hint=f"{path} --help").render())
     return 2

@@ -10,8 +10,8 @@ import typer
 from strata import units
 from strata.app import names
 from strata.cli import common
-from strata.cli.common import note, out
 from strata.errors import UsageError
+from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.app.matrixing import MatrixWords
@@ -62,7 +62,7 @@ def plan(where: str, words: Words, options: Options, json: bool) -> None:
 
     made = plan_matrix(where, words.read(), options)
     if json:
-        out(made.model_dump_json(indent=2, by_alias=True))
+        out(made.model_dump_json(indent=2, by_alias=True), exact=True)
         return
     out(matrix_plan_text(made.plan, made.prediction, common.width(), common.color()))
 
@@ -102,9 +102,10 @@ def publish(result: MatrixResult, *, html: Path | None, markdown: Path | None, j
         from strata.report import matrix_markdown
 
         write_output(markdown, matrix_markdown.render(result) + "\n")
-    out(
-        result.model_dump_json(indent=2, by_alias=True) if json else matrix_text(result, common.width(), common.color())
-    )
+    if json:
+        out(result.model_dump_json(indent=2, by_alias=True), exact=True)
+    else:
+        out(matrix_text(result, common.width(), common.color()))
     for path in (html, markdown):
         if path is not None:
             note(f"report: {path.resolve()}")

@@ -9,9 +9,9 @@ import typer
 
 from strata import units
 from strata.cli import common, matrixing, patterns
-from strata.cli.common import out
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
+from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.app.measuring import OneResult
@@ -262,7 +262,7 @@ def measure(
 def _publish(result: OneResult, *, verbose: bool, json: bool) -> int:
     """On the terminal; the exit code."""
     if json:
-        out(result.model_dump_json(indent=2))
+        out(result.model_dump_json(indent=2), exact=True)
     else:
         # Here: what it loads would delay the first I/O.
         from strata.report.measure_text import measure_text
@@ -270,19 +270,19 @@ def _publish(result: OneResult, *, verbose: bool, json: bool) -> int:
         shape = common.width(), common.color()
         out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
         if result.run is not None:
-            common.note(f"kept: strata report {result.run}")
+            note(f"kept: strata report {result.run}")
     if result.precondition is not None:
         from strata.app.preconditioning import said_of
 
-        common.note(f"preconditioning: {said_of(result.precondition)}")
+        note(f"preconditioning: {said_of(result.precondition)}")
     if result.unkept is not None:
-        common.note(f"not kept: {result.unkept}")
+        note(f"not kept: {result.unkept}")
     if result.stopped_by is not None:
-        common.note(f"{result.trouble or 'stopped'}; what was measured until then is above")
+        note(f"{result.trouble or 'stopped'}; what was measured until then is above")
         return 128 + result.stopped_by
     if result.trouble is not None:
-        common.note(f"error: {result.endpoint} {result.trouble}")
-        common.note("hint: what was measured until then is above")
+        note(f"error: {result.endpoint} {result.trouble}")
+        note("hint: what was measured until then is above")
         return 1
     return 0
 

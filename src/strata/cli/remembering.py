@@ -10,9 +10,9 @@ import typer
 
 from strata import units
 from strata.cli import common
-from strata.cli.common import out
 from strata.cli.comparing import Anyway
 from strata.errors import UsageError
+from strata.text.door import out
 
 Last = Annotated[int | None, typer.Option("--last", min=1, help="So many of the newest finished runs.")]
 
@@ -42,7 +42,7 @@ def history(
         from strata.report.html import history as page
 
         write_output(html, page.render(found))
-    out(found.model_dump_json(indent=2) if json else history_text(found, common.width(), common.color()))
+    out(found.model_dump_json(indent=2) if json else history_text(found, common.width(), common.color()), json)
 
 
 def gate(
@@ -84,7 +84,7 @@ def gate(
         write_output(junit, gate_junit(found) + "\n")
     if markdown is not None:
         write_output(markdown, gate_markdown(found) + "\n")
-    out(found.model_dump_json(indent=2) if json else gate_text(found, common.width(), common.color()))
+    out(found.model_dump_json(indent=2) if json else gate_text(found, common.width(), common.color()), json)
     return {GateOutcome.FINE: 0, GateOutcome.REGRESSION: 3, GateOutcome.TOO_NOISY: 4}[found.outcome]
 
 
@@ -117,7 +117,8 @@ def baseline(
         found = (save_baseline(name, runs or (), last, note, store, new=what == "save", anyway=anyway),)
     if json:
         listed = [b.model_dump(mode="json") for b in found]
-        out(json_module.dumps({"schema": "strata.baselines/1", "baselines": listed}, indent=2, ensure_ascii=False))
+        document = {"schema": "strata.baselines/1", "baselines": listed}
+        out(json_module.dumps(document, indent=2, ensure_ascii=False), exact=True)
         return
     out(baselines_text(found, common.width(), common.color()))
     if what == "show":

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from strata.cli import common
-from strata.cli.common import note, out
+from strata.text.door import note, out
 
 
 def report(
@@ -41,7 +41,7 @@ def runs(
     from strata.report.listing_text import runs_text
 
     found, verdicts = list_runs(limit, store)
-    out(render_runs(found) if json else runs_text(found, common.width(), common.color(), verdicts))
+    out(render_runs(found) if json else runs_text(found, common.width(), common.color(), verdicts), json)
 
 
 def clean(json: common.JsonFlag = False) -> None:
@@ -58,7 +58,7 @@ def clean(json: common.JsonFlag = False) -> None:
     for name in left:
         note(f"left: the tracing instance {name}; where tracefs is mounted, as root, it can be removed")
     if json:
-        out(render_clean(removed))
+        out(render_clean(removed), exact=True)
         return
     for path in removed:
         note(f"removed {path}")

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from strata import units
-from strata.cli.common import note
 from strata.errors import UsageError
+from strata.text.door import note
 
 
 def target(

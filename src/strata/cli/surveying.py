@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from strata.cli.common import JsonFlag, color, note, out, width
+from strata.cli.common import JsonFlag, color, width
+from strata.text.door import note, out
 
 
 def survey(
@@ -26,4 +27,4 @@ def survey(
     if write is not None:
         outputs.write_output(write, surveying.draft_stack(found, path), toml=True)
         note(f"stack file drafted: {write}")
-    out(render_survey(found) if json else survey_text(found, width(), color()))
+    out(render_survey(found) if json else survey_text(found, width(), color()), json)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata.cli import common
-from strata.cli.common import note, out
 from strata.errors import UsageError
+from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.model.trace import TraceResult
@@ -56,7 +56,7 @@ def _show(result: TraceResult, json: bool) -> int:
     from strata.report.trace_text import trace_text
 
     if json:
-        out(result.model_dump_json(indent=2))
+        out(result.model_dump_json(indent=2), exact=True)
     else:
         out(trace_text(result, common.width(), common.color()))
     for one in result.notes if json else ():

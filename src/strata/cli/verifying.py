@@ -9,8 +9,8 @@ import typer
 
 from strata import units
 from strata.cli import common
-from strata.cli.common import note, out
 from strata.errors import UsageError
+from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.model.verify import VerifyResult
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def verify(
     where: Annotated[
-        str | None, typer.Argument(help="An endpoint: file:/…, block:/dev/…, nbd://…; default: the journal's.")
+        str | None, typer.Argument(help="An endpoint: file:/..., block:/dev/..., nbd://...; default: the journal's.")
     ] = None,
     size: Annotated[str | None, typer.Option(help="How much of it, e.g. 1g; of a new file: its size (256m).")] = None,
     bs: Annotated[str, typer.Option(help="Block size: what one I/O writes, e.g. 4k.")] = "4k",
@@ -103,7 +103,7 @@ def verify(
     )
     with common.display(progress) as display:
         verified = verify_endpoint(where, options, display.update)
-    out(verified.model_dump_json(indent=2) if json else verify_text(verified, common.width(), common.color()))
+    out(verified.model_dump_json(indent=2) if json else verify_text(verified, common.width(), common.color()), json)
     return _exit(verified, journal)
 
 

@@ -95,14 +95,21 @@ def gate_junit(gate: Gate) -> str:
     for name in gate.missing:
         layer, _, key = name.rpartition("/")
         message = {"message": "not measured by the candidate", "type": "missing"}
-        ElementTree.SubElement(_case(suite, layer, key), "error", message).text = clean(gate.why)
+        ElementTree.SubElement(_case(suite, layer, key), "error", message).text = gate.why
+    _clean(root)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
 
 
 def _case(suite: ElementTree.Element, layer: str, key: str) -> ElementTree.Element:
-    names = {"classname": clean(f"strata.{layer}"), "name": clean(key)}
-    return ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
+    return ElementTree.SubElement(suite, "testcase", {"classname": f"strata.{layer}", "name": key, "time": "0"})
+
+
+def _clean(root: ElementTree.Element) -> None:
+    """XML has no place for most control characters, not even escaped."""
+    for element in root.iter():
+        element.text = clean(element.text) if element.text else None
+        element.attrib.update({name: clean(said) for name, said in element.items()})
 
 
 def _missing(gate: Gate) -> str:

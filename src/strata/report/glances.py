@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len
-
 from strata import units
 from strata.model.progress import DeviceNow, Glance, NodeNow
-from strata.report.textual import clean, fit, left
+from strata.report.textual import cell_len, clean, fit, left
 
 WIRE_IDLE = 100_000.0
 """Bytes per second below which a wire is not worth a word: what any machine chats."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-
 from strata import units
 from strata.report import figures
 from strata.report.ladder import MEANING, Column, Ladder, Mark, Row, Square
-from strata.report.textual import Paint, clean, left, right, wrap, wrap_cell
+from strata.report.textual import Paint, cell_len, clean, left, right, wrap, wrap_cell
 
 GAP = 2
 RICH_WIDTH = 120

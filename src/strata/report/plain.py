@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import IO, Self
+from typing import Self, TextIO
 
 from strata import units
 from strata.model.progress import Phase, Progress
 from strata.report.textual import clean
+from strata.text.door import say
 
 PHASE = {
     Phase.SURVEY: "surveying",
@@ -52,7 +53,7 @@ def time_left(p: Progress) -> str:
 class PlainView:
     """A line when the phase changes, and one for each finished or failed step. Nothing in between."""
 
-    def __init__(self, stream: IO[str] | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._phase: Phase | None = None
         self._closed = False
@@ -90,6 +91,6 @@ class PlainView:
         if self._closed:
             return
         try:
-            print(line, file=self._stream, flush=True)
+            say(line, self._stream)
         except (OSError, ValueError):
             self._closed = True

@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+import rich.cells
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+from strata.text.controls import line as clean
+from strata.text.door import style
+from strata.text.plain import written
+
+__all__ = ["Paint", "cell_len", "clean", "field", "fit", "left", "right", "table", "wrap", "wrap_cell"]
+
 _GLUE = re.compile(r"(?<=\d) (?=%|[µnm]?s\b|min\b|[KMGT]?i?B\b|IOPS\b)")
 _GLUED = "\u00a0"
 ELLIPSIS = "…"
@@ -18,24 +23,26 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 @dataclass(frozen=True)
 class Paint:
-    """ANSI styles when ``color``; otherwise the text as it is."""
+    """Our own styles when ``color``, which become ANSI codes at the door; otherwise the text as it is."""
 
     color: bool
 
     def __call__(self, text: str, *styles: str) -> str:
         if not self.color or not styles or not text:
             return text
-        return f"\x1b[{';'.join(_CODES[s] for s in styles)}m{text}\x1b[0m"
+        return f"{style(';'.join(_CODES[s] for s in styles))}{text}{style('0')}"
 
 
-def clean(text: str) -> str:
-    """Names and paths come from outside: control characters must not reach a terminal."""
-    return _CONTROL.sub("\ufffd", text)
+def cell_len(text: str) -> int:
+    """The width of ``text`` as standard output will hold it."""
+    return rich.cells.cell_len(written(text))
 
 
 def fit(text: str, width: int) -> str:
     """``text`` in at most ``width`` cells, cut with an ellipsis."""
-    return text if cell_len(text) <= width else set_cell_size(text, max(width - 1, 0)) + ELLIPSIS
+    if cell_len(text) <= width:
+        return text
+    return rich.cells.set_cell_size(written(text), max(width - cell_len(ELLIPSIS), 0)) + ELLIPSIS
 
 
 def left(text: str, width: int) -> str:

@@ -20,6 +20,7 @@ from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTim
 from strata.model.run import Report, RunStatus
 from strata.report import answer, html, ladder, markdown, terminal
 from strata.report.ladder import Mark
+from strata.text.door import shown
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -64,7 +65,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 @pytest.mark.parametrize("width", [80, 97, 200])
 def test_colour_changes_nothing_but_colour(width: int) -> None:
     report = build(status=RunStatus.STOPPED, profile="debug")
-    assert ANSI.sub("", terminal.render(report, width, True)) == terminal.render(report, width, False)
+    assert ANSI.sub("", shown(terminal.render(report, width, True))) == terminal.render(report, width, False)
     assert "\x1b" not in terminal.render(report, width, False)
 
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 
 from strata.analyse.laws import LAWS, Law
 from strata.model.figures import KINDS, Dimension
+from strata.text.door import out
 
 _HEAD = """\
 # The consistency laws
@@ -90,4 +90,4 @@ def _section(law: Law) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(laws_page())
+    out(laws_page())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 from strata.errors import StrataError
+from strata.text.door import note, open_
 
 
 def status_of(serve: Callable[[], None]) -> int:
     """Serves to its end; the exit status. What was wrong is said on stderr."""
+    open_()
     try:
         serve()
     except StrataError as e:
-        print(e.render(), file=sys.stderr)
+        note(e.render())
         return e.exit_code
     return 0

@@ -24,6 +24,7 @@ from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
 from strata.report.ladder import Ladder, Row
 from strata.report.terminal import debug_build, incomplete
+from strata.text.controls import lines
 
 NOISY = 0.10
 """From this spread between equal rounds on the page says at its top that the machine was noisy."""
@@ -40,12 +41,20 @@ class Panel:
     chart: Markup
 
 
+def _shown(value: object) -> object:
+    """What a template places: control characters, and those that turn the order of writing, can be read in it."""
+    if not isinstance(value, str):
+        return value
+    return Markup(lines(value)) if isinstance(value, Markup) else lines(value)
+
+
 def environment() -> Environment:
     """Templates of this folder, everything escaped, a missing name is an error."""
     env = Environment(
         loader=PackageLoader("strata.report.html", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )

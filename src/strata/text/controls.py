@@ -1,0 +1,40 @@
+"""Characters that a terminal obeys instead of showing: made visible, so that a name can only be read."""
+
+from __future__ import annotations
+
+import re
+
+_OBEYED = (
+    "\\x00-\\x1f\\x7f-\\x9f"  # C0, DEL, C1
+    "\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"  # unseen; order of writing
+    "\\u2028-\\u202e"  # other ends of a line; order of writing
+    "\\ud800-\\udfff"  # halves of characters: bytes of a path that are no text
+    "\\U000e0000-\\U000e007f"  # tags: unseen
+)
+_IN_A_LINE = re.compile(f"[{_OBEYED}]")
+_IN_LINES = re.compile(f"(?![\\n\\t])[{_OBEYED}]")
+
+
+def escaped(text: str) -> str:
+    r"""Every character of ``text`` as ``\x1b``, ``\u202e``, or two of them: what stands behind C0 is valid in JSON."""
+    halves = (text.encode("utf-16-be", "surrogatepass")[i : i + 2] for i in range(0, 2 * _units(text), 2))
+    codes = (int.from_bytes(half, "big") for half in halves)
+    return "".join(f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}" for code in codes)
+
+
+def _units(text: str) -> int:
+    return sum(2 if ord(char) > 0xFFFF else 1 for char in text)
+
+
+def line(text: str) -> str:
+    """``text`` in one line that a terminal shows and does not obey: a name, a path, a cell of a table."""
+    return text if text.isascii() and text.isprintable() else _IN_A_LINE.sub(_shown, text)
+
+
+def lines(text: str) -> str:
+    """The same for text that was laid out: its line ends and tabs stay."""
+    return _IN_LINES.sub(_shown, text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    return escaped(found[0])
