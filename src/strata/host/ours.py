@@ -15,11 +15,11 @@ import pwd
 import re
 import shlex
 import stat
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
+from strata.text.door import note
 
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINKS_MOST = 40
@@ -120,7 +120,7 @@ def _only_ours(at: int, path: Path, hint: str, holds: str) -> None:
     itself.chmod(0o700)
     if os.fstat(at).st_mode & 0o077:
         raise SafetyRefusal(_WHAT, str(path), "its file system does not let it be closed to others", hint)
-    print(f"note: {path} was open to other users ({mode:04o}); it is 0700 now", file=sys.stderr)
+    note(f"note: {path} was open to other users ({mode:04o}); it is 0700 now")
 
 
 def _trusted() -> frozenset[int]:
