@@ -6,6 +6,7 @@ import json
 import math
 import random
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -28,11 +29,11 @@ DAY_NS = 86_400 * 10**9
 ROUNDS = 3
 
 
-def run_of(number: int, **environment: object) -> Run:
+def run_of(number: int, stack: str = "volume", endpoint: str = "block:/dev/x", **environment: object) -> Run:
     cells = tuple(Cell(layer="disk", workload=w) for w in WORKLOADS)
     steps = tuple(Step(order=i, round=i // 2, cell=cells[i % 2].key) for i in range(2 * ROUNDS))
     plan = Plan(
-        id=f"run-{number:03}", stack=Stack(name="volume", layers=(Layer(name="disk", endpoint="block:/dev/x"),)),
+        id=f"run-{number:03}", stack=Stack(name=stack, layers=(Layer(name="disk", endpoint=endpoint),)),
         cells=cells, steps=steps, rounds=ROUNDS, seed=1, ramp_s=0.5, runtime_s=1.0, interval_s=0.5, file_size=1 << 30,
         seconds=9.0, bytes_written=0, assumed_write_bps=1e9,
     )  # fmt: skip
@@ -69,7 +70,7 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLUMNS", "80")
     rng = random.Random(1)
 
-    def one(number: int, level: float = 1.0, fails: int | None = None, **environment: object) -> str:
+    def one(number: int, level: float = 1.0, fails: int | None = None, **environment: Any) -> str:
         run = run_of(number, **environment)
         shift = math.exp(rng.gauss(0, 0.015))
         with open_store(str(path)) as store:
@@ -171,6 +172,33 @@ def test_a_baseline_of_one_run_cannot_tell_unless_the_noise_is_said(keep) -> Non
     assert strata("gate", "--last", "3", "--noise", "2%")[0] == 3
 
 
+def test_where_the_noise_is_unknown_no_interval_is_made_up(keep, tmp_path: Path) -> None:
+    keep(0)
+    strata("baseline", "save", "main")
+    keep(1, 0.97)
+    code, text = strata("gate", "--json")
+    cells = json.loads(text)["cells"]
+    assert code == 4 and cells
+    assert all(c["ratio"]["low"] is c["ratio"]["high"] is c["noise"] is c["detectable"] is None for c in cells)
+    code, text = strata("gate", "--junit", str(tmp_path / "j.xml"))
+    said = " ".join(text.split())
+    assert said.startswith("cannot tell: ") and "noise unknown" in said and "too noisy" not in said
+    assert "…" not in said and "−100" not in said
+    assert "too noisy" not in (tmp_path / "j.xml").read_text()
+
+
+def test_a_candidate_is_newer_than_its_baseline_or_is_said_not_to_be(keep) -> None:
+    for n in range(5):
+        keep(n, 0.8 if n == 0 else 1.0)
+    strata("baseline", "save", "main", "run-001", "run-002", "run-003", "run-004")
+    with pytest.raises(StrataError) as none:
+        strata("gate")
+    assert "newer than the baseline's" in none.value.render() and "strata gate run-000" in none.value.render()
+    assert "run-000 was made before the baseline's newest run" in " ".join(strata("gate", "run-000")[1].split())
+    keep(9)
+    assert json.loads(strata("gate", "--json")[1])["candidate_runs"] == ["run-009"]
+
+
 def test_promoting_makes_the_next_version_and_keeps_the_last(keep) -> None:
     history(keep, 3)
     new = keep(5, 0.7)
@@ -194,6 +222,35 @@ def test_a_history_shows_where_the_level_changed_and_what_changed_with_it(keep) 
     assert "kernel" in text and "6.1 → 6.6" in text and "^" in text and "new level" in text
     both = strata("history", "--all")[1]
     assert both.count("6.1 → 6.6") == 2 and "▁" in both
+
+
+def test_equal_cells_of_two_places_are_told_apart_and_demos_are_left_out(keep) -> None:
+    keep(0)
+    keep(1, endpoint="block:/dev/y")
+    keep(2, stack="demo-far-wire")
+    keep(3, stack="demo-of-my-own")  # no demo has this name
+    text = strata("history", "--all")[1]
+    for place in ("block:/dev/x", "block:/dev/y", "demo-of-my-own"):
+        assert "disk · h · " in text and place in text
+    assert "demo-far-wire" not in text and "demo-far-wire" in strata("history", "--all", "--demos")[1]
+    assert len(json.loads(strata("history", "--all", "--json")[1])["cells"]) == 6
+
+
+def test_a_store_of_demos_alone_says_how_to_see_them(keep) -> None:
+    keep(0, stack="demo-far-wire")
+    with pytest.raises(StrataError) as none:
+        strata("history", "--all")
+    assert "strata history --all --demos" in none.value.render()
+
+
+def test_one_round_on_each_side_shows_no_noise(keep, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(0)
+    monkeypatch.setitem(globals(), "ROUNDS", 1)
+    keep(1)
+    keep(2)
+    assert json.loads(strata("compare", "run-001", "run-002", "--json")[1])["noise"] is None
+    text = strata("compare", "run-001", "run-002")[1]
+    assert "noise between rounds unknown (one round each)" in " ".join(text.split()) and "0.0 %" not in text
 
 
 def test_no_line_is_wider_than_the_terminal(keep, monkeypatch: pytest.MonkeyPatch) -> None:

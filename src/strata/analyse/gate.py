@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from strata.analyse.multiple import holm
 from strata.analyse.rows import Floats, Located, Pool, located, pooled, spread, steadied, table
@@ -62,7 +63,7 @@ def gate_cells(
     if noise is not None:
         known = Pool(noise**2, math.inf)
     a, b = (located(side, known) for side in (old, new))
-    sd, df = _noise(a, b, known, noise)
+    sd, df, seen = _noise(a, b, known, noise)
     d = b.at - a.at
     se = sd * np.sqrt(1 / a.n + 1 / b.n)
     p = [float(x) for x in below(d / se, df)]
@@ -87,11 +88,15 @@ def gate_cells(
                 baseline_iops=math.exp(a.at[i]),
                 candidate_iops=math.exp(b.at[i]),
                 ratio=Estimate(
-                    value=math.exp(d[i]), low=_exp(d[i] - half), high=_exp(d[i] + half), n=int(b.n[i]), unit="ratio"
+                    value=math.exp(d[i]),
+                    low=_exp(d[i] - half) if seen[i] else None,
+                    high=_exp(d[i] + half) if seen[i] else None,
+                    n=int(b.n[i]),
+                    unit="ratio",
                 ),
-                noise=float(sd[i]),
+                noise=float(sd[i]) if seen[i] else None,
                 p=adjusted[i],
-                detectable=1 - math.exp(-detectable) if math.isfinite(detectable) else None,
+                detectable=1 - math.exp(-detectable) if seen[i] and math.isfinite(detectable) else None,
                 runs_needed=_needed(
                     _Design(sd[i], df[i] - (b.n[i] - 1) * learnt, a.n[i], first, learnt), line, suspicious
                 ),
@@ -113,17 +118,18 @@ def overall(cells: Sequence[GateCell], missing: Sequence[str] = ()) -> GateOutco
     return GateOutcome.FINE if cells else GateOutcome.TOO_NOISY
 
 
-def _noise(a: Located, b: Located, known: Pool, given: float | None) -> tuple[Floats, Floats]:
-    """(standard deviation between runs of each cell, its degrees of freedom), from both sides: a loss moves a level
-    and not the spread about it, so the number of runs that is asked for does not depend on what they show."""
+def _noise(a: Located, b: Located, known: Pool, given: float | None) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """(standard deviation between runs of each cell, its degrees of freedom, whether it is known), from both sides: a
+    loss moves a level and not the spread about it, so the number of runs that is asked for does not depend on what
+    they show."""
     if given is not None:
-        return np.full_like(a.df, max(given, LEAST_NOISE)), np.full_like(a.df, 60.0)
+        return np.full_like(a.df, max(given, LEAST_NOISE)), np.full_like(a.df, 60.0), np.full(a.df.shape, True)
     both = steadied([a, b], known)
     sd = np.maximum(np.nan_to_num(np.sqrt(both.variance)), LEAST_NOISE)
     df = both.df
     enough = (a.n >= BASELINE_LEAST) & (df > 0)
     # Two runs of one cell say next to nothing of its noise: 1 stands for "a factor of e", which no run passes.
-    return np.where(enough, sd, 1.0), np.where(enough, df, 1.0)
+    return np.where(enough, sd, 1.0), np.where(enough, df, 1.0), enough
 
 
 def _outcome(suspicious: bool, enough: bool, runs: int) -> GateOutcome:

@@ -67,7 +67,7 @@ class _Pair:
     def __init__(self, left: Floats, right: Floats, between: Noise) -> None:
         both = np.log(np.concatenate([left, right]))
         self._shared = pooled(*spread(both))
-        self.noise = math.sqrt(self._shared.variance) if self._shared.df > 0 else 0.0
+        self.noise = math.sqrt(self._shared.variance) if self._shared.df > 0 else None
         self.a, self.b = located(both, self._shared).halves()
         self.d = self.b.at - self.a.at
         self.n = np.minimum(self.a.n, self.b.n)
@@ -98,11 +98,12 @@ class _Pair:
 
 
 class Table(NamedTuple):
-    """The cells both runs have, in A's order; the relative noise between the rounds of a run, 0 where none was seen;
+    """The cells both runs have, in A's order; the relative noise between the rounds of a run, None where no
+    cell has two;
     what equal runs differ by, None where it is not known; and from how many runs of each cell that was learnt."""
 
     cells: tuple[CellCompared, ...]
-    noise: float
+    noise: float | None
     between_runs: float | None = None
     learnt_from: int | None = None
 
@@ -124,7 +125,7 @@ def compare_cells(
     """
     names = [name for name in a if name in b]
     if not names:
-        return Table((), 0.0)
+        return Table((), None)
     equal: Learnt | Said = Said(between_runs, len(names))
     if between_runs is None and history is not None:
         equal = Learnt(names, history)

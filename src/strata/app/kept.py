@@ -32,9 +32,9 @@ def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResul
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest(None)
         if run is not None and run.plan.matrix is not None:
-            from strata.app.matrixing import load_matrix
+            from strata.app.matrix_result import matrix_result
 
-            return load_matrix(run, store)
+            return matrix_result(run, store.cells(run.id))
     return load_report(run_id, store_url)
 
 

@@ -16,6 +16,7 @@ from strata import units
 from strata.app.circumstances import environment, other_engine
 from strata.app.earlier import earlier_noise, noise_place
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
+from strata.app.matrix_result import matrix_result
 from strata.app.measuring import is_endpoint
 from strata.app.options import Options
 from strata.app.planning import refused_cells
@@ -31,7 +32,6 @@ from strata.model.matrix import Known, MatrixEnd, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
-from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
 from strata.model.stack import Stack
 from strata.plan.ident import new_id
@@ -100,11 +100,6 @@ def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | Non
     options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
     where = first.endpoint if alone else str(Path(run.data.path).parent if run.data else Path())
     return _carry_out(where, words, options, emit, run.id, run)
-
-
-def load_matrix(run: Run, store: Store) -> MatrixResult:
-    """The matrix of a run as it stands in the store, worked out again from its visits."""
-    return _result(run, store.cells(run.id))
 
 
 def _carry_out(
@@ -180,7 +175,7 @@ def _measured(
         store.update_run(run)
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
-    done = _result(run, store.cells(run.id))
+    done = matrix_result(run, store.cells(run.id))
     if all(c.iops is None for c in done.cells):
         why = next((c.why for c in done.cells if c.why), "no I/O completed")
         store.update_run(run.model_copy(update={"status": RunStatus.FAILED, "message": why}))
@@ -229,41 +224,6 @@ def _reachable(told: Prediction) -> float:
     return max(told.half_width, 2.2 * told.noise.between / 4.9)
 
 
-def _result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
-    from strata.analyse.matrix.result import cells_of, within
-
-    ask, end = run.plan.matrix, run.matrix_end
-    assert ask is not None, "not a matrix"
-    cells, noise = cells_of(run.plan, results, run.earlier, run.generator)
-    done = [r.result for r in results if r.result is not None]
-    remarks = [run.message] if run.message else []
-    bound = sum(c.generator_bound for c in cells)
-    if bound:
-        remarks.append(f"{bound} cells are within a fifth of what the generator does alone: theirs is its limit too")
-    moved = sum(c.moved for c in cells)
-    if moved:
-        remarks.append(f"{moved} cells were not of one level from visit to visit; they are not smoothed")
-    spent = sum(r.measured_ns + r.ramp_ns for r in done) / units.NS_PER_S
-    return MatrixResult(
-        run=run.id,
-        where=" + ".join(layer.endpoint for layer in run.plan.stack.layers),
-        ask=ask,
-        layers=tuple(layer.name for layer in run.plan.stack.layers),
-        cells=cells,
-        noise=noise,
-        predictions=() if end is None else end.predictions,
-        seconds=spent if end is None else end.seconds,
-        start_s=run.plan.ramp_s if end is None else end.start_s,
-        ended=run.status.value if end is None else end.ended,
-        reached=within(run.plan, cells, ask),
-        held_out=None if end is None else end.held_out,
-        written=sum(r.write.bytes for r in done),
-        remarks=tuple(remarks),
-        environment={"hostname": run.environment.hostname, "engine": run.environment.engine.get("name"), "build":
-                     run.environment.build},
-    )  # fmt: skip
-
-
 def _ceilings(engine: Engine, plan: Plan) -> Generator:
     """The smallest size of each depth and pattern: there the generator counts most, and no larger one is faster."""
     small = min(w.bs for w in plan.workloads)
@@ -290,6 +250,6 @@ def _opened(url: str | None) -> AbstractContextManager[Store]:
 
 
 __all__ = [
-    "MatrixPlan", "MatrixWords", "is_endpoint", "load_matrix", "measure_matrix", "plan_matrix", "resume_matrix",
+    "MatrixPlan", "MatrixWords", "is_endpoint", "measure_matrix", "plan_matrix", "resume_matrix",
     "words_of",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from strata.app.comparing import refuse_unfair
 from strata.errors import InconclusiveError, UsageError
+from strata.lab import demo_of
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.history import CellHistory, ChangePoint, Gate, GateCell, GateOutcome, History, HistoryPoint
 from strata.model.remembered import Baseline, RunHead, SeriesName
@@ -47,19 +48,27 @@ def list_baselines(store_url: str | None) -> tuple[Baseline, ...]:
         return store.baselines()
 
 
-def history_of(cell: str | None, store_url: str | None, last: int | None = None) -> History:
-    """The cells whose ``<layer>/<workload key>`` matches (all without one), each place by itself, with its changes."""
+def history_of(cell: str | None, store_url: str | None, last: int | None = None, *, demos: bool = False) -> History:
+    """The cells whose ``<layer>/<workload key>`` matches (all without one), each place by itself, with its changes.
+
+    Cells of demos only with ``demos``; cells that only a confirming experiment ran have no history.
+    """
     from strata.analyse.changes import ALPHA
 
     with _opened(store_url) as store:
-        known = store.series()
+        every = store.series()
+        shown = {name: demos or demo_of(name) is None for name in {s.stack for s in every}}
+        known = [s for s in every if shown[s.stack]]
         wanted = [s for s in known if cell is None or fnmatch.fnmatchcase(s.cell, cell)]
         if not wanted:
             names = tuple(dict.fromkeys(s.cell for s in known))
             hint = "strata history --all lists them" if names else "there are no runs yet: strata diagnose PATH"
+            if len(known) < len(every) and not names:
+                hint = "there are only demos: strata history --all --demos"
             raise UsageError("there is no history of", cell or "any cell", "", hint, names[:10] if cell else ())
         # Many histories looked at together: each has to be surer of itself (Bonferroni).
-        return History(cells=tuple(_history(store, s, ALPHA / len(wanted), last) for s in wanted))
+        found = (_history(store, s, ALPHA / len(wanted), last) for s in wanted)
+        return History(cells=tuple(c for c in found if c.points))
 
 
 def gate_runs(
@@ -78,7 +87,8 @@ def gate_runs(
     with _opened(store_url) as store:
         baseline = store.baseline(against)
         old = [store.load_run(r) for r in baseline.runs]
-        new = _chosen(store, runs, last, stack=old[0].plan.stack.name, but=baseline.runs)
+        newest = max(run.created_unix_ns for run in old)
+        new = _chosen(store, runs, last, stack=old[0].plan.stack.name, but=baseline.runs, since=newest)
         environment = [_fair(old[-1], run, anyway) for run in new][-1]
         before, after = (by_run([store.figures(r.id) for r in side]) for side in (old, new))
     cells = gate_cells(before, after, max_loss=max_loss, noise=noise)
@@ -86,6 +96,7 @@ def gate_runs(
     outcome = overall(cells, missing)
     unmeasured = _why_missing(missing, len(before), new[-1].id)
     said = _why(outcome, cells, len(new), noise is None and len(old) < BASELINE_LEAST, len(old))
+    before_it = _older([run.id for run in new if run.created_unix_ns < newest])
     return Gate(
         baseline=baseline.name,
         version=baseline.version,
@@ -93,7 +104,8 @@ def gate_runs(
         candidate_runs=tuple(r.id for r in new),
         max_loss=max_loss,
         outcome=outcome,
-        why="; ".join(filter(None, (said, unmeasured))) or "no run of the baseline has figures: promote others",
+        why="; ".join(filter(None, (said, unmeasured, before_it)))
+        or "no run of the baseline has figures: promote others",
         cells=cells,
         missing=missing,
         environment=tuple(f for f in environment if f.fairness is not Fairness.SAME),
@@ -111,6 +123,14 @@ def by_run(figures: Iterable[Sequence[StepFigures]]) -> dict[str, list[float]]:
         for cell, logs in rounds.items():
             found.setdefault(cell, []).append(math.exp(sum(logs) / len(logs)))
     return found
+
+
+def _older(runs: Sequence[str]) -> str | None:
+    """Taken only where the user named them: what looks like a loss may then be a gain since."""
+    if not runs:
+        return None
+    were = "was" if len(runs) == 1 else "were"
+    return f"{', '.join(runs)} {were} made before the baseline's newest run: read the change the other way round"
 
 
 def _why_missing(missing: Sequence[str], of: int, run: str) -> str | None:
@@ -194,9 +214,14 @@ def _changed(store: Store, before: str, after: str) -> tuple[EnvironmentField, .
 
 
 def _chosen(
-    store: Store, runs: Sequence[str], last: int | None, stack: str | None = None, but: Sequence[str] = ()
+    store: Store,
+    runs: Sequence[str],
+    last: int | None,
+    stack: str | None = None,
+    but: Sequence[str] = (),
+    since: int | None = None,
 ) -> list[Run]:
-    """The runs that are meant, the oldest first."""
+    """The runs that are meant, the oldest first. Those not named are none of ``but`` and made after ``since`` (ns)."""
     if runs and last is not None:
         raise UsageError("cannot use both runs and", f"--last {last}", "", "name the runs, or say how many")
     if runs:
@@ -209,22 +234,25 @@ def _chosen(
                 "name a later run: strata runs",
             )
     else:
-        ids = [h.id for h in _newest(store, last or 1, stack, but)]
+        ids = [h.id for h in _newest(store, last or 1, stack, but, since)]
     loaded = [store.load_run(i) for i in dict.fromkeys(ids)]
     if unfinished := [r.id for r in loaded if r.status is not RunStatus.DONE]:
         raise InconclusiveError("cannot use", ", ".join(unfinished), "not finished", "strata measure --resume RUN")
     return sorted(loaded, key=lambda r: r.created_unix_ns)
 
 
-def _newest(store: Store, count: int, stack: str | None, but: Sequence[str]) -> list[RunHead]:
+def _newest(store: Store, count: int, stack: str | None, but: Sequence[str], since: int | None = None) -> list[RunHead]:
     done = [h for h in store.heads(SEARCHED) if h.status is RunStatus.DONE]
     wanted = stack or (done[0].stack if done else None)
-    found = [h for h in done if h.stack == wanted and h.id not in but][:count]
+    others = [h for h in done if h.stack == wanted and h.id not in but]
+    found = [h for h in others if since is None or h.created_unix_ns > since][:count]
     if len(found) < count:
         what = f"{count} finished run{'s' * (count > 1)}"
         where = "" if wanted is None else f"of stack {wanted}"
-        beside = " beside the baseline's" if but else ""
-        raise UsageError("there are not", f"{what} {where}{beside}".strip(), f"only {len(found)}", "strata runs")
+        beside = "" if not but else " beside the baseline's" if since is None else " newer than the baseline's"
+        older = next((h.id for h in others if since is not None and h.created_unix_ns <= since), None)
+        hint = "strata runs" if older is None else f"measure it again, or name an older one: strata gate {older}"
+        raise UsageError("there are not", f"{what} {where}{beside}".strip(), f"only {len(found)}", hint)
     return found
 
 

@@ -22,6 +22,7 @@ def history(
         str | None, typer.Argument(help="A cell as LAYER/WORKLOAD, e.g. disk/randread-8KiB-qd8; * stands for any.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every cell that was ever measured.")] = False,
+    demos: Annotated[bool, typer.Option("--demos", help="Cells of demos too.")] = False,
     last: Last = None,
     html: common.HtmlPath = None,
     json: common.JsonFlag = False,
@@ -36,7 +37,7 @@ def history(
         raise UsageError("name one cell, or say", "--all", "", "strata history --all lists the cells")
     if html is not None:
         check_output(html)
-    found = history_of(cell, store, last)
+    found = history_of(cell, store, last, demos=demos)
     if html is not None:
         # The template library is loaded for a page only.
         from strata.report.html import history as page

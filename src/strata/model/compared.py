@@ -100,7 +100,8 @@ class CellCompared(Value):
 class ComparedRuns(Value):
     """B against A. ``margin`` is the change up to which two cells count as equal; ``between_runs`` the relative
     standard deviation between equal runs that the intervals hold at least, None where it is not known; ``learnt_from``
-    so many runs of the store beside the two, None where the user said it."""
+    so many runs of the store beside the two, None where the user said it; ``noise`` the relative standard deviation
+    between rounds of one run, None where no cell has two."""
 
     schema_version: Literal["strata.compare/1"] = Field(default="strata.compare/1", alias="schema")
     a: Side
@@ -109,7 +110,7 @@ class ComparedRuns(Value):
     level: float
     between_runs: float | None
     learnt_from: int | None = None
-    noise: float
+    noise: float | None
     adjustment: str = "Holm"
     environment: tuple[EnvironmentField, ...]
     cells: tuple[CellCompared, ...]

@@ -65,15 +65,17 @@ class GateOutcome(StrEnum):
 
 
 class GateCell(Value):
-    """One cell. ``detectable`` is the loss that would be found in 95 of 100 cases with these runs; ``runs_needed`` how
-    many runs of the candidate would find the asked one, None where no number up to the bound would."""
+    """One cell. ``noise`` is what equal runs of it differ by (a relative standard deviation); None where the baseline
+    has too few runs to show it, and the ratio then has no interval. ``detectable`` is the loss that would be found in
+    95 of 100 cases with these runs; ``runs_needed`` how many runs of the candidate would find the asked one, None where
+    no number up to the bound would."""
 
     layer: str
     workload_key: str
     baseline_iops: float
     candidate_iops: float
     ratio: Estimate
-    noise: float
+    noise: float | None
     p: float
     detectable: float | None
     runs_needed: int | None

@@ -8,6 +8,8 @@ from strata.model.endpoint import EndpointKind
 from strata.model.run import Run
 from strata.model.stack import Layer, Stack
 
+BETWEEN = " · "
+"""Parts an identity."""
 OWN_ENGINE = "native"
 OWN_SERVER = "127.0.0.1:0/"
 """In an endpoint: a server that Strata starts for the run, on a free port."""
@@ -28,7 +30,7 @@ def identity(hostname: str, stack: Stack, layer_name: str, engine: str) -> str:
     layer = layers.get(layer_name)
     where = "" if layer is None else _where(layer)
     other = () if engine == OWN_ENGINE else (engine,)
-    return " · ".join((hostname, stack.name, where, *other))
+    return BETWEEN.join((hostname, stack.name, where, *other))
 
 
 def _where(layer: Layer) -> str:

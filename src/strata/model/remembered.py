@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.model.base import Value
+from strata.model.place import BETWEEN
 from strata.model.run import Run, RunStatus
 
 
@@ -45,6 +46,11 @@ class SeriesName(Value):
     def cell(self) -> str:
         """``<layer>/<workload key>``, as in a plan."""
         return f"{self.layer}/{self.workload_key}"
+
+    @property
+    def stack(self) -> str:
+        """The name of the stack, from the identity (`strata.model.place.identity`)."""
+        return self.identity.split(BETWEEN)[1] if BETWEEN in self.identity else ""
 
 
 class Baseline(Value):

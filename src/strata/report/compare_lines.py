@@ -62,8 +62,9 @@ def where_moved(cell: CellCompared) -> list[str]:
 
 def remarks(compared: ComparedRuns) -> list[str]:
     """What limits the claim."""
+    noise = "unknown (one round each)" if compared.noise is None else figures.percent(compared.noise)
     said = [
-        f"noise between rounds {figures.percent(compared.noise)}; claims hold for the whole table at "
+        f"noise between rounds {noise}; claims hold for the whole table at "
         f"{figures.percent(compared.level)} ({compared.adjustment})"
     ]
     if compared.between_runs is None:

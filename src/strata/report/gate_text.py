@@ -20,8 +20,10 @@ SHOWN = 40
 def headline(gate: Gate) -> str:
     """``fine: none of 8 cells lost so much (10 % asked, against main)``."""
     asked = f"{figures.percent(gate.max_loss)} asked, against {gate.baseline} version {gate.version}"
-    told = gate.outcome is not GateOutcome.TOO_NOISY or any(c.outcome is gate.outcome for c in gate.cells)
-    # Nothing is noisy where the only trouble is that nothing was measured.
+    told = gate.outcome is not GateOutcome.TOO_NOISY or any(
+        c.outcome is gate.outcome and c.noise is not None for c in gate.cells
+    )
+    # Nothing is noisy where the only trouble is that nothing was measured, or that nobody knows the noise.
     return f"{gate.outcome.value if told else 'cannot tell'}: {gate.why} ({asked})"
 
 
@@ -118,6 +120,8 @@ def _missing(gate: Gate) -> str:
 
 
 def _needs(cell: GateCell) -> str:
+    if cell.noise is None:
+        return "the baseline has too few runs to show what equal runs differ by"
     if cell.runs_needed is None:
         return "too noisy for any number of runs"
     return f"{figures.plural(cell.runs_needed, 'run')} of the candidate would tell"
@@ -131,8 +135,12 @@ def _row(c: GateCell) -> list[str]:
     finds = "–" if c.detectable is None else f"−{figures.percent(c.detectable)}"
     return [
         c.layer, c.workload_key, units.count(c.baseline_iops), units.count(c.candidate_iops), change(c.ratio),
-        figures.percent(c.noise), finds, c.outcome.value,
+        "–" if c.noise is None else figures.percent(c.noise), finds, _word(c),
     ]  # fmt: skip
+
+
+def _word(c: GateCell) -> str:
+    return "noise unknown" if c.noise is None and c.outcome is GateOutcome.TOO_NOISY else c.outcome.value
 
 
 def _runs(runs: tuple[str, ...]) -> str:

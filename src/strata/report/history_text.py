@@ -94,10 +94,13 @@ def _one(cell: CellHistory, width: int, paint: Paint) -> list[str]:
 
 
 def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
+    """A heading for each layer at each place: cells of the same name elsewhere are other cells."""
+    places: dict[str, list[CellHistory]] = {}
+    for c in cells:
+        places.setdefault(f"{c.layer} · {c.identity}", []).append(c)
     spark = 16 if width < 120 else 40
     rows = [
         (
-            c.layer,
             c.workload_key,
             str(len(c.points)),
             sparkline([p.iops for p in c.points], spark) if c.points else "",
@@ -105,15 +108,20 @@ def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
             "–" if c.noise is None else figures.percent(c.noise),
             str(len(c.changes) or ""),
         )
-        for c in cells
+        for one in places.values()
+        for c in one
     ]
-    head = ("layer", "workload", "runs", "IOPS over the runs", "last", "noise", "changes")
-    made = table(head, rows, width, numeric=frozenset({2, 4, 5, 6}), elastic=frozenset({0, 1}))
-    out = [paint(made[0], "bold"), *made[1:]]
-    for c in cells:
-        for one in c.changes:
-            out += ["", *wrap(f"{c.layer} · {c.workload_key}", width)]
-            out += [paint(x, "yellow") for x in _change(one, width)]
+    head = ("workload", "runs", "IOPS over the runs", "last", "noise", "changes")
+    made = table(head, rows, width, numeric=frozenset({1, 3, 4, 5}), elastic=frozenset({0}))
+    out, lines = [paint(made[0], "bold")], iter(made[1:])
+    for place, one in places.items():
+        out += [paint(x, "bold") for x in wrap(place, width)]
+        out += [next(lines) for _ in one]
+    for place, one in places.items():
+        for c in one:
+            for change_point in c.changes:
+                out += ["", *wrap(f"{place} · {c.workload_key}", width)]
+                out += [paint(x, "yellow") for x in _change(change_point, width)]
     if not any(c.changes for c in cells):
         out += ["", *wrap("no level changed in any of them", width)]
     return out
