@@ -62,8 +62,28 @@ def test_a_table_that_only_misleads_is_fine_unless_it_is_to_be_strict() -> None:
 def test_a_table_that_holds_says_so(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("iops,size,rate [MiB/s]\n100,1M,100\n")
     code, text = strata(str(tmp_path / "t.csv"), "--strict")
+    said = " ".join(text.split())
     assert code == 0
-    assert "1 row held against" in text and "all hold" in text
+    assert "1 row held against" in said and "all hold" in said
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Latency ms", "Latency (ms)", "latency_ms", "Avg Latency, ms", "LATENCY MS", "Mean latency / ms", "lat: ms"],
+)
+def test_a_unit_is_found_however_it_is_written(tmp_path: Path, heading: str) -> None:
+    (tmp_path / "t.csv").write_text(f'iodepth,IOPS,"{heading}"\n8,1000,80\n16,2000,8\n')
+    code, text = strata(str(tmp_path / "t.csv"))
+    assert code == 3 and "Little's law · line 2" in text
+
+
+def test_numbers_that_were_not_understood_are_not_said_to_hold(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Test,iodepth,IOPS,Wibble\na,8,1000,80\nb,16,2000,8\n")
+    code, text = strata(str(tmp_path / "t.csv"))
+    said = " ".join(text.split())
+    assert code == 0 and "all hold" not in said
+    assert "numbers that were not understood: 'Wibble'" in said and "--column 'Wibble=time.mean [ms]'" in said
+    assert json.loads(strata(str(tmp_path / "t.csv"), "--json")[1])["unread"] == ["Wibble"]
 
 
 def test_what_was_not_taken_for_a_figure_is_said(tmp_path: Path) -> None:

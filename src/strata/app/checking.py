@@ -8,7 +8,7 @@ from pathlib import Path
 from strata.analyse import view_of
 from strata.analyse.laws import LAWS, check_table, flags_of_run
 from strata.errors import RunFailed, UsageError
-from strata.formats import read_fio, read_table
+from strata.formats import numbers_not_read, read_fio, read_table
 from strata.model.figures import Checked, Role, Table
 from strata.store import open_store
 
@@ -33,6 +33,7 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
         rows=len(rows),
         figures=tuple(dict.fromkeys([*(k for r in rows for k in r.figures), *table.figures])),
         labels=tuple(dict.fromkeys([*(k for r in rows for k in r.words), *table.words])),
+        unread=numbers_not_read(table),
         laws=laws,
         flags=check_table(table),
     )

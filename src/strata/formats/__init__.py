@@ -8,13 +8,14 @@ from strata.formats.fio import fio_command
 from strata.formats.fio_job import workloads_of_fio_job
 from strata.formats.fio_json import read_fio
 from strata.formats.fio_line import job_of_fio_line
-from strata.formats.table import read_table
+from strata.formats.table import numbers_not_read, read_table
 
 __all__ = [
     "DiskspdCommand",
     "commands_in",
     "fio_command",
     "job_of_fio_line",
+    "numbers_not_read",
     "program_of",
     "read_fio",
     "read_table",

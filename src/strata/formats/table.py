@@ -88,8 +88,10 @@ STEMS: dict[str, str] = {
     "cpu": "busy",
     "block size": "size",
 }
-"""Headings that bring their unit in brackets or behind a low line: ``BW (MB/s)``, ``Lat avg [us]``, ``p99_ms``."""
-_WITH_UNIT = re.compile(r"^(?P<stem>.+?)(?:\s*[(\[]\s*(?P<in>[A-Za-zµ%/]+)\s*[)\]]|_(?P<after>ns|us|ms|s))$")
+"""Headings that bring their unit: ``BW (MB/s)``, ``Lat avg [us]``, ``p99_ms``, ``Latency ms``, ``Throughput, MB/s``."""
+_WITH_UNIT = re.compile(
+    r"^(?P<stem>.+?)(?:\s*[(\[]\s*(?P<in>[A-Za-zµ%/]+)\s*[)\]]|(?:_|\s*[,/:-]\s*|\s+)(?P<after>[A-Za-zµ%]+(?:/s)?))$"
+)
 _PERCENTILE = re.compile(r"^(?:lat(?:ency)? )?p?(?P<p>\d+(?:\.\d+)?)(?:th)?$")
 
 
@@ -131,6 +133,15 @@ def read_table(text: str, name: str, mapping: Mapping[str, str] | None = None) -
         hint = "name the columns: --column 'HEADING=rate [MB/s]' (docs/guide/laws.md lists the kinds)"
         raise UsageError("cannot read the table", name, f"{len(problems)} problem(s)", hint, tuple(problems))
     return Table(name=name, rows=tuple(_unique(made)), words=words, figures=figures)
+
+
+def numbers_not_read(table: Table) -> tuple[str, ...]:
+    """The columns of which every cell is a number and that were taken for labels: no law was asked of them."""
+    cells: dict[str, list[str]] = {}
+    for row in table.rows:
+        for heading, word in row.words.items():
+            cells.setdefault(heading, []).append(word)
+    return tuple(h for h, words in cells.items() if all(_NUMBER.match(w) for w in words))
 
 
 def _facts(text: str) -> tuple[dict[str, str], list[str]]:
@@ -177,9 +188,12 @@ def _spelled(low: str, heading: str) -> str | None:
     number = _PERCENTILE.match(stem)
     is_percentile = number is not None and (stem.startswith(("p", "lat")) or stem.endswith("th"))
     key = STEMS.get(stem) or (f"time.p{number['p']}" if number is not None and is_percentile else None)
-    if key is None or not readings(KINDS[key.partition(".")[0]][0], unit):
+    if key is None:
         return None
-    return f"{key} [{unit}]"
+    dimension = KINDS[key.partition(".")[0]][0]
+    # Of a time there is no M that means mega: capitals are a matter of style.
+    spellings = (unit, unit.lower()) if dimension is Dimension.TIME else (unit,)
+    return next((f"{key} [{u}]" for u in spellings if readings(dimension, u)), None)
 
 
 def _parse(text: str, problems: list[str], *, asked: bool = False) -> _Column | None:

@@ -259,7 +259,8 @@ class Checked(Value):
     """What `strata check` says: which laws were asked of how many rows, and what did not hold.
 
     ``figures`` are the keys that were understood and ``labels`` the columns that were not taken for figures: a law that
-    lacks a figure is silent.
+    lacks a figure is silent. ``unread`` are the labels that hold nothing but numbers: what they are was not understood,
+    so that nothing was asked of them.
     """
 
     schema_version: str = Field(default="strata.check/1", alias="schema")
@@ -267,6 +268,7 @@ class Checked(Value):
     rows: int
     figures: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     laws: tuple[str, ...]
     flags: tuple[Flag, ...]
 

@@ -15,7 +15,7 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
     asked = f"{figures.plural(checked.rows, 'row')} held against {figures.plural(len(checked.laws), 'law')}"
     mild = len(checked.flags) - checked.broken
     if not checked.flags:
-        said = "all hold"
+        said = "all hold" if not checked.unread else "nothing against the figures that were understood"
     else:
         parts = [figures.plural(checked.broken, "contradiction")] if checked.broken else []
         parts += [f"{mild} to know of"] if mild else []
@@ -23,6 +23,11 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
     lines += wrap(f"{checked.source}: {asked}: {said}", width)
     if checked.figures:
         lines += wrap(f"figures: {', '.join(checked.figures)}", width, "  ", "    ")
+    if checked.unread:
+        named = ", ".join(repr(u) for u in checked.unread)
+        lines += wrap(f"numbers that were not understood: {named}; no law was asked of them", width, "  ", "    ")
+        step = f"say what they are: --column '{checked.unread[0]}=time.mean [ms]' (docs/guide/laws.md lists the kinds)"
+        lines += wrap(step, width, "    ", "    ")
     if checked.labels:
         lines += wrap(f"labels, not calculated with: {', '.join(checked.labels)}", width, "  ", "    ")
     return "\n".join(lines)
