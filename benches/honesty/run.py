@@ -49,7 +49,9 @@ def main() -> int:
         parts["Few rounds against a pooled noise floor"] = [
             say(synthetic.few_rounds(n, k, 5 * asked.times, asked.seed)) for n in (3, 4, 5, 10) for k in (0.5, 1, 2, 3)
         ]
-        parts["Two runs compared, whole tables"] = [say(tables(s, TABLES * asked.times // 3, asked.seed)) for s in SCENES]
+        parts["Two runs compared, whole tables"] = [
+            say(tables(s, TABLES * asked.times // 3, asked.seed)) for s in SCENES
+        ]
         parts["Short cells with a prior pooled over others"] = [
             say(synthetic.with_prior(k, asked.times, asked.seed)) for k in (0.5, 1, 2, 3)
         ]
