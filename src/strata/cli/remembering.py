@@ -47,7 +47,9 @@ def history(
 
 
 def gate(
-    runs: Annotated[list[str] | None, typer.Argument(help="Runs of the candidate; default: the newest made after the baseline's.")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="Runs of the candidate; default: the newest made after the baseline's.")
+    ] = None,
     against: Annotated[str, typer.Option(help="The baseline's name.")] = "main",
     max_loss: Annotated[str, typer.Option(help="The loss of IOPS that has to be found, in any cell.")] = "10%",
     noise: Annotated[
