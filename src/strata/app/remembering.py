@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from strata.app.comparing import refuse_unfair
 from strata.errors import InconclusiveError, UsageError
-from strata.lab import demo_of
+from strata.lab.scenario import demo_of
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.history import CellHistory, ChangePoint, Gate, GateCell, GateOutcome, History, HistoryPoint
 from strata.model.remembered import Baseline, RunHead, SeriesName
