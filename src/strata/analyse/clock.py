@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from strata import units
+from strata.model.plan import round_words
 from strata.model.result import CellResult
 from strata.model.series import Series, SeriesKind
 
@@ -22,12 +23,13 @@ def events(cells: Sequence[CellResult]) -> Iterator[str]:
         for series in cell.counters:
             if series.metric == "clock_offset_seconds":
                 for step in steps(series):
-                    yield f"{_told(series, step)} in round {cell.round}"
+                    yield f"{_told(series, step)} in {round_words(cell.round)}"
         anew = [s.metric for s in cell.counters if _fell(s)]
         if anew:
             names = sorted(set(anew))
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            yield f"{', '.join(names[:SHOWN])}{more} began anew in round {cell.round}: what they grew by is not known"
+            told = f"{', '.join(names[:SHOWN])}{more} began anew in {round_words(cell.round)}"
+            yield f"{told}: what they grew by is not known"
 
 
 def steps(series: Series) -> list[float]:

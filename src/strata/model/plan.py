@@ -30,6 +30,11 @@ class Cell(Value):
         return f"{self.layer}/{self.workload.key}"
 
 
+def round_words(number: int) -> str:
+    """``round 1`` for the first, which is 0 in every document: people count from one."""
+    return f"round {number + 1}"
+
+
 class StepKind(StrEnum):
     """Why a step is run."""
 

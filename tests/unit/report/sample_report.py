@@ -89,7 +89,7 @@ def _summary(
     timeline = []
     for r in range(5):
         begin = steps[f"{layer}/{w.key}", r + 1] * 2.5
-        timeline += [(r + 1, begin + 0.5 + i * 0.25, iops * rng.gauss(1 - 0.01 * r, 0.035)) for i in range(8)]
+        timeline += [(r, begin + 0.5 + i * 0.25, iops * rng.gauss(1 - 0.01 * r, 0.035)) for i in range(8)]
     busy = min(0.95, 0.06 + iops / 240_000 + (0.14 if layer == "share" else 0))
     return CellSummary(
         layer=layer,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,10 +14,13 @@ from sample_report import build, estimate
 
 from strata.model.analysis import Check, CheckKind, Equivalence, NoiseFloor
 from strata.model.run import Report, RunStatus
-from strata.report import html
+from strata.report import answer, html
 from strata.report.html.charts import scale
 from strata.report.html.charts.percentiles import percentiles, split
+from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.svg import element
+from strata.report.html.charts.waterfall import Bar, room_for, waterfall
+from strata.report.html.figures_csv import text_of
 from strata.report.html.page import bars, heat
 
 NASTY = '<script>alert("x")</script><img src=http://evil.example/a>'
@@ -170,8 +175,8 @@ def test_faster_and_unsure_squares_have_their_own_look() -> None:
     faster = one.model_copy(update={"verdict": Equivalence.FASTER, "iops": estimate(1.4, 0.01, "ratio")})
     unsure = two.model_copy(update={"verdict": Equivalence.CANNOT_TELL})
     text = html.render(with_analysis(report, comparisons=(faster, unsure, *rest)))
-    assert 'class="mark-faster"' in text
-    assert 'class="mark-unsure"' in text
+    assert 'class="mark-faster ' in text
+    assert 'class="mark-unsure ' in text
 
 
 @pytest.mark.parametrize(("low", "high"), [(45_000, 550_000), (1, 2), (1.9e6, 18e6), (3e9, 3.1e9)])
@@ -224,3 +229,46 @@ def test_a_browser_asks_the_network_for_nothing_and_the_page_fits(tmp_path: Path
     assert buttons == 3
     assert overflow <= 0
     assert len(set(swatches)) == 3
+
+
+def test_rounds_are_counted_from_one() -> None:
+    text = html.render(build())
+    ticks = re.findall(r'text-anchor="middle">(\d)</text>', text[text.index('id="time-title"') :])
+    assert set(ticks) == {"1", "2", "3", "4", "5"}
+    assert "round 0:" not in text and "round 5:" in text
+
+
+def test_a_whisker_does_not_reach_below_nothing_nor_over_the_names() -> None:
+    added = estimate(1000.0, 0.1, "ns").model_copy(update={"low": -90_000.0, "high": 92_000.0})
+    drawn = waterfall("x", "label", (Bar("a long name of a layer", 0, 5000.0, added, whole=False),))
+    assert drawn is not None
+    bars_from = room_for(len("a long name of a layer"))
+    whiskers = [float(x) for x in re.findall(r'<line x1="([^"]+)"[^>]*class="whisker"', drawn)]
+    assert len(whiskers) == 3 and min(whiskers) == pytest.approx(bars_from, abs=0.1)
+
+
+def test_the_measured_whisker_never_runs_through_the_word_predicted() -> None:
+    own = answer.own(build().diagnosis)
+    assert own is not None and own.outcome is not None
+    wide = own.outcome.measured.model_copy(update={"low": -50.0, "high": own.outcome.measured.value * 1.4})
+    drawn = prediction("x", own.outcome.model_copy(update={"measured": wide}))
+    whisker = re.search(r'<line x1="([^"]+)" y1="([^"]+)"[^>]*class="whisker"', drawn)
+    name = re.search(r'<text x="[^"]+" y="([^"]+)" class="name"', drawn)
+    assert whisker is not None and name is not None
+    assert float(whisker[1]) >= 10 and float(name[1]) < float(whisker[2]) - 14
+
+
+def test_a_script_that_came_in_would_not_run() -> None:
+    """The policy names the one script by its hash: nothing inline is trusted because it is inline."""
+    text = html.render(build(share=NASTY))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    script = re.search(r"<script>(.*?)</script>", text, re.S)
+    assert policy is not None and script is not None
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert f"script-src &#39;sha256-{digest}&#39;" in policy[1] or f"script-src 'sha256-{digest}'" in policy[1]
+    assert "unsafe-inline" not in policy[1].split("script-src")[1].split(";")[0]
+
+
+def test_names_that_begin_a_formula_stay_names_in_the_figures() -> None:
+    made = text_of(["a", "b"], [["=HYPERLINK(1)", -3.5], ["+1", None], ['two "quoted"\nlines', 0]])
+    assert made == 'a,b\n\'=HYPERLINK(1),-3.5\n\'+1,\n"two ""quoted""\nlines",0\n'

@@ -13,7 +13,7 @@ from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison
 from strata.model.endpoint import EndpointKind
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
-from strata.model.plan import Segment, clipped
+from strata.model.plan import Segment, clipped, round_words
 from strata.model.stack import Stack
 from strata.model.workload import OpenLoop, Sync, Workload
 
@@ -153,8 +153,8 @@ def _rounds(rounds: CellRounds) -> Iterator[Row]:
             for word, side in (("read", result.result.read), ("write", result.result.write)):
                 figures[f"iops.{word}"] = exact(side.ops / result.result.seconds)
                 figures[f"rate.{word}"] = exact(side.bytes / result.result.seconds, Dimension.RATE)
-        words = _words(rounds.layer, w) | {"round": str(value.round)}
-        yield Row(name=f"{_name(rounds.layer, w.key)} round {value.round}", words=words, figures=figures)
+        words = _words(rounds.layer, w) | {"round": round_words(value.round)}
+        yield Row(name=f"{_name(rounds.layer, w.key)} {round_words(value.round)}", words=words, figures=figures)
 
 
 def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:

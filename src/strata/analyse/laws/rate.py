@@ -48,7 +48,7 @@ def _slip(table: Table, row: Row, column: inference.Column) -> Flag:
     bytes_ = sum(inference.product(table, row, column.best)) / 2
     said = rate.value * column.best.scale
     if round_ := row.words.get("round"):
-        printed, whose = units.rate(said), f"round {round_}"
+        printed, whose = units.rate(said), round_
     else:
         printed, whose = f"{rate.value:g} {rate.unit}", "the row" if row.role is not Role.SAID else "the text"
     text = f"{units.count(iops.value)} IOPS of {units.size(size)} are {_rate(bytes_, column.best)}, "

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from strata.model.history import History
 from strata.report import compare_lines
 from strata.report.html.charts.course import course
-from strata.report.html.page import environment
+from strata.report.html.frame import environment
 
 
 def render(history: History) -> str:

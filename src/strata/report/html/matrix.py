@@ -7,7 +7,7 @@ from markupsafe import Markup
 from strata.model.matrix import MatrixCell, MatrixResult
 from strata.report import matrix_text
 from strata.report.html.charts.heatmap import heatmap, said
-from strata.report.html.page import environment
+from strata.report.html.frame import environment
 
 
 def render(result: MatrixResult) -> str:

@@ -7,24 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, ends_text, figures, goals, ladder, survey_text, words
+from strata.report import answer, figures, ladder, survey_text
 from strata.report.check_lines import check_lines, told
-from strata.report.html import counters, ends
-from strata.report.html.charts import svg
+from strata.report.html import counters, frame
+from strata.report.html import ends as both_ends
 from strata.report.html.charts.percentiles import percentiles
 from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
-from strata.report.ladder import Ladder, Row
+from strata.report.html.figures_csv import Cell, ends, interval, text_of
+from strata.report.ladder import Ladder, Row, Square
 from strata.report.terminal import debug_build, incomplete
-from strata.text.controls import lines
 
 NOISY = 0.10
 """From this spread between equal rounds on the page says at its top that the machine was noisy."""
@@ -41,36 +39,37 @@ class Panel:
     chart: Markup
 
 
-def _shown(value: object) -> object:
-    """What a template places: control characters, and those that turn the order of writing, can be read in it."""
-    if not isinstance(value, str):
-        return value
-    return Markup(lines(value)) if isinstance(value, Markup) else lines(value)
-
-
-def environment() -> Environment:
-    """Templates of this folder, everything escaped, a missing name is an error."""
-    env = Environment(
-        loader=PackageLoader("strata.report.html", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.globals.update(
-        units=units, figures=figures, words=words, answer=answer, goals=goals, layer_class=svg.layer_class
-    )
-    env.globals.update(MEANING=ladder.MEANING, ends_text=ends_text)
-    return env
-
-
 def render(report: Report) -> str:
     """The whole page as one string of HTML."""
-    env = environment()
-    assert env.loader is not None
-    style, script = (Markup(env.loader.get_source(env, name)[0]) for name in ("style.css", "script.js"))
-    return env.get_template("report.html").render(style=style, script=script, **context(report))
+    return frame.render("report.html", csv_of(report), f"strata-{report.run.id}", **context(report))
+
+
+def csv_of(report: Report) -> str:
+    """A row for each comparison of a cell, and one for each cell that was held against nothing."""
+    keys = _percentile_keys(report)
+    head = ["run", "stack", "layer", "workload", "label", "rounds", "ios", *interval("iops")]
+    head += [*interval("bytes_per_second"), *interval("mean_ns"), *(f"p{k}_ns" for k in keys)]
+    head += ["against", "mark", *interval("ratio"), *interval("added_ns")]
+    run = report.run
+    squares = [square for row in ladder.build(report).rows for square in row.squares]
+    return text_of(head, [[run.id, run.plan.stack.name, *_figures(s.summary, keys), *_held(s)]
+                          for s in squares if s.summary is not None])  # fmt: skip
+
+
+def _figures(cell: CellSummary, keys: list[str]) -> list[Cell]:
+    named: list[Cell] = [cell.layer, cell.workload.key, cell.workload.label, cell.rounds, cell.ios]
+    times = (cell.latency_ns.get(k) for k in keys)
+    return [
+        *named, *ends(cell.iops), *ends(cell.bytes_per_second), *ends(cell.mean_ns),
+        *(None if at is None else at.value for at in times),
+    ]  # fmt: skip
+
+
+def _held(square: Square) -> list[Cell]:
+    held = square.comparison
+    if held is None or square.mark is None:
+        return []
+    return [held.below, square.mark.name.lower(), *ends(held.iops), *ends(held.added_ns)]
 
 
 def context(report: Report) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def context(report: Report) -> dict[str, Any]:
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
-        "ends": ends.section(report),
+        "ends": both_ends.section(report),
         "counters": counters.rows(report, table),
         "counter_columns": counters.columns(report),
         "percentile_keys": _percentile_keys(report),

@@ -11,13 +11,15 @@ from strata.report.html.charts.scale import linear, linear_ticks
 from strata.report.html.charts.timeline import short_count
 
 AXES = {"iops": "IOPS", "mean_ns": "mean time of a request, ns"}
-WIDTH, HEIGHT, LEFT, RIGHT, MIDDLE = 300, 84, 10, 290, 30
+WIDTH, HEIGHT, LEFT, RIGHT, MIDDLE = 300, 98, 10, 290, 44
+NAME = 58
+"""Width of the band's name, px; it stands above the band, where no whisker comes."""
 
 
 def prediction(ident: str, outcome: Outcome) -> Markup:
     """A band for the prediction, a point with its whisker for the measurement."""
     predicted, measured = outcome.experiment.prediction, outcome.measured
-    low = measured.value if measured.low is None else measured.low
+    low = max(0.0, measured.value if measured.low is None else measured.low)
     high = measured.value if measured.high is None else measured.high
     most = max(predicted.high, high) * 1.15 or 1.0
     x = linear(0, most, LEFT, RIGHT)
@@ -32,8 +34,10 @@ def prediction(ident: str, outcome: Outcome) -> Markup:
             "middle",
         )
     )
-    drawn.append(svg.rect(x(predicted.low), MIDDLE - 14, x(predicted.high) - x(predicted.low), 28, "predicted"))
-    drawn.append(svg.text(x(predicted.low) - 6, MIDDLE + 4, "predicted", "name", "end"))
+    left, right = x(max(0.0, predicted.low)), x(max(0.0, predicted.high))
+    drawn.append(svg.rect(left, MIDDLE - 14, right - left, 28, "predicted"))
+    at = min(max((left + right) / 2, LEFT + NAME / 2), RIGHT - NAME / 2)
+    drawn.append(svg.text(at, MIDDLE - 20, "predicted", "name", "middle"))
     drawn.append(svg.line(x(low), MIDDLE, x(high), MIDDLE, "whisker"))
     drawn.append(svg.element("circle", cx=x(measured.value), cy=float(MIDDLE), r=4.5, class_="measured"))
     said = f"predicted {answer.predicted(outcome.experiment)}, measured {figures.interval(measured)}"

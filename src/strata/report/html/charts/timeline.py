@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from strata import units
 from strata.model.analysis import CellSummary
+from strata.model.plan import round_words
 from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, linear_ticks
 
@@ -46,7 +47,7 @@ def timeline(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]) -
     for i, number in enumerate(numbers):
         if i % 2 == 0:
             drawn.append(svg.rect(LEFT + i * slot, TOP, slot, BOTTOM - TOP, "band"))
-        drawn.append(svg.text(LEFT + (i + 0.5) * slot, BOTTOM + 16, str(number), "tick", "middle"))
+        drawn.append(svg.text(LEFT + (i + 0.5) * slot, BOTTOM + 16, str(number + 1), "tick", "middle"))
     for tick in linear_ticks(high):
         drawn.append(svg.line(LEFT, y(tick), RIGHT, y(tick), "grid"))
         drawn.append(svg.text(LEFT - 6, y(tick) + 4, short_count(tick), "tick", "end"))
@@ -55,7 +56,7 @@ def timeline(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]) -
         for i, number in enumerate(numbers):
             points = rounds.get(number, [])
             x = linear(0, longest, LEFT + i * slot + INSET, LEFT + (i + 1) * slot - INSET)
-            told = svg.title(f"{cell.layer}, round {number}: {_span(points)}") if points else ""
+            told = svg.title(f"{cell.layer}, {round_words(number)}: {_span(points)}") if points else ""
             if len(points) == 1:
                 at = points[0]
                 drawn.append(

@@ -87,7 +87,8 @@ def _bar(bar: Bar, top: float, x: Scale, left: float, more: bool) -> list[Markup
     if more:
         drawn.append(svg.line(to_x, middle + BAR / 2, to_x, middle + ROW - BAR / 2, "link"))
     if bar.time.low is not None and bar.time.high is not None:
-        low, high = x(bar.start + bar.time.low), x(bar.start + bar.time.high)
+        # The sum is a time: it does not reach below nothing, nor its whisker over the names.
+        low, high = (x(max(0.0, bar.start + end)) for end in (bar.time.low, bar.time.high))
         drawn.append(svg.line(low, middle, high, middle, "whisker"))
         drawn += [svg.line(at, middle - 4, at, middle + 4, "whisker") for at in (low, high)]
     drawn.append(svg.text(RIGHT + 8, middle + 4, _told(bar), "figure"))

@@ -1,18 +1,32 @@
-// The page reads the same without this: it only adds a button that copies each command.
+// The page reads the same without this: it only adds buttons that copy a command and save the figures.
+function button(text, box) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  box.append(made);
+  return made;
+}
+
 for (const box of document.querySelectorAll(".command")) {
   const code = box.querySelector("code");
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = "Copy";
-  button.addEventListener("click", async () => {
+  const copy = button("Copy", box);
+  copy.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(code.textContent);
-      button.textContent = "Copied";
+      copy.textContent = "Copied";
     } catch {
       getSelection().selectAllChildren(code);
-      button.textContent = "Selected";
+      copy.textContent = "Selected";
     }
-    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   });
-  box.append(button);
 }
+
+const figures = document.getElementById("figures");
+button("Save the figures as CSV", document.querySelector(".contents")).addEventListener("click", () => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([figures.textContent], { type: "text/csv" }));
+  link.download = figures.dataset.name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+});

@@ -1,0 +1,66 @@
+"""What every page shares: its head and policy, its list of contents, its style, its script, its figures as CSV.
+
+The policy names the one script by its hash: a script that came in by a name or a path would not run even if it were
+not escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from strata import units
+from strata.report import answer, ends_text, figures, goals, ladder, words
+from strata.report.html.charts import svg
+from strata.text.controls import lines
+
+FOLDED = 16
+"""A list of contents that is longer stands folded."""
+_HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>', re.S)
+_TAG = re.compile(r"<[^>]*>")
+
+
+def _shown(value: object) -> object:
+    """What a template places: control characters, and those that turn the order of writing, can be read in it."""
+    if not isinstance(value, str):
+        return value
+    return Markup(lines(value)) if isinstance(value, Markup) else lines(value)
+
+
+def environment() -> Environment:
+    """Templates of this folder, everything escaped, a missing name is an error."""
+    env = Environment(
+        loader=PackageLoader("strata.report.html", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.globals.update(
+        units=units, figures=figures, words=words, answer=answer, goals=goals, layer_class=svg.layer_class
+    )
+    env.globals.update(MEANING=ladder.MEANING, ends_text=ends_text, contents=contents, FOLDED=FOLDED)
+    return env
+
+
+def contents(body: str) -> list[tuple[str, Markup]]:
+    """(id, heading) of every section of a rendered body, so that the list cannot be out of step with the page."""
+    return [(ident, Markup(_TAG.sub("", heading))) for ident, heading in _HEADING.findall(body)]
+
+
+def render(template: str, csv: str, name: str, styles: tuple[str, ...] = (), **context: object) -> str:
+    """The whole page as one string of HTML. ``csv`` is saved under ``name``; ``styles`` are sheets beside the shared
+    one."""
+    env = environment()
+    assert env.loader is not None
+    sheets = "".join(env.loader.get_source(env, sheet)[0] for sheet in ("style.css", *styles))
+    script = env.loader.get_source(env, "script.js")[0]
+    policy = f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+    return env.get_template(template).render(
+        style=Markup(sheets), script=Markup(script), policy=policy, csv=csv, csv_name=f"{name}.csv", **context
+    )
