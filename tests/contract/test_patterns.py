@@ -278,7 +278,7 @@ def test_a_fio_job_file_takes_the_place_of_the_usual_set(tmp_path: Path) -> None
     assert asked["write"]["fdatasync"] == 1
     both = strata("measure", tmp_path, "--job", job, "--bssplit", "4k/50:8k/50")
     assert both.returncode == 2
-    assert "give one of the two" in both.stderr
+    assert "cannot use --bssplit with --job: it goes with --rw" in both.stderr
     alone = strata("measure", "null:", "--job", job)
     assert alone.returncode == 2
     assert "one endpoint takes one workload" in alone.stderr

@@ -22,6 +22,7 @@ MEASURED = ("--runtime", "100ms", "--progress", "none")
         ("measure", ".", "--interval", "0"),
         ("plan", ".", "--runtime", "0"),
         ("measure",),
+        ("diagnose",),
         ("target",),
         ("measure", "nbd://[::1", *MEASURED),
         ("measure", "nbd://host:99999/", *MEASURED),

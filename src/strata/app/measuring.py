@@ -44,13 +44,13 @@ from strata.model.result import EngineResult, Interval
 from strata.model.stack import Layer, Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
-from strata.plan.words import PatternWords, workload_from_words
+from strata.plan.words import PatternWords, dealt, workload_from_words
 from strata.run.judge import fault
 
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
 """Checks that mean something where nothing is driven: the other laws speak of a target."""
 
-__all__ = ["OneResult", "PatternWords", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
+__all__ = ["OneResult", "PatternWords", "dealt", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):

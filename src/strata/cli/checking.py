@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from strata.cli import common
+from strata.cli import common, tables
 from strata.errors import GateFailed, UsageError
 from strata.text.door import out
 
 
 def check(
+    context: typer.Context,
     what: Annotated[
         str | None,
         typer.Argument(help="A table (CSV, TSV), a fio result (JSON), or a run id; default: the newest run."),
@@ -37,10 +38,10 @@ def check(
     from strata.report.json_ import render_checked
 
     path = Path(what) if what is not None else None
-    if path is not None and (path.exists() or path.suffix or "/" in str(path)):
+    is_file = path is not None and (path.exists() or path.suffix or "/" in str(path))
+    tables.CHECKED.check(context, tables.FIGURES if is_file else tables.STORED)
+    if path is not None and is_file:
         found = checking.check_file(path, _columns(column or []), plan)
-    elif column or plan:
-        raise UsageError("--column and --plan go with a file", what or "", "", "name the file")
     else:
         found = checking.check_run(what, store)
     out(render_checked(found) if json else check_text(found, common.width(), common.color()), json)

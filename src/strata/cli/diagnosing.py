@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strata.app import names
-from strata.cli import common, matrixing, patterns
+from strata.cli import common, matrixing, patterns, tables
 from strata.errors import UsageError
 from strata.text.door import note, out
 
@@ -22,6 +22,7 @@ Where = Annotated[Path | None, typer.Argument(help="A directory on the storage i
 
 
 def diagnose(
+    context: typer.Context,
     where: Where = None,
     demo: Annotated[
         str | None, typer.Option(help=f"Rehearse on a modelled stack with a known limit: {', '.join(names.demos())}.")
@@ -56,8 +57,9 @@ def diagnose(
     from strata.app import diagnosing as use_case
 
     outputs_of(html, markdown)
-    if demo is not None and where is not None:
-        raise UsageError("--demo brings its own stack", str(where), "", "leave the path out")
+    if demo is None and where is None:
+        raise _nothing_named()
+    tables.DIAGNOSE.check(context, tables.DEMO if demo is not None else tables.place_of(where), _cells(profile, job))
     short = demo is not None
     chosen = common.options(
         rounds=rounds if rounds is not None else (4 if short else 5),
@@ -86,10 +88,21 @@ def diagnose(
     return publish(report, html=html, markdown=markdown, json=json)
 
 
+def _nothing_named() -> UsageError:
+    """A diagnosis writes a test file: where, is said by whoever starts it."""
+    return UsageError(
+        "nothing to diagnose", "", "a test file is written there, so the place is named",
+        "strata diagnose PATH; strata plan PATH shows first what would be written; strata diagnose --demo slow-wire",
+    )  # fmt: skip
+
+
+def _cells(profile: str | None, job: Path | None) -> str:
+    """Where the workloads come from, as the tables call it."""
+    return tables.PROFILE if profile is not None else tables.JOB if job is not None else tables.USUAL
+
+
 def _asked(profile: str | None, job: Path | None) -> dict[str, Any]:
     """The workloads in place of the usual set."""
-    if profile is not None and job is not None:
-        raise UsageError("--profile and --job both bring workloads", profile, "", "give one of the two")
     return {"only": common.jobs(job), "profile": common.profile(profile)}
 
 
@@ -135,6 +148,7 @@ def publish(report: Report, *, html: Path | None, markdown: Path | None, json: b
 
 
 def plan(
+    context: typer.Context,
     where: Annotated[
         str | None,
         typer.Argument(
@@ -151,7 +165,7 @@ def plan(
     sync: matrixing.Sync = None,
     rounds: common.Rounds = 5,
     runtime: common.Runtime = "1s",
-    ramp: common.Ramp = "250ms",
+    ramp: common.MaybeRamp = None,
     size: common.SizeText = None,
     layers: common.Layers = None,
     workloads: common.Workloads = None,
@@ -181,10 +195,12 @@ def plan(
     from strata.report.json_ import render_plan
     from strata.report.plan_text import plan_text
 
+    cells = tables.MATRIX if matrix is not None else tables.DERIVED if from_trace is not None else _cells(profile, job)
+    tables.PLAN.check(context, tables.place_of(where), cells)
     chosen = common.options(
         rounds=rounds,
         runtime=runtime,
-        ramp=ramp,
+        ramp=ramp or "250ms",
         size=size,
         layers=layers,
         workloads=workloads,
@@ -201,29 +217,19 @@ def plan(
         store=store,
     ).model_copy(update=_asked(profile, job))
     if from_trace is not None:
-        chosen = chosen.model_copy(update={"profile": _derived(from_trace, write_profile, profile, job)})
-    elif write_profile is not None:
-        why = "there is nothing to write without --from-trace"
-        raise UsageError("cannot use --write-profile", str(write_profile), why, "add --from-trace FILE")
+        chosen = chosen.model_copy(update={"profile": _derived(from_trace, write_profile)})
     if matrix is not None:
-        words = matrixing.Words(matrix, budget, until, None, buffered, sync)
+        words = matrixing.Words(matrix, budget, until, ramp, buffered, sync)
         matrixing.plan(where or ".", words, chosen, json)
         return
-    if budget or until or buffered or sync:
-        raise UsageError(
-            "--budget, --until, --buffered and --sync go with", "--matrix", "", "for example --matrix full"
-        )
     made = plan_only(Path(where or "."), chosen)
     out(render_plan(made) if json else plan_text(made, common.width(), common.color()), json)
 
 
-def _derived(asked: str, to: Path | None, profile: str | None, job: Path | None) -> Profile:
+def _derived(asked: str, to: Path | None) -> Profile:
     """The profile that a record holds, kept where that was asked; what is not known of it goes to stderr."""
     from strata.app import deriving
 
-    if profile is not None or job is not None:
-        why = "--profile and --job bring workloads too"
-        raise UsageError("cannot use --from-trace", asked, why, "give one of the three")
     found = deriving.derive(asked, to.stem if to is not None else deriving.NAME)
     for one in found.notes:
         note(f"note: {one}")

@@ -10,7 +10,6 @@ import typer
 from strata import units
 from strata.app import names
 from strata.cli import common
-from strata.errors import UsageError
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ Sync = Annotated[
 class Words(NamedTuple):
     """What the command line says of a matrix, as it says it."""
 
-    matrix: str | None
+    matrix: str
     budget: str | None = None
     until: str | None = None
     ramp: str | None = None
@@ -47,8 +46,6 @@ class Words(NamedTuple):
         """As values. Raises `UsageError`."""
         from strata.app.matrixing import words_of
 
-        if self.matrix is None:
-            raise UsageError("--budget goes with", "--matrix", "", "for example --matrix full --budget 15m")
         return words_of(
             self.matrix, self.budget, self.until, self.ramp, buffered=self.buffered, sync=self.sync,
             destructive=self.destructive,
@@ -72,17 +69,14 @@ def measure(
     words: Words,
     options: Options,
     *,
-    cells: tuple[object, ...],
     html: Path | None,
     markdown: Path | None,
     json: bool,
     progress: str,
 ) -> int:
-    """Measure a matrix and publish it. ``cells``: options that say what one cell is, and do not go with a matrix."""
+    """Measure a matrix and publish it."""
     from strata.app.matrixing import measure_matrix
 
-    if any(word is not None for word in cells):
-        raise UsageError("a matrix has its own cells:", "--rw, --job, --runtime and --target", "", "leave them out")
     with common.display(progress) as display:
         result = measure_matrix(where, words.read(), options, display.update)
     return publish(result, html=html, markdown=markdown, json=json)

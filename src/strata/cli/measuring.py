@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata import units
-from strata.cli import common, matrixing, patterns
+from strata.cli import common, matrixing, patterns, tables, ways
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import UsageError
 from strata.text.door import note, out
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def measure(
+    context: typer.Context,
     where: Annotated[
         str | None,
         typer.Argument(
@@ -121,19 +122,21 @@ def measure(
     A directory is measured with the same set as `diagnose` (or with the one workload that --rw names), compared and
     stored, without the confirming experiment. With --resume: the missing cells of an interrupted run.
     """
-    from strata.app.measuring import PatternWords, is_endpoint, measure_endpoint, timing_of, workload_from_words
+    from strata.app.measuring import PatternWords, dealt, is_endpoint, measure_endpoint, timing_of, workload_from_words
 
     outputs_of(html, markdown)
     if resume:
         return _resume(
-            where, html=html, markdown=markdown, json=json, progress=progress, store=store, destructive=destructive
-        )
+            context, where, html=html, markdown=markdown, json=json, progress=progress, store=store,
+            destructive=destructive,
+        )  # fmt: skip
     if where is None:
         raise UsageError("nothing to measure", "", "", "name an endpoint, a directory or a stack file")
     uris = (where, *(target or ()))
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
         raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
-    if matrix is not None or budget is not None:
+    tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, matrix, job))
+    if matrix is not None:
         return matrixing.measure(
             where,
             matrixing.Words(
@@ -143,7 +146,7 @@ def measure(
                 rounds=1, runtime="1s", ramp=ramp or "100ms", size=size, layers=layers, workloads=None, share=share,
                 read_only=read_only, keep=keep, seed=seed, engine=engine, store=store, cpus=cpus, numa_node=numa_node,
             ),
-            cells=(rw, job, runtime, target), html=html, markdown=markdown, json=json, progress=progress,
+            html=html, markdown=markdown, json=json, progress=progress,
         )  # fmt: skip
     pattern = PatternWords(
         random_distribution=random_distribution,
@@ -184,12 +187,7 @@ def measure(
         more=pattern,
     )
     listed = common.jobs(job)
-    special = rw is not None or pattern != PatternWords()
-    if listed and special:
-        raise UsageError("two workloads at once:", f"--job {job}", "and one of options", "give one of the two")
     if not is_endpoint(where):
-        if until is not None:
-            raise UsageError("cannot use --until with", where, "it is no endpoint", "name one, as file:/mnt/new.dat")
         chosen = common.options(
             rounds=rounds,
             runtime=runtime or "1s",
@@ -210,7 +208,7 @@ def measure(
             precondition=precondition,
             precondition_bytes=precondition_bytes,
             cooldown=cooldown,
-        ).model_copy(update={"only": (workload,) if special else listed, "trace": trace})
+        ).model_copy(update={"only": (workload,) if rw is not None else listed, "trace": trace})
         return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
     from strata.app.until import BIN_S, aim_of
     from strata.model.placement import parse_placement
@@ -220,7 +218,7 @@ def measure(
         if len(listed) > 1:
             keys = ", ".join(w.key for w in listed)
             raise UsageError("one endpoint takes one workload:", keys, "", "name a directory, or keep one section")
-        workload = listed[0]
+        workload = dealt(listed[0], pattern.shares, deal)
     aim = aim_of(until, until_percentile, until_min, runtime, until_bytes)
     timing = timing_of(ramp or "500ms", runtime or "5s", interval or ("1s" if aim is None else f"{BIN_S}s"))
     longest = timing.runtime_s if aim is None else aim.seconds_max
@@ -293,7 +291,19 @@ def _sync(dsync: bool, sync: str | None) -> str:
     return sync or ("dsync" if dsync else "none")
 
 
+def _cells(context: typer.Context, where: str, matrix: str | None, job: Path | None) -> str:
+    """Where the cells come from, as the table of the command calls it."""
+    if matrix is not None:
+        return tables.MATRIX
+    if job is not None:
+        return tables.JOB
+    from strata.app.measuring import is_endpoint
+
+    return tables.WORDS if is_endpoint(where) or "rw" in ways.typed(context) else tables.USUAL
+
+
 def _resume(
+    context: typer.Context,
     run_id: str | None,
     *,
     html: Path | None,
@@ -307,7 +317,9 @@ def _resume(
     from strata.app.diagnosing import unfinished
     from strata.app.options import Options
 
+    tables.MEASURE.check(context, tables.RESUME, tables.MATRIX)
     run = unfinished(run_id, store)
+    tables.MEASURE.check(context, tables.RESUME, tables.LAYERS if run.plan.matrix is None else tables.MATRIX)
     if run.plan.matrix is not None:
         from strata.app.matrixing import resume_matrix
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from strata import units
-from strata.cli import common
+from strata.cli import common, tables
 from strata.cli.comparing import Anyway
 from strata.errors import UsageError
 from strata.text.door import out
@@ -92,6 +92,7 @@ def gate(
 
 
 def baseline(
+    context: typer.Context,
     what: Annotated[
         Literal["save", "promote", "list", "show"],
         typer.Argument(help="save a new one, promote runs to what a name stands for, list all, or show one."),
@@ -105,6 +106,7 @@ def baseline(
     store: common.StoreUrl = None,
 ) -> None:
     """Runs that later ones are held against. A name keeps every version; the last one is in force."""
+    tables.BASELINE.check(context, what)
     from strata.app.remembering import list_baselines, save_baseline
     from strata.report.history_text import baselines_text
 

@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 from strata import units
+from strata.cli import tables
 from strata.errors import UsageError
 from strata.text.door import note
 
 
 def target(
+    context: typer.Context,
     file: Annotated[Path | None, typer.Option(help="Serve this file (read-only unless Strata created it).")] = None,
     memory: Annotated[str | None, typer.Option(help="Serve this much memory, e.g. 1g.")] = None,
     null: Annotated[str | None, typer.Option(help="Serve nothing of this size: reads are zeroes.")] = None,
@@ -43,10 +45,14 @@ def target(
     from strata.app import serving
 
     if config is not None:
+        tables.TARGET.check(context, tables.CONFIG)
         serving.serve_config(config)
         return
     if sum(x is not None for x in (file, memory, null)) != 1:
         raise UsageError("nothing to serve", "", "", "name exactly one of --file, --memory and --null")
+    tables.TARGET.check(
+        context, tables.FILE if file is not None else tables.MEMORY if memory is not None else tables.NULL
+    )
     chosen = serving.target_config(
         file=file,
         memory=None if memory is None else units.parse_size(memory),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strata.cli import common
+from strata.cli import common, tables
 from strata.errors import UsageError
 from strata.text.door import note, out
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def trace(
+    context: typer.Context,
     where: Annotated[
         Path | None, typer.Argument(help="A block device, a path or a stack file: the devices below it are traced.")
     ] = None,
@@ -35,9 +36,8 @@ def trace(
     """Record the block I/O of a device for a moment: service times, depth, order, reordering, splits and threads."""
     if (where is None) == (from_ is None):
         raise UsageError("cannot trace so:", "", "a device or path, or --from, and not both", "strata trace --help")
+    tables.TRACE.check(context, tables.SAVED if from_ is not None else tables.LIVE)
     if from_ is not None:
-        if save is not None or seconds is not None or command:
-            raise UsageError("cannot trace so:", "--from", "it reads what was recorded; nothing is recorded now")
         from strata.app.tracing import read
 
         return _show(read(from_), json)

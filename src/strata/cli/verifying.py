@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from strata import units
-from strata.cli import common
+from strata.cli import common, tables
 from strata.errors import UsageError
 from strata.text.door import note, out
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def verify(
+    context: typer.Context,
     where: Annotated[
         str | None, typer.Argument(help="An endpoint: file:/..., block:/dev/..., nbd://...; default: the journal's.")
     ] = None,
@@ -75,6 +76,7 @@ def verify(
 
     if check and resume:
         raise UsageError("cannot verify", "", "--check writes nothing, --resume writes on", "choose one of them")
+    tables.VERIFY.check(context, tables.CHECK if check else tables.RESUME if resume else tables.RUN)
     if order not in ("random", "sequential"):
         raise UsageError("cannot use --order", order, "", "choose random or sequential")
     options = VerifyOptions(

@@ -115,6 +115,14 @@ def workload_from_words(
         raise _unusable(where, [_said(p) for p in e.errors()]) from e
 
 
+def dealt(workload: Workload, shares: tuple[int, ...], deal: str) -> Workload:
+    """The workload over several targets. Raises `UsageError` where its threads cannot be dealt so."""
+    try:
+        return Workload.model_validate(workload.model_dump() | {"shares": shares, "deal": deal})
+    except ValidationError as e:
+        raise _unusable(f"rw={workload.rw.value}", [_said(p) for p in e.errors()]) from e
+
+
 def _unusable(where: str, problems: list[str]) -> UsageError:
     example = "for example: --rw randread --bs 8k --iodepth 8"
     return UsageError("cannot use the workload", where, f"{len(problems)} problem(s)", example, tuple(problems))

@@ -1,0 +1,162 @@
+"""Which options each way of a command takes. What a command does in one way only is in no table: it takes them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from strata.cli.ways import Way, Ways
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ONE, SEVERAL, DIRECTORY, STACK, DEMO = "one endpoint", "--target", "a directory", "a stack file", "--demo"
+USUAL, WORDS, JOB, PROFILE, DERIVED, MATRIX = (
+    "the usual workloads", "--rw", "--job", "--profile", "--from-trace", "--matrix"
+)  # fmt: skip
+RESUME, LAYERS = "--resume", "a run of layers"
+
+SHOWN = _names("html markdown json progress store")
+KEPT = _names("")
+PLACED = _names("where size cpus numa_node engine seed")
+TIMED = _names("runtime ramp")
+PRECONDITIONED = _names("precondition precondition_bytes")
+LAYERED = _names("rounds layers workloads read_only cooldown") | TIMED | PRECONDITIONED
+WORKLOAD = _names(
+    "rw bs iodepth numjobs rwmixread rate_iops rate_process rate_burst limit_iops limit_bytes thinktime"
+    " thinktime_blocks random_distribution randommap interlocked stride offset_increment bssplit rwmix_run blockalign"
+    " misalign range_ fsync fdatasync buffer_compress_percentage dedupe_percentage refill_buffers buffered cache dsync"
+    " sync"
+)
+CELLS = _names("matrix budget until read_only buffered sync ramp")
+ASIDE = _names("seed")
+"""A section of a job file brings its own."""
+
+
+RUN, CHECK = "a new run", "--check"
+LIVE, SAVED = "a device or a path", "--from"
+FIGURES, STORED = "a file", "a run"
+SAVE, PROMOTE, LIST, SHOW = "save", "promote", "list", "show"
+FILE, MEMORY, NULL, CONFIG = "--file", "--memory", "--null", "--config"
+
+
+def place_of(where: str | Path | None, *, several: bool = False) -> str:
+    """What the tables call the place that was named."""
+    from strata.app.measuring import is_endpoint
+
+    if several:
+        return SEVERAL
+    if where is not None and is_endpoint(str(where)):
+        return ONE
+    return STACK if str(where).endswith(".toml") else DIRECTORY
+
+
+def _ways(of: dict[tuple[str, ...], frozenset[str]]) -> tuple[Way, ...]:
+    return tuple(Way(parts, takes) for parts, takes in of.items())
+
+
+def _measure() -> Ways:
+    common = SHOWN | KEPT | PLACED | {"keep"}
+    alone = common | TIMED | PRECONDITIONED | _names("interval verbose destructive")
+    alone = (alone | _names("until until_percentile until_min until_bytes")) - _names("html markdown")
+    several = alone | _names("target shares deal")
+    layers = common | LAYERED | _names("interval trace")
+    matrix = common | CELLS | {"dsync"}
+    resumed = _names("where resume") | SHOWN
+    return Ways(
+        _ways({
+            (ONE, WORDS): alone | WORKLOAD | {"trace"},
+            (ONE, JOB): (alone | _names("job trace")) - ASIDE,
+            (ONE, MATRIX): matrix | {"destructive"},
+            (SEVERAL, WORDS): several | WORKLOAD,
+            (SEVERAL, JOB): (several | {"job"}) - ASIDE,
+            (DIRECTORY, USUAL): layers | {"share"},
+            (DIRECTORY, WORDS): layers | {"share"} | WORKLOAD,
+            (DIRECTORY, JOB): layers | _names("share job"),
+            (DIRECTORY, MATRIX): matrix | _names("share layers"),
+            (STACK, USUAL): layers,
+            (STACK, WORDS): layers | WORKLOAD,
+            (STACK, JOB): layers | {"job"},
+            (STACK, MATRIX): matrix | {"layers"},
+            (RESUME, LAYERS): resumed,
+            (RESUME, MATRIX): resumed | {"destructive"},
+        }),
+        needs={
+            "rate_process": ("rate_iops",), "rate_burst": ("rate_iops",), "thinktime_blocks": ("thinktime",),
+            "until_percentile": ("until",), "until_min": ("until",), "until_bytes": ("until",),
+        },
+        apart=(("bs", "bssplit"), ("dsync", "sync")),
+    )  # fmt: skip
+
+
+def _diagnose() -> Ways:
+    takes = SHOWN | KEPT | PLACED | LAYERED | _names("keep trace confirm")
+    demo = (takes | {"demo"}) - _names("where size layers keep trace")
+    cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
+    places = {DIRECTORY: takes | {"share"}, STACK: takes, DEMO: demo}
+    return Ways(_ways({(p, c): there | these for p, there in places.items() for c, these in cells.items()}))
+
+
+def _plan() -> Ways:
+    takes = PLACED | LAYERED | {"json"}
+    matrix = PLACED | CELLS | _names("json store")
+    cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
+    cells[DERIVED] = _names("from_trace write_profile")
+    places = {DIRECTORY: takes | {"share"}, STACK: takes}
+    return Ways(
+        _ways({(p, c): there | these for p, there in places.items() for c, these in cells.items()})
+        + _ways({
+            (ONE, MATRIX): matrix,
+            (DIRECTORY, MATRIX): matrix | _names("layers share"),
+            (STACK, MATRIX): matrix | {"layers"},
+        })
+    )  # fmt: skip
+
+
+def _verify() -> Ways:
+    always = _names("where journal iodepth numjobs order seed atomic stuck_after listed buffered keep json progress")
+    writing = _names("passes write_share runtime flush_every journal_sync destructive")
+    return Ways(
+        _ways({
+            (RUN,): always | writing | _names("size bs sector dsync"),
+            (CHECK,): always | _names("check power_loss"),
+            (RESUME,): always | writing | _names("resume power_loss"),
+        }),
+        needs={"journal_sync": ("journal",)},
+    )  # fmt: skip
+
+
+def _target() -> Ways:
+    takes = _names("listen socket export bandwidth latency iops service_threads service_time fault stats")
+    return Ways(
+        _ways({
+            (FILE,): takes | _names("file writable buffered"),
+            (MEMORY,): takes | {"memory"},
+            (NULL,): takes | {"null"},
+            (CONFIG,): _names("config"),
+        }),
+        apart=(("listen", "socket"),),
+    )  # fmt: skip
+
+
+MEASURE, DIAGNOSE, PLAN, VERIFY, TARGET = _measure(), _diagnose(), _plan(), _verify(), _target()
+
+TRACE = Ways(_ways({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")}))
+
+CHECKED = Ways(_ways({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")}))
+
+BASELINE = Ways(
+    _ways({
+        (SAVE,): _names("what name runs last note anyway json store"),
+        (PROMOTE,): _names("what name runs last note anyway json store"),
+        (LIST,): _names("what json store"),
+        (SHOW,): _names("what name json store"),
+    })
+)  # fmt: skip
+
+TABLES = {
+    "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,
+    "check": CHECKED, "baseline": BASELINE,
+}  # fmt: skip
+"""By the name of the command. The test of all options goes through these and through the commands that have none."""
