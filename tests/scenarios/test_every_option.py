@@ -23,7 +23,8 @@ STRATA: Any = typer.main.get_command(app)
 
 USE_CASES = {
     "measuring": ("measure_endpoint",),
-    "diagnosing": ("diagnose_path", "diagnose_demo", "resume", "plan_only", "load_kept", "list_runs"),
+    "diagnosing": ("diagnose_path", "diagnose_demo", "resume", "plan_only"),
+    "kept": ("load_kept", "list_runs"),
     "matrixing": ("measure_matrix", "resume_matrix", "plan_matrix"),
     "verifying": ("verify_endpoint",),
     "serving": ("serve_and_say", "serve_config"),
