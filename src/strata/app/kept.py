@@ -8,7 +8,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from strata.app.repeat import repeat_commands
 from strata.errors import InconclusiveError, UsageError
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
@@ -61,6 +60,8 @@ def list_runs(limit: int, store_url: str | None) -> tuple[tuple[RunHead, ...], d
 
 def report_of(store: Store, run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
     """What is said of a run: itself, its cells, and the commands that repeat it."""
+    from strata.app.repeat import repeat_commands
+
     return Report(
         run=run,
         results=store.cells(run.id),
