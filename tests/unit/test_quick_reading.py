@@ -16,7 +16,7 @@ from strata.cli.main import app
 app(json.loads(sys.argv[1]), standalone_mode=False)
 print("loaded:", json.dumps(sorted(sys.modules)))
 """
-HEAVY = {"numpy", "scipy", "rich.console", "jinja2", "pyroute2", "strata._core", "strata.engine", "strata.app.session"}
+HEAVY = {"numpy", "scipy", "rich.console", "jinja2", "pyroute2", "strata.engine", "strata.app.session"}
 
 
 def loaded(words: list[str], store: Path) -> set[str]:
