@@ -14,7 +14,7 @@ from pathlib import Path
 from loops import ENV, need
 from namespaces import inside, one_node
 
-from strata.lab.proc import dies_with_us
+from strata.host.process import dies_with_us
 from strata.model.endpoint import Endpoint
 
 CONFIG = """

@@ -17,6 +17,7 @@ from test_refused_by_the_kernel import without_io_uring
 
 from strata.engine.fio import drive, opened, program
 from strata.errors import RunFailed, UsageError
+from strata.host import programs
 from strata.model.plan import Segment
 from strata.model.result import Interval
 from strata.plan.words import PatternWords
@@ -193,12 +194,14 @@ def test_a_fio_that_cannot_be_used_is_told(
     fake = tmp_path / "fio"
     fake.write_text(f"#!/bin/sh\n{script}\n")
     fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(programs, "ROOTS_DIRECTORIES", (str(tmp_path), *programs.ROOTS_DIRECTORIES))
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RunFailed, match=why):
         program.installed()
 
 
 def test_no_fio_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(programs, "ROOTS_DIRECTORIES", ())
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RunFailed, match="not installed") as caught:
         program.installed()

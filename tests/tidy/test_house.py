@@ -68,6 +68,12 @@ def test_text_reaches_a_terminal_through_one_door() -> None:
     assert {room(p) for p in SOURCES if re.search(writes, _code(p))} - doors == set()
 
 
+def test_one_place_starts_processes_and_one_says_what_they_are() -> None:
+    words = r"\bsubprocess\b|\bpty\b|sys\.executable|os\.(exec|spawn|posix_spawn|system|popen|fork)|shutil\.which"
+    starts = {room(p) for p in SOURCES if re.search(words, _code(p))}
+    assert starts == {"host/process.py", "host/programs.py"}
+
+
 @pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.lock")), ids=lambda p: p.name)
 def test_locks_are_hashed_and_name_no_host(lock: Path) -> None:
     text = lock.read_text()

@@ -104,11 +104,14 @@ def test_a_program_that_does_not_exist() -> None:
         Child(["/no/such/program"]).start()
 
 
-def test_the_environment_is_given_as_it_is() -> None:
-    child = Child(["/usr/bin/env"], {"ONLY": "this"}).start()
+def test_the_environment_is_what_is_listed_and_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LD_PRELOAD", "/nowhere")
+    child = Child(["/usr/bin/env"], {"ONLY": "this", "PATH": "/"}).start()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert child.stop() == 0
-    assert child.last_words() == "ONLY=this"
+    assert sorted(child.last_words().splitlines()) == ["ONLY=this", "PATH=/"]
 
 
 def test_an_interrupted_child_is_waited_for() -> None:

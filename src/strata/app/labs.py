@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
 
 from strata.errors import UsageError
-from strata.host import shipped
+from strata.host import process, shipped
 from strata.lab import inject, prove, stacks
 from strata.lab import up as _up
 from strata.lab.client import inside
@@ -21,8 +22,8 @@ __all__ = [
     "Outcome",
     "Verdict",
     "all_labs",
-    "command_in",
     "down",
+    "enter",
     "grow",
     "known",
     "one_lab",
@@ -88,10 +89,14 @@ def state(name: str | None) -> LabState:
     return lab_state(Lab.open(one_lab(name)))
 
 
-def command_in(name: str | None, node: str, command: Sequence[str]) -> list[str]:
-    """The words that run ``command`` (none: the user's shell) in that node of the lab."""
+def enter(name: str | None, node: str, command: Sequence[str]) -> NoReturn:
+    """This process becomes ``command`` (none: the user's shell) in that node of the lab."""
     lab = Lab.open(one_lab(name))
-    return inside(lab, lab.node(node), list(command) or [os.environ.get("SHELL", "/bin/sh")])
+    words = inside(lab, lab.node(node), list(command) or [os.environ.get("SHELL", "/bin/sh")])
+    try:
+        process.become_users(words)
+    except FileNotFoundError as e:
+        raise UsageError("cannot run", words[0], "there is no such program") from e
 
 
 def known() -> tuple[Mapping[str, str], tuple[str, ...]]:

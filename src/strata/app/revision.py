@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
+
+from strata.host import process
 
 
 def source_revision() -> str:
@@ -13,7 +14,7 @@ def source_revision() -> str:
         return "installed"
     words = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
+        done = process.run(words, timeout_s=10.0)
+    except OSError:
         return "unknown"
-    return done.stdout.strip()
+    return "unknown" if done.code else done.out.strip()

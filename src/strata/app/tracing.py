@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 import sys as system
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from strata.app.stacks import elsewhere, local_paths, read_stack
 from strata.app.stopping import stop_on_signals
 from strata.discover.chain import chain, chain_of_device, mount_under
 from strata.errors import RunFailed, UsageError
-from strata.host import block
+from strata.host import block, process
 from strata.host.proc import Sys
 from strata.model.stack import Stack
 from strata.model.survey import Device
@@ -120,8 +119,7 @@ def trace(
 def _beside(window: Window, command: Sequence[str]) -> int:
     """Run the command to its end while the window is open; its exit status, negative for a signal."""
     try:
-        # Not in a session of its own: Ctrl-C at the terminal is for the command too.
-        child = subprocess.Popen(command, stdout=system.stderr.fileno(), stdin=subprocess.DEVNULL)
+        child = process.begin_users(command, stdout=system.stderr.fileno())
     except OSError as e:
         raise UsageError("cannot start", command[0], (e.strerror or str(e)).lower()) from e
     try:
@@ -129,7 +127,7 @@ def _beside(window: Window, command: Sequence[str]) -> int:
             while child.poll() is None:
                 try:
                     child.wait(_LOOK_S)
-                except subprocess.TimeoutExpired:
+                except process.TookTooLong:
                     if stop():
                         child.terminate()
     finally:

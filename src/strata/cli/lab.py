@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -103,8 +102,7 @@ def shell(node: InNode, name: Name = None) -> None:
     """A shell in a node of a lab: its network, this machine's files."""
     from strata.app import labs
 
-    words = labs.command_in(name, node, ())
-    os.execvp(words[0], words)
+    labs.enter(name, node, ())
 
 
 @lab.command("exec", context_settings={"ignore_unknown_options": True})
@@ -116,13 +114,7 @@ def exec_in(
     """Run one command in a node; its output and exit code are the command's."""
     from strata.app import labs
 
-    words = labs.command_in(name, node, command)
-    try:
-        os.execvp(words[0], words)
-    except FileNotFoundError as e:
-        from strata.errors import UsageError
-
-        raise UsageError("cannot run", words[0], "there is no such program") from e
+    labs.enter(name, node, command)
 
 
 @lab.command("inject")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
+from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 from strata import _core
 from strata.engine.native import said
 from strata.errors import RunFailed
+from strata.host import programs
 from strata.host.process import Child
 from strata.model.base import Value
 
@@ -70,24 +71,31 @@ class TargetConfig(Value):
 
     def to_core(self, ready_fd: int | None = None) -> str:
         """The compiled server's configuration JSON."""
-        listen = {"unix": self.unix} if self.unix else {"tcp": self.tcp}
+        listen = {"unix": _absolute(self.unix)} if self.unix else {"tcp": self.tcp}
         return json.dumps(
             {
                 "listen": listen,
-                "netns": self.netns,
+                "netns": _absolute(self.netns),
                 "export": self.export,
                 "ready_fd": ready_fd,
-                "backing": self.backing.model_dump(exclude_none=True, exclude=self._irrelevant()),
+                "backing": self.backing.model_copy(update={"path": _absolute(self.backing.path)}).model_dump(
+                    exclude_none=True, exclude=self._irrelevant()
+                ),
                 "shape": self.shape.model_dump(),
                 "multi_conn": self.multi_conn,
                 "max_connections": self.max_connections,
-                "stats": self.stats,
+                "stats": _absolute(self.stats),
                 "faults": [fault.model_dump() for fault in self.faults],
             }
         )
 
     def _irrelevant(self) -> set[str]:
         return {"size_bytes"} if self.backing.kind == "file" else {"path", "read_only", "direct"}
+
+
+def _absolute(path: str | None) -> str | None:
+    """The server may be a child, and a child is in ``/``. What begins with ``@`` is in no directory."""
+    return path if path is None or path.startswith("@") else str(Path(path).absolute())
 
 
 def serve(config: TargetConfig, ready_fd: int | None = None) -> None:
@@ -114,7 +122,7 @@ class TargetProcess:
         read_fd, write_fd = os.pipe()
         os.set_inheritable(write_fd, True)
         try:
-            words = [sys.executable, "-m", "strata", "target", "--config", self.config.to_core(write_fd)]
+            words = programs.python("strata", "target", "--config", self.config.to_core(write_fd))
             self._child = Child(words, pass_fds=(write_fd,))
             self._child.start()
             os.close(write_fd)

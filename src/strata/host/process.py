@@ -1,27 +1,115 @@
-"""Child processes that cannot outlive us and are always reaped."""
+"""Starting processes: the one place that does. Children of ours, programs of the system, and commands of the user's.
+
+`Child` cannot outlive us and is always reaped; `run` waits for a program of the system; `begin` gives the process to
+whoever has more to do with it. All of them start in ``/``, with the environment and the program that
+`strata.host.programs` says. What the user asked to be run (`begin_users`, `become_users`) is his: his directory, his
+environment, his ``PATH``.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
-from typing import IO
+from typing import IO, Any, NoReturn
 
 from strata.errors import RunFailed
+from strata.host import programs
 
 _PR_SET_PDEATHSIG = 1
 _LAST_WORDS_BYTES = 2000
 
+Process = subprocess.Popen
+TookTooLong = subprocess.TimeoutExpired
+NotStarted = subprocess.SubprocessError
+PIPE, STDOUT = subprocess.PIPE, subprocess.STDOUT
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit code (negative: by that signal) and all it said."""
+
+    code: int
+    data: bytes
+    words: bytes
+
+    @property
+    def out(self) -> str:
+        """Its standard output as text."""
+        return self.data.decode("utf-8", "replace")
+
+    @property
+    def err(self) -> str:
+        """Its standard error as text."""
+        return self.words.decode("utf-8", "replace")
+
+
+def begin(words: Sequence[str], env: Mapping[str, str] | None = None, **how: Any) -> Process[Any]:
+    """Starts a program of the system, or words of `programs.python`; ``how`` is what `subprocess.Popen` takes besides.
+
+    ``env`` is added to the child's environment. Raises `OSError`: ENOENT where the program is not installed.
+    """
+    program = words[0] if words[0].startswith("/") else programs.find(words[0])
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, "it is not installed", words[0])
+    how.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen([program, *words[1:]], env=programs.environment(env), cwd="/", **how)
+
+
+def run(
+    words: Sequence[str],
+    timeout_s: float,
+    env: Mapping[str, str] | None = None,
+    *,
+    given: bytes = b"",
+    pass_fds: Sequence[int] = (),
+    preexec_fn: Callable[[], None] | None = None,
+) -> Ended:
+    """Runs it to its end with ``given`` on its standard input. Raises `OSError`; `TimeoutError` once it was killed."""
+    with begin(
+        words, env, stdin=PIPE, stdout=PIPE, stderr=PIPE, pass_fds=tuple(pass_fds), preexec_fn=preexec_fn
+    ) as child:
+        try:
+            data, said = child.communicate(given, timeout_s)
+        except BaseException as e:
+            child.kill()
+            if isinstance(e, TookTooLong):
+                raise TimeoutError(errno.ETIMEDOUT, f"it took longer than {timeout_s:g} s", words[0]) from e
+            raise
+    return Ended(child.returncode, data, said)
+
+
+def begin_users(words: Sequence[str], stdout: int) -> Process[bytes]:
+    """Starts a command of the user's, in this session: Ctrl-C at the terminal is for it too. Raises `OSError`."""
+    return subprocess.Popen(list(words), stdout=stdout, stdin=subprocess.DEVNULL)
+
+
+def become_users(words: Sequence[str]) -> NoReturn:
+    """This process becomes a command of the user's. Raises `OSError`."""
+    os.execvp(words[0], list(words))
+
+
+def dies_with_us() -> Callable[[], None]:
+    """For ``preexec_fn``: the kernel kills the child when the thread that started it ends. One system call."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def follow() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+    return follow
+
 
 class Child:
-    """A child in its own session that the kernel kills when the thread that started it ends.
+    """A child in its own session that the kernel kills when the thread that started it ends. See `begin` for ``env``.
 
     Start it from a thread that lives as long as the child shall: the kernel watches that thread, not the process.
     ``stdout`` and ``stderr`` go to a file of ours; its end is quoted when the child fails. With ``heard`` false
@@ -79,16 +167,15 @@ class Child:
 
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child, closed in stop()
         try:
-            self._process = subprocess.Popen(
+            self._process = begin(
                 self.argv,
-                env=None if self._env is None else dict(self._env),
-                stdin=subprocess.DEVNULL,
+                self._env,
                 stdout=self._words if self._heard else subprocess.DEVNULL,
                 stderr=self._words if self._heard else subprocess.DEVNULL,
                 pass_fds=self._pass_fds,
                 start_new_session=True,
                 # Between fork and exec it makes two system calls and takes no lock, so other threads cannot hang it.
-                preexec_fn=follow_parent,  # noqa: PLW1509
+                preexec_fn=follow_parent,
             )
         except (OSError, subprocess.SubprocessError) as e:
             self._words.close()

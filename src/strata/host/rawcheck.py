@@ -6,15 +6,13 @@ import array
 import errno
 import fcntl
 import os
-import shutil
 import stat
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
-from strata.host import block, signatures
+from strata.host import block, process, programs, signatures
 from strata.host.inuse import device_users
 from strata.host.proc import Sys
 
@@ -165,21 +163,21 @@ def _content_problems(fd: int) -> list[str]:
 
 
 def _blkid(fd: int) -> list[str]:
-    program = shutil.which("blkid", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    program = programs.find("blkid")
     if program is None:
         return []
     argv = [program, "-p", "-o", "export", f"/dev/fd/{fd}"]
     try:
-        done = subprocess.run(argv, pass_fds=(fd,), capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired) as e:
+        done = process.run(argv, 30.0, pass_fds=(fd,))
+    except OSError as e:
         return [f"blkid could not look at it ({e})"]
-    if done.returncode == _BLKID_NOTHING:
+    if done.code == _BLKID_NOTHING:
         return []
-    if done.returncode == _BLKID_AMBIGUOUS:
+    if done.code == _BLKID_AMBIGUOUS:
         return ["blkid finds more than one signature on it"]
-    if done.returncode != _BLKID_FOUND:
-        return [f"blkid could not look at it (exit {done.returncode}: {done.stderr.strip()})"]
-    pairs = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    if done.code != _BLKID_FOUND:
+        return [f"blkid could not look at it (exit {done.code}: {done.err.strip()})"]
+    pairs = dict(line.split("=", 1) for line in done.out.splitlines() if "=" in line)
     # Facts of a partition itself (its entry in the table) are no signature on it.
     kinds = [pairs[k] for k in ("TYPE", "PTTYPE") if k in pairs]
     return [f"blkid finds {' and '.join(kinds)} on it"] if kinds else []

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 import tomllib
 from collections.abc import Sequence
@@ -14,7 +11,8 @@ from pathlib import Path
 
 from strata import units
 from strata.errors import RunFailed, UsageError
-from strata.lab import cgroups, proc
+from strata.host import process, programs
+from strata.lab import cgroups
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.seen import Figures, Watch
@@ -62,13 +60,13 @@ def layer_of(lab: Lab, name: str) -> Layer:
 
 def inside(lab: Lab, node: Node, words: Sequence[str], *, limited: bool = True) -> list[str]:
     """The words that run a client in that node; ``limited``: under the limits that were put on its clients."""
-    inner = ["nsenter", f"--net={node.netns}", "--", *words] if node.netns else list(words)
+    inner = programs.in_netns(node.netns, words)
     groups = client_groups(lab, node) if limited else []
     if not groups:
         return inner
     # The shell joins and then becomes the client: no moment of it is outside the limit.
     join = "".join(f"echo $$ > {group}/cgroup.procs && " for group in groups)
-    return ["sh", "-c", f'{join}exec "$@"', "sh", *inner]
+    return [programs.find("sh") or "/bin/sh", "-c", f'{join}exec "$@"', "sh", *inner]
 
 
 def client_groups(lab: Lab, node: Node) -> list[Path]:
@@ -81,7 +79,7 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     layer = layer_of(lab, cell.layer)
     seconds = units.parse_duration_ns(cell.runtime) / units.NS_PER_S
     node = lab.node(layer.node) if layer.node else None
-    words = [sys.executable, "-m", "strata", "measure", layer.endpoint, "--rw", cell.rw, "--bs", cell.bs]
+    words = programs.python("strata", "measure", layer.endpoint, "--rw", cell.rw, "--bs", cell.bs)
     words += ["--iodepth", str(cell.iodepth), "--runtime", cell.runtime, "--ramp-time", _RAMP, "--json", *cell.more]
     words += ["--progress", "none"]
     groups = client_groups(lab, node) if node is not None else []
@@ -91,20 +89,14 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     password = layer.target.password
     secret = {} if password is None else {"STRATA_SMB_PASSWORD": password}
     watch = Watch(lab)
-    with subprocess.Popen(
-        words,
-        env={**os.environ, **secret},
-        preexec_fn=proc.dies_with_us(),  # noqa: PLW1509  (one system call)
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    with process.begin(
+        words, secret, preexec_fn=process.dies_with_us(), stdout=process.PIPE, stderr=process.PIPE, text=True
     ) as client:
         try:
             if groups:
                 _limit_while_measuring(client, groups, watch, seconds)
             stdout, stderr = client.communicate(timeout=_TIMEOUT_S)
-        except subprocess.TimeoutExpired as e:
+        except process.TookTooLong as e:
             raise RunFailed("cannot measure", cell.text, f"the client took longer than {_TIMEOUT_S:g} s") from e
         finally:
             client.kill()
@@ -135,7 +127,7 @@ def _trouble(stdout: str) -> tuple[str, ...]:
     return (str(trouble),) if trouble else ()
 
 
-def _limit_while_measuring(client: subprocess.Popen[str], groups: Sequence[Path], watch: Watch, seconds: float) -> None:
+def _limit_while_measuring(client: process.Process[str], groups: Sequence[Path], watch: Watch, seconds: float) -> None:
     """Into the limits when it has begun, out of them when its time is over: start and end take no minutes so."""
     while client.poll() is None and (ios := watch.ios()) is not None and ios < _BEGUN_IOS:
         time.sleep(_POLL_S)

@@ -6,14 +6,12 @@ import errno
 import fcntl
 import os
 import struct
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from strata.errors import RunFailed, UsageError
-from strata.lab import proc
+from strata.host import process, programs
 from strata.lab.lab import Lab
 from strata.lab.parts.disk import DiskControl
 
@@ -47,7 +45,7 @@ def modelled(lab: Lab, name: str, size_bytes: int, model: str) -> DiskControl:
     home.mkdir()
     # It takes its mount along when it ends; killed, it leaves it behind.
     lab.undo("mount", path=str(home))
-    words = [sys.executable, "-m", "strata.lab.parts.disk", str(home), "--size", str(size_bytes), "--model", model]
+    words = programs.python("strata.lab.parts.disk", str(home), "--size", str(size_bytes), "--model", model)
     control = DiskControl(home)
     lab.run(None, words, name=f"disk-{name}", wait_for=control.ctl.exists)
     lab.fact("disk", name=name, path=str(home), model=model, size_bytes=size_bytes)
@@ -165,21 +163,12 @@ def _patiently(words: Sequence[str], doing: str, passing: str) -> None:
 def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None) -> str:
     """Runs one program of the system to its end; its output. Raises `RunFailed` with what it said, in English."""
     try:
-        done = subprocess.run(
-            words,
-            preexec_fn=proc.dies_with_us(),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            env={**(os.environ if env is None else env), "LC_ALL": "C"},
-        )
+        done = process.run(words, _TIMEOUT_S, {**(env or {}), "LC_ALL": "C"}, preexec_fn=process.dies_with_us())
     except FileNotFoundError as e:
         raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} is not installed") from e
-    except subprocess.TimeoutExpired as e:
+    except TimeoutError as e:
         raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} took longer than {_TIMEOUT_S:g} s") from e
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or f"{words[0]} ended with {done.returncode}").splitlines()
+    if done.code:
+        said = (done.err.strip() or done.out.strip() or f"{words[0]} ended with {done.code}").splitlines()
         raise RunFailed(f"cannot {doing}", words[-1], said[-1], problems=tuple(said[:-1][-5:]))
-    return done.stdout
+    return done.out

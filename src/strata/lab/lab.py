@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from strata.errors import RunFailed, UsageError
+from strata.host import programs
 from strata.lab import nodes, proc, where
 from strata.lab.ledger import Ledger, Line, all_labs_locked, heads
 from strata.lab.nodes import Node
@@ -154,7 +154,7 @@ class Lab:
         ctl = self.dir("hops") / f"{name}.sock"
         a, b = nodes.cut_in(switch, node, nic)
         control = HopControl(ctl)
-        words_of_it = [sys.executable, "-m", "strata.lab.parts.hop", a, b, "--ctl", str(ctl), "--model", words]
+        words_of_it = programs.python("strata.lab.parts.hop", a, b, "--ctl", str(ctl), "--model", words)
         self.run(Node("switch", switch, ()), words_of_it, name=name, wait_for=ctl.exists)
         control.wait()
         self.fact("hop", node=node.name, nic=nic, ctl=str(ctl))

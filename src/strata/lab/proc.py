@@ -7,23 +7,20 @@ the ledger does not name. Nothing is ever stopped by name.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host import process, programs
 from strata.lab.ledger import Ledger, encoded
 
 TOKEN = "STRATA_LAB_TOKEN"
 _POLL_S = 0.02
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass
@@ -34,7 +31,7 @@ class Child:
     started: int
     name: str
     log: Path | None = None
-    _popen: subprocess.Popen[bytes] | None = field(default=None, repr=False, compare=False)
+    _popen: process.Process[bytes] | None = field(default=None, repr=False, compare=False)
 
     @property
     def alive(self) -> bool:
@@ -71,17 +68,15 @@ def start(
 
     ``cgroups`` are the ``cgroup.procs`` files it joins first. Raises `RunFailed` when it cannot be started.
     """
-    # Not `ip netns exec`: it would give the process a mount namespace of its own, in which no later mount is seen.
-    words = ["nsenter", f"--net={netns}", "--", *argv] if netns else list(argv)
     groups = [str(g) for g in cgroups]
     ledger_fd = ledger.open_fd()
 
     def write_down() -> None:
         pid = os.getpid()
         stat = os.open("/proc/self/stat", os.O_RDONLY)
-        started = _started(os.read(stat, 1000).decode("utf-8", "replace"))
+        ticks = _started(os.read(stat, 1000).decode("utf-8", "replace"))
         os.close(stat)
-        line = {"undo": "process", "pid": pid, "started": started, "name": name, "log": str(log)}
+        line = {"undo": "process", "pid": pid, "started": ticks, "name": name, "log": str(log)}
         os.write(ledger_fd, encoded(line))
         for group in groups:
             fd = os.open(group, os.O_WRONLY)
@@ -90,40 +85,20 @@ def start(
 
     try:
         with log.open("ab") as words_to:
-            process = subprocess.Popen(
-                words,
-                env={**os.environ, **_python_path(words), TOKEN: token, **(env or {})},
-                stdin=subprocess.DEVNULL,
+            started = process.begin(
+                programs.in_netns(netns, argv),
+                {TOKEN: token, **(env or {})},
                 stdout=words_to,
-                stderr=subprocess.STDOUT,
+                stderr=process.STDOUT,
                 start_new_session=True,
-                cwd="/",
                 # It takes no lock of this process: three system calls and one short line.
-                preexec_fn=write_down,  # noqa: PLW1509
+                preexec_fn=write_down,
             )
-    except (OSError, subprocess.SubprocessError) as e:
+    except (OSError, process.NotStarted) as e:
         raise RunFailed("cannot start", f"{name} ({argv[0]})", str(e)) from e
     finally:
         os.close(ledger_fd)
-    return Child(process.pid, start_time(process.pid, also_zombie=True) or 0, name, log, process)
-
-
-def _python_path(words: Sequence[str]) -> dict[str, str]:
-    """Parts of our own find this package wherever they start: a relative PYTHONPATH means nothing at ``/``."""
-    if sys.executable not in words:
-        return {}
-    ours = str(Path(__file__).resolve().parents[2])
-    return {"PYTHONPATH": os.pathsep.join([ours, *filter(None, [os.environ.get("PYTHONPATH")])])}
-
-
-def dies_with_us() -> Callable[[], None]:
-    """For ``preexec_fn`` of a tool that only helps to build: killed with us it leaves nothing half done behind."""
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def follow() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-    return follow
+    return Child(started.pid, start_time(started.pid, also_zombie=True) or 0, name, log, started)
 
 
 def wait_until(child: Child, ready: Callable[[], bool], timeout_s: float) -> None:

@@ -12,11 +12,11 @@ import fcntl
 import os
 import shutil
 import stat
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host import process
 from strata.lab import proc
 from strata.lab.ledger import Line
 
@@ -26,7 +26,7 @@ _MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8
 _TIMEOUT_S = 10.0
 
 
-def process(line: Line) -> None:
+def ended(line: Line) -> None:
     """A process and its session."""
     proc.stop(int(line["pid"]), int(line["started"]))
 
@@ -60,10 +60,10 @@ def mount(line: Line) -> None:
     for _ in range(8):
         if not mounted(path):
             return
-        done = subprocess.run(
-            ["timeout", "-k", "1", str(_TIMEOUT_S), "umount", path], capture_output=True, text=True, check=False
-        )
-        if done.returncode and mounted(path):
+        # As a process: it can be left where the file system does not answer.
+        with contextlib.suppress(OSError):
+            process.run(["umount", path], _TIMEOUT_S)
+        if mounted(path):
             _umount(Path(path), _MNT_DETACH | _UMOUNT_NOFOLLOW)
     if mounted(path):
         raise RunFailed("cannot unmount", path, "it stays mounted")
@@ -141,7 +141,7 @@ def setting(line: Line) -> None:
 
 
 HANDLERS: dict[str, Callable[[Line], None]] = {
-    "process": process,
+    "process": ended,
     "netns": netns,
     "mount": mount,
     "loop": loop,

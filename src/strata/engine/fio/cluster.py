@@ -74,7 +74,7 @@ class Reached:
     def _conf(self) -> Path:
         """Ceph's configuration; unbuffered without the library's cache, which older fios leave on."""
         there = cluster_uri.rbd(self._request.endpoint.uri)
-        conf = Path(there.conf or os.environ.get("CEPH_CONF") or CONF)
+        conf = Path(there.conf or os.environ.get("CEPH_CONF") or CONF).absolute()
         if not self._request.workload.direct:
             return conf
         try:

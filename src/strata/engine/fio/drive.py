@@ -64,7 +64,7 @@ def carry_out(
         os.set_blocking(reader, False)
         child = Child(
             argv(f"/dev/fd/{writer}"),
-            {**os.environ, "LC_ALL": "C", **opened.environment},
+            {"LC_ALL": "C", **opened.environment},
             pass_fds=(writer, *opened.descriptors),
             # It says every failed I/O there as well.
             heard=False,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
-import shutil
-import subprocess
 
 from strata.errors import RunFailed
+from strata.host import process, programs
 from strata.model.base import Value
 
 OLDEST = (3, 18)
@@ -26,8 +24,8 @@ class Program(Value):
 
 
 def installed() -> Program:
-    """The fio of the PATH. Raises `RunFailed` when there is none, or none that can be used."""
-    path = shutil.which("fio")
+    """The fio of the system. Raises `RunFailed` when there is none, or none that can be used."""
+    path = programs.find("fio")
     if path is None:
         raise RunFailed("cannot use the engine", "fio", "fio is not installed", INSTALL)
     return _looked_at(path)
@@ -48,19 +46,10 @@ def _looked_at(path: str) -> Program:
 
 def _said(path: str, word: str) -> str:
     try:
-        done = subprocess.run(
-            [path, word],
-            env={**os.environ, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError) as e:
-        raise RunFailed("cannot use the engine", path, str(e), INSTALL) from e
-    if done.returncode != 0:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise RunFailed("cannot use the engine", path, f"{word} ended with {done.returncode}", INSTALL, tuple(last))
-    return done.stdout
+        done = process.run([path, word], 30.0, {"LC_ALL": "C"})
+    except OSError as e:
+        raise RunFailed("cannot use the engine", path, e.strerror or str(e), INSTALL) from e
+    if done.code != 0:
+        last = (done.err or done.out).strip().splitlines()[-1:]
+        raise RunFailed("cannot use the engine", path, f"{word} ended with {done.code}", INSTALL, tuple(last))
+    return done.out

@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import errno
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = str(Path(__file__).resolve().parents[3])
+from strata.host import process, programs
+
 STARTING_S = 10.0
 """What the child may take to begin, beside the patience with what it asks."""
 
@@ -29,24 +27,17 @@ def ask(
         raise OSError(errno.ENOENT, f"there is no network namespace {netns}")
     sent = {key: base64.b64encode(v).decode() if isinstance(v, bytes) else v for key, v in words.items()}
     question = {"library": library, "address": address, "what": what, "patience_s": patience_s, **sent}
-    argv = [sys.executable, "-m", "strata.host.libraries"]
+    argv = programs.in_netns(netns, programs.python("strata.host.libraries"))
     try:
-        done = subprocess.run(
-            [*(["nsenter", f"--net={netns}", "--"] if netns else []), *argv],
-            input=json.dumps(question).encode() + b"\n",
-            capture_output=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])},
-            timeout=STARTING_S + patience_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as e:
+        done = process.run(argv, STARTING_S + patience_s, given=json.dumps(question).encode() + b"\n")
+    except TimeoutError as e:
         raise OSError(errno.ETIMEDOUT, f"no answer within {patience_s:g} s") from e
-    head, _, data = done.stdout.partition(b"\n")
+    head, _, data = done.data.partition(b"\n")
     try:
         answer: dict[str, Any] = json.loads(head)
     except ValueError as e:
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        why = f"the client library ended with {done.returncode}: {last[0] if last else 'it said nothing'}"
+        last = done.err.strip().splitlines()[-1:]
+        why = f"the client library ended with {done.code}: {last[0] if last else 'it said nothing'}"
         raise OSError(errno.EIO, why) from e
     if "errno" in answer:
         raise OSError(answer["errno"], answer["said"])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from strata.errors import RunFailed
+from strata.host import programs
 from strata.lab.inject._disk import CALM, medium, most
 from strata.lab.lab import Lab
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
@@ -19,7 +18,7 @@ def _inject(lab: Lab, value: float) -> None:
         raise RunFailed("cannot load the disk of", lab.name, "it has no block device of its own")
     disk = medium(lab)
     before = disk.truth().read.n
-    words = [sys.executable, "-m", "strata", "measure", f"block:{volume['device']}", "--rw", "randread", "--bs", "8k"]
+    words = programs.python("strata", "measure", f"block:{volume['device']}", "--rw", "randread", "--bs", "8k")
     words += ["--iodepth", f"{value:g}", "--runtime", _A_DAY, "--interval", "1s", "--progress", "none"]
     lab.run(None, words, name="neighbour", wait_for=lambda: disk.truth().read.n > before + 500)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from strata.host import programs
 from strata.lab.inject._wire import client_node, server_node
 from strata.lab.lab import Lab
 from strata.lab.seen import Watch
@@ -17,9 +16,9 @@ _BEGUN_BYTES = 20e6
 
 def _inject(lab: Lab, value: float) -> None:
     server, client = server_node(lab), client_node(lab)
-    serve = [sys.executable, "-m", "strata", "target", "--null", "1g", "--listen", f"{server.address}:{_PORT}"]
+    serve = programs.python("strata", "target", "--null", "1g", "--listen", f"{server.address}:{_PORT}")
     lab.run(server, serve, name="neighbour-server", wait_for=answers(server, _PORT))
-    words = [sys.executable, "-m", "strata", "measure", f"nbd://{server.address}:{_PORT}/?connections={value:g}"]
+    words = programs.python("strata", "measure", f"nbd://{server.address}:{_PORT}/?connections={value:g}")
     words += ["--rw", "read", "--bs", "256k", "--iodepth", f"{8 * value:g}", "--runtime", _A_DAY]
     words += ["--interval", "1s", "--progress", "none"]
     watch, seen = Watch(lab), f"wire.{client.name}.0.rx_bytes"

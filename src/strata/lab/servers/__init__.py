@@ -6,12 +6,12 @@ in the node's network and returns when it answers.
 
 from __future__ import annotations
 
-import shutil
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from strata.errors import RunFailed
+from strata.host import programs
 from strata.lab.inside import on_a_thread_in
 from strata.lab.nodes import Node
 from strata.lab.proc import Child
@@ -29,8 +29,7 @@ class Server:
 
 def program(name: str, package: str) -> str:
     """The path of a program of the system. Raises `RunFailed` naming the package that brings it."""
-    # A user's PATH often lacks where daemons live.
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")
+    found = programs.find(name)
     if found is None:
         raise RunFailed("the lab lacks", name, "it is not installed", f"apt-get install {package}")
     return found

@@ -7,7 +7,6 @@ there is on the owner, one elsewhere is not, also where a copy lies beside it. R
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host import process, programs
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.servers import program
@@ -151,14 +151,13 @@ def _daemon(lab: Lab, node: Node, name: str, argv: Sequence[str], conf: Path) ->
 
 
 def _run(node: Node, argv: Sequence[str]) -> str:
-    words = ["nsenter", f"--net={node.netns}", "--", *argv] if node.netns else list(argv)
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_CLI_S, check=False)
-    except subprocess.TimeoutExpired as e:
+        done = process.run(programs.in_netns(node.netns, argv), _CLI_S)
+    except TimeoutError as e:
         raise RunFailed(f"{argv[0]} did not answer to", " ".join(argv[1:]), f"within {_CLI_S:g} s") from e
-    if done.returncode:
-        raise RunFailed(f"{argv[0]} refused", " ".join(argv[1:]), done.stderr.strip() or f"exit {done.returncode}")
-    return done.stdout
+    if done.code:
+        raise RunFailed(f"{argv[0]} refused", " ".join(argv[1:]), done.err.strip() or f"exit {done.code}")
+    return done.out
 
 
 def _cli(node: Node, conf: Path, words: Sequence[str], program: str = "ceph") -> str:

@@ -7,10 +7,10 @@ be one of another node: then the directory stands for a mounted share, whose cli
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from strata.host import programs
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.parts.direct import Part
@@ -39,7 +39,7 @@ def files(
     home.mkdir()
     # It takes its mount along when it ends; killed, it leaves it behind.
     lab.undo("mount", path=str(home))
-    words = [sys.executable, "-m", "strata.lab.parts.direct", str(home)]
+    words = programs.python("strata.lab.parts.direct", str(home))
     words += ["--lower", str(lower)] if lower is not None else []
     words += [word for part in parts for word in ("--part", part.word)]
     secrets: dict[str, str] = {}

@@ -6,13 +6,13 @@ All daemons of a node share a mount namespace in which the paths that glusterd h
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host import process
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.proc import Child
@@ -117,13 +117,13 @@ def _daemon(lab: Lab, node: Node) -> Child:
 def _cli(daemon: Child, words: Sequence[str]) -> str:
     argv = ["nsenter", "-t", str(daemon.pid), "-m", "-n", "--", "gluster", "--mode=script", *words]
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=_CLI_S, check=False)
-    except subprocess.TimeoutExpired as e:
+        done = process.run(argv, _CLI_S)
+    except TimeoutError as e:
         raise RunFailed("gluster did not answer to", " ".join(words), f"within {_CLI_S:g} s") from e
-    if done.returncode:
-        said = (done.stderr + done.stdout).strip()
-        raise RunFailed("gluster refused", " ".join(words), said or f"exit {done.returncode}")
-    return done.stdout
+    if done.code:
+        said = (done.err + done.out).strip()
+        raise RunFailed("gluster refused", " ".join(words), said or f"exit {done.code}")
+    return done.out
 
 
 def _retried(daemon: Child, words: Sequence[str], ready: Callable[[str], bool], timeout_s: float) -> None:

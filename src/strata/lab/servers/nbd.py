@@ -6,11 +6,11 @@ what is measured; our own does as well, and is the only one that can be shaped w
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from strata.errors import RunFailed, UsageError
+from strata.host import programs
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.servers import Server, answers, free_port, nbdkit, program
@@ -36,7 +36,7 @@ def start(
     port = port or free_port(node, PORT)
     name = f"{kind}-{node.name}"
     if kind == "strata":
-        words = [sys.executable, "-m", "strata", "target", "--listen", f"{node.address}:{port}", "--export", EXPORT]
+        words = programs.python("strata", "target", "--listen", f"{node.address}:{port}", "--export", EXPORT)
         words += ["--file", str(backing), *(["--writable"] if writable else []), *shape]
     elif kind == "qemu-nbd":
         words = [program("qemu-nbd", "qemu-utils"), "-b", node.address, "-p", str(port), "-t", "-e", str(_CONNECTIONS)]

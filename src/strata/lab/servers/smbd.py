@@ -9,16 +9,17 @@ it serve a directory of `strata.lab.servers.direct`.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host import process
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.servers import Server, answers, program
 
 USER, PASSWORD, SHARE, PORT = "labuser", "labpass", "volume", 445
 _SPEED_BIT_S = 10_000_000_000
+_SETTING_S = 60.0
 
 
 def start(
@@ -30,15 +31,10 @@ def start(
     conf = home / "smb.conf"
     conf.write_text(_conf(home, node, directory, multichannel=multichannel, signing=signing, sync=sync))
     (home / "users").write_text(f"root = {USER}\n")
-    done = subprocess.run(
-        [secrets, "-c", str(conf), "-s", "-a", "root"],
-        input=f"{PASSWORD}\n{PASSWORD}\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RunFailed("cannot set the password of", f"{USER} for the lab's smbd", done.stderr.strip())
+    twice = f"{PASSWORD}\n{PASSWORD}\n".encode()
+    done = process.run([secrets, "-c", str(conf), "-s", "-a", "root"], _SETTING_S, given=twice)
+    if done.code:
+        raise RunFailed("cannot set the password of", f"{USER} for the lab's smbd", done.err.strip())
     child = lab.run(
         node,
         [daemon, "-F", "--no-process-group", "-s", str(conf), "--debug-stdout", "-d", "0"],

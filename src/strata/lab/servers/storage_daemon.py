@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import socket
 import stat
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from strata.errors import RunFailed
+from strata.host import process
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.proc import Child
@@ -149,7 +149,7 @@ def _use_up_ids(accept: Callable[[int], bool]) -> None:
     """Until the id after the last one is accepted. Ids are given in turn: a daemon that is merely started anew may get
     odd ones for minutes, as each start takes as many as the one before."""
     for _ in range(_IDS_MOST):
-        with subprocess.Popen(["true"]) as last:
+        with process.begin(["true"]) as last:
             pass
         if accept(last.pid + 1):
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -47,7 +46,7 @@ def _admin(words: list[str], env: dict[str, str]) -> None:
     deadline = time.monotonic() + 5.0
     while True:
         try:
-            disks.tool(words, "set up the iSCSI target with", env={**os.environ, **env})
+            disks.tool(words, "set up the iSCSI target with", env=env)
             return
         except RunFailed:
             if time.monotonic() > deadline:

@@ -12,10 +12,10 @@ Blind to percentiles: sums and counts only; which client; the time a request lay
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
+from strata.host import process, programs
 from strata.model.series import SeriesKind
 from strata.probes.port import Column, Probe, Reader, Scope
 
@@ -82,19 +82,19 @@ class SmbdProbe(Reader):
         if self._argv is None:
             return ""
         try:
-            done = subprocess.run(self._argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        except (OSError, subprocess.TimeoutExpired) as e:
+            done = process.run(self._argv, TIMEOUT_S)
+        except OSError as e:
             return str(e)
-        return done.stdout or done.stderr
+        return done.out or done.err
 
 
 def open_probe(scope: Scope) -> Probe:
     """Of the server configured by ``scope.smb_conf``; nothing without one."""
     if scope.smb_conf is None:
         return Reader()
-    program = shutil.which("smbstatus")
+    program = programs.find("smbstatus")
     if program is None:
         nothing = Reader()
         nothing.absent = ("smbstatus is not installed",)
         return nothing
-    return SmbdProbe(scope.smb_conf, program)
+    return SmbdProbe(str(Path(scope.smb_conf).absolute()), program)
