@@ -39,6 +39,10 @@ def matrix_result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
         held_out=None if end is None else end.held_out,
         written=sum(r.write.bytes for r in done),
         remarks=tuple(remarks),
+        created_unix_ns=run.created_unix_ns,
+        survey=run.survey,
+        repeat=run.environment.called_again,
         environment={"hostname": run.environment.hostname, "engine": run.environment.engine.get("name"), "build":
-                     run.environment.build},
+                     run.environment.build, "strata": run.environment.strata_version,
+                     "kernel": run.environment.kernel},
     )  # fmt: skip

@@ -20,8 +20,8 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
     fio's are for one round of a cell. They need the test file to be there, and the servers that Strata had started.
     """
     lines: list[tuple[str, str]] = []
-    if run.environment.command:
-        lines.append(("this run", shlex.join(["strata", *run.environment.command[1:]])))
+    if run.environment.called_again:
+        lines.append(("this run", run.environment.called_again))
     if run.data is None:
         return tuple(lines)
     lines.append(("the test file, kept", _keep(run.data)))

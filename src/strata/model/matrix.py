@@ -10,6 +10,7 @@ from pydantic import Field
 from strata.model.base import Value
 from strata.model.estimate import Estimate
 from strata.model.noise import PooledNoise
+from strata.model.survey import Survey
 from strata.model.workload import Workload
 
 
@@ -148,6 +149,12 @@ class MatrixResult(Value):
     written: int = 0
     remarks: tuple[str, ...] = ()
     environment: dict[str, Any] = {}
+    created_unix_ns: int | None = None
+    """None in documents of earlier versions, as the two below are empty in them."""
+    survey: Survey | None = None
+    """What stands under the path; None of a remote endpoint too."""
+    repeat: str = ""
+    """The command line that measures it again."""
 
     def cell(self, layer: str, pattern: str, bs: int, iodepth: int) -> MatrixCell | None:
         """None where there is no such cell."""

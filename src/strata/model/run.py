@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from typing import Any
 
@@ -38,6 +39,11 @@ class Environment(Value):
     kernel: str
     command: tuple[str, ...] = ()
     engine: dict[str, Any] = {"name": "native"}
+
+    @property
+    def called_again(self) -> str:
+        """The command line that repeats it; empty where none is known."""
+        return shlex.join(["strata", *self.command[1:]]) if self.command else ""
 
 
 class DataSet(Value):

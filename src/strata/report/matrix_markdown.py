@@ -7,10 +7,7 @@ from strata import units
 from strata.model.matrix import MatrixCell, MatrixResult
 from strata.report import figures
 from strata.report.markdown import escape, gfm
-from strata.report.matrix_text import LEGEND, error, head_words, mark, noise_words, prediction_lines, short, worth_words
-
-_ANY = 10_000
-"""Columns in which no sentence is broken."""
+from strata.report.matrix_text import LEGEND, error, head_words, mark, noise_words, prediction_words, short, worth_words
 
 
 def render(result: MatrixResult) -> str:
@@ -55,7 +52,5 @@ def _remarks(result: MatrixResult) -> str:
 def _foretold(result: MatrixResult) -> str:
     if not result.predictions:
         return ""
-    lines = "\n".join(
-        f"- {escape(' '.join(x.strip() for x in prediction_lines(told, _ANY)))}" for told in result.predictions
-    )
+    lines = "\n".join(f"- {escape(prediction_words(told))}" for told in result.predictions)
     return f"<details><summary>What was foretold</summary>\n\n{lines}\n\n</details>"

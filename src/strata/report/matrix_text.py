@@ -12,6 +12,8 @@ LEGEND = (
     "~ smoothed · ^ kink, kept as measured · ? moved between visits · g near the generator's own limit · – not measured"
 )
 WIDE = 140
+_ANY = 10_000
+"""Columns in which no sentence is broken."""
 
 
 def matrix_text(result: MatrixResult, width: int, color: bool = False) -> str:
@@ -168,6 +170,11 @@ def noise_words(result: MatrixResult) -> str:
     between, second = figures.percent(n.between), figures.percent(n.variance_s**0.5)
     said = f"noise{earlier}: equal starts differ by {between}; one second of a typical cell is known to {second}"
     return f"{said}; bins go together for {_time(n.correlation_s)}"
+
+
+def prediction_words(told: Prediction) -> str:
+    """The same in one line."""
+    return "; ".join(x.strip() for x in prediction_lines(told, _ANY))
 
 
 def prediction_lines(told: Prediction, width: int) -> list[str]:

@@ -109,6 +109,11 @@ def hidden(shown: Container[str], ios: int, *, by_moments: bool = False) -> str:
     return " · ".join([*said, *(f"p{p}:\u00a0{units.count(needed(p))}" for p in short[1:])])
 
 
+def needs(percentile: str) -> str:
+    """``p99 needs 10 000 I/Os``."""
+    return f"p{percentile} needs {units.count(needed(percentile))} I/Os"
+
+
 def note(run: Run) -> str | None:
     """What a finished run has to say about itself; the reason of an unfinished one is told with its state."""
     return run.message if run.message and run.status is RunStatus.DONE else None

@@ -30,7 +30,7 @@ CONTRAST = """() => {
     const text = walk.currentNode.textContent.trim(), node = walk.currentNode.parentElement;
     if (!text || !node.checkVisibility() || node.closest('script, style, title, desc')) continue;
     const style = getComputedStyle(node), svg = node instanceof SVGElement;
-    const square = svg && node.parentElement.querySelector(':scope > rect.square');
+    const square = svg && node.parentElement.closest('g')?.querySelector(':scope > rect.square:not(.none)');
     const back = square ? rgba(getComputedStyle(square).fill) : under(svg ? node.ownerSVGElement : node);
     const [a, b] = [light(rgba(svg ? style.fill : style.color)), light(back)].sort((x, y) => y - x);
     const ratio = (a + 0.05) / (b + 0.05);

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_report_matrix
 from browser_view import CONTRAST, OUT_OF_SIGHT, VIEWS, browser, seen
 from sample_report import build
 
 from strata.model.run import Report
 from strata.report import html
+from strata.report.html import matrix
 
 NASTY = '=<script>alert("x")</script>'
 pytestmark = pytest.mark.browser
@@ -25,7 +27,10 @@ def chromium() -> Iterator[Any]:
         yield one
 
 
-PAGES: dict[str, Callable[[], str]] = {"report": lambda: html.render(build(share=NASTY))}
+PAGES: dict[str, Callable[[], str]] = {
+    "report": lambda: html.render(build(share=NASTY)),
+    "matrix": lambda: matrix.render(test_report_matrix.build(where=NASTY)),
+}
 
 
 @pytest.fixture(scope="module", params=PAGES)

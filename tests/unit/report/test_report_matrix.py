@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import sample_report
 from rich.cells import cell_len
 
 from strata.model.estimate import Estimate
@@ -15,6 +16,7 @@ from strata.model.noise import PooledNoise
 from strata.plan.matrix import matrix_of
 from strata.report import matrix_markdown
 from strata.report.html import matrix as page
+from strata.report.html.charts import heatmap
 from strata.report.html.charts.heatmap import said
 from strata.report.matrix_text import matrix_text, prediction_lines, share, short
 
@@ -44,7 +46,8 @@ def build(where: str = "file:/mnt/new.dat", text: str = "full") -> MatrixResult:
                 given=Given.MISSING if i == 3 else Given.SMOOTHED if smoothed else Given.MEASURED,
                 iops=None if i == 3 else estimate(value, 0.012),
                 measured=None if i == 3 else estimate(value * 1.01, 0.03), smoothed=estimate(value, 0.012),
-                visits=0 if i == 3 else 2, seconds=3.0, ios=1000, mean_ns=1e5, p99_ns=None, kink=i == 9, moved=i == 12,
+                visits=0 if i == 3 else 2, seconds=3.0, ios=1000, mean_ns=1e5 * (1 + i),
+                p99_ns=3e5 if i % 2 else None, kink=i == 9, moved=i == 12,
                 generator_bound=i == 15, why="every I/O failed: EIO" if i == 3 else None,
             )
         )  # fmt: skip
@@ -52,7 +55,9 @@ def build(where: str = "file:/mnt/new.dat", text: str = "full") -> MatrixResult:
         run="20261121-000000-abcd", where=where, ask=MatrixAsk(grid=grid, budget_s=900, target=0.01), layers=("file",),
         cells=tuple(cells), noise=NOISE, predictions=(TOLD,), seconds=890, start_s=0.11, ended="budget", reached=False,
         held_out=HeldOut(cells=40, error_median=0.01, error_p95=0.04, within_interval=0.95), written=10 << 30,
-        remarks=("one remark",),
+        remarks=("one remark",), created_unix_ns=1_773_480_360_000_000_000, survey=sample_report.build().run.survey,
+        repeat="strata measure file:/mnt/new.dat --matrix full --budget 15m",
+        environment={"hostname": "node-7", "engine": "native", "build": {"profile": "release"}, "strata": "0.1"},
     )  # fmt: skip
 
 
@@ -90,12 +95,12 @@ def test_a_prediction_says_what_no_time_brings() -> None:
 def test_the_page_says_every_cell_in_words_and_marks_it_without_colour() -> None:
     result = build()
     html = page.render(result)
-    assert html.count('tabindex="0"') == 279
+    assert html.count('class="cell" tabindex="0"') == 279
     assert html.count("<title>") >= 280
     for cell in result.cells[:20]:
         assert said(cell).replace("'", "&#39;") in html
     smoothed = sum(c.given is Given.SMOOTHED for c in result.cells)
-    assert len(re.findall(r'fill="url\(#heat-\d-hatch\)"', html)) == smoothed
+    assert len(re.findall(r'fill="url\(#heat-\d-0-hatch\)"', html)) == smoothed
     assert html.count('class="square heat-') >= 279 and " kink" in html and " moved" in html
     assert "every I/O failed: EIO" in html
     assert share(result.cells[3]) == math.inf
@@ -103,7 +108,7 @@ def test_the_page_says_every_cell_in_words_and_marks_it_without_colour() -> None
 
 def test_nothing_from_outside_gets_into_the_page() -> None:
     html = page.render(build(where=NASTY))
-    assert "<script" not in html and "&lt;script&gt;" in html
+    assert html.count("<script") == 1 and "<script>alert" not in html and "&lt;script&gt;alert" in html
 
 
 def test_the_markdown_has_every_cell_with_its_interval_and_its_sign() -> None:
@@ -124,6 +129,60 @@ def test_nothing_from_outside_gets_into_the_markdown() -> None:
 def test_a_matrix_with_one_row_has_its_page_and_its_text() -> None:
     result = build(text="bs=4k,8k;rw=randread,randwrite")
     assert "heat-1" in page.render(result) and "depth" in matrix_text(result, 80)
+
+
+def test_the_page_says_when_where_on_what_and_how_to_repeat_it() -> None:
+    html = page.render(build())
+    for part in (
+        "2026-03-14 09:26 UTC",
+        "node-7",
+        "/dev/sda",
+        "strata measure file:/mnt/new.dat --matrix full",
+        "release",
+    ):
+        assert part in html
+
+
+def test_there_is_a_map_of_each_quantity_and_a_hidden_p99_says_what_it_needs() -> None:
+    html = page.render(build())
+    for quantity in ("IOPS", "MiB/s", "mean", "p99"):
+        assert html.count(f"random read: {quantity} by depth and size</title>") == 1
+    assert html.count("hidden where empty: p99 needs 10\u202f000 I/Os") == 5
+    assert "4 KiB, depth 2: 1.326k MiB/s" in html
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.1."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+TEMPLATES = Path(heatmap.__file__).parents[1] / "templates"
+
+
+@pytest.mark.parametrize("shade", range(heatmap.STEPS))
+def test_every_figure_can_be_read_on_its_square(shade: int) -> None:
+    """The squares and their figures have one colour in light and in dark."""
+    css = (TEMPLATES / "matrix.css").read_text(encoding="utf-8")
+    square = re.search(rf"\.heat-{shade} {{ fill: (#\w{{6}})", css)
+    figure = re.search(rf"\.chart \.{heatmap.ink(shade)} {{ fill: (#\w{{6}})", css)
+    assert square is not None and figure is not None
+    assert contrast(square[1], figure[1]) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+@pytest.mark.parametrize("paper", ["paper", "sheet", "warn-paper"])
+@pytest.mark.parametrize("ink", ["ink", "soft", "focus"])
+def test_every_text_can_be_read_on_every_paper_in_light_and_dark(scheme: int, paper: str, ink: str) -> None:
+    css = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    colours = [re.findall(rf"--{name}: (#\w{{6}})", css)[scheme] for name in (paper, ink)]
+    assert contrast(*colours) >= 4.5
 
 
 @pytest.mark.browser

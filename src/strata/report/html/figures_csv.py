@@ -31,6 +31,11 @@ def ends(estimate: Estimate | None) -> tuple[Cell, Cell, Cell]:
     return (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
 
 
+def value_of(estimate: Estimate | None) -> float | None:
+    """Its value alone."""
+    return None if estimate is None else estimate.value
+
+
 def _field(value: Cell) -> Cell:
     # A name from outside must stay a name in a spreadsheet: these begin a formula there.
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,38 +1,82 @@
-"""A matrix as one HTML page: a heat map for each layer and pattern, and every figure as a table."""
+"""A matrix as one HTML page: for each layer and pattern a heat map of each quantity, and every figure as a table."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from strata.model.matrix import MatrixCell, MatrixResult
-from strata.report import matrix_text
-from strata.report.html.charts.heatmap import heatmap, said
-from strata.report.html.frame import environment
+from strata.report import matrix_text, survey_text, words
+from strata.report.html import frame
+from strata.report.html.charts.heatmap import QUANTITIES, Quantity, heatmap, width_of
+from strata.report.html.figures_csv import Cell, ends, interval, text_of, value_of
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pattern at one layer. ``maps``: each quantity and its chart, None where no cell has it."""
+
+    name: str
+    maps: tuple[tuple[Quantity, Markup | None], ...]
+    cells: tuple[MatrixCell, ...]
+
+    @property
+    def measured(self) -> bool:
+        """Whether any cell of it was."""
+        return any(chart is not None for _, chart in self.maps)
+
+    def lacks(self, quantity: Quantity) -> bool:
+        """Whether a measured cell has no figure of it."""
+        return any(c.iops is not None and not quantity.read(c) for c in self.cells)
 
 
 def render(result: MatrixResult) -> str:
     """The whole page as one string of HTML."""
-    env = environment()
-    assert env.loader is not None
-    style, own = (Markup(env.loader.get_source(env, name)[0]) for name in ("style.css", "matrix.css"))
-    grid = result.ask.grid
-    panels: list[tuple[str, Markup | None, list[MatrixCell]]] = []
-    for layer in result.layers:
-        for pattern in grid.patterns:
-            cells = [c for c in result.cells if (c.layer, c.pattern) == (layer, pattern)]
-            name = f"{layer} · {pattern}" if len(result.layers) > 1 else pattern
-            chart = heatmap(f"heat-{len(panels)}", f"{name}: IOPS by depth and size", cells, grid.depths, grid.sizes)
-            panels.append((name, chart, cells))
-    return env.get_template("matrix.html").render(
-        style=style,
-        own=own,
+    return frame.render(
+        "matrix.html",
+        csv_of(result),
+        f"strata-{result.run}",
+        ("matrix.css",),
         result=result,
-        panels=panels,
-        said=said,
-        share=matrix_text.share,
-        mark=matrix_text.mark,
+        panels=_panels(result),
+        natural=width_of(result.ask.grid.sizes),
         head=matrix_text.head_words(result),
         worth=matrix_text.worth_words(result),
         noise=matrix_text.noise_words(result),
-        predictions=[" ".join(x.strip() for x in matrix_text.prediction_lines(p, 10_000)) for p in result.predictions],
+        p99_needs=words.needs("99"),
+        survey_facts=survey_text,
+        predictions=[matrix_text.prediction_words(p) for p in result.predictions],
     )
+
+
+def csv_of(result: MatrixResult) -> str:
+    """A row for each cell of the plan; what was not measured says why."""
+    head = ["run", "where", "layer", "pattern", "workload", "bs_bytes", "iodepth", "given", *interval("iops")]
+    head += ["measured_iops", "smoothed_iops", "bytes_per_second", "mean_ns", "p99_ns", "ios", "visits", "seconds"]
+    head += ["kink", "moved", "generator_bound", "why"]
+    return text_of(head, ([result.run, result.where, *_figures(c)] for c in result.cells))
+
+
+def _figures(c: MatrixCell) -> list[Cell]:
+    return [
+        c.layer, c.pattern, c.workload.key, c.bs, c.iodepth, c.given.value, *ends(c.iops), value_of(c.measured),
+        value_of(c.smoothed), c.bytes_per_second, c.mean_ns, c.p99_ns, c.ios, c.visits, c.seconds, int(c.kink),
+        int(c.moved), int(c.generator_bound), c.why,
+    ]  # fmt: skip
+
+
+def _panels(result: MatrixResult) -> list[Panel]:
+    grid = result.ask.grid
+    found: list[Panel] = []
+    for layer in result.layers:
+        for pattern in grid.patterns:
+            cells = tuple(c for c in result.cells if (c.layer, c.pattern) == (layer, pattern))
+            name = f"{layer} · {pattern}" if len(result.layers) > 1 else pattern
+            maps = tuple(
+                (q, heatmap(f"heat-{len(found)}-{n}", f"{name}: {q.name} by depth and size", q, cells, grid.depths,
+                            grid.sizes))
+                for n, q in enumerate(QUANTITIES)
+            )  # fmt: skip
+            found.append(Panel(name, maps, cells))
+    return found
