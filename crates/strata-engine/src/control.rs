@@ -1,6 +1,6 @@
 //! What the threads of a run share: when it ends, why, how many I/Os are left, and the books of each.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::ledger::Ledger;
@@ -40,6 +40,7 @@ pub struct Control {
     gate: Mutex<Gate>,
     gate_moved: Condvar,
     tickets: Option<AtomicU64>,
+    hurried: AtomicBool,
     ledgers: Box<[Ledger]>,
 }
 
@@ -53,6 +54,7 @@ impl Control {
             gate: Mutex::new(Gate::Shut),
             gate_moved: Condvar::new(),
             tickets: limit.map(AtomicU64::new),
+            hurried: AtomicBool::new(false),
             ledgers: (0..threads).map(|_| Ledger::new(depth)).collect(),
         }
     }
@@ -86,6 +88,17 @@ impl Control {
         let first_ns = start_ns + ramp_ns;
         let begun = now_ns.saturating_sub(first_ns) / interval_ns;
         self.stop(Reason::Stopped, first_ns + (begun + 1) * interval_ns);
+    }
+
+    /// What is in flight at the end is not waited for as long as it takes any more, only while answers come.
+    pub fn hurry(&self) {
+        self.hurried.store(true, Relaxed);
+    }
+
+    /// Whether somebody is in a hurry. Not for the loop.
+    #[must_use]
+    pub fn hurried(&self) -> bool {
+        self.hurried.load(Relaxed)
     }
 
     /// Why the run was stopped; `None` when nothing but time or tickets ended it.

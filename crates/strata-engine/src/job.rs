@@ -150,6 +150,14 @@ pub enum Target {
     },
 }
 
+impl Job {
+    /// Whether any of it is behind a network.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.target.iter().chain(self.targets.iter().map(|aim| &aim.target)).any(Target::is_remote)
+    }
+}
+
 impl Target {
     /// The word by which a job names its kind.
     #[must_use]

@@ -173,6 +173,11 @@ impl Run {
         self.control.stop(Reason::Stopped, (self.now_ns)());
     }
 
+    /// From now on what is in flight at the end is waited for only while answers come.
+    pub fn hurry(&self) {
+        self.control.hurry();
+    }
+
     /// Ask for an end with the interval that is running, so that every interval of the result is whole.
     pub fn stop_with_interval(&self) {
         let (ramp_ns, interval_ns) = self.spans;

@@ -9,6 +9,7 @@ mod carrier;
 pub mod client;
 pub mod codec;
 pub mod iscsi;
+pub mod line;
 mod lock;
 mod named;
 pub mod netns;
@@ -19,5 +20,7 @@ mod sock;
 #[cfg(test)]
 #[path = "../tests/storm/mod.rs"]
 mod storm;
+pub mod turns;
 
 pub use named::{errno, named, named_as};
+pub use sock::Socket;

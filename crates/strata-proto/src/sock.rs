@@ -1,14 +1,20 @@
 //! One stream socket, TCP or unix, so that the rest need not know which.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, RawFd};
+use std::mem::size_of;
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc;
 use std::time::Duration;
+
+use crate::line::Deadline;
 
 /// A connected stream.
 #[derive(Debug)]
-pub(crate) enum Socket {
+pub enum Socket {
     /// Over TCP; Nagle's algorithm is off, because a delayed small packet reads as a slow disk.
     Tcp(TcpStream),
     /// Over a unix socket.
@@ -17,7 +23,10 @@ pub(crate) enum Socket {
 
 impl Socket {
     /// Wrap an accepted or connected TCP stream.
-    pub(crate) fn tcp(stream: TcpStream) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// It is no socket any more.
+    pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self::Tcp(stream))
     }
@@ -39,7 +48,10 @@ impl Socket {
     }
 
     /// Switch between blocking and polled use.
-    pub(crate) fn set_nonblocking(&self, on: bool) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn set_nonblocking(&self, on: bool) -> io::Result<()> {
         match self {
             Self::Tcp(s) => s.set_nonblocking(on),
             Self::Unix(s) => s.set_nonblocking(on),
@@ -58,7 +70,7 @@ impl Socket {
     ///
     /// # Errors
     /// `WouldBlock` when nothing fits; others mean the connection is gone.
-    pub(crate) fn send_now(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub fn send_now(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         // IoSlice is ABI-compatible with iovec (std documents this on Unix).
@@ -71,16 +83,70 @@ impl Socket {
     }
 }
 
-/// Connect to `host` over TCP, waiting at most `patience` for each of its addresses.
-pub(crate) fn dial(host: &str, port: u16, patience: Duration) -> io::Result<Socket> {
+/// Connect to `host` over TCP, trying its addresses in turn; all of it by `until`.
+pub(crate) fn dial(host: &str, port: u16, until: &Deadline) -> io::Result<Socket> {
+    by_turns(host, port, until, |address| TcpStream::connect_timeout(address, until.left()?))
+}
+
+/// What `connect` makes of the first address of `host` that it can connect to; the last one's error.
+pub(crate) fn by_turns(
+    host: &str,
+    port: u16,
+    until: &Deadline,
+    connect: impl Fn(&SocketAddr) -> io::Result<TcpStream>,
+) -> io::Result<Socket> {
     let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience) {
+    for address in addresses(host, port, until)? {
+        match connect(&address) {
             Ok(stream) => return Socket::tcp(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// The addresses of a name. The system's resolver takes as long as it likes, so a thread asks it that nobody waits for
+/// beyond `until`; it is in the caller's network namespace.
+fn addresses(host: &str, port: u16, until: &Deadline) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![(address, port).into()]);
+    }
+    let (tell, told) = mpsc::channel();
+    let name = host.to_owned();
+    std::thread::Builder::new().name("resolver".into()).spawn(move || {
+        // A receiver that is gone has waited long enough.
+        let _late = tell.send((name.as_str(), port).to_socket_addrs().map(Vec::from_iter));
+    })?;
+    told.recv_timeout(until.left()?).unwrap_or_else(|_| Err(until.over()))
+}
+
+/// Connect to the unix socket at `path` by `until`: a server that accepts nobody holds a connect up once its queue is full.
+pub(crate) fn dial_unix(path: &Path, until: &Deadline) -> io::Result<Socket> {
+    let bytes = path.as_os_str().as_bytes();
+    // SAFETY: all-zero is a valid sockaddr_un.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    if bytes.len() >= address.sun_path.len() || bytes.contains(&0) {
+        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+    }
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
+        *to = from.cast_signed() as libc::c_char;
+    }
+    // SAFETY: socket takes integers only.
+    let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    let stream = UnixStream::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    // The kernel bounds a connect by it as well.
+    stream.set_write_timeout(Some(until.left()?))?;
+    let len = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+    // SAFETY: `address` and `len` describe a socket address that lives through the call.
+    if unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), len) } == 0 {
+        return Ok(Socket::Unix(stream));
+    }
+    Err(io::Error::last_os_error())
 }
 
 impl AsRawFd for Socket {

@@ -26,13 +26,13 @@ fn there(uri: &str, netns: Option<PathBuf>) -> io::Result<Uri> {
 #[pyo3(signature = (uri, rounds, patience_ns = PATIENCE_NS, netns = None))]
 pub fn iscsi_probe(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     rounds: u32,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<String> {
-    let look = || iscsi::probe(&there(uri, netns)?, rounds, Duration::from_nanos(patience_ns));
-    let seen = errors::detached(py, look)?.map_err(|error| raise(&error))?;
+    let look = move || iscsi::probe(&there(&uri, netns)?, rounds, Duration::from_nanos(patience_ns));
+    let seen = errors::apart(py, look)?.map_err(|error| raise(&error))?;
     let unit = &seen.unit;
     let json = serde_json::json!({
         "size_bytes": unit.size_bytes,
@@ -52,14 +52,14 @@ pub fn iscsi_probe(
 #[pyo3(signature = (uri, offset, length, patience_ns = PATIENCE_NS, netns = None))]
 pub fn iscsi_read<'py>(
     py: Python<'py>,
-    uri: &str,
+    uri: String,
     offset: u64,
     length: u64,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let patience = Duration::from_nanos(patience_ns);
-    let read = || iscsi::read_range(&there(uri, netns)?, offset, length, patience);
-    let bytes = errors::detached(py, read)?.map_err(|error| raise(&error))?;
+    let read = move || iscsi::read_range(&there(&uri, netns)?, offset, length, patience);
+    let bytes = errors::apart(py, read)?.map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }

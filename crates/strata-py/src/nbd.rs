@@ -48,14 +48,14 @@ pub fn target_serve(py: Python<'_>, config_json: &str) -> PyResult<()> {
 #[pyo3(signature = (uri, rounds, patience_ns = PATIENCE_NS, netns = None))]
 pub fn nbd_probe(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     rounds: u32,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<String> {
     let patience = Duration::from_nanos(patience_ns);
-    let look = || probe(&uri.parse::<Uri>()?.from_namespace(netns), rounds, patience);
-    let seen = errors::detached(py, look)?.map_err(|error| raise(&error))?;
+    let look = move || probe(&uri.parse::<Uri>()?.from_namespace(netns), rounds, patience);
+    let seen = errors::apart(py, look)?.map_err(|error| raise(&error))?;
     let blocks = seen.export.blocks;
     let json = serde_json::json!({
         "size_bytes": seen.export.size_bytes,
@@ -80,14 +80,14 @@ pub fn nbd_probe(
 #[pyo3(signature = (uri, offset, length, patience_ns = PATIENCE_NS, netns = None))]
 pub fn nbd_read<'py>(
     py: Python<'py>,
-    uri: &str,
+    uri: String,
     offset: u64,
     length: u64,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let patience = Duration::from_nanos(patience_ns);
-    let read = || read_range(&uri.parse::<Uri>()?.from_namespace(netns), offset, length, patience);
-    let bytes = errors::detached(py, read)?.map_err(|error| raise(&error))?;
+    let read = move || read_range(&uri.parse::<Uri>()?.from_namespace(netns), offset, length, patience);
+    let bytes = errors::apart(py, read)?.map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }

@@ -38,13 +38,13 @@ fn told(file: &NfsFile) -> serde_json::Value {
 #[pyo3(signature = (uri, rounds, patience_ns = PATIENCE_NS, netns = None))]
 pub fn nfs_probe(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     rounds: u32,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<String> {
-    let look = || nfs::probe(&there(uri, netns)?, rounds, Duration::from_nanos(patience_ns));
-    let seen = errors::detached(py, look)?.map_err(|error| raise(&error))?;
+    let look = move || nfs::probe(&there(&uri, netns)?, rounds, Duration::from_nanos(patience_ns));
+    let seen = errors::apart(py, look)?.map_err(|error| raise(&error))?;
     let mut json = told(&seen.file);
     json["multi_conn"] = true.into(); // one server, one file: every connection sees the same
     json["connect_ns"] = seen.connect_ns.into();
@@ -57,40 +57,42 @@ pub fn nfs_probe(
 #[pyo3(signature = (uri, offset, length, patience_ns = PATIENCE_NS, netns = None))]
 pub fn nfs_read<'py>(
     py: Python<'py>,
-    uri: &str,
+    uri: String,
     offset: u64,
     length: u64,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let patience = Duration::from_nanos(patience_ns);
-    let read = || nfs::read_range(&there(uri, netns)?, offset, length, patience);
-    let bytes = errors::detached(py, read)?.map_err(|error| raise(&error))?;
+    let read = move || nfs::read_range(&there(&uri, netns)?, offset, length, patience);
+    let bytes = errors::apart(py, read)?.map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
 /// Make a file of `size_bytes` that begins with `header`: JSON as `nfs_probe` without times. `FileExistsError` when
 /// something is there.
 #[pyfunction]
-#[pyo3(signature = (uri, size_bytes, header, netns = None))]
+#[pyo3(signature = (uri, size_bytes, header, patience_ns = PATIENCE_NS, netns = None))]
 pub fn nfs_create(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     size_bytes: u64,
     header: Vec<u8>,
+    patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<String> {
-    let make = || nfs::create(&there(uri, netns)?, size_bytes, &header, Duration::from_nanos(PATIENCE_NS));
-    let made = errors::detached(py, make)?.map_err(|error| raise(&error))?;
+    let make =
+        move || nfs::create(&there(&uri, netns)?, size_bytes, &header, Duration::from_nanos(patience_ns));
+    let made = errors::apart(py, make)?.map_err(|error| raise(&error))?;
     errors::json(&told(&made))
 }
 
 /// Remove a file. Raises `OSError` that names the address.
 #[pyfunction]
-#[pyo3(signature = (uri, netns = None))]
-pub fn nfs_remove(py: Python<'_>, uri: &str, netns: Option<PathBuf>) -> PyResult<()> {
-    let remove = || nfs::remove(&there(uri, netns)?, Duration::from_nanos(PATIENCE_NS));
-    errors::detached(py, remove)?.map_err(|error| raise(&error))
+#[pyo3(signature = (uri, patience_ns = PATIENCE_NS, netns = None))]
+pub fn nfs_remove(py: Python<'_>, uri: String, patience_ns: u64, netns: Option<PathBuf>) -> PyResult<()> {
+    let remove = move || nfs::remove(&there(&uri, netns)?, Duration::from_nanos(patience_ns));
+    errors::apart(py, remove)?.map_err(|error| raise(&error))
 }
 
 /// Write an existing remote file once with incompressible data behind `header`, then have it written out.
@@ -105,6 +107,6 @@ pub fn nfs_fill(
     netns: Option<String>,
 ) -> PyResult<Run> {
     let spec = RemoteFillSpec { uri, netns, size_bytes, seed, header };
-    let begin = || strata_engine::fill_remote(&spec, info());
-    Ok(Run::of(errors::detached(py, begin)?.map_err(|e| errors::engine(&e))?))
+    let begin = move || strata_engine::fill_remote(&spec, info());
+    Ok(Run::remote(errors::apart(py, begin)?.map_err(|e| errors::engine(&e))?))
 }

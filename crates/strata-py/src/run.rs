@@ -8,21 +8,22 @@ use pyo3::prelude::*;
 use strata_engine::{FillSpec, Job};
 
 use crate::build_info::info;
-use crate::errors;
+use crate::errors::{self, LOOK};
 
-/// Longest wait without a look at pending signals.
-const LOOK: Duration = Duration::from_millis(50);
+/// How long the end of what drives a server is waited for when a signal is about to be raised.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// A run in progress or done. Dropping it asks the run to stop.
 #[pyclass(frozen)]
 pub struct Run {
     inner: strata_engine::Run,
+    remote: bool,
 }
 
 impl Run {
-    /// A run that has begun.
-    pub fn of(inner: strata_engine::Run) -> Self {
-        Self { inner }
+    /// A run on a server that has begun.
+    pub fn remote(inner: strata_engine::Run) -> Self {
+        Self { inner, remote: true }
     }
 }
 
@@ -33,10 +34,12 @@ fn settled(result: Settled) -> PyResult<Option<String>> {
 }
 
 /// Wait for `wait` to give something, with the GIL released and an eye on signals: one whose handler raises (Ctrl-C)
-/// calls `stop`, the end is waited for, and then it is raised.
+/// calls `stop`, the end is waited for, and then it is raised. The end of what is `remote` is waited for a second: what a
+/// server does not answer is no memory of ours that it could still write to.
 pub fn patient<T: Send>(
     py: Python<'_>,
     timeout_s: f64,
+    remote: bool,
     wait: impl Fn(Duration) -> Option<T> + Sync,
     stop: impl Fn(),
 ) -> PyResult<Option<T>> {
@@ -52,7 +55,7 @@ pub fn patient<T: Send>(
         if let Err(raised) = py.check_signals() {
             stop();
             // Bounded by the drain, except for a thread inside a blocking call that never returns.
-            while errors::detached(py, || wait(Duration::from_secs(1)))?.is_none() {}
+            while errors::detached(py, || wait(LEAVING))?.is_none() && !remote {}
             return Err(raised);
         }
         if result.is_some() || begun.elapsed() >= timeout {
@@ -70,8 +73,12 @@ impl Run {
 
     /// Ask for a clean end; what was measured so far is the result.
     /// With `with_interval` the interval that is running is measured to its end first.
-    #[pyo3(signature = (*, with_interval = false))]
-    fn stop(&self, with_interval: bool) {
+    /// With `hurry` what a server has not answered a second later is given up.
+    #[pyo3(signature = (*, with_interval = false, hurry = false))]
+    fn stop(&self, with_interval: bool, hurry: bool) {
+        if hurry && self.remote {
+            self.inner.hurry();
+        }
         if with_interval {
             self.inner.stop_with_interval();
         } else {
@@ -82,7 +89,13 @@ impl Run {
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
     /// raises (Ctrl-C) stops the run, waits for its threads, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        settled(patient(py, timeout_s, |timeout| self.inner.wait(timeout), || self.inner.stop())?)
+        settled(patient(
+            py,
+            timeout_s,
+            self.remote,
+            |timeout| self.inner.wait(timeout),
+            || self.inner.stop(),
+        )?)
     }
 
     /// The result as JSON when the run is over, else None.
@@ -94,9 +107,12 @@ impl Run {
 /// Start a job (JSON, schema 1). `ValueError` when it is refused, `OSError` when its target is.
 #[pyfunction]
 pub fn start(py: Python<'_>, job_json: &str) -> PyResult<Run> {
-    let begin = || Job::parse(job_json).and_then(|job| strata_engine::start(&job, info()));
-    let inner = errors::detached(py, begin)?.map_err(|e| errors::engine(&e))?;
-    Ok(Run { inner })
+    let job = Job::parse(job_json).map_err(|e| errors::engine(&e))?;
+    let remote = job.is_remote();
+    let begin = move || strata_engine::start(&job, info());
+    // Only a server can let it wait. What is opened here is opened while the caller holds what it checked.
+    let begun = if remote { errors::apart(py, begin)? } else { errors::detached(py, begin)? };
+    Ok(Run { inner: begun.map_err(|e| errors::engine(&e))?, remote })
 }
 
 /// Write an existing file once with incompressible data behind `header`, then fdatasync.
@@ -112,5 +128,5 @@ pub fn fill(
     let spec = FillSpec { path, size_bytes, seed, header, direct };
     let inner =
         errors::detached(py, || strata_engine::fill(spec, info()))?.map_err(|e| errors::engine(&e))?;
-    Ok(Run { inner })
+    Ok(Run { inner, remote: false })
 }

@@ -30,15 +30,15 @@ fn address(uri: &str, password: Option<String>, netns: Option<PathBuf>) -> io::R
 #[pyo3(signature = (uri, password, rounds, patience_ns, netns = None))]
 pub fn smb_probe(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     password: Option<String>,
     rounds: u32,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<String> {
     let patience = Duration::from_nanos(patience_ns);
-    let look = || probe(&address(uri, password, netns)?, rounds, patience);
-    let seen = errors::detached(py, look)?.map_err(|error| raise(&error))?;
+    let look = move || probe(&address(&uri, password, netns)?, rounds, patience);
+    let seen = errors::apart(py, look)?.map_err(|error| raise(&error))?;
     let json = serde_json::json!({
         "size_bytes": seen.size_bytes,
         "dialect": seen.agreed.dialect,
@@ -60,7 +60,7 @@ pub fn smb_probe(
 #[pyo3(signature = (uri, password, offset, length, patience_ns, netns = None))]
 pub fn smb_read<'py>(
     py: Python<'py>,
-    uri: &str,
+    uri: String,
     password: Option<String>,
     offset: u64,
     length: u64,
@@ -68,8 +68,8 @@ pub fn smb_read<'py>(
     netns: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let patience = Duration::from_nanos(patience_ns);
-    let read = || read_range(&address(uri, password, netns)?, offset, length, patience);
-    let bytes = errors::detached(py, read)?.map_err(|error| raise(&error))?;
+    let read = move || read_range(&address(&uri, password, netns)?, offset, length, patience);
+    let bytes = errors::apart(py, read)?.map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
@@ -78,7 +78,7 @@ pub fn smb_read<'py>(
 #[pyo3(signature = (uri, password, size_bytes, header, patience_ns, netns = None))]
 pub fn smb_create(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     password: Option<String>,
     size_bytes: u64,
     header: Vec<u8>,
@@ -86,8 +86,8 @@ pub fn smb_create(
     netns: Option<PathBuf>,
 ) -> PyResult<()> {
     let patience = Duration::from_nanos(patience_ns);
-    let make = || create(&address(uri, password, netns)?, size_bytes, &header, patience);
-    errors::detached(py, make)?.map_err(|error| raise(&error))
+    let make = move || create(&address(&uri, password, netns)?, size_bytes, &header, patience);
+    errors::apart(py, make)?.map_err(|error| raise(&error))
 }
 
 /// Remove a file that still begins with `header`; whether it was there. `OSError` with `EPERM` when it begins otherwise.
@@ -95,15 +95,15 @@ pub fn smb_create(
 #[pyo3(signature = (uri, password, header, patience_ns, netns = None))]
 pub fn smb_remove(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     password: Option<String>,
     header: Vec<u8>,
     patience_ns: u64,
     netns: Option<PathBuf>,
 ) -> PyResult<bool> {
     let patience = Duration::from_nanos(patience_ns);
-    let take = || remove(&address(uri, password, netns)?, &header, patience);
-    errors::detached(py, take)?.map_err(|error| raise(&error))
+    let take = move || remove(&address(&uri, password, netns)?, &header, patience);
+    errors::apart(py, take)?.map_err(|error| raise(&error))
 }
 
 /// Write an existing file once with incompressible data behind `header`, then flush.
@@ -111,16 +111,16 @@ pub fn smb_remove(
 #[pyo3(signature = (uri, password, size_bytes, seed, header, netns = None))]
 pub fn smb_fill(
     py: Python<'_>,
-    uri: &str,
+    uri: String,
     password: Option<String>,
     size_bytes: u64,
     seed: u64,
     header: Vec<u8>,
     netns: Option<PathBuf>,
 ) -> PyResult<Run> {
-    let uri = address(uri, password, netns).map_err(|error| raise(&error))?;
+    let uri = address(&uri, password, netns).map_err(|error| raise(&error))?;
     let spec = SmbFill { uri, size_bytes, seed, header };
     let inner =
-        errors::detached(py, || strata_engine::fill_smb(spec, info()))?.map_err(|e| errors::engine(&e))?;
-    Ok(Run::of(inner))
+        errors::apart(py, move || strata_engine::fill_smb(spec, info()))?.map_err(|e| errors::engine(&e))?;
+    Ok(Run::remote(inner))
 }

@@ -51,7 +51,7 @@ impl Trace {
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler raises
     /// (Ctrl-C) stops the recording, waits for its end, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        let result = patient(py, timeout_s, |timeout| self.inner.wait(timeout), || self.inner.stop())?;
+        let result = patient(py, timeout_s, false, |timeout| self.inner.wait(timeout), || self.inner.stop())?;
         result.transpose().map_err(|e: Arc<io::Error>| raised(&e))
     }
 }

@@ -15,6 +15,7 @@ use crate::run::patient;
 #[pyclass(frozen)]
 pub struct Verification {
     inner: strata_verify::Run,
+    remote: bool,
 }
 
 fn raised(error: &Error) -> PyErr {
@@ -44,7 +45,13 @@ impl Verification {
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
     /// raises (Ctrl-C) stops the verification, waits for its threads, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        settled(patient(py, timeout_s, |timeout| self.inner.wait(timeout), || self.inner.stop())?)
+        settled(patient(
+            py,
+            timeout_s,
+            self.remote,
+            |timeout| self.inner.wait(timeout),
+            || self.inner.stop(),
+        )?)
     }
 
     /// The result as JSON when it is over, else None.
@@ -56,9 +63,11 @@ impl Verification {
 /// Start a verification (JSON, schema 1). `ValueError` when it is refused, `OSError` when its target or journal is.
 #[pyfunction]
 pub fn verify(py: Python<'_>, job_json: &str) -> PyResult<Verification> {
-    let begin = || Job::parse(job_json).and_then(strata_verify::start);
-    let inner = errors::detached(py, begin)?.map_err(|e| raised(&e))?;
-    Ok(Verification { inner })
+    let job = Job::parse(job_json).map_err(|e| raised(&e))?;
+    let remote = job.target.is_remote();
+    let begin = move || strata_verify::start(job);
+    let begun = if remote { errors::apart(py, begin)? } else { errors::detached(py, begin)? };
+    Ok(Verification { inner: begun.map_err(|e| raised(&e))?, remote })
 }
 
 /// What a journal is about, as JSON: its head, and how many blocks are acknowledged, in flight and not flushed.

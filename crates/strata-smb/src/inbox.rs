@@ -1,7 +1,8 @@
 //! Bytes of one connection, cut into messages; the data of plain reads goes from the socket into its slot.
 
 use std::io::{self, IoSliceMut, Read};
-use std::net::TcpStream;
+
+use strata_proto::Socket;
 
 use crate::frame::{HEADER, PREFIX};
 use crate::guard::invalid;
@@ -33,8 +34,8 @@ enum State {
     Message { len: usize, looked: bool },
     /// Data goes into the slot; then `skip` bytes of no use.
     Placing { slot: u32, len: usize, have: usize, skip: usize },
-    /// A message too long for the staging area is gathered.
-    Gathering { have: usize },
+    /// A message of `len` bytes, too long for the staging area, is gathered.
+    Gathering { have: usize, len: usize },
     /// Gathered, and given away.
     Given,
 }
@@ -45,6 +46,7 @@ pub(crate) struct Inbox {
     ahead: Box<[u8]>,
     from: usize,
     to: usize,
+    /// As long as the longest message that was gathered.
     whole: Vec<u8>,
     state: State,
     drained: bool,
@@ -99,10 +101,10 @@ impl Inbox {
                         self.state = State::Between;
                         return Ok(Piece::Message(&self.ahead[from..from + len]));
                     }
-                    self.whole.resize(len, 0);
+                    self.whole.resize(self.whole.len().max(staged), 0);
                     self.whole[..staged].copy_from_slice(&self.ahead[self.from..self.to]);
                     self.from = self.to;
-                    self.state = State::Gathering { have: staged };
+                    self.state = State::Gathering { have: staged, len };
                 }
                 State::Placing { slot, len, have, skip } => {
                     if have < len {
@@ -117,12 +119,12 @@ impl Inbox {
                     self.state = State::Between;
                     return Ok(Piece::Placed { slot, len: len as u32 }); // it was a u32 before
                 }
-                State::Gathering { have } => {
-                    if have < self.whole.len() {
+                State::Gathering { have, len } => {
+                    if have < len {
                         return Ok(Piece::More);
                     }
                     self.state = State::Given;
-                    return Ok(Piece::Message(&self.whole));
+                    return Ok(Piece::Message(&self.whole[..len]));
                 }
                 State::Given => self.state = State::Between,
             }
@@ -156,21 +158,33 @@ impl Inbox {
     ///
     /// # Errors
     /// The server closed the connection, or it is gone.
-    pub(crate) fn fetch(&mut self, mut socket: &TcpStream, slots: &mut Slots) -> io::Result<bool> {
+    pub(crate) fn fetch(&mut self, mut socket: &Socket, slots: &mut Slots) -> io::Result<bool> {
         let staged = self.to - self.from;
         self.ahead.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, staged);
-        let free = &mut self.ahead[staged..];
-        let room = free.len();
-        // Where data that is wanted first goes, if anywhere; what comes behind it is staged.
-        let place = match self.state {
-            State::Placing { slot, len, have, .. } if have < len => &mut slots.buffer(slot)[have..len],
-            State::Gathering { have } => &mut self.whole[have..],
-            _ => &mut [],
+        if let State::Gathering { have, len } = self.state
+            && have == self.whole.len()
+            && have < len
+        {
+            // What a prefix says is no reason to make room: that grows with what has come.
+            self.whole.resize(len.min(2 * have.max(AHEAD)), 0);
+        }
+        // Where data that is wanted first goes, if anywhere; what comes behind it is staged, once it is all of it.
+        let (place, behind) = match self.state {
+            State::Placing { slot, len, have, .. } if have < len => {
+                (&mut slots.buffer(slot)[have..len], true)
+            }
+            State::Gathering { have, len } => {
+                let there = self.whole.len().min(len);
+                (&mut self.whole[have..there], there == len)
+            }
+            _ => (&mut [][..], true),
         };
+        let free = if behind { &mut self.ahead[staged..] } else { &mut [][..] };
+        let room = free.len();
         let first = place.len();
         let got = received(socket.read_vectored(&mut [IoSliceMut::new(place), IoSliceMut::new(free)]))?;
-        if let State::Placing { have, .. } | State::Gathering { have } = &mut self.state {
+        if let State::Placing { have, .. } | State::Gathering { have, .. } = &mut self.state {
             *have += first.min(got.unwrap_or(0));
         }
         let Some(got) = got else {

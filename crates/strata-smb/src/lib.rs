@@ -15,7 +15,6 @@ mod probe;
 mod queue;
 mod secret;
 mod slots;
-mod socket;
 mod status;
 mod talk;
 mod uri;

@@ -3,19 +3,18 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, IoSlice};
-use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 
 use smb2::msg::Header;
 use smb2::pack::{ReadCursor, Unpack};
 use smb2::types::status::NtStatus;
-use strata_proto::named_as;
+use strata_proto::turns::Fruitless;
+use strata_proto::{Socket, named_as};
 
 use crate::frame::{Ask, Frame, HEADER, Handle, SIGNED};
 use crate::guard::{Guard, invalid};
 use crate::inbox::{Inbox, Piece};
 use crate::slots::Slots;
-use crate::socket::send_now;
 use crate::status::{ends_the_session, errno_of, refused};
 use crate::talk::Talk;
 
@@ -83,7 +82,7 @@ impl Outgoing {
 
 /// A connection on which the load goes.
 pub(crate) struct Link {
-    socket: TcpStream,
+    socket: Socket,
     guard: Guard,
     handle: Handle,
     next_id: u64,
@@ -98,6 +97,7 @@ pub(crate) struct Link {
     out: VecDeque<Outgoing>,
     inbox: Inbox,
     room: Vec<u8>,
+    fruitless: Fruitless,
 }
 
 impl std::fmt::Debug for Link {
@@ -115,9 +115,10 @@ impl Link {
     /// # Errors
     /// The socket refuses to be polled.
     pub(crate) fn new(talk: Talk, handle: Handle, wanted: u32) -> io::Result<Self> {
-        talk.socket.set_nonblocking(true)?;
+        let socket = talk.line.into_socket();
+        socket.set_nonblocking(true)?;
         Ok(Self {
-            socket: talk.socket,
+            socket,
             guard: talk.guard,
             handle,
             next_id: talk.next_id,
@@ -130,6 +131,7 @@ impl Link {
             out: VecDeque::new(),
             inbox: Inbox::new(),
             room: Vec::new(),
+            fruitless: Fruitless::default(),
         })
     }
 
@@ -154,7 +156,7 @@ impl Link {
             && self.credits > 0
             && let Ok(goodbye) = self.closed(NOBODY, Ask::Close, None)
         {
-            let _gone = send_now(&self.socket, &[IoSlice::new(goodbye.head())]);
+            let _gone = self.socket.send_now(&[IoSlice::new(goodbye.head())]);
         }
     }
 
@@ -228,7 +230,7 @@ impl Link {
                     parts.push(IoSlice::new(&slots.payload(slot, len)[from..]));
                 }
             }
-            let mut sent = match send_now(&self.socket, &parts) {
+            let mut sent = match self.socket.send_now(&parts) {
                 Ok(sent) => sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -276,7 +278,10 @@ impl Link {
                     let place = self.place(head)?;
                     inbox.place(place, slots)?;
                 }
-                Piece::Placed { slot, len } => slots.finish(slot, len as i32), // at most the slot's length
+                Piece::Placed { slot, len } => {
+                    self.fruitless.over();
+                    slots.finish(slot, len as i32); // at most the slot's length
+                }
                 Piece::Message(message) => self.take(message, slots)?,
             }
         }
@@ -322,14 +327,15 @@ impl Link {
     }
 
     fn answer(&mut self, header: &Header, message: &[u8], slots: &mut Slots) -> io::Result<()> {
-        let Some(Pending { slot, ask, .. }) = self.settle(header) else { return Ok(()) };
+        let Some(Pending { slot, ask, .. }) = self.settle(header) else { return self.fruitless.one_more() };
         let status = header.status;
         if ends_the_session(status) {
             return Err(refused("the server ended the session", status));
         }
         if slot == NOBODY {
-            return Ok(());
+            return self.fruitless.one_more();
         }
+        self.fruitless.over();
         let result = match ask {
             Ask::Read { .. } if status == NtStatus::END_OF_FILE => 0,
             _ if !status.is_success_or_partial() => -errno_of(status),

@@ -1,10 +1,11 @@
 //! The load loop's carrier over SMB.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use strata_io::{Completion, Io, Op, Queue};
 use strata_proto::named_as;
+use strata_proto::turns::{Turns, carry};
 
 use crate::dial::{Agreed, Manner, Purpose, dial};
 use crate::frame::{Ask, charge_of};
@@ -141,31 +142,31 @@ impl SmbQueue {
     pub fn sessions(&self) -> u32 {
         self.sessions
     }
+}
 
-    /// Wait until something happens on a connection; `false` when the time is over or a signal came.
-    fn poll(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
+impl Turns for SmbQueue {
+    fn send(&mut self) -> io::Result<()> {
+        self.links.iter_mut().try_for_each(|link| link.send(&self.slots))
+    }
+
+    fn ready(&self) -> usize {
+        self.slots.ready.len()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.slots.in_flight()
+    }
+
+    fn polls(&mut self) -> &mut [libc::pollfd] {
         self.polls.clear();
         self.polls.extend(self.links.iter().map(|link| {
             let (fd, events) = link.poll();
             libc::pollfd { fd, events, revents: 0 }
         }));
-        let wait = timeout.map(|wait| libc::timespec {
-            tv_sec: libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: libc::c_long::from(wait.subsec_nanos()),
-        });
-        let wait = wait.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: `polls` and the timespec behind `wait` live through the call; no signal mask.
-        let events =
-            unsafe { libc::ppoll(self.polls.as_mut_ptr(), self.polls.len() as _, wait, std::ptr::null()) };
-        if events >= 0 {
-            return Ok(events > 0);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
+        &mut self.polls
     }
 
-    /// Take in what has come, and send what that allows.
-    fn turn_links(&mut self) -> io::Result<()> {
+    fn turn(&mut self) -> io::Result<()> {
         for (link, poll) in self.links.iter_mut().zip(&self.polls) {
             if poll.revents & !libc::POLLOUT != 0 {
                 link.receive(&mut self.slots)?;
@@ -175,33 +176,6 @@ impl SmbQueue {
             }
         }
         Ok(())
-    }
-
-    /// Send, then wait as [`Queue::submit`] says; an error means that a connection is of no use.
-    fn carry(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        for link in &mut self.links {
-            link.send(&self.slots)?;
-        }
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        let mut looked = false;
-        loop {
-            let enough = self.slots.ready.len() >= wait as usize;
-            // Without a deadline, and with nothing in flight, nothing would ever end the wait.
-            let idle = self.slots.in_flight() == 0;
-            if (enough && (looked || idle)) || (idle && deadline.is_none()) {
-                return Ok(());
-            }
-            let left = match deadline {
-                _ if enough => Some(Duration::ZERO),
-                Some(deadline) => Some(deadline.saturating_duration_since(Instant::now())),
-                None => None,
-            };
-            if !self.poll(left)? {
-                return Ok(());
-            }
-            self.turn_links()?;
-            looked = true;
-        }
     }
 }
 
@@ -228,7 +202,7 @@ impl Queue for SmbQueue {
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         if self.lost.is_none() {
-            match self.carry(wait, timeout) {
+            match carry(self, wait, timeout) {
                 Ok(()) => return Ok(()),
                 Err(error) => self.lost = Some(error),
             }

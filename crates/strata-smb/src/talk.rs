@@ -1,7 +1,6 @@
 //! One connection while it is set up: one request, one answer, and a bounded wait for it.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use smb2::crypto::kdf::PreauthHasher;
@@ -9,17 +8,15 @@ use smb2::msg::Header;
 use smb2::pack::{Pack, ReadCursor, Unpack, WriteCursor};
 use smb2::types::status::NtStatus;
 use smb2::types::{Command, CreditCharge, MessageId, SessionId, TreeId};
-use strata_proto::{named, named_as, netns};
+use strata_proto::line::{Line, NOTICES};
+use strata_proto::{named, named_as};
 
 use crate::frame::{HEADER, PREFIX, SIGNED, prefix};
 use crate::guard::{Guard, Signer, invalid};
-use crate::socket;
 use crate::uri::Uri;
 
-/// Longest wait for a connection, and for each answer, whatever the caller's patience.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Notices ("later", oplocks) that may come before one answer.
-const MAX_NOTICES: usize = 1024;
+/// How often credits are asked for before the load begins with what there is.
+const ROUNDS: u32 = 64;
 /// Credits asked for with each request of the set-up.
 const CREDITS: u16 = 256;
 
@@ -44,7 +41,7 @@ impl Reply {
 /// A connection on which one thing is asked after the other.
 pub(crate) struct Talk {
     pub(crate) uri: Uri,
-    pub(crate) socket: TcpStream,
+    pub(crate) line: Line,
     pub(crate) guard: Guard,
     /// What the key derivation takes in of negotiation and logon.
     pub(crate) hash: PreauthHasher,
@@ -52,7 +49,6 @@ pub(crate) struct Talk {
     pub(crate) tree: u32,
     pub(crate) next_id: u64,
     pub(crate) credits: u32,
-    patience: Duration,
 }
 
 impl Talk {
@@ -61,35 +57,28 @@ impl Talk {
     /// # Errors
     /// Nobody listens there; named with the address.
     pub(crate) fn connect(uri: &Uri, patience: Duration) -> io::Result<Self> {
-        // The system takes no wait of nothing.
-        let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
-        let open = || {
-            let there = || socket::connect(&uri.host, uri.port, patience);
-            let socket = netns::within(uri.netns.as_deref(), there)?;
-            socket.set_read_timeout(Some(patience))?;
-            socket.set_write_timeout(Some(patience))?;
-            Ok(socket)
-        };
-        let socket = open().map_err(|error| explain(uri, "cannot connect", patience, &error))?;
+        let line = Line::dial(&uri.host, uri.port, uri.netns.as_deref(), patience)
+            .map_err(|error| explain(uri, "cannot connect", &error))?;
         Ok(Self {
             uri: uri.clone(),
-            socket,
+            line,
             guard: Guard::Plain,
             hash: PreauthHasher::new(),
             session: 0,
             tree: 0,
             next_id: 0,
             credits: 1,
-            patience,
         })
     }
 
     /// A connection that is set up, over this socket.
     #[cfg(test)]
-    pub(crate) fn over(socket: TcpStream, credits: u32) -> Self {
+    pub(crate) fn over(socket: std::net::TcpStream, credits: u32) -> Self {
+        let socket = strata_proto::Socket::tcp(socket).expect("a socket");
+        let line = Line::over(socket, Duration::from_secs(10));
         let uri = "smb://u@h/s/f".parse().expect("an address");
         let (guard, hash) = (Guard::Plain, PreauthHasher::new());
-        Self { uri, socket, guard, hash, session: 1, tree: 1, next_id: 7, credits, patience: PATIENCE }
+        Self { uri, line, guard, hash, session: 1, tree: 1, next_id: 7, credits }
     }
 
     /// Ask `body`, whose answer brings or takes `payload` bytes; the answer, whatever its status.
@@ -103,9 +92,8 @@ impl Talk {
         body: &dyn Pack,
         payload: u32,
     ) -> io::Result<Reply> {
-        let patience = self.patience;
         let wire = self.wire(command, body, payload);
-        self.exchange(wire, None).map_err(|error| explain(&self.uri, what, patience, &error))
+        self.exchange(wire, None).map_err(|error| explain(&self.uri, what, &error))
     }
 
     /// As [`Self::ask`], signed by `signer` whatever the connection does else; the answer must be signed as well.
@@ -117,9 +105,8 @@ impl Talk {
         signer: &Signer,
         check: bool,
     ) -> io::Result<Reply> {
-        let patience = self.patience;
         let wire = self.wire(command, body, 0);
-        self.exchange(wire, Some((signer, check))).map_err(|error| explain(&self.uri, what, patience, &error))
+        self.exchange(wire, Some((signer, check))).map_err(|error| explain(&self.uri, what, &error))
     }
 
     /// As [`Self::ask`], and a refusal is an error that names `what`.
@@ -140,7 +127,10 @@ impl Talk {
     /// Ask for more credits until there are `wanted`, or the server gives no more.
     pub(crate) fn gather(&mut self, wanted: u32) -> io::Result<()> {
         let mut before = 0;
-        while self.credits < wanted && self.credits > before {
+        for _ in 0..ROUNDS {
+            if self.credits >= wanted || self.credits <= before {
+                break;
+            }
             before = self.credits;
             self.demand("asking for credits", Command::Echo, &smb2::msg::echo::EchoRequest, 0)?;
         }
@@ -189,8 +179,8 @@ impl Talk {
         if early {
             self.hash.update(&wire[PREFIX..]);
         }
-        (&self.socket).write_all(&wire)?;
-        for _ in 0..MAX_NOTICES {
+        self.line.ask(&wire)?;
+        for _ in 0..NOTICES {
             let outer = self.receive()?;
             let mut room = Vec::new();
             let message = match signer {
@@ -212,15 +202,13 @@ impl Talk {
         Err(invalid("notices without end in place of an answer"))
     }
 
-    fn receive(&self) -> io::Result<Vec<u8>> {
+    fn receive(&mut self) -> io::Result<Vec<u8>> {
         let mut length = [0; PREFIX];
-        (&self.socket).read_exact(&mut length)?;
+        self.line.read_exact(&mut length)?;
         if length[0] != 0 {
             return Err(invalid("an answer that is not SMB"));
         }
-        let mut message = vec![0; u32::from_be_bytes(length) as usize]; // below 16 MiB
-        (&self.socket).read_exact(&mut message)?;
-        Ok(message)
+        self.line.take_bytes(u32::from_be_bytes(length) as usize) // below 16 MiB
     }
 }
 
@@ -228,12 +216,8 @@ fn word(message: &[u8], at: usize) -> u32 {
     message.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
-fn explain(uri: &Uri, what: &str, patience: Duration, error: &io::Error) -> io::Error {
+fn explain(uri: &Uri, what: &str, error: &io::Error) -> io::Error {
     match error.kind() {
-        // A socket's own words for it are "resource temporarily unavailable".
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            named_as(format_args!("{uri}: {what}: no answer within {patience:?}"), libc::ETIMEDOUT)
-        }
         io::ErrorKind::UnexpectedEof => {
             let why = "the server hung up; does it speak SMB 3.1.1, and does it admit this address?";
             named_as(format_args!("{uri}: {what}: {why}"), libc::ECONNRESET)

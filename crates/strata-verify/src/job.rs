@@ -115,6 +115,12 @@ pub enum Target {
 }
 
 impl Target {
+    /// Whether it is behind a network.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        !matches!(self, Self::File { .. } | Self::Block { .. })
+    }
+
     pub(crate) fn dsync(&self) -> bool {
         let (Self::File { dsync, .. }
         | Self::Block { dsync, .. }

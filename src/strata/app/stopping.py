@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from strata.host.hurry import hurry, is_waiting
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -22,6 +24,7 @@ def raise_on_signals() -> None:
     be printed and lost, and the command would go on.
     """
     _Last.number = None
+    hurry(False)
     for number in (*SIGNALS, signal.SIGHUP):
         # nohup has SIGHUP ignored, and that is the user's word.
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -35,6 +38,7 @@ def caught() -> int | None:
 
 def _raise(number: int, _frame: FrameType | None) -> None:
     _Last.number = number
+    hurry()
     raise KeyboardInterrupt
 
 
@@ -50,7 +54,10 @@ class Stop:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """The first signal is a request; a second one does what it did before. In a side thread signals are left alone."""
+    """The first signal is a request; a second one does what it did before. In a side thread signals are left alone.
+
+    While a server is only waited for there is nothing to end in good order: then the first one is raised.
+    """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -61,9 +68,12 @@ def stop_on_signals() -> Iterator[Stop]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    def asked(number: int, _frame: FrameType | None) -> None:
+    def asked(number: int, frame: FrameType | None) -> None:
         stop.signal = number
+        hurry()
         restore()
+        if is_waiting():
+            _raise(number, frame)
 
     for number in SIGNALS:
         signal.signal(number, asked)

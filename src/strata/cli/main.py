@@ -78,7 +78,7 @@ def _run() -> int:
         outcome = app(standalone_mode=False)
     except StrataError as e:
         note(e.render())
-        return _code(e.exit_code)
+        return _code(130 if _while_leaving(e) else e.exit_code)
     except TyperException as e:
         return _usage(e)
     except (KeyboardInterrupt, typer.Abort):
@@ -95,6 +95,12 @@ def _run() -> int:
         # Typer turns Ctrl-C into this code.
         note("stopped")
     return _code(outcome if isinstance(outcome, int) else 0)
+
+
+def _while_leaving(error: BaseException) -> bool:
+    """Whether a signal was ending the command when this went wrong: something could not be taken away any more."""
+    before = error.__context__
+    return isinstance(before, KeyboardInterrupt) or (before is not None and _while_leaving(before))
 
 
 def _failed(error: OSError) -> RunFailed:

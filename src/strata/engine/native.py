@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from strata import _core
+from strata import _core, units
 from strata.engine.job import build_job
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
+from strata.host.hurry import hurried, waiting
 from strata.model.endpoint import CLUSTER, Endpoint
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
@@ -92,9 +94,20 @@ def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True)
     return finish_fill(lambda: _core.fill(path, size, seed, header, direct), path)
 
 
-def finish_fill(start: Callable[[], _core.Run], where: str) -> EngineResult:
-    """Carry out a fill to its end. Errors as `fill`."""
-    filled = _finish(_started(start, where), None, lambda: False, where)
+def finish_fill(start: Callable[[], _core.Run], where: str, longest_ns: int | None = None) -> EngineResult:
+    """Carry out a fill to its end, which must come within ``longest_ns``. Errors as `fill`."""
+    until = None if longest_ns is None else time.monotonic_ns() + longest_ns
+    late = False
+
+    def over() -> bool:
+        nonlocal late
+        late = until is not None and time.monotonic_ns() > until
+        return late
+
+    filled = _finish(_started(start, where), None, over, where, hurry=True)
+    if late:
+        why = f"it was not full within {units.duration(longest_ns or 0)}"
+        raise RunFailed("could not fill the test file", where, why, "does the server still answer?")
     if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
         names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
         raise RunFailed("could not fill the test file", where, names, "is there enough free space?")
@@ -103,7 +116,8 @@ def finish_fill(start: Callable[[], _core.Run], where: str) -> EngineResult:
 
 def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
     try:
-        return start()
+        with waiting():
+            return start()
     except ValueError as e:
         raise UsageError("the engine refuses the job for", where, str(e)) from e
     except OSError as e:
@@ -117,7 +131,9 @@ def _finish(
     where: str,
     *,
     with_interval: bool = False,
+    hurry: bool = False,
 ) -> EngineResult:
+    """``hurry``: a server that does not answer is given up soon after the stop, as it is after a signal."""
     asked = False
     try:
         while (done := running.wait(POLL_S)) is None:
@@ -125,7 +141,7 @@ def _finish(
                 for raw in json.loads(running.poll()):
                     on_interval(Interval.model_validate(raw))
             if not asked and stop_requested():
-                running.stop(with_interval=with_interval)
+                running.stop(with_interval=with_interval, hurry=hurry or hurried())
                 asked = True
     except OSError as e:
         raise RunFailed("the run was lost at", where, e.strerror or str(e), hint(e)) from e

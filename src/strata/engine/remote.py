@@ -13,12 +13,13 @@ from strata import _core, units
 from strata.engine.cluster import ask
 from strata.engine.native import said
 from strata.errors import RunFailed
+from strata.host.hurry import at_most
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.estimate import Estimate
 
 PATIENCE_NS = 30 * units.NS_PER_S
-"""How long a remote endpoint is waited for unless a caller says otherwise; in a handshake at most 10 s an answer."""
+"""How long a remote endpoint is waited for unless told otherwise; at most 10 s to connect and for each answer."""
 
 
 def probe_remote(layer: str, endpoint: Endpoint, rounds: int = 16) -> Remote:
@@ -50,7 +51,7 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
     Raises `RunFailed`, also when no answer comes within ``patience_ns``.
     """
     try:
-        return _WAYS[endpoint.kind].read(endpoint, offset, length, patience_ns)
+        return _WAYS[endpoint.kind].read(endpoint, offset, length, at_most(patience_ns))
     except (OSError, ValueError) as e:
         raise unreachable("cannot read", endpoint, e) from e
 
@@ -119,7 +120,7 @@ _WAYS = {
 
 def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
     try:
-        seen: dict[str, Any] = json.loads(_WAYS[endpoint.kind].probe(endpoint, rounds, patience_ns))
+        seen: dict[str, Any] = json.loads(_WAYS[endpoint.kind].probe(endpoint, rounds, at_most(patience_ns)))
     except (OSError, ValueError) as e:
         raise unreachable("cannot reach", endpoint, e) from e
     return seen

@@ -17,6 +17,7 @@ from strata.engine.native import finish_fill
 from strata.engine.remote import PATIENCE_NS, read_remote, remote_size, unreachable
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry
+from strata.host.hurry import at_most
 from strata.host.mark import MARK_BYTES, Mark, header_bytes, parse_header
 from strata.model.endpoint import Endpoint, EndpointKind
 
@@ -34,12 +35,17 @@ class _Way:
 
 
 SLOWEST_NS_PER_BYTE = 1000
-"""A cluster that takes less than a megabyte a second while its file is filled has stopped."""
+"""A server that takes less than a megabyte a second while its file is filled has stopped."""
+
+
+def _longest(size: int) -> int:
+    """Nanoseconds after which a file of ``size`` bytes that is not full never will be."""
+    return PATIENCE_NS + size * SLOWEST_NS_PER_BYTE
 
 
 def _fill_cluster(endpoint: Endpoint, size: int, seed: int, header: bytes) -> None:
     try:
-        ask(endpoint, "fill", PATIENCE_NS + size * SLOWEST_NS_PER_BYTE, size=size, seed=seed, header=header)
+        ask(endpoint, "fill", _longest(size), size=size, seed=seed, header=header)
     except OSError as e:
         raise unreachable("cannot fill the test file", endpoint, e) from e
 
@@ -47,26 +53,26 @@ def _fill_cluster(endpoint: Endpoint, size: int, seed: int, header: bytes) -> No
 _OF_A_CLUSTER = _Way(
     lambda at, size, header: ask(at, "create", PATIENCE_NS, size=size, header=header),
     _fill_cluster,
-    lambda at, header: ask(at, "remove", PATIENCE_NS, header=header),
+    lambda at, header: ask(at, "remove", at_most(PATIENCE_NS), header=header),
 )
 
 _WAYS = {
     EndpointKind.RBD: _OF_A_CLUSTER,
     EndpointKind.GLUSTER: _OF_A_CLUSTER,
     EndpointKind.NFS: _Way(
-        lambda at, size, header: _core.nfs_create(at.uri, size, header, at.netns),
+        lambda at, size, header: _core.nfs_create(at.uri, size, header, PATIENCE_NS, at.netns),
         lambda at, size, seed, header: finish_fill(
-            lambda: _core.nfs_fill(at.uri, size, seed, header, at.netns), at.uri
+            lambda: _core.nfs_fill(at.uri, size, seed, header, at.netns), at.uri, _longest(size)
         ),
-        lambda at, _header: _core.nfs_remove(at.uri, at.netns),
+        lambda at, _header: _core.nfs_remove(at.uri, at_most(PATIENCE_NS), at.netns),
     ),
     EndpointKind.SMB: _Way(
         lambda at, size, header: _core.smb_create(at.uri, at.password, size, header, PATIENCE_NS, at.netns),
         lambda at, size, seed, header: finish_fill(
-            lambda: _core.smb_fill(at.uri, at.password, size, seed, header, at.netns), at.uri
+            lambda: _core.smb_fill(at.uri, at.password, size, seed, header, at.netns), at.uri, _longest(size)
         ),
         # Through the handle that the mark is read on.
-        lambda at, header: _core.smb_remove(at.uri, at.password, header, PATIENCE_NS, at.netns),
+        lambda at, header: _core.smb_remove(at.uri, at.password, header, at_most(PATIENCE_NS), at.netns),
     ),
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 from strata import _core
 from strata.engine.native import said
 from strata.errors import RunFailed, UsageError
+from strata.host.hurry import waiting
 from strata.model.base import Value
 from strata.model.verify import JournalState, Verified
 
@@ -58,7 +59,8 @@ def run_verification(
     Raises `UsageError` for a job that is refused, `RunFailed` when the target or the journal cannot be opened.
     """
     try:
-        running = _core.verify(json.dumps(job))
+        with waiting():
+            running = _core.verify(json.dumps(job))
     except ValueError as e:
         raise UsageError("cannot verify", where, str(e).replace("\n", "; "), "strata verify --help") from e
     except OSError as e:

@@ -10,6 +10,7 @@ use super::slots::Slots;
 use super::wire::{Ask, Done, Wire};
 use crate::codec::{ProtoError, Want};
 use crate::sock::Socket;
+use crate::turns::Fruitless;
 
 /// Bytes read ahead with one system call: many small replies come together.
 const AHEAD: usize = 64 * 1024;
@@ -31,12 +32,14 @@ pub(super) struct Link<W: Wire> {
     to: usize,
     /// How much of `ahead` is filled at once, by the length of the last run of data.
     reach: usize,
+    fruitless: Fruitless,
 }
 
 impl<W: Wire> Link<W> {
     pub(super) fn new(number: usize, socket: Socket, wire: W) -> Self {
         let ahead = vec![0; AHEAD].into_boxed_slice();
-        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0, reach: AHEAD }
+        let fruitless = Fruitless::default();
+        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0, reach: AHEAD, fruitless }
     }
 
     /// Put a request into the next batch; a write's payload stays in the slot's buffer.
@@ -104,6 +107,7 @@ impl<W: Wire> Link<W> {
                     let bytes = &self.ahead[self.from..self.from + len as usize];
                     slots.part(cookie, at, len).copy_from_slice(bytes);
                     self.from += len as usize;
+                    self.fruitless.over();
                     self.wire.data(len, &mut slots.of(number))?
                 }
                 _ if drained => return Ok(()),
@@ -117,6 +121,7 @@ impl<W: Wire> Link<W> {
                     drained = got < len as usize + self.reach;
                     let placed = len.min(u32::try_from(got).unwrap_or(u32::MAX));
                     (self.from, self.to) = (0, got - placed as usize);
+                    self.fruitless.over();
                     self.wire.data(placed, &mut slots.of(number))?
                 }
                 want @ (Want::Control(_) | Want::Skip(_)) => {
@@ -137,8 +142,11 @@ impl<W: Wire> Link<W> {
                 done = self.wire.zeroed(&mut slots.of(number))?;
             }
             match done {
-                Done::No => {}
-                Done::Answered { cookie, answer } => slots.finish(cookie, answer),
+                Done::No => self.fruitless.one_more()?,
+                Done::Answered { cookie, answer } => {
+                    self.fruitless.over();
+                    slots.finish(cookie, answer);
+                }
                 Done::Zero { .. } => return Err(ProtoError::BadLength { what: "hole" }.into()),
             }
             if self.from == self.to && slots.in_flight() == 0 {

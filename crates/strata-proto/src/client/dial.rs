@@ -1,7 +1,6 @@
 //! From an address to an agreed export: the client's half of the handshake.
 
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use super::uri::{Address, Uri};
@@ -10,22 +9,15 @@ use crate::codec::client_handshake::{
     parse_greeting, parse_server,
 };
 use crate::codec::{Export, ProtoError, consts};
+use crate::line::{Line, NOTICES};
 use crate::named::{named, named_as};
-use crate::netns;
-use crate::sock::{self, Socket};
-
-/// Longest wait for a connection, and for each answer of the handshake, whatever the caller's patience.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Replies one option may have; a server that sends more is not to be trusted.
-const MAX_REPLIES: usize = 1024;
 
 /// A connection on which options are haggled.
 pub(super) struct Haggle<'a> {
     pub(super) uri: &'a Uri,
-    pub(super) socket: Socket,
+    pub(super) line: Line,
     pub(super) structured: bool,
     zeroes: bool,
-    patience: Duration,
 }
 
 /// What `INFO` and `GO` came to.
@@ -42,27 +34,28 @@ impl<'a> Haggle<'a> {
     /// # Errors
     /// Nobody listens there, or not an NBD server; named with the address.
     pub(super) fn start(uri: &'a Uri, patience: Duration) -> io::Result<Self> {
-        // The system takes no wait of nothing.
-        let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
-        let socket = netns::within(uri.netns.as_deref(), || connect(&uri.address, patience))
-            .map_err(|error| explain(uri, "cannot connect", patience, &error))?;
-        let mut haggle = Self { uri, socket, structured: false, zeroes: true, patience };
+        let netns = uri.netns.as_deref();
+        let line = match &uri.address {
+            Address::Unix(path) => Line::dial_unix(path, netns, patience),
+            Address::Tcp { host, port } => Line::dial(host, *port, netns, patience),
+        };
+        let line = line.map_err(|error| named(format_args!("{uri}: cannot connect"), &error))?;
+        let mut haggle = Self { uri, line, structured: false, zeroes: true };
         haggle.greet().map_err(|error| haggle.explain("no NBD greeting", &error))?;
         Ok(haggle)
     }
 
     fn explain(&self, what: &str, error: &io::Error) -> io::Error {
-        explain(self.uri, what, self.patience, error)
+        named(format_args!("{}: {what}", self.uri), error)
     }
 
     fn greet(&mut self) -> io::Result<()> {
-        self.socket.set_read_timeout(Some(self.patience))?;
-        self.socket.set_write_timeout(Some(self.patience))?;
         let mut greeting = [0; GREETING_LEN];
-        (&mut &self.socket).read_exact(&mut greeting)?;
+        self.line.begin();
+        self.line.read_exact(&mut greeting)?;
         let flags = parse_greeting(&greeting)? & (consts::FLAG_FIXED_NEWSTYLE | consts::FLAG_NO_ZEROES);
         self.zeroes = flags & consts::FLAG_NO_ZEROES == 0;
-        (&mut &self.socket).write_all(&u32::from(flags).to_be_bytes())
+        self.line.write_all(&u32::from(flags).to_be_bytes())
     }
 
     /// Ask for structured replies; a server may decline.
@@ -131,12 +124,12 @@ impl<'a> Haggle<'a> {
         let ask = option(consts::OPT_EXPORT_NAME, name.as_bytes());
         let mut export = Export { name, size_bytes: 0, flags: 0, blocks: None };
         let mut talk = || {
-            (&mut &self.socket).write_all(&ask)?;
+            self.line.ask(&ask)?;
             let mut body = [0; 10];
-            (&mut &self.socket).read_exact(&mut body)?;
+            self.line.read_exact(&mut body)?;
             parse_export_name(&body, &mut export)?;
             if self.zeroes {
-                (&mut &self.socket).read_exact(&mut [0; 124])?;
+                self.line.read_exact(&mut [0; 124])?;
             }
             Ok(())
         };
@@ -156,44 +149,21 @@ impl<'a> Haggle<'a> {
         ask: &[u8],
         mut each: impl FnMut(u32, &[u8]) -> Result<(), ProtoError>,
     ) -> io::Result<OptionReply> {
-        (&mut &self.socket).write_all(ask)?;
-        for _ in 0..MAX_REPLIES {
+        self.line.ask(ask)?;
+        for _ in 0..NOTICES {
             let mut header = [0; OPTION_REPLY_LEN];
-            (&mut &self.socket).read_exact(&mut header)?;
+            self.line.read_exact(&mut header)?;
             let reply = OptionReply::parse(&header)?;
             if reply.option != number {
                 let wrong = ProtoError::BadValue { what: "option reply", got: reply.option.into() };
                 return Err(wrong.into());
             }
-            let mut body = vec![0; reply.length as usize]; // at most MAX_OPTION
-            (&mut &self.socket).read_exact(&mut body)?;
+            let body = self.line.take_bytes(reply.length as usize)?; // at most MAX_OPTION
             if reply.kind == consts::REP_ACK || reply.is_error() {
                 return Ok(reply);
             }
             each(reply.kind, &body)?;
         }
-        Err(ProtoError::TooLong {
-            what: "replies to one option",
-            got: MAX_REPLIES as u64,
-            limit: MAX_REPLIES as u64,
-        }
-        .into())
-    }
-}
-
-fn explain(uri: &Uri, what: &str, patience: Duration, error: &io::Error) -> io::Error {
-    match error.kind() {
-        // A socket's own words for it are "resource temporarily unavailable".
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            named_as(format_args!("{uri}: {what}: no answer within {patience:?}"), libc::ETIMEDOUT)
-        }
-        _ => named(format_args!("{uri}: {what}"), error),
-    }
-}
-
-fn connect(address: &Address, patience: Duration) -> io::Result<Socket> {
-    match address {
-        Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path)?)),
-        Address::Tcp { host, port } => sock::dial(host, *port, patience),
+        Err(ProtoError::Endless { what: "replies to one option" }.into())
     }
 }

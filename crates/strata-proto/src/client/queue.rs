@@ -71,7 +71,7 @@ impl NbdQueue {
             }
             let structured = haggle.structured;
             let write_flags = if spec.dsync { consts::CMD_FLAG_FUA } else { 0 };
-            wires.push((haggle.socket, Nbd { write_flags, ..Nbd::default() }));
+            wires.push((haggle.line.into_socket(), Nbd { write_flags, ..Nbd::default() }));
             match &seen {
                 Some((first, _)) if first.size_bytes != export.size_bytes => {
                     return refuse("its size differs between two connections".into());

@@ -35,6 +35,11 @@ pub enum ProtoError {
     },
     /// A reply names a request that is not in flight.
     UnknownCookie(u64),
+    /// One message after the other that carries nothing.
+    Endless {
+        /// What came.
+        what: &'static str,
+    },
     /// The peer speaks only the oldstyle handshake.
     Oldstyle,
 }
@@ -53,6 +58,7 @@ impl fmt::Display for ProtoError {
             Self::UnknownCookie(cookie) => {
                 write!(f, "reply: cookie {cookie:#x} belongs to no request in flight")
             }
+            Self::Endless { what } => write!(f, "{what} without end in place of an answer"),
             Self::Oldstyle => f.write_str(
                 "greeting: the server speaks the oldstyle handshake only; start it with a newstyle export",
             ),

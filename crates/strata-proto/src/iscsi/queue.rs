@@ -59,7 +59,7 @@ impl IscsiQueue {
         for _ in 0..spec.connections {
             let session = Session::open(uri, patience)?;
             let wire = Scsi::new(session.agreed, uri.lun_bytes(), unit.block_bytes, spec.dsync);
-            wires.push((session.socket, wire));
+            wires.push((session.line.into_socket(), wire));
         }
         let carrier = Carrier::new(uri.to_string(), wires, spec.depth, spec.block)?;
         Ok(Self { carrier, block_bytes: unit.block_bytes })

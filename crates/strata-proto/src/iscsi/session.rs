@@ -11,48 +11,36 @@ use super::pdu::{
 use super::scsi::{self, Cdb, Sense};
 use super::uri::Uri;
 use crate::codec::ProtoError;
+use crate::line::{Line, NOTICES};
 use crate::named::{named, named_as};
-use crate::netns;
-use crate::sock::{Socket, dial};
 
-/// Longest wait for a connection and for each answer, whatever the caller's patience.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Unit attentions a unit may raise one after the other.
 const ATTENTIONS: u32 = 16;
 
 /// A session of one connection.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) socket: Socket,
+    pub(super) line: Line,
     pub(super) agreed: Agreed,
     uri: Uri,
 }
 
 impl Session {
-    /// Connect, log in and wait until the unit has told all it has to tell. Waits `patience` and at most 10 s for each
-    /// answer.
+    /// Connect, log in and wait until the unit has told all it has to tell. Waits `patience` and at most 10 s for the
+    /// connection, for the whole login, and for each answer.
     pub(super) fn open(uri: &Uri, patience: Duration) -> io::Result<Self> {
-        // The system takes no wait of nothing.
-        let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
-        let explain = |what: &str, error: &io::Error| match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                named_as(format_args!("{uri}: {what}: no answer within {patience:?}"), libc::ETIMEDOUT)
-            }
-            _ => named(format_args!("{uri}: {what}"), error),
-        };
+        let explain = |what: &str, error: &io::Error| named(format_args!("{uri}: {what}"), error);
         let place = &uri.place;
-        let socket = netns::within(place.netns.as_deref(), || dial(&place.host, uri.port, patience))
+        let mut line = Line::dial(&place.host, uri.port, place.netns.as_deref(), patience)
             .map_err(|error| explain("cannot connect", &error))?;
-        let open = || {
-            socket.set_read_timeout(Some(patience))?;
-            socket.set_write_timeout(Some(patience))?;
-            login(uri, |bhs, data| {
-                (&mut &socket).write_all(&framed(bhs, data))?;
-                receive(&socket)
-            })
-        };
-        let agreed = open().map_err(|error| explain("logging in", &error))?;
-        let mut session = Self { socket, agreed, uri: uri.clone() };
+        line.begin();
+        let agreed = login(uri, |bhs, data| {
+            // However many answers the target makes of it, it is one login.
+            line.write_all(&framed(bhs, data))?;
+            receive(&mut line)
+        });
+        let agreed = agreed.map_err(|error| explain("logging in", &error))?;
+        let mut session = Self { line, agreed, uri: uri.clone() };
         session.settle().map_err(|error| explain("is the unit ready", &error))?;
         Ok(session)
     }
@@ -96,10 +84,12 @@ impl Session {
             .with(EXP_STAT_SN_AT, agreed.expected_status)
             .bytes(CDB_AT, &cdb);
         agreed.window.next = agreed.window.next.wrapping_add(1);
-        (&mut &self.socket).write_all(ask.as_ref())?;
-        let mut data = Vec::new();
-        loop {
-            let (answer, body) = receive(&self.socket)?;
+        self.line.ask(ask.as_ref())?;
+        let (mut data, mut notices) = (Vec::new(), 0);
+        while notices < NOTICES {
+            let (answer, body) = receive(&mut self.line)?;
+            // Data of ours is bounded by what was asked for.
+            notices += usize::from(answer.opcode() != DATA_IN || body.is_empty());
             self.agreed.window.told(&answer);
             match answer.opcode() {
                 DATA_IN if answer.u32(ITT_AT) == TAG => {
@@ -121,7 +111,7 @@ impl Session {
                 }
                 NOP_IN => {
                     if let Some(pong) = pong(&answer, &self.agreed) {
-                        (&mut &self.socket).write_all(pong.as_ref())?;
+                        self.line.write_all(pong.as_ref())?;
                     }
                 }
                 // That something happened to a unit; the unit says so itself.
@@ -129,6 +119,7 @@ impl Session {
                 other => return Err(ProtoError::BadValue { what: "PDU", got: other.into() }.into()),
             }
         }
+        Err(ProtoError::Endless { what: "PDUs that carry nothing" }.into())
     }
 
     fn answered(&mut self, answer: &Bhs) {
@@ -150,17 +141,16 @@ pub(super) fn pong(ping: &Bhs, agreed: &Agreed) -> Option<Bhs> {
     (tag != NO_TAG).then(pong)
 }
 
-fn receive(socket: &Socket) -> io::Result<(Bhs, Vec<u8>)> {
+fn receive(line: &mut Line) -> io::Result<(Bhs, Vec<u8>)> {
     let mut head = [0; BHS];
-    (&mut &*socket).read_exact(&mut head)?;
+    line.read_exact(&mut head)?;
     let bhs = Bhs::parse(&head)?;
     let len = bhs.data_len();
     if len > MAX_RECEIVED {
         let (got, limit) = (len.into(), MAX_RECEIVED.into());
         return Err(ProtoError::TooLong { what: "data of a PDU", got, limit }.into());
     }
-    let mut data = vec![0; len.next_multiple_of(4) as usize];
-    (&mut &*socket).read_exact(&mut data)?;
+    let mut data = line.take_bytes(len.next_multiple_of(4) as usize)?;
     data.truncate(len as usize);
     Ok((bhs, data))
 }

@@ -2,38 +2,31 @@
 
 use std::io;
 use std::mem::size_of;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::Duration;
+
+use crate::line::Deadline;
+use crate::sock::{Socket, by_turns};
 
 /// Ports that only root may use; the lower half belongs to well-known services.
 const FIRST: u16 = 512;
 const COUNT: u16 = 512;
 
-/// Connect to `host` within `patience`, from a reserved port where this process may have one and one is free.
-pub(super) fn connect(host: &str, port: u16, patience: Duration) -> io::Result<TcpStream> {
-    let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
-    for address in (host, port).to_socket_addrs()? {
-        let reserved = from_reserved(&address, patience);
+/// Connect to `host` by `until`, from a reserved port where this process may have one and one is free.
+pub(super) fn connect(host: &str, port: u16, until: &Deadline) -> io::Result<Socket> {
+    by_turns(host, port, until, |address| match from_reserved(address, until) {
         // No right to such a port, or none that is free for this server: an ordinary one may do.
-        let tried = match reserved {
-            Err(error) if unobtainable(&error) => TcpStream::connect_timeout(&address, patience),
-            other => other,
-        };
-        match tried {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
+        Err(error) if unobtainable(&error) => TcpStream::connect_timeout(address, until.left()?),
+        other => other,
+    })
 }
 
 fn unobtainable(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::EADDRINUSE | libc::EADDRNOTAVAIL))
 }
 
-fn from_reserved(to: &SocketAddr, patience: Duration) -> io::Result<TcpStream> {
+fn from_reserved(to: &SocketAddr, until: &Deadline) -> io::Result<TcpStream> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let mut last = io::Error::from_raw_os_error(libc::EADDRINUSE);
     // Processes begin at different places, and a port just left is not taken again at once.
@@ -41,7 +34,7 @@ fn from_reserved(to: &SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     for _ in 0..COUNT {
         let step = NEXT.fetch_add(1, Ordering::Relaxed);
         let port = FIRST + start.wrapping_add(step) % COUNT;
-        match from_port(to, port, patience) {
+        match from_port(to, port, until) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL)) => {
                 last = error;
             }
@@ -51,7 +44,7 @@ fn from_reserved(to: &SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn from_port(to: &SocketAddr, port: u16, patience: Duration) -> io::Result<TcpStream> {
+fn from_port(to: &SocketAddr, port: u16, until: &Deadline) -> io::Result<TcpStream> {
     let family = if to.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     // SAFETY: socket takes integers only.
     let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
@@ -74,7 +67,7 @@ fn from_port(to: &SocketAddr, port: u16, patience: Duration) -> io::Result<TcpSt
         )
     };
     // The kernel bounds a connect by it as well.
-    stream.set_write_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(until.left()?))?;
     let any = if to.is_ipv4() { SocketAddr::from(([0; 4], port)) } else { SocketAddr::from(([0; 16], port)) };
     with_address(&any, |address, len| {
         // SAFETY: `address` and `len` describe a socket address that lives through the call.

@@ -1,6 +1,6 @@
 //! Calls one after the other, each waited for.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::time::Duration;
 
 use super::LAST;
@@ -9,19 +9,17 @@ use super::reply::{Header, header};
 use super::reserved;
 use crate::address::Place;
 use crate::codec::ProtoError;
-use crate::named::{any_number, named_as};
-use crate::netns;
-use crate::sock::{Socket, dial};
+use crate::line::{Line, NOTICES};
+use crate::named::any_number;
+use crate::sock::Socket;
 
-/// Longest wait for a connection and for each answer, whatever the caller's patience.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest reply that is taken in, in bytes.
 const MAX_RECORD: usize = 2 << 20;
 
 /// A connection to one RPC program's port.
 #[derive(Debug)]
 pub(crate) struct Session {
-    socket: Socket,
+    line: Line,
     cred: Cred,
     xid: u32,
 }
@@ -30,33 +28,23 @@ impl Session {
     /// Connect from a reserved port if one can be had, waiting for that and later for each answer `patience` and at
     /// most 10 s.
     pub(crate) fn open(place: &Place, port: u16, cred: Cred, patience: Duration) -> io::Result<Self> {
-        Self::by(place, cred, patience, |patience| {
-            Socket::tcp(reserved::connect(&place.host, port, patience)?)
-        })
+        let line =
+            Line::by(place.netns.as_deref(), patience, |until| reserved::connect(&place.host, port, until))?;
+        Ok(Self::over(line, cred))
     }
 
     /// Connect from any port; else as [`Self::open`].
     pub(super) fn open_plainly(place: &Place, port: u16, cred: Cred, patience: Duration) -> io::Result<Self> {
-        Self::by(place, cred, patience, |patience| dial(&place.host, port, patience))
+        Ok(Self::over(Line::dial(&place.host, port, place.netns.as_deref(), patience)?, cred))
     }
 
-    fn by(
-        place: &Place,
-        cred: Cred,
-        patience: Duration,
-        connect: impl FnOnce(Duration) -> io::Result<Socket> + Send,
-    ) -> io::Result<Self> {
-        // The system takes no wait of nothing.
-        let patience = patience.clamp(Duration::from_millis(1), PATIENCE);
-        let socket = netns::within(place.netns.as_deref(), || connect(patience))?;
-        socket.set_read_timeout(Some(patience))?;
-        socket.set_write_timeout(Some(patience))?;
-        Ok(Self { socket, cred, xid: any_number() })
+    fn over(line: Line, cred: Cred) -> Self {
+        Self { line, cred, xid: any_number() }
     }
 
     /// The socket, for what goes on without waiting.
     pub(crate) fn into_socket(self) -> Socket {
-        self.socket
+        self.line.into_socket()
     }
 
     /// One call; its results.
@@ -72,17 +60,8 @@ impl Session {
     ) -> io::Result<Vec<u8>> {
         self.xid = self.xid.wrapping_add(1);
         let message = call(self.xid, self.cred, program, version, procedure, args);
-        let exchange = || {
-            (&mut &self.socket).write_all(&message)?;
-            self.record()
-        };
-        let mut reply = exchange().map_err(|error| match error.kind() {
-            // A socket's own words for it are "resource temporarily unavailable".
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                named_as("no answer in time", libc::ETIMEDOUT)
-            }
-            _ => error,
-        })?;
+        self.line.ask(&message)?;
+        let mut reply = self.record()?;
         if reply.first_chunk() != Some(&self.xid.to_be_bytes()) {
             return Err(ProtoError::BadValue { what: "XID of a reply", got: 0 }.into());
         }
@@ -93,22 +72,22 @@ impl Session {
         }
     }
 
-    fn record(&self) -> io::Result<Vec<u8>> {
+    fn record(&mut self) -> io::Result<Vec<u8>> {
         let mut record = Vec::new();
-        loop {
+        for _ in 0..NOTICES {
             let mut mark = [0; 4];
-            (&mut &self.socket).read_exact(&mut mark)?;
+            self.line.read_exact(&mut mark)?;
             let mark = u32::from_be_bytes(mark);
             let (from, len) = (record.len(), (mark & !LAST) as usize);
             if from + len > MAX_RECORD {
                 let (got, limit) = ((from + len) as u64, MAX_RECORD as u64);
                 return Err(ProtoError::TooLong { what: "RPC reply", got, limit }.into());
             }
-            record.resize(from + len, 0);
-            (&mut &self.socket).read_exact(&mut record[from..])?;
+            record.extend(self.line.take_bytes(len)?);
             if mark & LAST != 0 {
                 return Ok(record);
             }
         }
+        Err(ProtoError::Endless { what: "fragments of an RPC reply" }.into())
     }
 }
