@@ -13,7 +13,7 @@ from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.matrix import MatrixResult
 from strata.model.remembered import RunHead
-from strata.model.run import Report, Run
+from strata.model.run import Report, Run, RunStatus
 
 if TYPE_CHECKING:
     from strata.store import Store
@@ -31,6 +31,9 @@ def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResul
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest(None)
         if run is not None and run.plan.matrix is not None:
+            known = store.matrix(run.id) if run.status is RunStatus.DONE else None
+            if known is not None:
+                return known
             from strata.app.matrix_result import matrix_result
 
             return matrix_result(run, store.cells(run.id))

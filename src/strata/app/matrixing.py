@@ -180,6 +180,7 @@ def _measured(
         why = next((c.why for c in done.cells if c.why), "no I/O completed")
         store.update_run(run.model_copy(update={"status": RunStatus.FAILED, "message": why}))
         raise RunFailed("nothing was measured at", done.where, why)
+    store.save_matrix(done)
     return done
 
 

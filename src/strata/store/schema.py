@@ -13,7 +13,7 @@ from strata import units
 from strata.errors import StoreError
 from strata.store.trouble import named
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision in ``migrations/versions``. Known here, so that alembic is loaded only to migrate."""
 
 APPLICATION_ID = 0x53545241

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,13 +15,14 @@ from sqlalchemy.orm import Session
 from strata.errors import StoreError, UsageError
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
+from strata.model.matrix import MatrixResult
 from strata.model.place import identity_of
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
 from strata.model.step_figures import figures_of
 from strata.store.payload import from_json, pack, to_json, unpack
 from strata.store.recall import Recall, keep_figures, keep_head
-from strata.store.tables import CellRow, OutcomeRow, RunRow
+from strata.store.tables import CellRow, MatrixRow, OutcomeRow, RunRow
 from strata.store.trouble import named
 
 WRITES = "strata_writes"
@@ -152,6 +153,26 @@ class Store(Recall):
             return None
         what, where = f"the outcome of run {run_id}", str(self.path)
         return from_json(Analysis, row.analysis, what, where), from_json(Diagnosis, row.diagnosis, what, where)
+
+    def save_matrix(self, result: MatrixResult) -> None:
+        """Keeps what a matrix said in the end, in place of what it said before."""
+        what = f"the matrix of run {result.run}"
+        row = MatrixRow(run_id=result.run, result=pack(result, what))
+        with named(f"cannot save {what} in", self.path):
+            try:
+                with self._writing() as session:
+                    session.merge(row)
+            except IntegrityError as e:
+                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
+
+    def matrix(self, run_id: str) -> MatrixResult | None:
+        """What the matrix said in the end; None where it did not get there, or cannot be read: its visits are the
+        truth, and it can be worked out from them again."""
+        with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
+            row = session.get(MatrixRow, run_id)
+        with suppress(StoreError):
+            return None if row is None else unpack(MatrixResult, row.result, "matrix", str(self.path))
+        return None
 
     def verdicts(self, run_ids: Iterable[str]) -> dict[str, Verdict]:
         """The verdicts of those runs that have one, by run id; without loading their analyses."""

@@ -77,6 +77,15 @@ class OutcomeRow(Base):
     diagnosis: Mapped[str] = mapped_column(Text)
 
 
+class MatrixRow(Base):
+    """What a matrix said in the end; ``result`` is described in `strata.store.payload`."""
+
+    __tablename__ = "matrices"
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    result: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class HeadRow(Base):
     """What a list shows of a run, beside its own columns: its document is long and is not read for that."""
 

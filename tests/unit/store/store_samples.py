@@ -8,7 +8,9 @@ import random
 from pathlib import Path
 
 from strata.model.analysis import Analysis, NoiseFloor
+from strata.model.estimate import Estimate
 from strata.model.finding import Cause, Diagnosis, Verdict, VerdictKind
+from strata.model.matrix import Given, Grid, MatrixAsk, MatrixCell, MatrixResult
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult, Direction, EngineResult, Interval, IntervalDirection
 from strata.model.run import Environment, Run, RunStatus
@@ -24,6 +26,19 @@ def child_environment() -> dict[str, str]:
     """For a second process that imports Strata and these samples."""
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SRC), str(Path(__file__).parent), *filter(None, given)])}
+
+
+def matrix(run_id: str) -> MatrixResult:
+    iops = Estimate(value=5000.0, low=4900.0, high=5100.0, n=2, unit="IOPS")
+    cell = MatrixCell(
+        layer="disk", workload=WORKLOAD, pattern="randread", bs=8192, iodepth=8, given=Given.MEASURED, iops=iops,
+        measured=iops, smoothed=None, visits=2, seconds=1.0,
+    )  # fmt: skip
+    ask = MatrixAsk(grid=Grid(name="x", depths=(8,), sizes=(8192,), patterns=("randread",)), budget_s=9.0, target=0.05)
+    return MatrixResult(
+        run=run_id, where="null:", ask=ask, layers=("disk",), cells=(cell,), noise=None, predictions=(), seconds=1.0,
+        start_s=0.1, ended="budget", reached=True,
+    )  # fmt: skip
 
 
 def run(run_id: str = "20260301-120000-abcd", created: int = 1, status: RunStatus = RunStatus.RUNNING) -> Run:

@@ -55,6 +55,20 @@ def test_update_of_an_unknown_run_is_refused(store):
     assert store.list_runs(10) == ()
 
 
+def test_a_matrix_comes_back_as_it_was_said_and_not_when_it_is_damaged(store, path):
+    store.create_run(sample.run())
+    assert store.matrix(sample.run().id) is None
+    with pytest.raises(StoreError, match="there is no run of that id"):
+        store.save_matrix(sample.matrix("another"))
+    said = sample.matrix(sample.run().id)
+    store.save_matrix(said)
+    assert store.matrix(sample.run().id) == said
+    # Its visits are the truth: what cannot be read is worked out again, and is no error.
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE matrices SET result = x'00'")
+    assert store.matrix(sample.run().id) is None
+
+
 def test_cells_come_back_in_the_order_of_steps(store, path):
     store.create_run(sample.run())
     cells = [sample.cell(n) for n in (2, 0, 11, 1)]
