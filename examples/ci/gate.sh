@@ -15,7 +15,7 @@ shift
 name=${BASELINE:-main} out=${OUT:-.}
 
 measure() {
-    # 4 is no verdict of what is slow, which nobody asks here: the figures are in the store.
+    # 4: --until was not reached. The figures are in the store, and the gate says whether they tell.
     strata measure "$where" --progress none "$@" > /dev/null || [ $? -eq 4 ]
 }
 

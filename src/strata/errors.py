@@ -1,12 +1,38 @@
-"""Every error of Strata says what, where, why and the next step, and carries its exit code.
-
-Exit codes: 0 fine · 1 run failed · 2 usage · 3 gate failed · 4 inconclusive · 5 refused for safety ·
-130/143 ended by SIGINT/SIGTERM.
-"""
+"""Every error of Strata says what, where, why and the next step, and carries its exit code: one of the table `Exit`."""
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from strata.text.controls import line
+
+
+class Exit(IntEnum):
+    """Every code that a command ends with. ``short`` is its name in `--help`; ``meaning`` the guide's line."""
+
+    short: str
+    meaning: str
+
+    def __new__(cls, code: int, short: str, meaning: str) -> Exit:
+        """A number that knows its words."""
+        made = int.__new__(cls, code)
+        made._value_, made.short, made.meaning = code, short, meaning
+        return made
+
+    FINE = 0, "fine", "what was asked was done; of `strata measure` and `strata report` whatever the run's verdict is"
+    FAILED = 1, "run failed", "the run could not be carried out, or was lost on the way; what was measured is kept"
+    USAGE = 2, "usage", "the words do not add up to something that can be done; nothing was begun"
+    GATE = 3, "gate failed", "`strata gate` found a regression, `strata verify` a fault, `strata check` a broken law"
+    INCONCLUSIVE = 4, "inconclusive", "there is a result and it does not tell: no verdict, or an aim was not reached"
+    REFUSED = 5, "refused for safety", "it could have written to something Strata did not create; nothing was written"
+    HUNG_UP = 129, "ended by SIGHUP", "the terminal is gone; what was measured is kept"
+    INTERRUPTED = 130, "ended by SIGINT", "Ctrl-C; what was measured is kept"
+    TERMINATED = 143, "ended by SIGTERM", "the system or a person ended it; what was measured is kept"
+
+    @staticmethod
+    def of_signal(number: int) -> int:
+        """What a shell calls the end by that signal."""
+        return 128 + number
 
 
 class StrataError(Exception):
@@ -16,7 +42,7 @@ class StrataError(Exception):
     that was found wrong when several things were checked before refusing.
     """
 
-    exit_code = 1
+    exit_code: int = Exit.FAILED
 
     def __init__(
         self, what: str, where: str = "", why: str = "", hint: str = "", problems: tuple[str, ...] = ()
@@ -46,31 +72,25 @@ class RunFailed(StrataError):
 class UsageError(StrataError):
     """The words of the user do not add up to something that can be done."""
 
-    exit_code = 2
-
-
-class GateFailed(StrataError):
-    """A gate or a comparison with a baseline found a regression."""
-
-    exit_code = 3
+    exit_code = Exit.USAGE
 
 
 class InconclusiveError(StrataError):
     """There is a result, and it does not carry a verdict."""
 
-    exit_code = 4
+    exit_code = Exit.INCONCLUSIVE
 
 
 class SafetyRefusal(StrataError):
     """Going on could have written to something Strata did not create. Nothing was written."""
 
-    exit_code = 5
+    exit_code = Exit.REFUSED
 
 
 class Stopped(StrataError):
     """The user or the system ended the run; what was measured until then is kept."""
 
-    exit_code = 130
+    exit_code = Exit.INTERRUPTED
 
     def render(self) -> str:
         """No error: what is kept, and how to go on."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from strata.cli import common, tables
-from strata.errors import GateFailed, UsageError
+from strata.errors import Exit, UsageError
 from strata.text.door import out
 
 
@@ -45,7 +45,7 @@ def check(
     else:
         found = checking.check_run(what, store)
     out(render_checked(found) if json else check_text(found, common.width(), common.color()), json)
-    return GateFailed.exit_code if found.broken or (strict and found.flags) else 0
+    return Exit.GATE if found.broken or (strict and found.flags) else Exit.FINE
 
 
 def _columns(given: list[str]) -> dict[str, str]:

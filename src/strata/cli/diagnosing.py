@@ -10,7 +10,7 @@ import typer
 
 from strata.app import names
 from strata.cli import common, matrixing, patterns, tables
-from strata.errors import UsageError
+from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
@@ -82,10 +82,20 @@ def diagnose(
         confirm=confirm,
     ).model_copy(update={**_asked(profile, job), "trace": trace})
     if demo is None:
-        return diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
+        report = diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
+        return _told(report)
     with common.display(progress) as display:
         report = use_case.diagnose_demo(demo, chosen, display.update)
-    return publish(report, html=html, markdown=markdown, json=json)
+    publish(report, html=html, markdown=markdown, json=json)
+    return _told(report)
+
+
+def _told(report: Report) -> Exit:
+    """Whoever asks what limits is told by the exit code too where there is no verdict."""
+    from strata.model.finding import VerdictKind
+
+    inconclusive = report.diagnosis.verdict.kind is VerdictKind.INCONCLUSIVE
+    return Exit.INCONCLUSIVE if inconclusive else Exit.FINE
 
 
 def _nothing_named() -> UsageError:
@@ -117,19 +127,19 @@ def outputs_of(*paths: Path | None) -> None:
 
 def diagnose_where(
     where: Path, chosen: Options, *, html: Path | None, markdown: Path | None, json: bool, progress: str
-) -> int:
+) -> Report:
     """Measure a directory or a stack file and publish the report."""
     from strata.app.diagnosing import diagnose_path
 
     with common.display(progress) as display:
         report = diagnose_path(where, chosen, display.update)
-    return publish(report, html=html, markdown=markdown, json=json)
+    publish(report, html=html, markdown=markdown, json=json)
+    return report
 
 
-def publish(report: Report, *, html: Path | None, markdown: Path | None, json: bool) -> int:
-    """Print the report and write the asked files; 4 when the verdict is that there is none."""
+def publish(report: Report, *, html: Path | None, markdown: Path | None, json: bool) -> None:
+    """Print the report and write the asked files."""
     from strata.app.outputs import write_output
-    from strata.model.finding import VerdictKind
     from strata.report import html as html_report
     from strata.report import json_, terminal
     from strata.report import markdown as markdown_report
@@ -143,8 +153,6 @@ def publish(report: Report, *, html: Path | None, markdown: Path | None, json: b
         if path is not None:
             note(f"report: {path.resolve()}")
     sys.stderr.flush()
-    inconclusive = report.diagnosis.verdict.kind is VerdictKind.INCONCLUSIVE
-    return 4 if inconclusive else 0
 
 
 def plan(

@@ -9,6 +9,7 @@ import typer
 from strata.app import names
 from strata.cli.common import JsonFlag
 from strata.cli.helping import Commands
+from strata.errors import Exit
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def selftest(
         busy = f", {untold} could not be told: the machine is busy" if untold else ""
         kept = len(outcomes) - failed - untold
         out(f"{kept} of {len(outcomes)} as promised{busy}, {sum(o.seconds for o in outcomes):.0f} s")
-    return 1 if failed else 4 if untold else 0
+    return Exit.FAILED if failed else Exit.INCONCLUSIVE if untold else Exit.FINE
 
 
 def _text(state: LabState) -> str:

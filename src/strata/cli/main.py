@@ -23,15 +23,14 @@ from strata.cli import (
     verifying,
 )
 from strata.cli.helping import Commands
-from strata.errors import RunFailed, StrataError, UsageError
+from strata.errors import Exit, RunFailed, StrataError, UsageError
 from strata.text.door import note, open_, out
 
 app = Commands(
     name="strata",
     help="Finds the layer of a storage stack that is slow, proves it with an experiment, and remembers.",
     pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 fine, 1 run failed, 2 usage, 3 gate failed, 4 inconclusive, 5 refused for safety, "
-    "130/143 ended by a signal.",
+    epilog=f"Exit codes: {', '.join(f'{code.value} {code.short}' for code in Exit)}.",
 )
 
 
@@ -82,19 +81,19 @@ def _run() -> int:
     except TyperException as e:
         return _usage(e)
     except (KeyboardInterrupt, typer.Abort):
-        outcome = 130
+        outcome = Exit.INTERRUPTED
     except BrokenPipeError:
         # Whoever read us has gone; stdout must not be flushed into the closed pipe at exit.
         sys.stdout = None
-        return 0
+        return Exit.FINE
     except OSError as e:
         # A path that may not even be looked at (a folder above it is closed to this user) and the like.
         note(_failed(e).render())
         return RunFailed.exit_code
-    if outcome == 130:
+    if outcome == Exit.INTERRUPTED:
         # Typer turns Ctrl-C into this code.
         note("stopped")
-    return _code(outcome if isinstance(outcome, int) else 0)
+    return _code(outcome if isinstance(outcome, int) else Exit.FINE)
 
 
 def _while_leaving(error: BaseException) -> bool:
@@ -110,7 +109,7 @@ def _failed(error: OSError) -> RunFailed:
 
 def _code(code: int) -> int:
     number = caught()
-    return 128 + number if code == 130 and number is not None else code
+    return Exit.of_signal(number) if code == Exit.INTERRUPTED and number is not None else code
 
 
 def _usage(error: TyperException) -> int:
@@ -121,6 +120,6 @@ def _usage(error: TyperException) -> int:
     if said.startswith("Usage: "):
         # No command was named: Typer raises that with the help as its message.
         note(said)
-        return 2
+        return Exit.USAGE
     note(UsageError(said, hint=f"{path} --help").render())
-    return 2
+    return Exit.USAGE

@@ -10,6 +10,7 @@ import typer
 from strata import units
 from strata.app import names
 from strata.cli import common
+from strata.errors import Exit
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
@@ -79,11 +80,12 @@ def measure(
 
     with common.display(progress) as display:
         result = measure_matrix(where, words.read(), options, display.update)
-    return publish(result, html=html, markdown=markdown, json=json)
+    publish(result, html=html, markdown=markdown, json=json)
+    return kept_promise(result)
 
 
-def publish(result: MatrixResult, *, html: Path | None, markdown: Path | None, json: bool) -> int:
-    """Print it and write what was asked; 4 where every cell was to be within ±until and is not."""
+def publish(result: MatrixResult, *, html: Path | None, markdown: Path | None, json: bool) -> None:
+    """Print it and write what was asked."""
     from strata.report.matrix_text import matrix_text
 
     if html is not None:
@@ -103,8 +105,12 @@ def publish(result: MatrixResult, *, html: Path | None, markdown: Path | None, j
     for path in (html, markdown):
         if path is not None:
             note(f"report: {path.resolve()}")
+
+
+def kept_promise(result: MatrixResult) -> Exit:
+    """Inconclusive where every cell was to be within ±until and is not."""
     if result.ask.promised and not result.reached:
         asked = f"not every cell came within ±{units.percent(result.ask.target, 2)} of its value"
         note(f"{asked}; its interval says how near, or a line below the tables why it has none")
-        return 4
-    return 0
+        return Exit.INCONCLUSIVE
+    return Exit.FINE

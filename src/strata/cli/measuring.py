@@ -10,11 +10,12 @@ import typer
 from strata import units
 from strata.cli import common, matrixing, patterns, tables, ways
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
-from strata.errors import UsageError
+from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.app.measuring import OneResult
+    from strata.model.course import Aim
     from strata.model.progress import Glance
     from strata.model.result import Interval
 
@@ -209,7 +210,8 @@ def measure(
             precondition_bytes=precondition_bytes,
             cooldown=cooldown,
         ).model_copy(update={"only": (workload,) if rw is not None else listed, "trace": trace})
-        return diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
+        diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
+        return Exit.FINE
     from strata.app.until import BIN_S, aim_of
     from strata.model.placement import parse_placement
     from strata.model.progress import Phase, Progress
@@ -254,10 +256,10 @@ def measure(
             trace=trace,
             store=store,
         )
-    return _publish(result, verbose=verbose, json=json)
+    return _publish(result, aim, verbose=verbose, json=json)
 
 
-def _publish(result: OneResult, *, verbose: bool, json: bool) -> int:
+def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -> int:
     """On the terminal; the exit code."""
     if json:
         out(result.model_dump_json(indent=2), exact=True)
@@ -277,12 +279,15 @@ def _publish(result: OneResult, *, verbose: bool, json: bool) -> int:
         note(f"not kept: {result.unkept}")
     if result.stopped_by is not None:
         note(f"{result.trouble or 'stopped'}; what was measured until then is above")
-        return 128 + result.stopped_by
+        return Exit.of_signal(result.stopped_by)
     if result.trouble is not None:
         note(f"error: {result.endpoint} {result.trouble}")
         note("hint: what was measured until then is above")
-        return 1
-    return 0
+        return Exit.FAILED
+    if aim is not None and not (result.course and result.course.reached):
+        note(f"the interval of the mean did not come within ±{units.percent(aim.mean, 2)}; it says how near")
+        return Exit.INCONCLUSIVE
+    return Exit.FINE
 
 
 def _sync(dsync: bool, sync: str | None) -> str:
@@ -325,7 +330,9 @@ def _resume(
 
         with common.display(progress) as display:
             result = resume_matrix(run, Options(store=store), display.update, destructive)
-        return matrixing.publish(result, html=html, markdown=markdown, json=json)
+        matrixing.publish(result, html=html, markdown=markdown, json=json)
+        return matrixing.kept_promise(result)
     with common.display(progress) as display:
         report = resume_run(run.id, Options(store=store), display.update)
-    return publish(report, html=html, markdown=markdown, json=json)
+    publish(report, html=html, markdown=markdown, json=json)
+    return Exit.FINE

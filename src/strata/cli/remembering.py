@@ -11,7 +11,7 @@ import typer
 from strata import units
 from strata.cli import common, tables
 from strata.cli.comparing import Anyway
-from strata.errors import UsageError
+from strata.errors import Exit, UsageError
 from strata.text.door import out
 
 Last = Annotated[int | None, typer.Option("--last", min=1, help="So many of the newest finished runs.")]
@@ -88,7 +88,8 @@ def gate(
     if markdown is not None:
         write_output(markdown, gate_markdown(found) + "\n")
     out(found.model_dump_json(indent=2) if json else gate_text(found, common.width(), common.color()), json)
-    return {GateOutcome.FINE: 0, GateOutcome.REGRESSION: 3, GateOutcome.TOO_NOISY: 4}[found.outcome]
+    codes = {GateOutcome.FINE: Exit.FINE, GateOutcome.REGRESSION: Exit.GATE}
+    return codes.get(found.outcome, Exit.INCONCLUSIVE)
 
 
 def baseline(

@@ -16,7 +16,7 @@ def report(
     markdown: common.MarkdownPath = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
-) -> int:
+) -> None:
     """Print or write the report of a run in the store."""
     from strata.app.kept import load_kept
     from strata.cli import matrixing
@@ -26,8 +26,9 @@ def report(
     outputs_of(html, markdown)
     found = load_kept(run_id, store)
     if isinstance(found, MatrixResult):
-        return matrixing.publish(found, html=html, markdown=markdown, json=json)
-    return publish(found, html=html, markdown=markdown, json=json)
+        matrixing.publish(found, html=html, markdown=markdown, json=json)
+        return
+    publish(found, html=html, markdown=markdown, json=json)
 
 
 def runs(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata.cli import common, tables
-from strata.errors import UsageError
+from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
@@ -63,5 +63,5 @@ def _show(result: TraceResult, json: bool) -> int:
         note(f"note: {one}")
     if result.command_status:
         note(f"the command ended with {result.command_status}")
-        return 1
-    return 0
+        return Exit.FAILED
+    return Exit.FINE

@@ -9,7 +9,7 @@ import typer
 
 from strata import units
 from strata.cli import common, tables
-from strata.errors import UsageError
+from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
@@ -120,9 +120,7 @@ def _exit(verified: VerifyResult, journal: Path | None) -> int:
             note(f"hint: strata verify --check --journal {journal} says what is there, once the target is back")
         else:
             note("hint: look at the target, then verify again; with --journal it can be checked afterwards")
-    if verified.verdict is Integrity.FAULTS:
-        return 3
-    if verified.stopped_by is not None:
-        return 128 + verified.stopped_by
-    exits = {Integrity.SOUND: 0, Integrity.FAULTS: 3, Integrity.INCONCLUSIVE: 4, Integrity.FAILED: 1}
-    return exits.get(verified.verdict, 4)
+    if verified.verdict is not Integrity.FAULTS and verified.stopped_by is not None:
+        return Exit.of_signal(verified.stopped_by)
+    exits = {Integrity.SOUND: Exit.FINE, Integrity.FAULTS: Exit.GATE, Integrity.FAILED: Exit.FAILED}
+    return exits.get(verified.verdict, Exit.INCONCLUSIVE)
