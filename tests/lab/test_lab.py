@@ -16,10 +16,11 @@ from strata.host import testfile
 from strata.lab import cgroups, disks, inject, ledger, proc
 from strata.lab.client import measure
 from strata.lab.down import down
-from strata.lab.lab import Lab, boot_id
+from strata.lab.inside import create
+from strata.lab.lab import Lab
 from strata.lab.ledger import Ledger, heads, names
 from strata.lab.leftovers import leftovers
-from strata.lab.nodes import add_netns
+from strata.lab.namespaces import remove
 from strata.lab.prove import put_in
 from strata.lab.truth import Cell
 from strata.lab.up import up
@@ -138,16 +139,14 @@ def test_off_the_blocks_of_the_medium_a_read_is_one_more_and_a_write_reads_two_b
 
 def test_what_others_made_is_neither_used_nor_removed(name: str, tmp_path: Path) -> None:
     theirs = Path(f"/run/netns/strata-{name}-n1")
-    mine = Ledger(f"{name}x")
-    mine.create({"token": "x", "index": 127, "boot": boot_id()})
+    create(theirs)
     try:
-        add_netns(mine, theirs.name)
         with pytest.raises(RunFailed, match="there is one of that name"):
             up("local", name, SMALL)
         assert theirs.exists()
         assert leftovers(name, "none") == (f"namespace {theirs.name}",)
     finally:
-        down(Lab.open(mine.name))
+        remove(theirs.name, None)
     assert not theirs.exists()
 
 
@@ -180,21 +179,25 @@ def test_lines_that_mean_somebody_else_now_are_not_obeyed(name: str, tmp_path: P
         lab.undo("process", pid=bystander.pid, started=started - 1)
         # A namespace of that name, but not that one.
         lab.undo("netns", name=f"strata-{name}-zz", inode=1)
-        other = Ledger(f"{name}x")
-        other.create({"token": "x", "index": 126, "boot": boot_id()})
-        add_netns(other, f"strata-{name}-zz")
+        theirs = Path(f"/run/netns/strata-{name}-zz")
+        create(theirs)
         # A mount that is gone already, a loop device on a file that never was, a setting that somebody changed since.
-        setting = tmp_path / "setting"
-        setting.write_text("3")
+        setting = next(Path("/sys/block").glob("loop*/queue/max_sectors_kb"))
+        before = setting.read_text()
         lab.undo("setting", path=str(setting), before="1", now="2")
-        lab.undo("mount", path=str(tmp_path / "nowhere"))
-        lab.undo("loop", backing=str(tmp_path / "never"))
-        down(lab)
-        assert bystander.poll() is None
-        assert Path(f"/run/netns/strata-{name}-zz").exists()
-        assert setting.read_text() == "3"
-        down(Lab.open(other.name))
-        bystander.kill()
+        lab.undo("mount", path=str(lab.data / "nowhere"))
+        lab.undo("loop", backing=str(lab.data / "never"))
+        # A directory of that name, but not that one.
+        (lab.data / "anew").mkdir()
+        lab.undo("directory", path=str(lab.data / "anew"), inode=1)
+        try:
+            down(lab)
+            assert bystander.poll() is None
+            assert theirs.exists()
+            assert setting.read_text() == before
+        finally:
+            remove(theirs.name, None)
+            bystander.kill()
 
 
 def test_a_server_that_forks_and_hides_is_found_by_its_namespace(name: str) -> None:

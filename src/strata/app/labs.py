@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-from strata.errors import UsageError
+from strata.errors import StrataError, UsageError
 from strata.host import process, shipped
 from strata.lab import inject, prove, stacks
 from strata.lab import up as _up
@@ -70,11 +70,24 @@ def one_lab(name: str | None) -> str:
 
 
 def down(name: str | None, everything: bool, say: Say) -> tuple[str, ...]:
-    """Removes one lab, or all; their names."""
-    gone = names() if everything else (one_lab(name),)
-    for lab in gone:
-        _down(Lab.open(lab), say)
-    return gone
+    """Removes one lab, or all; their names. One that cannot be removed does not keep the others: it is raised last."""
+    if not everything:
+        wanted = one_lab(name)
+        _down(Lab.open(wanted), say)
+        return (wanted,)
+    gone, failed = [], []
+    for wanted in names():
+        try:
+            _down(Lab.open(wanted), say)
+            gone.append(wanted)
+        except StrataError as e:
+            failed.append(e)
+    for e in failed[:-1]:
+        say(e.render())
+    if failed:
+        say(f"removed: {', '.join(gone) or 'none'}")
+        raise failed[-1]
+    return tuple(gone)
 
 
 def grow(name: str | None) -> str:

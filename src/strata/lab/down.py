@@ -7,40 +7,69 @@ from collections.abc import Callable
 
 from strata.errors import RunFailed, StrataError
 from strata.lab import proc
+from strata.lab.belongs import complaint
 from strata.lab.lab import Lab, boot_id
-from strata.lab.ledger import Line
+from strata.lab.ledger import Gone, Line
+from strata.lab.leftovers import of_its_own
 from strata.lab.undo import HANDLERS, OF_THIS_BOOT
 
 _PASSES = 3
 
+Say = Callable[[str], None]
 
-def down(lab: Lab, say: Callable[[str], None] = lambda _: None) -> int:
-    """Removes the lab; how many lines of its ledger were undone.
 
-    What does not go at first (a mount whose server has to end before) is tried again when the rest is gone. Raises
-    `RunFailed` naming what is left; the ledger then stays, so that `down` can be called again.
+def down(lab: Lab, say: Say = lambda _: None) -> int:
+    """Removes the lab once nobody else works on it; how many lines of its ledger were undone. Raises as `remove`."""
+    try:
+        with lab.ledger.locked(say=say):
+            # What was there to be read before the lock was waited for is not all.
+            return remove(Lab(lab.ledger), say)
+    except Gone:
+        say(f"the lab {lab.name} was removed meanwhile")
+        return 0
+
+
+def remove(lab: Lab, say: Say) -> int:
+    """The same for whoever holds the lock.
+
+    What does not go at first (a mount whose server has to end before) is tried again when the rest is gone. What is no
+    line of this lab's is passed over, and that is said. Raises `RunFailed` naming what is left, by the ledger and by
+    the kernel; the ledger then stays, so that `down` can be called again.
     """
-    with lab.ledger.locked():
-        # A line may have been added while the lock was waited for.
-        todo = lab.ledger.undos()
-        if lab.ledger.head.get("boot") != boot_id():
-            todo = [line for line in todo if line["undo"] not in OF_THIS_BOOT]
-        count = len(todo)
-        for attempt in range(_PASSES):
-            todo = _pass(todo, say, last=attempt == _PASSES - 1)
-            if lab.token:
-                proc.end(proc.marked(lab.token))
-            if not todo:
-                break
-            time.sleep(0.1 * attempt)
-        if todo:
-            left = tuple(f"{line['undo']} {_what(line)}" for line in todo)
-            raise RunFailed("cannot remove all of the lab", lab.name, f"{len(left)} left", "", left)
-        lab.ledger.forget()
+    todo = _obeyed(lab, say)
+    count = len(todo)
+    for attempt in range(_PASSES):
+        todo = _pass(todo, say, last=attempt == _PASSES - 1)
+        if lab.token:
+            proc.end(proc.marked(lab.token))
+        if not todo:
+            break
+        time.sleep(0.1 * attempt)
+    left = [f"{line['undo']} {_what(line)}" for line in todo]
+    if left := [*left, *of_its_own(lab.data, lab.token)]:
+        hint = f"end what uses it, then: strata lab down --name {lab.name}"
+        raise RunFailed("cannot remove all of the lab", lab.name, f"{len(left)} left", hint, tuple(left))
+    lab.ledger.forget()
     return count
 
 
-def _pass(lines: list[Line], say: Callable[[str], None], last: bool) -> list[Line]:
+def _obeyed(lab: Lab, say: Say) -> list[Line]:
+    """The lines to carry out, newest first."""
+    for number in lab.ledger.damaged():
+        say(f"line {number} of {lab.ledger.path} is damaged and passed over: what it spoke of may be left")
+    boot = lab.ledger.head.get("boot")
+    # Whose first line is damaged says nothing of the boot; what it names is known by more than a number.
+    gone = OF_THIS_BOOT if boot is not None and boot != boot_id() else frozenset()
+    found = []
+    for line in lab.ledger.undos():
+        if why := complaint(line, lab.name, lab.data):
+            say(f"not removed: {line['undo']} {_what(line)}: {why}")
+        elif line["undo"] not in gone:
+            found.append(line)
+    return found
+
+
+def _pass(lines: list[Line], say: Say, last: bool) -> list[Line]:
     left = []
     for line in lines:
         # A directory goes when everything in it is gone.

@@ -33,7 +33,7 @@ def create(path: Path) -> None:
         own = f"/proc/self/task/{threading.get_native_id()}/ns/net"
         _checked(libc.mount(own.encode(), os.fsencode(path), None, _MS_BIND, None), "name the namespace", path)
 
-    _on_a_thread(name_it)
+    on_a_thread(name_it)
 
 
 def within(path: str | Path, do: Callable[[IPRoute], T]) -> T:
@@ -58,10 +58,11 @@ def on_a_thread_in(path: str | Path | None, do: Callable[[], T]) -> T:
                 os.close(fd)
         return do()
 
-    return _on_a_thread(enter)
+    return on_a_thread(enter)
 
 
-def _on_a_thread(do: Callable[[], T]) -> T:
+def on_a_thread(do: Callable[[], T]) -> T:
+    """``do`` on a thread of its own, which may leave what this process is in. Raises `RunFailed`."""
     result: list[T] = []
     error: list[BaseException] = []
 

@@ -28,7 +28,8 @@ class Lab:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger, self.name = ledger, ledger.name
         head = ledger.head
-        self.token, self.index = str(head.get("token", "")), int(head.get("index", 0))
+        index = head.get("index", 0)
+        self.token, self.index = str(head.get("token", "")), index if isinstance(index, int) else 0
         self.stack, self.reduced = str(head.get("stack", "")), bool(head.get("reduced"))
         self.data = where.data_dir(self.name)
         self._children: dict[int, Child] = {}
@@ -59,6 +60,7 @@ class Lab:
             lab = cls(ledger)
             lab.undo("directory", path=str(data))
             data.mkdir(mode=0o755)
+            lab.undo("directory", path=str(data), inode=data.lstat().st_ino)
         return lab
 
     @classmethod

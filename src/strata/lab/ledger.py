@@ -11,7 +11,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,18 @@ from strata.lab import where
 
 Line = dict[str, Any]
 _FILE = "ledger.jsonl"
+_LOOK_S = 0.1
+_LOCK = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Gone(UsageError):
+    """There is no lab of that name, or not any more."""
 
 
 def names() -> tuple[str, ...]:
-    """Every lab that left a ledger, in alphabetical order."""
+    """Every lab that is there, also one that is just being begun, in alphabetical order."""
     try:
-        return tuple(sorted(p.name for p in where.own_ledgers().iterdir() if (p / _FILE).is_file()))
+        return tuple(sorted(p.name for p in where.own_ledgers().iterdir() if p.is_dir()))
     except FileNotFoundError:
         return ()
 
@@ -44,8 +51,12 @@ def heads() -> tuple[Line, ...]:
 def all_labs_locked() -> Iterator[None]:
     """Held while a lab gets its name and subnet: two that come up at once do not get the same."""
     root = where.own_ledgers(make=True)
-    with _flock(root / "lock"):
+    fd = os.open(root / "lock", _LOCK | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(fd)
 
 
 class Ledger:
@@ -63,8 +74,7 @@ class Ledger:
         if self.path.exists():
             hint = f"strata lab down --name {self.name}, or give another --name"
             raise UsageError("cannot make the lab", repr(self.name), "there is one of that name", hint)
-        where.own_ledgers(make=True)
-        self.dir.mkdir(mode=0o700, exist_ok=True)
+        os.close(self._lock_file())
         self.append({"lab": self.name, **head})
 
     def append(self, line: Line) -> None:
@@ -80,25 +90,30 @@ class Ledger:
         return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
     def lines(self) -> list[Line]:
-        """Every whole line. Raises `UsageError` when there is no such lab."""
+        """Every whole line that is one. Raises `UsageError` when there is no such lab."""
+        return [line for _, line in self._read() if line is not None]
+
+    def damaged(self) -> tuple[int, ...]:
+        """The numbers of the lines that are none. One torn by a kill is not meant: what it spoke of was not made."""
+        return tuple(number for number, line in self._read() if line is None)
+
+    def _read(self) -> list[tuple[int, Line | None]]:
         try:
-            text = self.path.read_text()
+            content = self.path.read_bytes()
         except FileNotFoundError as e:
-            known = ", ".join(names()) or "none is up"
-            raise UsageError("there is no lab", repr(self.name), "", f"labs: {known}") from e
-        found = []
-        for raw in text.splitlines():
-            try:
-                found.append(json.loads(raw))
-            except json.JSONDecodeError:
-                continue  # torn by a kill: what it spoke of was not made
-        return found
+            if self.dir.is_dir():
+                return []  # `up` has the name and nothing else yet
+            raise self._gone() from e
+        whole = content[: content.rfind(b"\n") + 1].splitlines()
+        return [(number, _parsed(raw)) for number, raw in enumerate(whole, 1)]
+
+    def _gone(self) -> Gone:
+        return Gone("there is no lab", repr(self.name), "", f"labs: {', '.join(names()) or 'none is up'}")
 
     @property
     def head(self) -> Line:
-        """The first line: token, subnet index, stack."""
-        lines = self.lines()
-        return lines[0] if lines and "lab" in lines[0] else {}
+        """The line it begins with: token, subnet index, stack. Empty while there is none."""
+        return next((line for line in self.lines() if "lab" in line), {})
 
     def facts(self, kind: str) -> list[Line]:
         """Every fact of that kind, oldest first."""
@@ -107,22 +122,80 @@ class Ledger:
     def undos(self) -> list[Line]:
         """What is to be removed, newest first. A line that a later one proves (a namespace's inode) is left out."""
         lines = [x for x in self.lines() if "undo" in x]
-        proven = {x["name"] for x in lines if "inode" in x}
-        return [x for x in reversed(lines) if "inode" in x or x["undo"] != "netns" or x["name"] not in proven]
+        proven = [_of(x) for x in lines if "inode" in x]
+        return [x for x in reversed(lines) if "inode" in x or _of(x) not in proven]
 
     @contextmanager
-    def locked(self, wait: bool = True) -> Iterator[None]:
-        """Held by whoever builds, changes or removes the lab. `RunFailed` when ``wait`` is false and it is held."""
-        if not self.dir.is_dir():
-            raise UsageError("there is no lab", repr(self.name), "", f"labs: {', '.join(names()) or 'none is up'}")
-        with _flock(self.dir / "lock", wait):
+    def claimed(self) -> Iterator[None]:
+        """As `locked`, for `up`: the name is taken while it is held, before anything is written or made.
+
+        Raises `RunFailed` when another command has it. A name that nothing was written about is free again.
+        """
+        lock = self.dir / "lock"
+        while True:
+            fd = self._lock_file()
+            try:
+                _take(fd, lock, wait=False)
+            except Gone:
+                os.close(fd)  # the lab of that name went in this moment
+            except BaseException:
+                os.close(fd)
+                raise
+            else:
+                break
+        try:
             yield
+        finally:
+            # Where the lock is another's by now, so is the name.
+            if not self.path.exists() and _same(fd, lock):
+                self.forget()
+            os.close(fd)
+
+    @contextmanager
+    def locked(self, wait: bool = True, say: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+        """Held by whoever builds, changes or removes the lab; `RunFailed` when ``wait`` is false and it is held.
+
+        That it waits, and for whom, is said. Raises `Gone` when there is no such lab (any more).
+        """
+        try:
+            # A directory without it is being begun, or `up` was killed right there.
+            fd = os.open(self.dir / "lock", _LOCK | os.O_CREAT, 0o600)
+        except FileNotFoundError as e:
+            raise self._gone() from e
+        try:
+            _take(fd, self.dir / "lock", wait=wait, say=say)
+            yield
+        finally:
+            os.close(fd)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command builds, changes or removes the lab now. Raises `Gone`."""
+        try:
+            fd = os.open(self.dir / "lock", _LOCK)
+        except FileNotFoundError as e:
+            raise self._gone() from e
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
 
     def forget(self) -> None:
-        """Removes the ledger itself; only when everything in it is undone."""
+        """Removes the ledger itself; only when everything in it is undone. Whoever waits for the lock finds it gone."""
         for path in (self.path, self.dir / "lock"):
             path.unlink(missing_ok=True)
-        self.dir.rmdir()
+        with suppress(OSError):  # another `up` has begun to take the name
+            self.dir.rmdir()
+
+    def _lock_file(self) -> int:
+        while True:
+            where.own_ledgers(make=True)
+            self.dir.mkdir(mode=0o700, exist_ok=True)
+            with suppress(FileNotFoundError):
+                return os.open(self.dir / "lock", _LOCK | os.O_CREAT, 0o600)
 
 
 def encoded(line: Line) -> bytes:
@@ -130,14 +203,52 @@ def encoded(line: Line) -> bytes:
     return (json.dumps(line, separators=(",", ":")) + "\n").encode()
 
 
-@contextmanager
-def _flock(path: Path, wait: bool = True) -> Iterator[None]:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _of(line: Line) -> tuple[str, str]:
+    return str(line["undo"]), str(line.get("name") or line.get("path"))
+
+
+def _parsed(raw: bytes) -> Line | None:
     try:
+        line = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _take(fd: int, path: Path, *, wait: bool = True, say: Callable[[str], None] = lambda _: None) -> None:
+    """Takes the lock that was opened; closing it lets go. Raises `Gone` when it was removed before it was taken."""
+    try:
+        _take_soon(fd)
+    except BlockingIOError as e:
+        holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
+        who = f"process {holder}" if holder else "another command"
+        if not wait:
+            why = f"{who} builds, changes or removes it now"
+            raise RunFailed("the lab", path.parent.name, why, "wait for it to end") from e
+        say(f"{who} works on the lab {path.parent.name}; waiting for it to end")
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    if not _same(fd, path):
+        raise Gone("there is no lab", repr(path.parent.name), "", "strata lab list")
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+
+
+def _take_soon(fd: int) -> None:
+    """Whoever only looks whether it is held lets go at once."""
+    deadline = time.monotonic() + _LOOK_S
+    while True:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError as e:
-            raise RunFailed("the lab", path.parent.name, "another command works on it", "wait for it to end") from e
-        yield
-    finally:
-        os.close(fd)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_LOOK_S / 10)
+        else:
+            return
+
+
+def _same(fd: int, path: Path) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(fd).st_ino
+    except FileNotFoundError:
+        return False

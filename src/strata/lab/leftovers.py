@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from strata.host.mounts import mounts
 from strata.lab import proc, where
 from strata.lab.ledger import Ledger
-from strata.lab.undo import NETNS_DIR
+from strata.lab.namespaces import NETNS_DIR, mounted_names
 
 _CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 
@@ -14,18 +15,23 @@ _CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 def leftovers(name: str, token: str) -> tuple[str, ...]:
     """Namespaces, mounts, loop devices, processes, control groups, files: one line for each that is still there."""
     data, prefix = where.data_dir(name), f"strata-{name}-"
-    found = [f"namespace {p.name}" for p in _below(NETNS_DIR) if p.name.startswith(prefix)]
-    mounts = Path("/proc/self/mounts").read_text(errors="replace").splitlines()
-    found += [f"mount {row.split(' ')[1]}" for row in mounts if f"{data}/" in f"{row.split(' ')[1]}/"]
+    called = {*(p.name for p in _below(NETNS_DIR)), *mounted_names()}
+    found = [f"namespace {one}" for one in sorted(called) if one.startswith(prefix)]
+    found += of_its_own(data, token)
+    found += [f"control group {p}" for root in _CGROUPS for p in _below(root) if p.name.startswith(prefix)]
+    return (*found, *(f"directory {p}" for p in (data, Ledger(name).dir) if p.exists()))
+
+
+def of_its_own(data: Path, token: str) -> list[str]:
+    """Mounts and loop devices of what is in the lab's directory, and processes that carry its token."""
+    found = [f"mount {m.point}" for m in mounts() if f"{m.point}/".startswith(f"{data}/")]
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
             if backing.read_text().startswith(f"{data}/"):
                 found.append(f"loop device {backing.parts[3]}")
         except OSError:
             continue  # detached meanwhile
-    found += [f"process {pid}" for pid, _ in proc.marked(token)]
-    found += [f"control group {p}" for root in _CGROUPS for p in _below(root) if p.name.startswith(prefix)]
-    return (*found, *(f"directory {p}" for p in (data, Ledger(name).dir) if p.exists()))
+    return found + [f"process {pid}" for pid, _ in (proc.marked(token) if token else ())]
 
 
 def _below(path: Path) -> list[Path]:

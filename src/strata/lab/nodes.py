@@ -19,7 +19,7 @@ from pyroute2 import IPRoute
 from strata.errors import RunFailed
 from strata.lab.inside import create, on_a_thread_in, within
 from strata.lab.ledger import Ledger
-from strata.lab.undo import NETNS_DIR
+from strata.lab.namespaces import NETNS_DIR, mounted_names
 
 FABRICS = "ab"
 _MIN_BURST_BYTES = 64 * 1024
@@ -47,7 +47,8 @@ class Node:
 def add_netns(ledger: Ledger, name: str) -> str:
     """A new network namespace of that name; its path. Raises `RunFailed` when the name is taken."""
     path = NETNS_DIR / name
-    if path.exists():
+    # Also where something covers it.
+    if path.exists() or name in mounted_names():
         raise RunFailed("cannot make the namespace", name, "there is one of that name, and it is not this lab's")
     ledger.append({"undo": "netns", "name": name})
     create(path)

@@ -29,7 +29,8 @@ class NodeState(Value):
 
 
 class LabState(Value):
-    """One lab. ``state``: up, building (or killed then), broken (a process ended), gone (the machine restarted)."""
+    """One lab. ``state``: up, building, killed (while it was built), broken (a process ended), gone (the machine
+    restarted)."""
 
     schema_: str = Field(default="strata.lab/1", alias="schema")
     name: str
@@ -48,10 +49,10 @@ def lab_state(lab: Lab) -> LabState:
     """How the lab stands now."""
     head = lab.ledger.head
     processes = tuple(ProcessState(name=c.name, pid=c.pid, alive=c.alive, log=str(c.log or "")) for c in lab.processes)
-    if head.get("boot") != boot_id():
+    if head and head.get("boot") != boot_id():
         state = "gone"
     elif not lab.facts("up"):
-        state = "building"
+        state = "building" if not head or lab.ledger.busy else "killed"
     else:
         state = "up" if all(p.alive for p in processes) else "broken"
     stack, options = lab.last_fact("stack"), lab.last_fact("options") or {}

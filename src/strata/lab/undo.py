@@ -17,10 +17,10 @@ from pathlib import Path
 
 from strata.errors import RunFailed
 from strata.host import process
-from strata.lab import proc
+from strata.host.mounts import mounts
+from strata.lab import namespaces, proc
 from strata.lab.ledger import Line
 
-NETNS_DIR = Path("/run/netns")
 _LOOP_CLR_FD = 0x4C01
 _MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8
 _TIMEOUT_S = 10.0
@@ -37,21 +37,19 @@ def netns(line: Line) -> None:
     With ``inode`` (written once it was made) only that very namespace; without, `up` was killed while making it, and
     the name, which was free when the line was written and carries the lab's name, is the lab's.
     """
-    path = NETNS_DIR / str(line["name"])
-    try:
-        inode = path.stat().st_ino
-    except FileNotFoundError:
+    name, wanted = str(line["name"]), line.get("inode")
+    there = namespaces.mounted_names().get(name, set())
+    if wanted is not None and there and wanted not in there:
         return
-    if line.get("inode") not in (None, inode):
-        return
-    if inode == Path("/proc/self/ns/net").stat().st_ino:
-        raise RunFailed(
-            "cannot remove the namespace", path.name, "this command runs inside it", "leave its shell first"
-        )
-    members = proc.inside(inode)
-    proc.end(members)
-    _umount(path, _MNT_DETACH | _UMOUNT_NOFOLLOW)
-    path.unlink(missing_ok=True)
+    # Without a name an inode proves nothing: the kernel gives its number to another one.
+    for inode in there if wanted is None else there & {wanted}:
+        if inode == Path("/proc/self/ns/net").stat().st_ino:
+            raise RunFailed("cannot remove the namespace", name, "this command runs inside it", "leave its shell first")
+        proc.end(proc.inside(inode))
+    namespaces.remove(name, wanted)
+    left = namespaces.mounted_names().get(name, set())
+    if left if wanted is None else wanted in left:
+        raise RunFailed("cannot remove the namespace", name, "its name stays mounted")
 
 
 def mount(line: Line) -> None:
@@ -71,8 +69,7 @@ def mount(line: Line) -> None:
 
 def mounted(path: str) -> bool:
     """Whether something is mounted exactly there."""
-    table = Path("/proc/self/mounts").read_text(errors="replace")
-    return any(row.split(" ")[1].replace("\\040", " ") == path for row in table.splitlines())
+    return any(m.point == path for m in mounts())
 
 
 def loop(line: Line) -> None:
@@ -99,13 +96,18 @@ def loops_on(backing: str) -> list[str]:
 
 
 def directory(line: Line) -> None:
-    """A directory of the lab and what is in it; refuses when something is still mounted below."""
+    """A directory of the lab and what is in it; refuses when something is still mounted below.
+
+    With ``inode`` (written once it was made) only that very directory; without, `up` was killed while making it, and it
+    is the lab's if this user owns it: the name was free.
+    """
     path = Path(str(line["path"]))
     with contextlib.suppress(FileNotFoundError):
-        if not stat.S_ISDIR(path.lstat().st_mode):
+        found = path.lstat()
+        ours = found.st_uid == os.geteuid() and line.get("inode") in (None, found.st_ino)
+        if not stat.S_ISDIR(found.st_mode) or not ours:
             return
-        table = Path("/proc/self/mounts").read_text(errors="replace")
-        below = [r.split(" ")[1] for r in table.splitlines() if r.split(" ")[1].startswith(f"{path}/")]
+        below = [m.point for m in mounts() if m.point.startswith(f"{path}/")]
         if below:
             raise RunFailed("cannot remove", str(path), f"still mounted: {', '.join(below)}")
         shutil.rmtree(path)
@@ -127,11 +129,6 @@ def cgroup(line: Line) -> None:
     raise RunFailed("cannot remove the control group", str(path), "it is busy")
 
 
-def file(line: Line) -> None:
-    """One file of the lab outside its directory."""
-    Path(str(line["path"])).unlink(missing_ok=True)
-
-
 def setting(line: Line) -> None:
     """A value of the kernel's that the lab changed: the old one is put back, unless somebody changed it since."""
     path = Path(str(line["path"]))
@@ -147,7 +144,6 @@ HANDLERS: dict[str, Callable[[Line], None]] = {
     "loop": loop,
     "directory": directory,
     "cgroup": cgroup,
-    "file": file,
     "setting": setting,
 }
 # What is gone after a restart of the machine, whoever has these numbers and names now.

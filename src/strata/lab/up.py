@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from strata.lab import inject, stacks, where
-from strata.lab.down import down
+from strata.lab.down import remove
 from strata.lab.lab import Lab
+from strata.lab.ledger import Ledger
 from strata.lab.prove import put_in
 
 Say = Callable[[str], None]
@@ -30,16 +31,17 @@ def up(
     chosen = stacks.chosen(stack, {**needed, **(options or {})})
     if not where.is_root():
         say("without root there are no namespaces, disks and mounts: a reduced lab runs on loopback")
-    lab = Lab.create(name, stack)
-    try:
-        with lab.ledger.locked():
+    # One lock for the name from here on, until the lab is up or gone again: nobody removes what is being built.
+    with Ledger(name).claimed():
+        lab = Lab.create(name, stack)
+        try:
             lab.fact("options", **chosen)
             builder.build(lab, chosen)
             lab.fact("up")
             for one in asked:
                 put_in(lab, one, say)
-    except BaseException:
-        say("it did not come up; removing what was made")
-        down(lab, say)
-        raise
+        except BaseException:
+            say("it did not come up; removing what was made")
+            remove(lab, say)
+            raise
     return lab
