@@ -82,8 +82,8 @@ def down(name: str | None, everything: bool, say: Say) -> tuple[str, ...]:
             gone.append(wanted)
         except StrataError as e:
             failed.append(e)
-    for e in failed[:-1]:
-        say(e.render())
+    for earlier in failed[:-1]:
+        say(earlier.render())
     if failed:
         say(f"removed: {', '.join(gone) or 'none'}")
         raise failed[-1]
