@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from strata import units
@@ -101,6 +102,17 @@ def interval(estimate: Estimate) -> str:
 def utc(unix_ns: int) -> str:
     """``2026-03-14 09:26 UTC``; one zone everywhere, so that two reports can be laid side by side."""
     return datetime.fromtimestamp(unix_ns / units.NS_PER_S, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def moments(unix_ns: Sequence[int]) -> list[str]:
+    """``2026-03-14 09:26`` for each, in UTC; with seconds where two would be called the same, and finer if need be."""
+    at = [datetime.fromtimestamp(ns / units.NS_PER_S, UTC) for ns in unix_ns]
+    apart = len(set(unix_ns))
+    for form in ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"):
+        said = [one.strftime(form) for one in at]
+        if len(set(said)) == apart:
+            return said
+    return [one.strftime("%Y-%m-%d %H:%M:%S.%f") for one in at]
 
 
 def plural(n: int, word: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from strata import units
 from strata.model.history import CellHistory, ChangePoint, History
 from strata.model.remembered import Baseline
-from strata.report import figures
+from strata.report import figures, history_lines
 from strata.report.compare_lines import change
 from strata.report.textual import Paint, field, table, wrap
 
@@ -70,23 +70,15 @@ def chart(cell: CellHistory, width: int) -> list[str]:
 
 def _one(cell: CellHistory, width: int, paint: Paint) -> list[str]:
     out = [paint(x, "bold") for x in wrap(f"{cell.layer} · {cell.workload_key}", width)]
-    out += wrap(_sums(cell), width, "  ")
+    out += wrap(history_lines.sums(cell), width, "  ")
     out += wrap(cell.identity, width, "  ")
     out += ["", *chart(cell, width), ""]
     for one in cell.changes:
         out += [paint(x, "yellow") for x in _change(one, width)]
     if not cell.changes:
-        out += wrap(_nothing(cell), width)
-    starts = {c.index for c in cell.changes}
-    rows = []
-    for i, p in list(enumerate(cell.points))[-LISTED:]:
-        before = cell.points[i - 1].iops if i else None
-        step = "" if before is None else figures.signed_percent(p.iops / before - 1)
-        when = figures.utc(p.created_unix_ns).removesuffix(" UTC")
-        p50, p99 = ("–" if x is None else units.duration(x) for x in (p.p50_ns, p.p99_ns))
-        rows.append((p.run, when, units.count(p.iops), step, p50, p99, "new level" if i in starts else ""))
-    head = ("run", "made (UTC)", "IOPS", "step", "p50", "p99", "")
-    made = table(head, rows, width, numeric=frozenset({2, 3, 4, 5}), elastic=frozenset({0}))
+        out += wrap(history_lines.unchanged(cell), width)
+    listed = history_lines.rows(cell)[-LISTED:]
+    made = table(history_lines.HEAD, listed, width, numeric=history_lines.NUMERIC, elastic=frozenset({0}))
     out += ["", paint(made[0], "bold"), *made[1:]]
     if len(cell.points) > LISTED:
         out.append(f"  and {len(cell.points) - LISTED} older; --json has all")
@@ -125,15 +117,6 @@ def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
     if not any(c.changes for c in cells):
         out += ["", *wrap("no level changed in any of them", width)]
     return out
-
-
-def _sums(cell: CellHistory) -> str:
-    noise = "" if cell.noise is None else f", runs of one level differ by {figures.percent(cell.noise)}"
-    return f"{figures.plural(len(cell.points), 'run')}{noise}"
-
-
-def _nothing(cell: CellHistory) -> str:
-    return "no level changed" if len(cell.points) >= 6 else "six runs are the fewest in which a change can be seen"
 
 
 def _change(one: ChangePoint, width: int) -> list[str]:

@@ -13,8 +13,8 @@ from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, linear_ticks
 from strata.report.html.charts.timeline import short_count
 
-WIDTH, HEIGHT = 720, 220
-LEFT, RIGHT, TOP, BOTTOM = 56, 708, 24, 180
+WIDTH, HEIGHT = 480, 210
+LEFT, RIGHT, TOP, BOTTOM = 46, 470, 24, 168
 
 
 def course(ident: str, cell: CellHistory) -> Markup | None:
@@ -24,7 +24,9 @@ def course(ident: str, cell: CellHistory) -> Markup | None:
     most = max(p.iops for p in cell.points) or 1.0
     ticks = linear_ticks(most)
     high = ticks[-1] if ticks[-1] >= most else ticks[-1] + ticks[1]
-    x = linear(0, max(len(cell.points) - 1, 1), LEFT + 6, RIGHT - 6)
+    last = len(cell.points) - 1
+    # One run alone stands in the middle: it is neither the first nor the last of anything.
+    x = linear(0, last, LEFT + 6, RIGHT - 6) if last else lambda _: (LEFT + RIGHT) / 2
     y = linear(0, high, BOTTOM, TOP)
     drawn: list[Markup] = []
     for tick in linear_ticks(high):
@@ -41,9 +43,17 @@ def course(ident: str, cell: CellHistory) -> Markup | None:
     for i, p in enumerate(cell.points):
         told = svg.title(f"{p.run}, {figures.utc(p.created_unix_ns)}: {units.count(p.iops)} IOPS")
         drawn.append(svg.element("circle", told, cx=x(i), cy=y(p.iops), r=2.6, class_=f"dot {svg.layer_class(0)}"))
-    first, last = (figures.utc(p.created_unix_ns)[:10] for p in (cell.points[0], cell.points[-1]))
-    drawn.append(svg.text(LEFT, HEIGHT - 18, first, "tick"))
-    drawn.append(svg.text(RIGHT, HEIGHT - 18, last, "tick", "end"))
-    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "IOPS, run by run", "axis", "middle"))
+    drawn += _dates(cell)
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "IOPS, run by run (dates in UTC)", "axis", "middle"))
     said = f"{figures.plural(len(cell.points), 'run')}, {figures.plural(len(cell.changes), 'change')} of level"
     return svg.picture(ident, f"{cell.layer} {cell.workload_key} over its runs", said, WIDTH, HEIGHT, *drawn)
+
+
+def _dates(cell: CellHistory) -> list[Markup]:
+    """Of the first and the last run, as fine as it takes for them to differ; one date of one run."""
+    first, last = (p.created_unix_ns for p in (cell.points[0], cell.points[-1]))
+    if first == last:
+        return [svg.text((LEFT + RIGHT) / 2, BOTTOM + 16, figures.moments([first])[0], "tick", "middle")]
+    days = [moment.partition(" ")[0] for moment in figures.moments([first, last])]
+    said = days if days[0] != days[1] else figures.moments([first, last])
+    return [svg.text(LEFT, BOTTOM + 16, said[0], "tick"), svg.text(RIGHT, BOTTOM + 16, said[1], "tick", "end")]
