@@ -34,7 +34,7 @@ USE_CASES = {
     "surveying": ("survey_path",),
     "remembering": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "deriving": ("write_profile",),
-    "labs": ("up", "down", "grow", "state", "command_in", "put_in", "trials"),
+    "labs": ("up", "down", "grow", "state", "enter", "put_in", "trials"),
 }
 """Behind these the work begins; what reaches them is looked at, and nothing is done."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.kept import opened, report_of
+from strata.app.naming import file_or_directory
 from strata.app.options import Options, choose_size, default_path
 from strata.app.planning import plan_of, refused_cells
 from strata.app.session import Emit, Session
@@ -18,7 +20,7 @@ from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Shape, engine_for
-from strata.errors import RunFailed, Stopped, UsageError
+from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
 from strata.lab.scenario import DEMO_PREFIX, Scenario, demo_of, scenario
@@ -62,12 +64,8 @@ def source_of(where: Path, options: Options, run_id: str) -> Source:
         stack = keep_layers(read_stack(where), options.layers)
         data_path = data_path_of(stack)
         return Source(stack, survey(data_path.parent, options.load_seconds), data_path)
-    if where.exists() and not where.is_dir():
-        # Refuses (exit 5) unless the file is Strata's own.
-        safety.check_own_file(where)
-        where = where.parent
     if not where.is_dir():
-        raise UsageError("nothing to measure at", str(where), "it does not exist", "name a directory or a .toml")
+        where = _directory_of_ours(where)
     where = where.resolve()
     platform = survey(where, options.load_seconds)
     data_path = default_path(where, run_id)
@@ -75,6 +73,17 @@ def source_of(where: Path, options: Options, run_id: str) -> Source:
     stack = local_stack(platform, data_path, share=options.share, allow_raw=why is None)
     left_out = {} if why is None or options.layers is not None else {DISK: why}
     return Source(keep_layers(stack, options.layers), platform, data_path, left_out=left_out)
+
+
+def _directory_of_ours(where: Path) -> Path:
+    """The directory of a file that is Strata's own. Raises `SafetyRefusal` (exit 5) for every other one."""
+    try:
+        safety.check_own_file(file_or_directory(where))
+    except SafetyRefusal as e:
+        beside = f"strata diagnose {shlex.quote(str(where.parent))} makes a file of its own beside it"
+        reads = f"strata measure {shlex.quote(f'file:{where.absolute()}')} --rw randread reads this one"
+        raise SafetyRefusal(e.what, e.where, e.why, f"{beside}; {reads}", e.problems) from e
+    return where.parent
 
 
 @contextmanager

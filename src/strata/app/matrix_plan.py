@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -10,16 +11,17 @@ from strata import units
 from strata.app.options import Options
 from strata.app.until import half_width
 from strata.errors import UsageError
+from strata.model.axes import MATRICES
 from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.endpoint import EndpointKind
-from strata.model.matrix import MatrixAsk
+from strata.model.matrix import Grid, MatrixAsk
 from strata.model.noise import PooledNoise
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult
 from strata.model.stack import Stack
 from strata.model.workload import Sync, Workload
-from strata.plan.matrix import matrix_of, most_written
+from strata.plan.matrix import EXAMPLE, PATTERNS, matrix_of, most_written
 
 if TYPE_CHECKING:
     from strata.run.matrix import Matrix
@@ -94,7 +96,8 @@ def matrix_plan(
     open_cells = [c for c in cells if c.skip is None]
     too_small = [w.label for w in workloads if 0 < size < 2 * w.bs]
     if too_small:
-        raise UsageError("the data is too small for", too_small[0], units.size(size), "give a larger --size")
+        least_size = -(-2 * max(w.bs for w in workloads) // units.MIB)
+        raise UsageError("the data is too small for", too_small[0], units.size(size), f"--size {max(8, least_size)}m")
     plan = Plan(
         id=run_id,
         stack=stack,
@@ -123,9 +126,18 @@ def matrix_plan(
             f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for a brief visit of each"
         )
         asked = units.duration(words.budget_s * units.NS_PER_S)
-        hint = f"--budget {round(least) + 1}s, or fewer cells: --matrix small"
-        raise UsageError("the budget is too short:", asked, why, hint)
+        raise UsageError("the budget is too short:", asked, why, _longer_or_fewer(ask.grid, words.budget_s, least))
     return plan
+
+
+def _longer_or_fewer(grid: Grid, budget_s: float, least_s: float) -> str:
+    """The budget that is enough, and the largest named matrix that fits into the one there is, if there is one."""
+    hint = f"--budget {math.ceil(least_s)}s"
+    cells = {name: len(depths) * len(sizes) * len(PATTERNS) for name, (depths, sizes) in MATRICES.items()}
+    fitting = [name for name, n in cells.items() if n < grid.cells and least_s * n / grid.cells < 0.9 * budget_s]
+    if fitting:
+        return f"{hint}, or fewer cells: --matrix {max(fitting, key=cells.__getitem__)}"
+    return f"{hint}, or fewer cells, {EXAMPLE}"
 
 
 def machine_of(plan: Plan, words: MatrixWords, earlier: PooledNoise | None, results: tuple[CellResult, ...]) -> Matrix:

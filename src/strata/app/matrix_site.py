@@ -9,7 +9,7 @@ from pathlib import Path
 
 from strata import units
 from strata.app.diagnosing import data_size, source_of
-from strata.app.measuring import is_endpoint
+from strata.app.naming import is_endpoint
 from strata.app.opening import opened
 from strata.app.options import Options
 from strata.app.place import Place

@@ -17,7 +17,7 @@ from strata.app.circumstances import environment, other_engine
 from strata.app.earlier import earlier_noise, noise_place
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
 from strata.app.matrix_result import matrix_result
-from strata.app.measuring import is_endpoint
+from strata.app.naming import is_endpoint
 from strata.app.options import Options
 from strata.app.planning import refused_cells
 from strata.app.session import Emit
@@ -251,6 +251,6 @@ def _opened(url: str | None) -> AbstractContextManager[Store]:
 
 
 __all__ = [
-    "MatrixPlan", "MatrixWords", "is_endpoint", "measure_matrix", "plan_matrix", "resume_matrix",
+    "MatrixPlan", "MatrixWords", "measure_matrix", "plan_matrix", "resume_matrix",
     "words_of",
 ]  # fmt: skip

@@ -50,7 +50,7 @@ from strata.run.judge import fault
 OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
 """Checks that mean something where nothing is driven: the other laws speak of a target."""
 
-__all__ = ["OneResult", "PatternWords", "dealt", "is_endpoint", "measure_endpoint", "timing_of", "workload_from_words"]
+__all__ = ["OneResult", "PatternWords", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):
@@ -83,11 +83,6 @@ def _other_engine(engine: Engine, endpoint: Endpoint) -> str:
     """The word for the one that may be able to; empty where there is none."""
     able = "fio" if endpoint.kind in CLUSTER else "native"
     return "" if able == engine.name else f"--engine {able}"
-
-
-def is_endpoint(where: str) -> bool:
-    """Whether the word is an endpoint's URI and not a directory or a stack file."""
-    return ":" in where and not Path(where).exists()
 
 
 def timing_of(ramp: str, runtime: str, interval: str) -> Timing:

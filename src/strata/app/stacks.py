@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from strata.app.naming import missing
 from strata.errors import RunFailed, UsageError
 from strata.model.endpoint import EndpointKind
 from strata.model.stack import Expect, Layer, Stack
@@ -45,13 +46,11 @@ def read_stack(path: Path) -> Stack:
     """A stack file. Raises `UsageError` or `RunFailed` naming it."""
     try:
         return Stack.from_toml(path.read_text(), str(path))
+    except FileNotFoundError as e:
+        raise missing(path, "diagnose") from e
     except OSError as e:
-        raise RunFailed(
-            "cannot read the stack file",
-            str(path),
-            (e.strerror or str(e)).lower(),
-            "strata survey PATH --write drafts one",
-        ) from e
+        why = (e.strerror or str(e)).lower()
+        raise RunFailed("cannot read the stack file", str(path), why, "name a file that you may read") from e
     except UnicodeDecodeError as e:
         raise UsageError("cannot read the stack file", str(path), "it is not UTF-8 text") from e
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from strata.app.naming import local, missing
 from strata.app.stacks import data_path_of, elsewhere, read_stack
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
-from strata.errors import UsageError
 from strata.model.survey import Notice, Severity, Survey
 
 
@@ -16,8 +16,9 @@ def survey_path(path: Path, load_seconds: float = 0.5) -> Survey:
 
     Raises `UsageError` when the path does not exist.
     """
+    path = local(path)
     if not path.exists():
-        raise UsageError("cannot survey", str(path), "it does not exist", "name a file or directory that is there")
+        raise missing(path, "survey")
     if path.suffix != ".toml" or path.is_dir():
         return survey(path.resolve(), load_seconds)
     stack = read_stack(path)
@@ -36,6 +37,6 @@ def survey_path(path: Path, load_seconds: float = 0.5) -> Survey:
 
 def draft_stack(found: Survey, path: Path) -> str:
     """TOML; the data file is named beside (or is) the path."""
-    where = path.resolve()
+    where = local(path).resolve()
     data = where / "strata.dat" if where.is_dir() else where
     return draft(found, str(data), None)

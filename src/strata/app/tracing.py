@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strata import units
+from strata.app.naming import local, missing
 from strata.app.stacks import elsewhere, local_paths, read_stack
 from strata.app.stopping import stop_on_signals
 from strata.discover.chain import chain, chain_of_device, mount_under
@@ -89,6 +90,9 @@ def trace(
     The command's output goes to stderr; it is waited for, also when the window ends before it does. A signal ends
     the window, and what was recorded until then is the result. Raises `StrataError`s.
     """
+    where = local(where)
+    if not where.exists():
+        raise missing(where, "trace")
     check(str(where))
     stack = read_stack(where) if where.suffix == ".toml" and where.is_file() else None
     targets = targets_of(where) if stack is None else targets_of_stack(stack)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strata import units
+from strata.app.naming import understood
 from strata.app.opened import Target
 from strata.app.opening import opened
 from strata.app.stopping import stop_on_signals
@@ -72,7 +73,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
         raise UsageError(
             "nothing to verify", "", "", "name an endpoint: file:/path, block:/dev/…, nbd://host:port/export"
         )
-    endpoint = Endpoint.parse(uri or str(known and known.head["endpoint"]))
+    endpoint = Endpoint.parse(understood(uri, "verify") if uri else str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
     if endpoint.kind is EndpointKind.SMB or endpoint.kind in CLUSTER:

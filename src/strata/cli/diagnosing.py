@@ -55,10 +55,13 @@ def diagnose(
 ) -> int:
     """Measure every layer under PATH with the same workload on the same data, and name what limits it."""
     from strata.app import diagnosing as use_case
+    from strata.app.naming import file_or_directory
 
     outputs_of(html, markdown)
     if demo is None and where is None:
         raise _nothing_named()
+    if where is not None and demo is None:
+        file_or_directory(where)
     tables.DIAGNOSE.check(context, tables.DEMO if demo is not None else tables.place_of(where), _cells(profile, job))
     short = demo is not None
     chosen = common.options(
@@ -200,10 +203,15 @@ def plan(
     With --matrix: what a matrix would take, and the error that the noise of earlier runs here lets it have.
     """
     from strata.app.diagnosing import plan_only
+    from strata.app.naming import file_or_directory, understood
     from strata.report.json_ import render_plan
     from strata.report.plan_text import plan_text
 
     cells = tables.MATRIX if matrix is not None else tables.DERIVED if from_trace is not None else _cells(profile, job)
+    if matrix is not None:
+        where = understood(where or ".", "plan")
+    elif where is not None:
+        file_or_directory(Path(where))
     tables.PLAN.check(context, tables.place_of(where), cells)
     chosen = common.options(
         rounds=rounds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 from typer.exceptions import TyperException
@@ -22,7 +23,7 @@ from strata.cli import (
     tracing,
     verifying,
 )
-from strata.cli.helping import Commands
+from strata.cli.helping import Commands, path_of
 from strata.errors import Exit, RunFailed, StrataError, UsageError
 from strata.text.door import note, open_, out
 
@@ -121,5 +122,15 @@ def _usage(error: TyperException) -> int:
         # No command was named: Typer raises that with the help as its message.
         note(said)
         return Exit.USAGE
-    note(UsageError(said, hint=f"{path} --help").render())
+    note(UsageError(said, hint=_as_fio_says_it(context) or f"{path} --help").render())
     return Exit.USAGE
+
+
+def _as_fio_says_it(context: Any) -> str | None:
+    """The command line in our words, where it was one of fio's."""
+    if context is None or path_of(context) != "measure":
+        return None
+    from strata.cli.fio_line import in_our_words
+
+    known = frozenset(option for parameter in context.command.params for option in parameter.opts)
+    return in_our_words(sys.argv[sys.argv.index("measure") + 1 :], known)

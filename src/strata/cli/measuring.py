@@ -123,7 +123,8 @@ def measure(
     A directory is measured with the same set as `diagnose` (or with the one workload that --rw names), compared and
     stored, without the confirming experiment. With --resume: the missing cells of an interrupted run.
     """
-    from strata.app.measuring import PatternWords, dealt, is_endpoint, measure_endpoint, timing_of, workload_from_words
+    from strata.app.measuring import PatternWords, dealt, measure_endpoint, timing_of, workload_from_words
+    from strata.app.naming import is_endpoint, understood
 
     outputs_of(html, markdown)
     if resume:
@@ -133,7 +134,8 @@ def measure(
         )  # fmt: skip
     if where is None:
         raise UsageError("nothing to measure", "", "", "name an endpoint, a directory or a stack file")
-    uris = (where, *(target or ()))
+    where, *others = (understood(word) for word in (where, *(target or ())))
+    uris = (where, *others)
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
         raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, matrix, job))
@@ -302,7 +304,7 @@ def _cells(context: typer.Context, where: str, matrix: str | None, job: Path | N
         return tables.MATRIX
     if job is not None:
         return tables.JOB
-    from strata.app.measuring import is_endpoint
+    from strata.app.naming import is_endpoint
 
     return tables.WORDS if is_endpoint(where) or "rw" in ways.typed(context) else tables.USUAL
 

@@ -43,7 +43,7 @@ FILE, MEMORY, NULL, CONFIG = "--file", "--memory", "--null", "--config"
 
 def place_of(where: str | Path | None, *, several: bool = False) -> str:
     """What the tables call the place that was named."""
-    from strata.app.measuring import is_endpoint
+    from strata.app.naming import is_endpoint
 
     if several:
         return SEVERAL

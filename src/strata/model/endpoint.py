@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
 
@@ -75,7 +76,8 @@ class Endpoint(Value):
         if scheme in ("file", "block"):
             path = rest.removeprefix("//")
             if not path.startswith("/"):
-                raise UsageError("cannot use the endpoint", uri, "the path is not absolute", f"write {scheme}:/path")
+                hint = f"write the whole path: {scheme}:/…/{path}"
+                raise UsageError("cannot use the endpoint", uri, "the path is not absolute", hint)
             return cls(kind=EndpointKind(scheme), uri=f"{scheme}:{path}", path=path)
         if scheme == "null":
             return cls(kind=EndpointKind.NULL, uri="null:")
@@ -89,13 +91,9 @@ class Endpoint(Value):
             return _remote(uri, scheme)
         if scheme in ("rbd", "gluster"):
             return _cluster(uri, EndpointKind(scheme))
-        raise UsageError(
-            "cannot use the endpoint",
-            smb_uri.shown(uri),
-            f"unknown scheme {scheme!r}",
-            "use file:/path, block:/dev/…, null:, nbd://host:port/export, nfs://host/export/file, "
-            "smb://user@host/share/file, iscsi://host/target/lun, rbd:pool/image or gluster://host/volume/file",
-        )
+        meant = difflib.get_close_matches(scheme.lower(), WRITTEN, 1)
+        hint = f"write {WRITTEN[meant[0]]}" if meant else f"use one of: {', '.join(WRITTEN.values())}"
+        raise UsageError("cannot use the endpoint", smb_uri.shown(uri), f"unknown scheme {scheme!r}", hint)
 
 
 FORMS = {
@@ -105,6 +103,17 @@ FORMS = {
     "iscsi": (EndpointKind.ISCSI, "iscsi://host[:port]/iqn.2026-01.example:target/lun"),
 }
 """Schemes of remote endpoints: their kind, and how they are written."""
+
+WRITTEN = {
+    "file": "file:/path",
+    "block": "block:/dev/…",
+    "null": "null:",
+    "smb": "smb://user@host/share/file",
+    **{scheme: form for scheme, (_, form) in FORMS.items()},
+    "rbd": cluster_uri.RBD_FORM,
+    "gluster": cluster_uri.GLUSTER_FORM,
+}
+"""How an endpoint of each scheme is written."""
 
 
 def _remote(uri: str, scheme: str) -> Endpoint:

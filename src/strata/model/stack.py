@@ -10,6 +10,7 @@ from strata.errors import UsageError
 from strata.model import smb_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
+from strata.model.toml_words import line_of, outer_line, problems, unknown
 
 
 class Node(Value):
@@ -87,7 +88,8 @@ class Stack(Value):
                 problems.append(f"layer {layer.name!r} is named twice")
             for below in layer.above:
                 if below not in seen:
-                    problems.append(f"layer {layer.name!r} is above {below!r}, which is not a layer before it")
+                    before = f" ({', '.join(sorted(seen)) or 'there is none'})"
+                    problems.append(f"layer {layer.name!r} is above {below!r}, which is not a layer before it{before}")
             if layer.node is not None and layer.node not in nodes:
                 problems.append(f"layer {layer.name!r} is on node {layer.node!r}, which is not declared")
             seen.add(layer.name)
@@ -124,20 +126,34 @@ class Stack(Value):
             raw: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as e:
             raise UsageError("cannot read the stack file", where, str(e)) from e
-        known = {"stack", "node", "layer"}
-        if unknown := sorted(set(raw) - known):
-            raise UsageError("cannot use the stack file", where, f"unknown tables {unknown}", f"known: {sorted(known)}")
         head = raw.get("stack", {})
         if not isinstance(head, dict):
             raise UsageError(
                 "cannot use the stack file", where, "stack is not a table", 'begin with [stack] and name = "…"'
             )
-        data = {**head, "nodes": raw.get("node", []), "layers": raw.get("layer", [])}
+        found = [f"line {outer_line(text, k)}: {unknown(k, _OUTER)}" for k in raw if k not in _OUTER]
+        found += [f"[stack]: {unknown(key, ('name',))}" for key in ("nodes", "layers") if key in head]
         try:
-            stack = cls.model_validate(data)
+            stack = cls.model_validate({**head, "nodes": raw.get("node", []), "layers": raw.get("layer", [])})
         except ValidationError as e:
-            problems = tuple(f"{'.'.join(map(str, p['loc'])) or 'stack'}: {p['msg']}" for p in e.errors())
-            raise UsageError("cannot use the stack file", where, f"{len(problems)} problem(s)", "", problems) from e
-        for layer in stack.layers:
-            _ = layer.target
-        return stack
+            found += problems(e, text, cls, _TABLES)
+        else:
+            found += [p for n, layer in enumerate(stack.layers) if (p := _endpoint_problem(text, n, layer)) is not None]
+            if not found:
+                return stack
+        why = f"{len(found)} problem{'s' if len(found) > 1 else ''}"
+        raise UsageError("cannot use the stack file", where, why, _GUIDE, tuple(found))
+
+
+_OUTER = ("stack", "node", "layer")
+_TABLES = {"": "[stack]", "nodes": "[[node]]", "layers": "[[layer]]"}
+_GUIDE = "strata survey PATH --write new.toml drafts a whole one; docs/guide/stack-file.md has every key"
+
+
+def _endpoint_problem(text: str, number: int, layer: Layer) -> str | None:
+    try:
+        _ = layer.target
+    except UsageError as e:
+        line = line_of(text, "[[layer]]", number, "endpoint")
+        return f"[[layer]] {number + 1}, line {line or '?'}: endpoint {e.where}: {e.why}; {e.hint}".removesuffix("; ")
+    return None

@@ -1,0 +1,81 @@
+"""What a word of the command line names: an endpoint, a directory or a stack file, however a newcomer writes it."""
+
+from __future__ import annotations
+
+import difflib
+import stat
+from pathlib import Path
+
+from strata.errors import UsageError
+
+SCHEME_OF = {stat.S_IFREG: "file", stat.S_IFBLK: "block"}
+LOCAL = tuple(SCHEME_OF.values())
+MAKERS = ("measure", "verify")
+"""Commands that make a test file where they are given its name."""
+
+
+def is_endpoint(where: str) -> bool:
+    """Whether the word is an endpoint's URI and not a directory or a stack file."""
+    return ":" in where and not Path(where).exists()
+
+
+def understood(word: str, verb: str = "measure") -> str:
+    """The word as an endpoint's URI with an absolute path, where it names one file or device; else as it is.
+
+    ``file:mnt/a.dat`` and ``file:~/a.dat`` are made absolute; a bare path to a file becomes ``file:``, to a device
+    ``block:``. A directory and a stack file stay, where the ``verb`` takes them. Raises `UsageError` with what to type.
+    """
+    scheme, colon, rest = word.partition(":")
+    if colon and scheme in LOCAL and not Path(word).exists():
+        return f"{scheme}:{_absolute(rest)}"
+    if is_endpoint(word):
+        return word
+    path = Path(word)
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError) as e:
+        raise missing(path, verb) from e
+    if verb == "verify" and (kind == stat.S_IFDIR or path.suffix == ".toml"):
+        inside = path.absolute() if kind == stat.S_IFDIR else path.absolute().parent
+        raise UsageError("cannot verify", word, "it is no endpoint", f"strata verify file:{inside / 'verify.dat'}")
+    if kind == stat.S_IFDIR or path.suffix == ".toml":
+        return word
+    if kind not in SCHEME_OF:
+        raise UsageError(f"cannot {verb}", word, "it is no file, directory or block device", "lsblk -p lists devices")
+    return f"{SCHEME_OF[kind]}:{_absolute(word)}"
+
+
+def file_or_directory(where: Path) -> Path:
+    """The path, where it is one. Raises `UsageError` that leads on for an endpoint, a device and what is not there."""
+    uri = understood(str(where), "diagnose")
+    if not is_endpoint(uri) or where.is_file():
+        return where
+    hint = f"strata measure {uri} measures it alone"
+    if uri.startswith("file:"):
+        hint = f"strata diagnose {Path(uri.removeprefix('file:')).parent} compares the layers below it; {hint}"
+    raise UsageError("cannot compare the layers of", str(where), "it is one endpoint", hint)
+
+
+def local(path: Path) -> Path:
+    """The path that ``file:…`` or ``block:…`` names, for commands that take paths; any other as it is."""
+    scheme, colon, rest = str(path).partition(":")
+    return _absolute(rest) if colon and scheme in LOCAL and not path.exists() else path
+
+
+def missing(path: Path, verb: str) -> UsageError:
+    """That nothing is there, and what to type instead."""
+    above = path.absolute().parent
+    if path.suffix == ".toml":
+        hint = f"strata survey {above if above.is_dir() else '/mnt/volume'} --write {path} drafts a stack file"
+    elif not above.is_dir():
+        hint = f"what there is: ls {next(p for p in above.parents if p.is_dir())}"
+    else:
+        near = difflib.get_close_matches(path.name, [p.name for p in above.iterdir()], 1)
+        makes = f"strata {verb} file:{above / path.name} makes a test file there" if verb in MAKERS else ""
+        meant = f"did you mean strata {verb} {path.parent / near[0]}" if near else ""
+        hint = "; ".join(filter(None, (meant, makes))) or f"what there is: ls {above}"
+    return UsageError(f"nothing to {verb} at", str(path), "it does not exist", hint)
+
+
+def _absolute(text: str) -> Path:
+    return Path(text.removeprefix("//")).expanduser().absolute()
