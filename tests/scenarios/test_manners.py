@@ -118,7 +118,7 @@ def test_a_bare_device_is_a_block_endpoint_that_is_only_read(strata, tmp_path: P
                 "libaio",
                 "--ramp_time=0",
             ],
-            "strata measure file:mnt/a.dat --ramp-time=0",
+            "strata measure file:mnt/a.dat --rw=randread --ramp-time=0",
         ),
         (("--directory=mnt", "--filename=a.dat", "--blocksize=8k"), "strata measure file:mnt/a.dat --bs=8k"),
     ],
