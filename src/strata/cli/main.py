@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from strata import __version__
+from strata.app.credentials import warn
 from strata.app.stopping import caught, raise_on_signals
 from strata.cli import (
     checking,
@@ -73,6 +74,7 @@ def main() -> None:
 
 def _run() -> int:
     open_()
+    warn(sys.argv[1:])
     raise_on_signals()
     try:
         outcome = app(standalone_mode=False)
