@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -14,6 +15,7 @@ from strata.app.stopping import caught, raise_on_signals
 from strata.cli import (
     checking,
     comparing,
+    completing,
     diagnosing,
     lab,
     measuring,
@@ -77,6 +79,8 @@ def _run() -> int:
     warn(sys.argv[1:])
     raise_on_signals()
     try:
+        if os.environ.get("_STRATA_COMPLETE") == "complete_bash":
+            completing.in_bash(app)
         outcome = app(standalone_mode=False)
     except StrataError as e:
         note(e.render())
