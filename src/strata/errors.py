@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import IntEnum
 
 from strata.text.controls import line
-from strata.text.secrets import redacted
 
 
 class Exit(IntEnum):
@@ -36,11 +35,17 @@ class Exit(IntEnum):
         return 128 + number
 
 
+PROBLEMS_SHOWN = 40
+"""Of a long list of problems; who has mended these sees the next ones."""
+LINE_SHOWN = 2000
+"""Characters of one of them."""
+
+
 class StrataError(Exception):
     """A failure a user can act on.
 
     Rendered as ``error: <what> <where>: <why>`` and ``hint: <next step>``; ``problems`` lists everything
-    that was found wrong when several things were checked before refusing. A secret in any of them is hidden.
+    that was found wrong when several things were checked before refusing.
     """
 
     exit_code: int = Exit.FAILED
@@ -48,9 +53,7 @@ class StrataError(Exception):
     def __init__(
         self, what: str, where: str = "", why: str = "", hint: str = "", problems: tuple[str, ...] = ()
     ) -> None:
-        # Here, for all: what is said is quoted in reports, saved with runs and shown in tracebacks.
-        self.what, self.where, self.why, self.hint = map(redacted, (what, where, why, hint))
-        self.problems = tuple(map(redacted, problems))
+        self.what, self.where, self.why, self.hint, self.problems = what, where, why, hint, problems
         super().__init__(self.headline)
 
     @property
@@ -61,11 +64,19 @@ class StrataError(Exception):
 
     def render(self) -> str:
         """The whole message, several lines, without a trailing newline; what it quotes adds none to them."""
-        lines = [f"error: {line(self.headline)}"]
-        lines += [f"  - {line(p)}" for p in self.problems]
+        lines = [f"error: {_short(self.headline)}"]
+        lines += [f"  - {_short(p)}" for p in self.problems[:PROBLEMS_SHOWN]]
+        if (more := len(self.problems) - PROBLEMS_SHOWN) > 0:
+            lines.append(f"  - … and {more} more")
         if self.hint:
             lines.append(f"hint: {line(self.hint)}")
         return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    """On one line; of what quotes a hostile file at length, its two ends."""
+    half = LINE_SHOWN // 2
+    return line(text if len(text) <= LINE_SHOWN else f"{text[:half]} … {text[-half:]}")
 
 
 class RunFailed(StrataError):

@@ -14,6 +14,8 @@ from strata.errors import UsageError
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 NS_PER_S = 1_000_000_000
+MOST = 1 << 63
+"""Bytes and nanoseconds are kept in signed words of 64 bits."""
 
 _BINARY = {"": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB, "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB}
 _TIMES_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": NS_PER_S, "": NS_PER_S}
@@ -40,6 +42,8 @@ def parse_size(text: str | int) -> int:
     if unit.lower() not in _BINARY:
         raise UsageError("cannot read the size", repr(text), f"unknown unit {unit!r}", "write 4k or 4KiB")
     value = float(number) * _BINARY[unit.lower()]
+    if value >= MOST:
+        raise UsageError("cannot read the size", repr(text), "it is more than 8 EiB")
     if value != int(value):
         raise UsageError("cannot read the size", repr(text), "it is not a whole number of bytes")
     return int(value)
@@ -48,11 +52,17 @@ def parse_size(text: str | int) -> int:
 def parse_duration_ns(text: str | int | float) -> int:
     """Nanoseconds from ``2`` (seconds), ``500ms``, ``20us``, ``5m``. Raises `UsageError`."""
     if isinstance(text, (int, float)):
-        return round(text * NS_PER_S)
-    match = _NUMBER.match(text)
-    if match is None or match.group(2).lower() not in _TIMES_NS:
-        raise UsageError("cannot read the time", repr(text), "it is not a number with a unit", "write 2s, 500ms or 5m")
-    return round(float(match.group(1)) * _TIMES_NS[match.group(2).lower()])
+        value = text * NS_PER_S
+    else:
+        match = _NUMBER.match(text)
+        if match is None or match.group(2).lower() not in _TIMES_NS:
+            raise UsageError(
+                "cannot read the time", repr(text), "it is not a number with a unit", "write 2s, 500ms or 5m"
+            )
+        value = float(match.group(1)) * _TIMES_NS[match.group(2).lower()]
+    if not abs(value) < MOST:
+        raise UsageError("cannot read the time", repr(text), "it is more than 292 years")
+    return round(value)
 
 
 def parse_share(text: str) -> float:

@@ -44,6 +44,17 @@ def test_one_outside_library_one_room(library: str, rooms: set[str]) -> None:
     assert users <= rooms
 
 
+def test_what_others_wrote_is_read_in_one_place() -> None:
+    """`strata.host.foreign` opens it and `strata.parsing` takes it in; the lab reads what it wrote itself."""
+    parsers = {room(p) for p in SOURCES if re.search(r"\btomllib\b|\bzlib\.decompress|\bjson\.load\(", _code(p))}
+    assert {p for p in parsers if not p.startswith("lab/")} == {"parsing.py"}
+    stages = ("app/", "cli/", "formats/", "plan/", "discover/stackfile.py", "model/", "store/", "analyse/")
+    reads = r"\.read_(text|bytes)\(|\bopen\(['\"]r"
+    opened = {room(p) for p in SOURCES if room(p).startswith(stages) and re.search(reads, _code(p))}
+    # A profile of the package; what was measured last, which is a file of ours.
+    assert opened <= {"plan/profiles/__init__.py", "app/place.py"}
+
+
 def test_pure_code_has_no_clock_no_io_and_no_unsafe() -> None:
     for pure in ("strata-hist/src", "strata-pace/src", "strata-pattern/src", "strata-lab/src/model"):
         for path in (ROOT / "crates" / pure).rglob("*.rs"):

@@ -79,7 +79,7 @@ def test_files_that_hold_nothing(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as e:
             derive(str(tmp_path / name))
         assert str(tmp_path / name) in e.value.render() and "hint: " in e.value.render()
-    with pytest.raises(UsageError, match="regular file"):
+    with pytest.raises(UsageError, match="it is a directory"):
         derive(str(tmp_path))
 
 

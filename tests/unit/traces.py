@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from strata.host.foreign import opened
 from strata.model.trace import Losses, Recorder, Recording, TraceFigures
-from strata.probes.trace import read_trace
+from strata.probes.trace import TRACE_MOST, read_trace
 
 SECTORS = 16
 Io = tuple[str, int]
@@ -32,7 +33,8 @@ def figures(folder: Path, ios: Sequence[Io], **more: object) -> TraceFigures:
     """What the engine makes of it."""
     path = folder / "recorded.txt"
     path.write_text(text(ios, **more))  # type: ignore[arg-type]
-    form, found, told, _ = read_trace(path)
+    with opened(path, "cannot read", TRACE_MOST) as fd:
+        form, found, told, _ = read_trace(fd, path)
     assert (form, told) == ("blkparse", None)
     return found
 

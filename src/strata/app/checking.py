@@ -7,19 +7,17 @@ from pathlib import Path
 
 from strata.analyse import view_of
 from strata.analyse.laws import LAWS, check_table, flags_of_run
-from strata.errors import RunFailed, UsageError
+from strata.errors import UsageError
 from strata.formats import numbers_not_read, read_fio, read_table
+from strata.host.foreign import TABLE_MOST, read_text
 from strata.model.figures import Checked, Role, Table
 from strata.store import open_store
-
-LARGEST = 64 << 20
-"""Bytes of a file that is read: a table of figures is far smaller."""
 
 
 def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path | None = None) -> Checked:
     """The laws over a CSV or TSV table, or a fio result. Rows of ``plan`` are what was planned.
 
-    Raises `UsageError` where the file cannot be understood and `RunFailed` where it cannot be read.
+    Raises `UsageError` where the file cannot be read or understood.
     """
     table = _read(path, columns or {})
     if plan is not None:
@@ -52,16 +50,7 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> Table:
-    try:
-        if path.stat().st_size > LARGEST:
-            raise UsageError(
-                "will not read", str(path), "it is larger than 64 MiB", "cut it down to the rows in question"
-            )
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as e:
-        raise UsageError("cannot read", str(path), "it is no text in UTF-8", "export it as CSV in UTF-8") from e
-    except OSError as e:
-        raise RunFailed("cannot read", str(path), (e.strerror or str(e)).lower(), "") from e
+    text = read_text(path, "cannot read", TABLE_MOST, "name a table as CSV or TSV in UTF-8, or a result of fio")
     if '"schema": "strata.' in text[:200]:
         raise UsageError("cannot read", str(path), "it is Strata's own document", "name the run: strata check RUN")
     if path.suffix == ".json" or text.lstrip().startswith("{"):

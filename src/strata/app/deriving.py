@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from pathlib import Path
 
 from strata import units
 from strata.app.jobfile import jobs_of
 from strata.app.outputs import check_output, write_output
-from strata.app.tracing import read
+from strata.app.tracing import read_open
 from strata.errors import UsageError
 from strata.formats import commands_in, job_of_fio_line, program_of, workload_of_diskspd
+from strata.host import foreign
 from strata.model.base import Value
 from strata.model.profile import Profile, ProfileWorkload
 from strata.model.workload import Workload
 from strata.plan.from_trace import workload_of, workload_of_trace
 from strata.plan.profiles.emit import toml_of
 from strata.plan.words import PatternWords, workload_from_words
+from strata.probes.trace import TRACE_MOST
 
 NAME = "from-trace"
 _STAMP = "Derived by strata plan --from-trace, which does not write over what you change here."
@@ -25,9 +28,8 @@ _HINT = (
     "give a file of strata trace --save, the text of blkparse, a fio job file, or a command line: "
     "'fio --rw=randread …', 'diskspd -b8K …'"
 )
-_SECTION = re.compile(r"^\s*\[[^\s\[\]-][^\[\]\n]*\]\s*$", re.MULTILINE)
-_TEXT_MOST = 4 * units.MIB
-"""Longer files are traces."""
+_SECTION = re.compile(r"\s*\[[^\s\[\]-][^\[\]]*\]\s*$")
+_WHAT = "cannot derive from"
 
 
 class Derived(Value):
@@ -50,14 +52,15 @@ def derive(asked: str, name: str = NAME) -> Derived:
                 "cannot derive from", repr(asked), "there is no such file, and it runs no fio or diskspd", _HINT
             )
         return _of_commands(list(commands_in(asked)) or [asked], name, "a command line")
-    text = _text_of(path)
-    if text is not None:
-        if _SECTION.search(text):
-            made = jobs_of(text, str(path))
-            return _profile(name, f"the fio jobs in {path}", [(n, w, f"[{n}] of {path.name}") for n, w in made], [])
-        if lines := list(commands_in(text)):
-            return _of_commands(lines, name, f"the command lines in {path}")
-    return _of_trace(path, name)
+    with foreign.opened(path, _WHAT, TRACE_MOST, _HINT) as fd:
+        text = _text_of(fd)
+        if text is not None:
+            if any(map(_SECTION.match, text.splitlines())):
+                made = jobs_of(text, str(path))
+                return _profile(name, f"the fio jobs in {path}", [(n, w, f"[{n}] of {path.name}") for n, w in made], [])
+            if lines := list(commands_in(text)):
+                return _of_commands(lines, name, f"the command lines in {path}")
+        return _of_trace(fd, path, name)
 
 
 def write_profile(path: Path, derived: Derived) -> None:
@@ -70,18 +73,11 @@ def write_profile(path: Path, derived: Derived) -> None:
     write_output(path, toml_of(derived.profile, head), toml=True)
 
 
-def _text_of(path: Path) -> str | None:
-    """None: it is no text, or too long for commands."""
-    try:
-        if not path.is_file():
-            raise UsageError("cannot derive from", str(path), "it is not a regular file", _HINT)
-        if path.stat().st_size > _TEXT_MOST:
-            return None
-        content = path.read_bytes()
-    except OSError as e:
-        raise UsageError(
-            "cannot derive from", str(path), (e.strerror or str(e)).lower(), "name a file you may read"
-        ) from e
+def _text_of(fd: int) -> str | None:
+    """None: it is no text, or too long for commands; then it is a trace."""
+    if os.fstat(fd).st_size > foreign.TEXT_MOST:
+        return None
+    content = os.pread(fd, foreign.TEXT_MOST, 0)
     # A shell of Windows writes UTF-16.
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
@@ -90,9 +86,9 @@ def _text_of(path: Path) -> str | None:
         return None
 
 
-def _of_trace(path: Path, name: str) -> Derived:
+def _of_trace(fd: int, path: Path, name: str) -> Derived:
     try:
-        result = read(path)
+        result = read_open(fd, path)
     except UsageError as e:
         raise UsageError("cannot derive from", str(path), e.why, _HINT) from e
     traced = workload_of(result.figures, result.whole)

@@ -6,16 +6,14 @@ from pathlib import Path
 
 from strata.errors import UsageError
 from strata.formats import workloads_of_fio_job
+from strata.host.foreign import TEXT_MOST, read_text
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, workload_from_words
 
 
 def read_jobs(path: Path) -> tuple[Workload, ...]:
     """The workloads of a fio job file, one for each section. Raises `UsageError` with all that cannot be used."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as e:
-        raise UsageError("cannot read the job file", str(path), str(e), "name a fio job file") from e
+    text = read_text(path, "cannot read the job file", TEXT_MOST, "name a fio job file")
     return tuple(workload for _, workload in jobs_of(text, str(path)))
 
 

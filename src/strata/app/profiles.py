@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strata.errors import UsageError
+from strata.host.foreign import WORDS_MOST, read_text
 from strata.host.xdg import config_path
 from strata.model.profile import Profile
 from strata.plan.profiles import own_profile, profile_of
@@ -19,13 +19,9 @@ def find_profile(word: str) -> Profile:
     if word.endswith(".toml") or "/" in word:
         return _read(Path(word), Path(word).stem)
     of_user = config_path() / "profiles" / f"{word}.toml"
-    return _read(of_user, word) if of_user.is_file() else own_profile(word)
+    return _read(of_user, word) if of_user.exists() else own_profile(word)
 
 
 def _read(path: Path, name: str) -> Profile:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        why = e.strerror if isinstance(e, OSError) else None
-        raise UsageError("cannot read the profile", str(path), why or str(e), "name a .toml file") from e
+    text = read_text(path, "cannot read the profile", WORDS_MOST, "name a .toml file")
     return profile_of(text, name, str(path))

@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from strata.app.naming import missing
-from strata.errors import RunFailed, UsageError
+from strata.errors import UsageError
+from strata.host.foreign import WORDS_MOST, read_text
 from strata.model.endpoint import EndpointKind
 from strata.model.stack import Expect, Layer, Stack
 from strata.model.survey import Survey
@@ -43,16 +44,11 @@ def own_export(layer: Layer) -> str | None:
 
 
 def read_stack(path: Path) -> Stack:
-    """A stack file. Raises `UsageError` or `RunFailed` naming it."""
-    try:
-        return Stack.from_toml(path.read_text(), str(path))
-    except FileNotFoundError as e:
-        raise missing(path, "diagnose") from e
-    except OSError as e:
-        why = (e.strerror or str(e)).lower()
-        raise RunFailed("cannot read the stack file", str(path), why, "name a file that you may read") from e
-    except UnicodeDecodeError as e:
-        raise UsageError("cannot read the stack file", str(path), "it is not UTF-8 text") from e
+    """A stack file. Raises `UsageError` naming it."""
+    if not path.exists():
+        raise missing(path, "diagnose")
+    hint = "name a file that you may read"
+    return Stack.from_toml(read_text(path, "cannot read the stack file", WORDS_MOST, hint), str(path))
 
 
 def data_path_of(stack: Stack) -> Path:

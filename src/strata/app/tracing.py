@@ -14,12 +14,12 @@ from strata.app.stacks import elsewhere, local_paths, read_stack
 from strata.app.stopping import stop_on_signals
 from strata.discover.chain import chain, chain_of_device, mount_under
 from strata.errors import RunFailed, UsageError
-from strata.host import block, process
+from strata.host import block, foreign, process
 from strata.host.proc import Sys
 from strata.model.stack import Stack
 from strata.model.survey import Device
 from strata.model.trace import COST_LIMIT, Recording, TraceFigures, TraceResult, TraceTarget
-from strata.probes.trace import MAX_EVENTS, Window, check, read_trace, recording, target
+from strata.probes.trace import HINT, MAX_EVENTS, TRACE_MOST, Window, check, read_trace, recording, target
 
 DEFAULT_S = 5.0
 LONGEST_S = 24 * 3600.0
@@ -144,7 +144,13 @@ def _beside(window: Window, command: Sequence[str]) -> int:
 
 def read(path: Path) -> TraceResult:
     """A saved trace, or text in blkparse's form. Raises `UsageError`."""
-    form, figures, told, notes = read_trace(path)
+    with foreign.opened(path, "cannot read the trace", TRACE_MOST, HINT) as fd:
+        return read_open(fd, path)
+
+
+def read_open(fd: int, path: Path) -> TraceResult:
+    """As `read`, of the file ``path`` that is open already."""
+    form, figures, told, notes = read_trace(fd, path)
     return TraceResult(
         where=str(path),
         form=form,

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from strata import _core
+from strata import _core, units
 from strata.engine.native import said
 from strata.errors import RunFailed, UsageError
+from strata.host import foreign
 from strata.host.hurry import waiting
 from strata.model.base import Value
 from strata.model.verify import JournalState, Verified
@@ -42,7 +43,9 @@ class Journal(Value):
 def read_journal(path: str) -> Journal:
     """Look at a journal without changing it. Raises `RunFailed` when it is none."""
     try:
-        raw = json.loads(_core.verify_journal(path))
+        # Its kind alone: it is opened again by its name, as the run that goes on with it does.
+        with foreign.opened(path, "cannot use the journal", units.MOST, "name the file that --journal made"):
+            raw = json.loads(_core.verify_journal(path))
     except (OSError, ValueError) as e:
         raise RunFailed("cannot use the journal", path, said(e), "name the file that --journal made") from e
     return Journal(head=raw.pop("head"), state=JournalState.model_validate(raw))

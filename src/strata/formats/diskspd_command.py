@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strata import units
+from strata.parsing import whole
 
 BLOCK, OUTSTANDING = 64 * units.KIB, 2
 _SIZE = re.compile(r"^(\d+)([kmgtb]?)$", re.IGNORECASE)
@@ -70,7 +71,7 @@ class _Said:
         if match is None:
             raise ValueError("is no size of diskspd's (a whole number with K, M, G, T or b)")
         unit = match[2].lower()
-        return int(match[1]) * (self.block if unit == "b" else _FACTORS[unit])
+        return whole(match[1]) * (self.block if unit == "b" else _FACTORS[unit])
 
 
 def workload_of_diskspd(arguments: Sequence[str]) -> DiskspdCommand:
@@ -202,9 +203,10 @@ def _data(said: _Said) -> None:
 
 def _count(low: int, high: int | None = None) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
+        found = whole(text) if text.isdecimal() else -1
+        if found < low or (high is not None and found > high):
             raise ValueError(f"needs a whole number from {low}" + ("" if high is None else f" to {high}"))
-        return int(text)
+        return found
 
     return read
 

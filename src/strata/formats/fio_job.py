@@ -16,7 +16,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from strata import units
+from strata.parsing import whole
 
+SECTIONS_MOST = 1000
+"""Of a job file: each becomes workloads to measure."""
 Section = tuple[str, dict[str, Any], dict[str, Any], list[str]]
 """Its name, the words of the workload, the words of its pattern, and what cannot be used."""
 
@@ -125,6 +128,10 @@ def workloads_of_fio_job(text: str) -> Iterator[Section]:
             stray.append(line)
             continue
         into[ALIASES.get(key.strip(), key.strip())] = value.strip()
+    if len(named) > SECTIONS_MOST:
+        why = f"{len(named)} sections, at most {SECTIONS_MOST} are read: cut the file down to those in question"
+        yield named[SECTIONS_MOST][0], {}, {}, [why]
+        return
     if stray:
         yield "before the first section", {}, {}, [f"{line}: stands in no section" for line in stray]
     for name, options in named:
@@ -186,7 +193,7 @@ def _size(text: str) -> int:
     match = _SIZE.match(text.lower())
     if match is None:
         raise ValueError("is no plain size (k, m, g, t are binary; percent and Ki are not read)")
-    return int(match[1]) * {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}[match[2]]
+    return whole(match[1]) * {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}[match[2]]
 
 
 def _flag(text: str) -> bool:
@@ -198,7 +205,7 @@ def _flag(text: str) -> bool:
 def _whole(text: str) -> int:
     if not text.isdecimal():
         raise ValueError("is no whole number")
-    return int(text)
+    return whole(text)
 
 
 def _rw(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:

@@ -7,10 +7,9 @@ of the mean, so that mean and percentiles are of one clock. Sizes of jobs that m
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from strata import units
+from strata import parsing, units
 from strata.errors import UsageError
 from strata.model.figures import Dimension, Figure, Row, Table, exact
 
@@ -32,15 +31,17 @@ def read_fio(text: str, name: str) -> Table:
     # Messages of fio may stand before the document when both went to one file.
     start = text.find("{")
     try:
-        document = json.loads(text[start:] if start > 0 else text)
-    except json.JSONDecodeError as e:
-        raise UsageError("cannot read", name, f"it is no JSON: {e}", "write it with fio --output-format=json") from e
+        document = parsing.json_of(text[start:] if start > 0 else text)
+    except parsing.Malformed as e:
+        raise UsageError("cannot read", name, str(e), "write it with fio --output-format=json") from e
     if not isinstance(document, dict) or not isinstance(document.get("jobs"), list):
         raise UsageError("cannot read", name, "it is no result of fio: no jobs", "fio --output-format=json")
     common = document.get("global options", {})
     try:
         rows = [row for job in document["jobs"] for row in _job(job, common, len(document["jobs"]))]
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
+    except UsageError as e:
+        raise UsageError("cannot read", name, e.headline, e.hint) from e
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
         raise UsageError(
             "cannot read", name, f"a job is not as fio writes it ({e!r})", "fio --output-format=json"
         ) from e

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,10 +24,14 @@ from strata.model.figures import KINDS, SETTINGS, Dimension, Figure, Role, Round
 _HEADING = re.compile(r"^(?P<key>[a-z_]+(?:\.[a-z0-9_.]+)?)\s*(?:\[(?P<unit>[^\],]*)(?:,\s*(?P<rounding>\w+))?\])?$")
 _NUMBER = re.compile(
     r"^(?P<about>[~≈])?\s*"
-    r"(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d[\d \u202f_]*)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*"
+    r"(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d[\d \u202f_]*)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)\s*"
     r"(?P<unit>[A-Za-zµ%/]*)$"
 )
-_FACT = re.compile(r"^#\s*(?P<key>[^=]+?)\s*=\s*(?P<value>.*?)\s*$")
+CELL_MOST = 1000
+"""Characters of a cell or a heading that are looked at as a number or a kind; what is longer is a remark."""
+ROWS_MOST = 20_000
+"""Rows of a table: the laws hold each against others."""
+CELLS_MOST = 300_000
 LABEL = 40
 """A label that is longer is a remark, and no part of a row's name."""
 _ABSENT = frozenset({"", "-", "–", "n/a", "na", "null", "none"})
@@ -116,7 +121,14 @@ def read_table(text: str, name: str, mapping: Mapping[str, str] | None = None) -
     if not lines:
         raise UsageError("cannot read the table", name, "it is empty")
     delimiter = "\t" if lines[0].count("\t") > lines[0].count(",") else ","
-    rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True))
+    cells = sum(line.count(delimiter) + 1 for line in lines)
+    if len(lines) > ROWS_MOST or cells > CELLS_MOST:
+        why = f"it has {len(lines)} rows and {cells} cells, at most {ROWS_MOST} and {CELLS_MOST} are read"
+        raise UsageError("cannot read the table", name, why, "cut it down to the rows in question")
+    try:
+        rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True))
+    except csv.Error as e:
+        raise UsageError("cannot read the table", name, str(e), "name a table as CSV or TSV") from e
     head = [h.strip() for h in rows[0]]
     problems: list[str] = []
     chosen = {k.strip().lower(): v for k, v in (mapping or {}).items()}
@@ -141,15 +153,16 @@ def numbers_not_read(table: Table) -> tuple[str, ...]:
     for row in table.rows:
         for heading, word in row.words.items():
             cells.setdefault(heading, []).append(word)
-    return tuple(h for h, words in cells.items() if all(_NUMBER.match(w) for w in words))
+    return tuple(h for h, words in cells.items() if all(map(_number, words)))
 
 
 def _facts(text: str) -> tuple[dict[str, str], list[str]]:
     facts, lines = {}, []
     for line in text.removeprefix("\ufeff").splitlines():
         if line.startswith("#"):
-            if found := _FACT.match(line):
-                facts[found["key"]] = found["value"]
+            key, equals, value = (part.strip() for part in line[1:].partition("="))
+            if key and equals:
+                facts[key] = value
         elif line.strip():
             lines.append(line)
     return facts, lines
@@ -170,6 +183,8 @@ def _whole(facts: Mapping[str, str], problems: list[str]) -> tuple[dict[str, str
 
 
 def _column(heading: str, chosen: Mapping[str, str], problems: list[str]) -> _Column | None:
+    if len(heading) > CELL_MOST:
+        return None
     low = heading.lower()
     if low in chosen:
         return _parse(chosen[low], problems, asked=True) if chosen[low] else None
@@ -253,10 +268,10 @@ def _pattern(words: Mapping[str, str]) -> str:
 
 def _figure(column: _Column, text: str) -> Figure | None:
     """The number with its unit, its step and its rounding; None where the cell holds no number."""
-    found = _NUMBER.match(_percentile(text) if column.key == "percentile" else text)
+    found = _number(_percentile(text) if column.key == "percentile" else text)
     if found is None:
         return None
-    number = re.sub(r"[ \u202f_,]", "", found["number"])
+    number = _plain(found["number"])
     known = Rounding.EXACT if column.key.partition(".")[0] in SETTINGS else column.rounding
     rounding = Rounding.ABOUT if found["about"] else known
     return Figure(
@@ -266,6 +281,17 @@ def _figure(column: _Column, text: str) -> Figure | None:
         step=0.0 if rounding is Rounding.EXACT else _step(number, about=rounding is Rounding.ABOUT),
         rounding=rounding,
     )
+
+
+def _number(text: str) -> re.Match[str] | None:
+    """The parts of a cell that is a number. The pattern takes the square of a cell's length."""
+    found = _NUMBER.match(text) if len(text) <= CELL_MOST else None
+    return found if found is not None and math.isfinite(float(_plain(found["number"]))) else None
+
+
+def _plain(number: str) -> str:
+    """Without what sets thousands apart."""
+    return re.sub(r"[ \u202f_,]", "", number)
 
 
 def _percentile(text: str) -> str:
@@ -281,7 +307,7 @@ def _percentile(text: str) -> str:
 def _step(number: str, *, about: bool) -> float:
     """The worth of the last printed place; of an "about" number that of its last digit that is not 0."""
     mantissa, _, exponent = number.lower().partition("e")
-    scale = 10.0 ** int(exponent or 0)
+    scale = float(f"1e{exponent or 0}")
     whole, _, fraction = mantissa.lstrip("+-").partition(".")
     if fraction:
         return float(f"1e-{len(fraction)}") * scale

@@ -19,6 +19,7 @@ from pathlib import Path
 from strata import units
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import signatures
+from strata.host.foreign import kind_of
 from strata.host.inuse import file_users
 from strata.host.mark import MARK_BYTES, read_mark_fd
 from strata.host.proc import Sys
@@ -35,14 +36,6 @@ __all__ = [
     "open_raw_write",
 ]
 
-_KINDS = {
-    stat.S_IFDIR: "a directory",
-    stat.S_IFLNK: "a symbolic link",
-    stat.S_IFIFO: "a fifo",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFBLK: "a block device",
-    stat.S_IFCHR: "a character device",
-}
 _RESERVE_SHARE, _RESERVE_MAX = 0.02, units.GIB
 
 
@@ -172,7 +165,7 @@ def _reopen(path: Path, handle: int, flags: int) -> int:
 def _check_kind(path: Path, found: os.stat_result) -> None:
     """What a name alone already tells, before anything is opened."""
     if not stat.S_ISREG(found.st_mode):
-        raise _refuse(path, [f"it is {_KINDS.get(stat.S_IFMT(found.st_mode), 'not a regular file')}"])
+        raise _refuse(path, [f"it is {kind_of(found.st_mode)}"])
 
 
 def _check_own(path: Path, fd: int) -> None:

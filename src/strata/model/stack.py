@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import (
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, SecretStr, ValidationError, model_validator
 
+from strata import parsing
 from strata.errors import UsageError
 from strata.model import smb_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
 from strata.model.toml_words import line_of, outer_line, problems, unknown
-from strata.text import secrets
 
 
 class Node(Value):
@@ -36,14 +28,6 @@ class Node(Value):
     netns: str | None = None
     smb_conf: str | None = Field(default=None, exclude_if=lambda path: path is None)
     counters: str | None = Field(default=None, exclude_if=lambda url: url is None)
-
-    @field_validator("counters")
-    @classmethod
-    def _without_a_secret(cls, url: str | None) -> str | None:
-        if url is not None and secrets.spans(url):
-            secrets.know(url)
-            raise ValueError("its counters are read without a password: leave it out of the address")
-        return url
 
 
 class Expect(Value):
@@ -76,7 +60,6 @@ class Layer(Value):
         if not isinstance(endpoint, str):
             return handler(given)
         bare, password = smb_uri.split(endpoint)
-        secrets.know(endpoint)
         made = handler({**given, "endpoint": bare})
         if password is not None:
             made._password = SecretStr(password)
@@ -87,12 +70,6 @@ class Layer(Value):
         """The parsed endpoint. Raises `UsageError`."""
         found = Endpoint.parse(self.endpoint)
         return found if self._password is None else found.with_password(self._password.get_secret_value())
-
-    def with_password(self, password: str | None) -> Layer:
-        """The same layer and this password for its endpoint."""
-        made = self.model_copy()
-        made._password = None if password is None else SecretStr(password)
-        return made
 
 
 class Stack(Value):
@@ -143,12 +120,9 @@ class Stack(Value):
     @classmethod
     def from_toml(cls, text: str, where: str = "stack file") -> Stack:
         """Reads the stack file. Raises `UsageError` with every problem found."""
-        # Here: most commands read none, and the parser's patterns take milliseconds to be made.
-        import tomllib
-
         try:
-            raw: dict[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as e:
+            raw = parsing.toml_of(text)
+        except parsing.Malformed as e:
             raise UsageError("cannot read the stack file", where, str(e)) from e
         head = raw.get("stack", {})
         if not isinstance(head, dict):

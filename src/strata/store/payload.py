@@ -13,13 +13,19 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from strata import units
 from strata.errors import StoreError
 from strata.model.base import Value
+from strata.parsing import Malformed, inflate
 
 V = TypeVar("V", bound=Value)
 
 LEVEL = 1
 """Of zlib; higher levels took longer than they saved (docs/journal/2026-11-20-store.md)."""
+
+INFLATED_MOST = 256 * units.MIB
+VALUES_MOST = 10_000_000
+"""Of a result: half an hour in intervals of a tenth of a second, with every counter, has half of both."""
 
 
 def to_json(value: Value, what: str) -> str:
@@ -55,7 +61,11 @@ def pack(value: Value, what: str) -> bytes:
 def unpack(kind: type[V], packed: bytes, what: str, where: str) -> V:
     """Reads what `pack` wrote. Raises `StoreError`, also for bytes that were damaged."""
     try:
-        text = zlib.decompress(packed).decode()
-    except (zlib.error, UnicodeDecodeError) as e:
+        text = inflate(packed, INFLATED_MOST).decode()
+    except UnicodeDecodeError as e:
         raise StoreError(f"cannot read {what} of the store", where, f"it is damaged ({e})") from e
+    except Malformed as e:
+        raise StoreError(f"cannot read {what} of the store", where, str(e)) from e
+    if text.count(",") > VALUES_MOST:
+        raise StoreError(f"cannot read {what} of the store", where, f"it holds more than {VALUES_MOST} values")
     return from_json(kind, text, what, where)

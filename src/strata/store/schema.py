@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +12,7 @@ from sqlalchemy import Engine, text
 
 from strata import units
 from strata.errors import StoreError
+from strata.host.foreign import opened
 from strata.store.trouble import named
 
 HEAD = "0003"
@@ -29,8 +31,8 @@ def revision_of(path: Path, busy_timeout_s: float) -> str | None:
     """
     what = "cannot open the store"
     with named(what, path):
-        with path.open("rb") as file:
-            head = file.read(len(MAGIC))
+        with opened(path, what, units.MOST, "name another file with STRATA_STORE") as fd:
+            head = os.pread(fd, len(MAGIC), 0)
         if not head and not _log(path).exists():
             return None
         if head and head != MAGIC:

@@ -12,7 +12,7 @@ import store_samples as sample
 from absent import absent
 from loops import need_root
 
-from strata.errors import StoreError
+from strata.errors import StoreError, UsageError
 from strata.store import open_store
 
 
@@ -83,7 +83,7 @@ def test_a_store_with_overwritten_pages_is_left_as_it_is_or_still_reads_right(pa
 
 def test_a_directory_in_its_place_is_refused(path):
     path.mkdir()
-    with pytest.raises(StoreError):
+    with pytest.raises(UsageError, match="a directory"):
         open_store(str(path))
 
 

@@ -6,13 +6,12 @@ A file has a ``title``, a ``source``, and ``[[workload]]`` tables in the words o
 
 from __future__ import annotations
 
-import tomllib
 from importlib import resources
 from typing import Any
 
 from pydantic import ValidationError
 
-from strata import units
+from strata import parsing, units
 from strata.errors import UsageError
 from strata.host import shipped
 from strata.model.profile import RATES, Goal, Profile, ProfileWorkload
@@ -33,13 +32,13 @@ def own_profile(name: str) -> Profile:
 def profile_of(text: str, name: str, where: str) -> Profile:
     """The profile that a TOML text holds. Raises `UsageError` with every problem found."""
     try:
-        raw: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
+        raw = parsing.toml_of(text)
+    except parsing.Malformed as e:
         raise UsageError("cannot read the profile", where, str(e)) from e
     problems = [f"unknown key {key!r}" for key in raw if key not in ("title", "source", "workload")]
     problems += [f"no {key}" for key in ("title", "source", "workload") if not raw.get(key)]
     tables = raw.get("workload", [])
-    if not isinstance(tables, list):
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         problems.append("workload is not a row of [[workload]] tables")
         tables = []
     made = [w for i, table in enumerate(tables) if (w := _workload(table, i + 1, problems)) is not None]
@@ -73,8 +72,8 @@ def _workload(table: dict[str, Any], number: int, problems: list[str]) -> Profil
         problems += [f"{name}: {problem}" for problem in e.problems or (e.why,)]
     except ValidationError as e:
         problems += [f"{name}: {str(p['msg']).removeprefix('Value error, ')}" for p in e.errors()]
-    except TypeError as e:
-        problems.append(f"{name}: {e}")
+    except (TypeError, AttributeError) as e:
+        problems.append(f"{name}: a value is of another kind than its key takes ({e})")
     return None
 
 

@@ -18,16 +18,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from strata import _core, units
+from pydantic import ValidationError
+
+from strata import _core, parsing, units
 from strata.errors import RunFailed, UsageError
 from strata.model.trace import Recording, TraceFigures, TraceTarget
 from strata.probes.trace.instance import check, instance
 from strata.probes.trace.targets import target
 
-__all__ = ["MAX_EVENTS", "Window", "check", "read_trace", "recording", "target"]
+__all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "read_trace", "recording", "target"]
 
 MAX_EVENTS = 1_000_000
 """48 bytes each."""
+TRACE_MOST = units.GIB
+"""Bytes of a trace that is read: the longest window that can be saved, or seven million lines of blkparse."""
+HINT = "give a file of strata trace --save, or the output of blkparse"
+_MAGIC = b"strata-trace 1\n"
+_BEGIN_BYTES = 4096
+_HEAD_MOST = 8 * units.MIB
+"""Bytes of a saved trace's description: the names of 65 536 threads and the devices."""
 _BUFFER_KIB = 8192
 _BUFFERS_KIB = 256 * 1024
 """For all processors together."""
@@ -101,22 +110,48 @@ def recording(
                 pass
 
 
-def read_trace(path: Path) -> tuple[str, TraceFigures, Recording | None, tuple[str, ...]]:
-    """(form, figures, how it was recorded, notes) of a saved trace or a text of blkparse. Raises `UsageError`."""
+def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, Recording | None, tuple[str, ...]]:
+    """(form, figures, how it was recorded, notes) of a saved trace or a text of blkparse, open for reading.
+
+    Raises `UsageError`.
+    """
+    what = "cannot read the trace"
+    _check_head(fd, path)
     try:
-        text = _core.trace_read(str(path))
+        text = _core.trace_read(f"/proc/self/fd/{fd}")
     except ValueError as e:
-        hint = "give a file of strata trace --save, or the output of blkparse"
-        raise UsageError("cannot read the trace", str(path), str(e), hint) from e
+        raise UsageError(what, str(path), str(e), HINT) from e
     except OSError as e:
-        raise UsageError("cannot read the trace", str(path), (e.strerror or str(e)).lower()) from e
-    document = json.loads(text)
-    figures = TraceFigures.model_validate(document["figures"])
-    known = document["recording"] is not None
-    told = Recording.model_validate(document["recording"]) if known else None
+        raise UsageError(what, str(path), (e.strerror or str(e)).lower()) from e
+    try:
+        document = json.loads(text)
+        figures = TraceFigures.model_validate(document["figures"])
+        known = document["recording"] is not None
+        told = Recording.model_validate(document["recording"]) if known else None
+    except ValidationError as e:
+        raise UsageError(what, str(path), "its description is not as strata trace writes it", HINT) from e
     other = document.get("other_actions", 0)
     notes = (f"{units.count(other)} lines of other actions (plugs, remaps …) were passed over",) if other else ()
     return document["form"], figures, told, notes
+
+
+def _check_head(fd: int, path: Path) -> None:
+    """Of a saved trace the description, before it is parsed: its values take many times the bytes they stand in."""
+    begin = os.pread(fd, _BEGIN_BYTES, 0)
+    if not begin.startswith(_MAGIC):
+        if b"\0" in begin:
+            raise UsageError("cannot read the trace", str(path), "it is neither a saved trace nor text", HINT)
+        return
+    length = int.from_bytes(begin[len(_MAGIC) : len(_MAGIC) + 4], "little")
+    if length > _HEAD_MOST:
+        why = f"its description is longer than the {units.size(_HEAD_MOST)} that are read"
+        raise UsageError("cannot read the trace", str(path), why, HINT)
+    head = os.pread(fd, length, len(_MAGIC) + 4)
+    try:
+        parsing.json_of(head.decode("utf-8"))
+    except ValueError as e:
+        why = str(e) if isinstance(e, parsing.Malformed) else "its description is not UTF-8 text"
+        raise UsageError("cannot read the trace", str(path), why, HINT) from e
 
 
 def _parsed(text: str) -> tuple[TraceFigures, Recording]:

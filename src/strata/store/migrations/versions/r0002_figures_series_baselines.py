@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import array
 import json
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,8 @@ import sqlalchemy as sa
 from alembic import op
 
 from strata.model import histogram
+from strata.parsing import inflate, json_of
+from strata.store.payload import INFLATED_MOST
 
 revision = "0002"
 down_revision = "0001"
@@ -25,6 +26,8 @@ depends_on = None
 GRID = (1.0, *(float(p) for p in range(2, 99, 2)), 99.0, 99.5, 99.9, 99.99)
 NAMED = {"p50_ns": 50.0, "p90_ns": 90.0, "p99_ns": 99.0, "p999_ns": 99.9}
 BATCH = 500
+UNLIKE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+"""What comes of a document that is no result of ours."""
 
 
 def upgrade() -> None:
@@ -94,9 +97,9 @@ def _fill(connection: sa.Connection, heads: sa.Table, series: sa.Table, figures:
     known: dict[tuple[str, str, str], int] = {}
     for run_id, created, text in connection.execute(sa.text("SELECT id, created_unix_ns, document FROM runs")).all():
         try:
-            document = json.loads(text)
+            document = json_of(text)
             head, places = _head(document), _places(document)
-        except (ValueError, KeyError, TypeError):
+        except UNLIKE:
             continue
         connection.execute(heads.insert(), {"run_id": run_id, **head})
         rows = []
@@ -155,8 +158,8 @@ def _results(connection: sa.Connection, run_id: str) -> Iterator[tuple[int, str,
     asked = sa.text("SELECT step_order, round, kind, layer, workload_key, result FROM cells WHERE run_id = :run")
     for order, number, kind, layer, key, packed in connection.execute(asked, {"run": run_id}).all():
         try:
-            figure = _figure(json.loads(zlib.decompress(packed)))
-        except (zlib.error, ValueError, KeyError, TypeError):
+            figure = _figure(json_of(inflate(packed, INFLATED_MOST).decode()))
+        except UNLIKE:
             continue
         if figure is not None:
             yield order, layer, key, {"round": number, "kind": kind, **figure}

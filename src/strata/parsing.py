@@ -1,0 +1,132 @@
+"""JSON, TOML and deflated bytes that somebody else wrote, taken in within bounds.
+
+Whoever wrote them may mean harm: a few bytes can stand for gigabytes, for a number of a million digits or for a nest
+that no recursion comes out of. Nothing here takes more memory or time than a fixed multiple of what was read, and what
+is not accepted is told by one error.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from typing import Any
+
+DEEPEST = 64
+"""Levels of a document; no format that is read has more than ten."""
+VALUES_MOST = 2_000_000
+"""Values of a document: a result of fio with all its latency bins has a tenth of it."""
+LINE_MOST = 16 << 10
+"""Characters of a line of TOML. Its parser takes the square of a key's length."""
+DIGITS_MOST = 40
+"""Of a whole number: one of 64 bits has 20, and reading a longer one takes the square of its length."""
+WORD_BITS = 64
+"""A whole number that needs more fits into nothing that it could mean."""
+
+
+class Malformed(ValueError):
+    """Why a document cannot be used, as words for the end of an error."""
+
+
+def json_of(text: str) -> Any:
+    """The document in ``text``. Raises `Malformed` with the line."""
+    if sum(map(text.count, "{[,")) > VALUES_MOST:
+        raise Malformed(f"it holds more than {VALUES_MOST} values")
+    try:
+        found = json.loads(text, parse_int=whole, parse_constant=_no_number)
+    except json.JSONDecodeError as e:
+        raise Malformed(f"it is no JSON: {e.msg} in line {e.lineno}, column {e.colno}") from e
+    except RecursionError:
+        raise _too_deep() from None
+    _check(found)
+    return found
+
+
+def toml_of(text: str) -> dict[str, Any]:
+    """The tables in ``text``. Raises `Malformed` with the line."""
+    # Here: most commands read none, and the parser's patterns take milliseconds to be made.
+    import tomllib
+
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > LINE_MOST:
+            raise Malformed(f"line {number} has {len(line)} characters, at most {LINE_MOST} are read")
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise Malformed(str(e)) from e
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as e:
+        # Numbers and dates that the parser hands on without a look.
+        raise Malformed(f"a number or a date in it cannot be read ({e})") from e
+    _check(found)
+    return found
+
+
+def inflate(packed: bytes, most: int) -> bytes:
+    """What was deflated, at most ``most`` bytes of it. Raises `Malformed`."""
+    unpacker = zlib.decompressobj()
+    try:
+        found = unpacker.decompress(packed, most + 1)
+    except zlib.error as e:
+        raise Malformed(f"it is damaged ({e})") from e
+    if len(found) > most:
+        raise Malformed(f"it unpacks to more than {most >> 20} MiB")
+    if not unpacker.eof:
+        raise Malformed("it is damaged (it ends too early)")
+    return found
+
+
+def whole(digits: str) -> int:
+    """A whole number. Raises `Malformed` for one that no value of ours could hold."""
+    if len(digits) > DIGITS_MOST or (found := int(digits)).bit_length() > WORD_BITS:
+        raise Malformed(f"a number of {len(digits)} digits is more than {WORD_BITS} bits hold")
+    return found
+
+
+def _no_number(word: str) -> float:
+    raise Malformed(f"it holds {word}, which is no number")
+
+
+def _too_deep() -> Malformed:
+    return Malformed(f"it is nested deeper than {DEEPEST} levels")
+
+
+def _check(document: Any) -> None:
+    """Depth, numbers and characters, without recursion."""
+    level: list[Any] = [document]
+    depth = 0
+    while level:
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                for key in value:
+                    _check_text(key)
+                below += value.values()
+            elif isinstance(value, list):
+                below += value
+            else:
+                _check_one(value)
+        level, depth = below, depth + 1
+        if depth > DEEPEST:
+            raise _too_deep()
+
+
+def _check_one(value: Any) -> None:
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Malformed("it holds a number that is not finite")
+    elif isinstance(value, int) and value.bit_length() > WORD_BITS:
+        raise Malformed(f"it holds a whole number of more than {WORD_BITS} bits")
+
+
+def _check_text(text: str) -> None:
+    """Half of a character, as JSON can spell it, cannot be written anywhere; a NUL ends every path that holds it."""
+    if "\0" in text:
+        raise Malformed("it holds a NUL character")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as e:
+            raise Malformed("it holds half of a character (a lone surrogate)") from e
