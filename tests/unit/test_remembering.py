@@ -338,3 +338,17 @@ def test_the_page_of_a_history_shows_every_run_and_change_and_escapes_names(keep
     assert page.count("<circle") == 24 and page.count("&lt;b&gt;6.6") == 2 and "<b>6.6" not in page
     assert page.count('class="link"') == 2
     strata("history", "--all", "--html", str(tmp_path / "h.html"))  # its own file is replaced
+
+
+def test_a_comparison_has_a_page_that_replaces_its_own_and_nobody_elses(keep, tmp_path: Path) -> None:
+    keep(0)
+    keep(1, 0.7, kernel="<b>6.6")
+    page = tmp_path / "c.html"
+    strata("compare", "run-000", "run-001", "--html", str(page))
+    text = page.read_text()
+    assert "slower" in text and "&lt;b&gt;6.6" in text and "<b>6.6" not in text
+    strata("compare", "run-000", "run-001", "--html", str(page))  # its own is replaced
+    page.write_text("somebody's")
+    with pytest.raises(StrataError) as caught:
+        strata("compare", "run-000", "run-001", "--html", str(page))
+    assert caught.value.exit_code == 5 and page.read_text() == "somebody's"

@@ -22,6 +22,7 @@ def compare(
         str | None, typer.Option(help="What equal runs differ by, e.g. 3%; default: learnt from the store.")
     ] = None,
     anyway: Anyway = False,
+    html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
@@ -32,11 +33,11 @@ def compare(
     """
     from strata.app.comparing import compare_runs
     from strata.app.outputs import check_output, write_output
-    from strata.report import compare_markdown
     from strata.report.compare_text import compare_text
 
-    if markdown is not None:
-        check_output(markdown)
+    for path in (html, markdown):
+        if path is not None:
+            check_output(path)
     compared = compare_runs(
         a,
         b,
@@ -45,6 +46,13 @@ def compare(
         between_runs=None if between_runs is None else units.parse_share(between_runs),
         anyway=anyway,
     )
+    if html is not None:
+        # The template library is loaded for a page only.
+        from strata.report.html import compare as page
+
+        write_output(html, page.render(compared))
     if markdown is not None:
+        from strata.report import compare_markdown
+
         write_output(markdown, compare_markdown.render(compared) + "\n")
     out(compared.model_dump_json(indent=2) if json else compare_text(compared, common.width(), common.color()), json)

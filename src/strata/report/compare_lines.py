@@ -1,4 +1,4 @@
-"""The parts of a comparison in words, shared by the terminal and Markdown."""
+"""The parts of a comparison in words, shared by the terminal, Markdown and the page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from strata.model.compared import CellCompared, Change, ComparedRuns, Fairness, 
 from strata.model.estimate import Estimate
 from strata.report import figures
 
-TAIL = "99"
+MARK = {Change.SLOWER: "▼", Change.FASTER: "▲", Change.CANNOT_TELL: "?", Change.EQUIVALENT: "="}
+"""Never by colour alone."""
 
 
 def headline(compared: ComparedRuns) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_report_compare
 import test_report_history
 import test_report_matrix
 from browser_view import CONTRAST, OUT_OF_SIGHT, VIEWS, browser, seen
@@ -16,7 +17,7 @@ from sample_report import build
 
 from strata.model.run import Report
 from strata.report import html
-from strata.report.html import history, matrix
+from strata.report.html import compare, history, matrix
 
 NASTY = '=<script>alert("x")</script>'
 pytestmark = pytest.mark.browser
@@ -30,6 +31,7 @@ def chromium() -> Iterator[Any]:
 
 PAGES: dict[str, Callable[[], str]] = {
     "report": lambda: html.render(build(share=NASTY)),
+    "compare": lambda: compare.render(test_report_compare.build()),
     "history": lambda: history.render(test_report_history.build([10**18 + i * 10**15 for i in range(7)])),
     "matrix": lambda: matrix.render(test_report_matrix.build(where=NASTY)),
 }

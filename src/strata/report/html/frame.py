@@ -64,3 +64,9 @@ def render(template: str, csv: str, name: str, styles: tuple[str, ...] = (), **c
     return env.get_template(template).render(
         style=Markup(sheets), script=Markup(script), policy=policy, csv=csv, csv_name=f"{name}.csv", **context
     )
+
+
+def heat(ratio: float) -> str:
+    """How strongly a square is coloured, 0 to 1: none at equality, full at a tenth or ten times."""
+    distance = abs(1 - ratio) if ratio >= 0.5 else min(1.0, 0.5 + (0.5 - ratio) * 1.25)
+    return f"{min(1.0, distance):.2f}"

@@ -107,7 +107,7 @@ def context(report: Report) -> dict[str, Any]:
         "checks": check_lines(report),
         "survey": report.run.survey,
         "survey_facts": survey_text,
-        "heat": heat,
+        "heat": frame.heat,
         "called_as": shlex.join(report.run.environment.command),
     }
 
@@ -119,12 +119,6 @@ def _panels(table: Ladder, prefix: str, draw: Draw) -> list[Panel]:
 
 def _percentile_keys(report: Report) -> list[str]:
     return sorted({key for cell in report.analysis.cells for key in cell.latency_ns}, key=float)
-
-
-def heat(ratio: float) -> str:
-    """How strongly a square is coloured, 0 to 1: none at equality, full at a tenth or ten times."""
-    distance = abs(1 - ratio) if ratio >= 0.5 else min(1.0, 0.5 + (0.5 - ratio) * 1.25)
-    return f"{min(1.0, distance):.2f}"
 
 
 def bars(report: Report, key: str) -> tuple[Bar, ...]:
