@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from strata.text.controls import line
+from strata.text.secrets import redacted
 
 
 class Exit(IntEnum):
@@ -45,7 +46,7 @@ class StrataError(Exception):
     """A failure a user can act on.
 
     Rendered as ``error: <what> <where>: <why>`` and ``hint: <next step>``; ``problems`` lists everything
-    that was found wrong when several things were checked before refusing.
+    that was found wrong when several things were checked before refusing. A secret in any of them is hidden.
     """
 
     exit_code: int = Exit.FAILED
@@ -53,7 +54,9 @@ class StrataError(Exception):
     def __init__(
         self, what: str, where: str = "", why: str = "", hint: str = "", problems: tuple[str, ...] = ()
     ) -> None:
-        self.what, self.where, self.why, self.hint, self.problems = what, where, why, hint, problems
+        # Here, for all: what is said is quoted in reports, saved with runs and shown in tracebacks.
+        self.what, self.where, self.why, self.hint = map(redacted, (what, where, why, hint))
+        self.problems = tuple(map(redacted, problems))
         super().__init__(self.headline)
 
     @property

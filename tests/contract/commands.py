@@ -50,11 +50,13 @@ for words in json.load(open(sys.argv[1])):
 """
 
 
-def one_after_another(commands: Sequence[Sequence[str]], folder: Path, **env: str) -> list[tuple[int, str, str]]:
+def one_after_another(
+    commands: Sequence[Sequence[str]], folder: Path, cwd: Path | None = None, **env: str
+) -> list[tuple[int, str, str]]:
     """Status, stdout and stderr of each command, all in one process: what loads each time is most of the time."""
     (folder / "commands.json").write_text(json.dumps(commands))
-    argv = [sys.executable, "-c", _EACH, str(folder / "commands.json")]
-    done = subprocess.run(argv, capture_output=True, timeout=120, check=False, env=os.environ | env)
+    argv = [sys.executable, "-c", _EACH, str((folder / "commands.json").absolute())]
+    done = subprocess.run(argv, capture_output=True, timeout=300, check=False, env=os.environ | env, cwd=cwd)
     ends = re.compile(r"\n-- that was (\d+)\n")
     out, err = (ends.split(stream.decode()) for stream in (done.stdout, done.stderr))
     assert done.returncode == 0, done.stderr.decode()

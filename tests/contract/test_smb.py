@@ -92,7 +92,7 @@ def test_what_strata_did_not_make_is_read_and_never_written(server: Smbd) -> Non
     path.unlink()
 
 
-def test_no_password_is_kept_printed_or_told(server: Smbd) -> None:
+def test_no_password_is_kept_printed_or_told(server: Smbd, own_state: Path) -> None:
     own(server, "own.dat")
     said = []
     for uri, env in ((server.uri("own.dat"), None), (server.uri("own.dat", password=False), PASSWORD)):
@@ -103,17 +103,32 @@ def test_no_password_is_kept_printed_or_told(server: Smbd) -> None:
     wrong = strata("measure", server.uri("own.dat").replace("open%20sesame", "barley"), *WORDS)
     assert wrong.returncode == 1
     assert "STATUS_LOGON_FAILURE" in wrong.stderr
-    assert not any(word in text for text in (*said, wrong.stderr) for word in ("sesame", "barley"))
+    # A file that is made is in the list of files until it is removed; a plan and a matrix keep their command lines.
+    matrix = ("--matrix", "bs=4k;iodepth=1;rw=randread", "--budget", "1s", "--progress", "none")
+    whole = strata("measure", server.uri("made.dat"), *matrix, "--size", "8m", "--keep")
+    assert whole.returncode == 0, whole.stderr
+    files = [path.read_bytes().decode(errors="replace") for path in own_state.rglob("*") if path.is_file()]
+    assert any("made.dat" in text for text in files)
+    everything = (*said, *files, wrong.stderr, whole.stdout, whole.stderr)
+    assert not any(word in text for text in everything for word in ("sesame", "barley"))
 
 
-def test_a_credentials_file_as_mount_has_it(server: Smbd, tmp_path: Path) -> None:
+def test_a_credentials_file_as_mount_has_it(server: Smbd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own(server, "own.dat")
     secret = tmp_path / "credentials"
     secret.write_text(f"username=root\npassword={PASSWORD}\n")
+    secret.chmod(0o600)
     uri = f"smb://127.0.0.1:{server.port}/share/own.dat?credentials={secret}"
     assert measured(uri, *WORDS)["result"]["read"]["ops"] > 0
     missing = strata("measure", f"{uri}.gone", *WORDS)
-    assert "cannot read the credentials file" in missing.stderr
+    assert "cannot use the credentials file" in missing.stderr
+    monkeypatch.setenv("STRATA_SMB_CREDENTIALS", str(secret))
+    assert measured(server.uri("own.dat", password=False), *WORDS)["result"]["read"]["ops"] > 0
+    monkeypatch.delenv("STRATA_SMB_CREDENTIALS")
+    secret.chmod(0o644)
+    shared = strata("measure", uri, *WORDS)
+    assert shared.returncode == 1
+    assert f"chmod 600 {secret}" in shared.stderr
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_every_remote_kind_has_a_case() -> None:
         ("nfs://host/dir/", "it names no file"),
         ("nfs:///vol/file", "no host"),
         ("nfs://host/f?version=4.1", "version 4.1 of NFS is not spoken, only 3"),
-        ("nfs://host:x/f", "port could not be cast"),
+        ("nfs://host:x/f", "port is no number"),
         ("iscsi://host/iqn.x:y", "it names no target and logical unit"),
         ("iscsi://host/iqn.x:y/one", "it names no target and logical unit"),
         ("iscsi://host/iqn.x:y/1?connections=65", "not 1..64"),

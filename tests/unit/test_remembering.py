@@ -13,7 +13,6 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
-from strata.app.circumstances import without_password
 from strata.cli.main import app
 from strata.errors import InconclusiveError, StrataError
 from strata.model import histogram
@@ -307,13 +306,6 @@ def test_what_cannot_be_done_is_refused_with_a_next_step(keep, words: tuple[str,
     with pytest.raises(StrataError) as caught:
         strata(*words)
     assert caught.value.exit_code == 2 and caught.value.hint
-
-
-def test_the_stores_password_is_not_kept_with_the_run() -> None:
-    words = ["--store", "postgresql://me:se:cr@et@host/db", "--store=postgresql://me:secret@host/db", "a:b@c"]
-    kept = [without_password(w) for w in words]
-    assert not any("se" + "cr" in w for w in kept)
-    assert kept[0] == "--store" and kept[2] == "--store=postgresql://me:***@host/db" and kept[3] == "a:b@c"
 
 
 def test_what_equal_runs_differ_by_is_learnt_from_the_store(keep) -> None:

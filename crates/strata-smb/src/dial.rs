@@ -79,6 +79,8 @@ pub(crate) struct Dialled {
 /// # Errors
 /// Any of it is refused; named with the address and the next step.
 pub(crate) fn dial(uri: &Uri, purpose: Purpose, manner: Manner, patience: Duration) -> io::Result<Dialled> {
+    // What is wrong with the credentials file is said before a server is asked for anything.
+    uri.login()?;
     let mut talk = Talk::connect(uri, patience)?;
     let identity = login::identity()?;
     let terms = negotiate(&mut talk, identity)?;

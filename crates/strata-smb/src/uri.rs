@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use strata_proto::named_as;
 
-use crate::secret::{Credentials, Password, VARIABLE};
+use crate::secret::{Credentials, FILE_VARIABLE, Password, VARIABLE};
 
 /// The port of SMB servers.
 const PORT: u16 = 445;
@@ -98,12 +98,15 @@ impl Uri {
         self
     }
 
-    /// Who logs on: the address first, then its credentials file, then the environment (the password alone).
+    /// Who logs on: the address first, then the credentials file (its own, else the environment's), then the password
+    /// of the environment.
     ///
     /// # Errors
     /// The credentials file cannot be read.
     pub(crate) fn login(&self) -> io::Result<Login> {
-        let file = self.credentials.as_deref().map(Credentials::read).transpose()?.unwrap_or_default();
+        let elsewhere = || std::env::var_os(FILE_VARIABLE).map(PathBuf::from);
+        let path = self.credentials.clone().or_else(elsewhere);
+        let file = path.as_deref().map(Credentials::read).transpose()?.unwrap_or_default();
         let user = self.user.clone().or(file.user).unwrap_or_else(|| NOBODY.to_owned());
         let variable = || std::env::var(VARIABLE).ok().map(Password::new);
         let password = self.password.clone().or(file.password).or_else(variable);

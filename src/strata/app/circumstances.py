@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -16,11 +15,6 @@ from strata.model.run import Environment, Run
 from strata.model.survey import Survey
 
 
-def without_password(word: str) -> str:
-    """A word of the command line as it may be kept and shown: the store's URL may hold a password."""
-    return re.sub(r"(\w+://[^:/@\s]*):\S*@", r"\1:***@", word)
-
-
 def environment(engine: dict[str, Any], resumed: Run | None = None) -> Environment:
     """This program and this machine, as far as results depend on them; a resumed run keeps its own command line."""
     build = build_info()
@@ -31,7 +25,7 @@ def environment(engine: dict[str, Any], resumed: Run | None = None) -> Environme
         python=platform.python_version(),
         hostname=platform.node(),
         kernel=platform.release(),
-        command=resumed.environment.command if resumed else tuple(map(without_password, sys.argv)),
+        command=resumed.environment.command if resumed else tuple(sys.argv),
     )
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from strata.host.shipped import demos, injections, profiles, stacks, toml_names
 from strata.host.xdg import config_path
 from strata.model.axes import MATRICES
 
-__all__ = ["demos", "injections", "known_profiles", "matrices", "profiles", "stacks"]
+__all__ = [
+    "baselines", "demos", "injections", "known_profiles", "labs", "matrices", "paths", "profiles", "runs",
+    "severities", "stacks",
+]  # fmt: skip
+
+NEWEST = 50
+"""So many runs are offered."""
 
 
 def known_profiles() -> tuple[str, ...]:
@@ -17,3 +25,61 @@ def known_profiles() -> tuple[str, ...]:
 def matrices() -> tuple[str, ...]:
     """The matrices that have a name."""
     return tuple(MATRICES)
+
+
+def runs(store: str | None) -> dict[str, str]:
+    """The newest runs of the store with their day and state, the newest first; none where there is no store."""
+    if not _there(store):
+        return {}
+    import time
+
+    from strata.app.kept import opened
+
+    with opened(store) as kept:
+        heads = kept.heads(NEWEST)
+    return {
+        head.id: f"{time.strftime('%Y-%m-%d %H.%M', time.localtime(head.created_unix_ns / 1e9))} {head.status.value}"
+        for head in heads
+    }
+
+
+def baselines(store: str | None) -> tuple[str, ...]:
+    """The names that baselines have in the store; none where there is no store."""
+    if not _there(store):
+        return ()
+    from strata.app.remembering import list_baselines
+
+    return tuple(dict.fromkeys(baseline.name for baseline in list_baselines(store)))
+
+
+def labs() -> tuple[str, ...]:
+    """The labs on this machine."""
+    from strata.lab.ledger import names
+
+    return names()
+
+
+def severities() -> tuple[str, ...]:
+    """How hard an injection can hit."""
+    from strata.lab.truth import Severity
+
+    return tuple(Severity)
+
+
+def paths(begun: str, *, devices: bool = False) -> tuple[str, ...]:
+    """The paths that begin so, directories with a slash at their end; files, or ``devices``."""
+    folder = begun[: begun.rfind("/") + 1]
+    try:
+        found = sorted(Path(folder or ".").expanduser().iterdir())
+    except OSError:
+        return ()
+    shown = [p for p in found if begun.rpartition("/")[2].startswith(".") or not p.name.startswith(".")]
+    kept = (p for p in shown if p.is_dir() or (p.is_block_device() if devices else p.is_file()))
+    return tuple(f"{folder}{p.name}{'/' if p.is_dir() else ''}" for p in kept)
+
+
+def _there(store: str | None) -> bool:
+    """Whether there is a store: looking for names makes none."""
+    from strata.store.location import server_url, store_path
+
+    return server_url(store) is not None or store_path(store).exists()

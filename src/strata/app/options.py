@@ -43,7 +43,7 @@ class Options(Value):
     precondition_bytes: int | None = Field(default=None, gt=0)
     cooldown_s: float = Field(default=0.0, ge=0)
     seed: int = 1
-    store: str | None = None
+    store: str | None = Field(default=None, repr=False)
     engine: str = AUTO_ENGINE
     load_seconds: float = 0.5
 

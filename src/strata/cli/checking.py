@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from strata.cli import common, tables
+from strata.cli import common, completing, tables
 from strata.errors import Exit, UsageError
 from strata.text.door import out
 
@@ -16,7 +16,10 @@ def check(
     context: typer.Context,
     what: Annotated[
         str | None,
-        typer.Argument(help="A table (CSV, TSV), a fio result (JSON), or a run id; default: the newest run."),
+        typer.Argument(
+            help="A table (CSV, TSV), a fio result (JSON), or a run id; default: the newest run.",
+            autocompletion=completing.runs,
+        ),
     ] = None,
     column: Annotated[
         list[str] | None,

@@ -195,6 +195,7 @@ class Watcher(Protocol):
 @contextmanager
 def display(mode: str) -> Iterator[Watcher]:
     """What watches the run on stderr: the live view on a terminal, plain lines elsewhere, nothing for ``none``."""
+    from strata.app import credentials
     from strata.app.build import debug_warning
     from strata.report.plain import PlainView
 
@@ -203,6 +204,7 @@ def display(mode: str) -> Iterator[Watcher]:
     # Everything that measures comes through here.
     if warning := debug_warning():
         note(warning)
+    credentials.ask(sys.argv[1:])
     if mode == "none":
         yield _Blind()
         return

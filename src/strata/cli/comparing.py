@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from strata import units
-from strata.cli import common
+from strata.cli import common, completing
 from strata.text.door import out
 
 Margin = Annotated[str, typer.Option("--margin", help="Change of the IOPS up to which two cells count as equal.")]
@@ -15,8 +15,15 @@ Anyway = Annotated[bool, typer.Option("--anyway", help="Also where the environme
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="The run that is compared with: its id or the beginning of it.")],
-    b: Annotated[str | None, typer.Argument(help="The run in question; default: the newest.")] = None,
+    a: Annotated[
+        str,
+        typer.Argument(
+            help="The run that is compared with: its id or the beginning of it.", autocompletion=completing.runs
+        ),
+    ],
+    b: Annotated[
+        str | None, typer.Argument(help="The run in question; default: the newest.", autocompletion=completing.runs)
+    ] = None,
     margin: Margin = "5%",
     between_runs: Annotated[
         str | None, typer.Option(help="What equal runs differ by, e.g. 3%; default: learnt from the store.")

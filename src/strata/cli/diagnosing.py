@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strata.app import names
-from strata.cli import common, matrixing, patterns, tables
+from strata.cli import common, completing, matrixing, patterns, tables
 from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
@@ -25,7 +25,11 @@ def diagnose(
     context: typer.Context,
     where: Where = None,
     demo: Annotated[
-        str | None, typer.Option(help=f"Rehearse on a modelled stack with a known limit: {', '.join(names.demos())}.")
+        str | None,
+        typer.Option(
+            help=f"Rehearse on a modelled stack with a known limit: {', '.join(names.demos())}.",
+            autocompletion=completing.demos,
+        ),
     ] = None,
     rounds: common.MaybeRounds = None,
     runtime: common.MaybeRuntime = None,
@@ -163,7 +167,8 @@ def plan(
     where: Annotated[
         str | None,
         typer.Argument(
-            help="A directory on the storage in question, or a stack file (.toml); with --matrix: an endpoint."
+            help="A directory on the storage in question, or a stack file (.toml); with --matrix: an endpoint.",
+            autocompletion=completing.endpoints,
         ),
     ] = None,
     matrix: matrixing.Matrix = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata.app import names
+from strata.cli import completing
 from strata.cli.common import JsonFlag
 from strata.cli.helping import Commands
 from strata.errors import Exit
@@ -21,16 +22,27 @@ lab = Commands(
     "reduced lab on loopback.",
 )
 
-Name = Annotated[str | None, typer.Option("--name", help="Which lab; default: the only one (up: lab).")]
+Name = Annotated[
+    str | None,
+    typer.Option("--name", help="Which lab; default: the only one (up: lab).", autocompletion=completing.labs),
+]
 InNode = Annotated[str, typer.Argument(help="Name of a node, as status prints it.")]
 
 
 @lab.command("up")
 def up(
-    stack: Annotated[str, typer.Argument(help=f"Which stack to build: {', '.join(names.stacks())}.")],
+    stack: Annotated[
+        str,
+        typer.Argument(help=f"Which stack to build: {', '.join(names.stacks())}.", autocompletion=completing.stacks),
+    ],
     name: Name = None,
     inject: Annotated[
-        list[str] | None, typer.Option("--inject", help="Put in a limit: CAUSE or CAUSE:severity; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--inject",
+            help="Put in a limit: CAUSE or CAUSE:severity; may be repeated.",
+            autocompletion=completing.injections,
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="An option of the stack, e.g. fs=xfs; may be repeated.")
@@ -121,7 +133,11 @@ def exec_in(
 @lab.command("inject")
 def inject_now(
     what: Annotated[
-        str, typer.Argument(help=f"CAUSE or CAUSE:severity (mild, marked, severe): {', '.join(names.injections())}.")
+        str,
+        typer.Argument(
+            help=f"CAUSE or CAUSE:severity (mild, marked, severe): {', '.join(names.injections())}.",
+            autocompletion=completing.injections,
+        ),
     ],
     name: Name = None,
     json: JsonFlag = False,

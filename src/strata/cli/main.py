@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -9,10 +10,12 @@ import typer
 from typer.exceptions import TyperException
 
 from strata import __version__
+from strata.app.credentials import warn
 from strata.app.stopping import caught, raise_on_signals
 from strata.cli import (
     checking,
     comparing,
+    completing,
     diagnosing,
     lab,
     measuring,
@@ -73,8 +76,11 @@ def main() -> None:
 
 def _run() -> int:
     open_()
+    warn(sys.argv[1:])
     raise_on_signals()
     try:
+        if os.environ.get("_STRATA_COMPLETE") == "complete_bash":
+            completing.in_bash(app)
         outcome = app(standalone_mode=False)
     except StrataError as e:
         note(e.render())

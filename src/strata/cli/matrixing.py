@@ -9,7 +9,7 @@ import typer
 
 from strata import units
 from strata.app import names
-from strata.cli import common
+from strata.cli import common, completing
 from strata.errors import Exit
 from strata.text.door import note, out
 
@@ -23,6 +23,7 @@ Matrix = Annotated[
     typer.Option(
         "--matrix",
         help=f"A table of cells in one budget: {', '.join(names.matrices())}, or 'bs=4k,64k;iodepth=1,8;rw=randread'.",
+        autocompletion=completing.matrices,
     ),
 ]
 Budget = Annotated[str | None, typer.Option("--budget", help="With --matrix: time for all of it (15m).")]

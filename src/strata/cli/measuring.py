@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata import units
-from strata.cli import common, matrixing, patterns, tables, ways
+from strata.cli import common, completing, matrixing, patterns, tables, ways
 from strata.cli.diagnosing import diagnose_where, outputs_of, publish
 from strata.errors import Exit, UsageError
 from strata.text.door import note, out
@@ -26,7 +26,8 @@ def measure(
         str | None,
         typer.Argument(
             help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:)"
-            ", a directory or a stack file."
+            ", a directory or a stack file.",
+            autocompletion=completing.endpoints,
         ),
     ] = None,
     rw: Annotated[str | None, typer.Option(help="read, write, randread (default), randwrite, rw or randrw.")] = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from strata.app import names
+from strata.cli import completing
 from strata.errors import UsageError
 
 RandomDistribution = Annotated[
@@ -46,7 +47,11 @@ Thinktime = Annotated[
 ThinktimeBlocks = Annotated[int, typer.Option(help="I/Os of a thread before each pause.")]
 Targets = Annotated[
     list[str] | None,
-    typer.Option("--target", help="A further file or device of the same kind, loaded together with WHERE; repeatable."),
+    typer.Option(
+        "--target",
+        help="A further file or device of the same kind, loaded together with WHERE; repeatable.",
+        autocompletion=completing.endpoints,
+    ),
 ]
 Shares = Annotated[str | None, typer.Option(help="Shares of WHERE and each --target in the I/Os, e.g. 3:1:1.")]
 Deal = Annotated[
@@ -58,6 +63,7 @@ ProfileName = Annotated[
         "--profile",
         help="The workloads of an application, and how well they must be served: "
         f"{', '.join(names.profiles())}, or a .toml file.",
+        autocompletion=completing.profiles,
     ),
 ]
 JobFile = Annotated[

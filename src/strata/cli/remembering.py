@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from strata import units
-from strata.cli import common, tables
+from strata.cli import common, completing, tables
 from strata.cli.comparing import Anyway
 from strata.errors import Exit, UsageError
 from strata.text.door import out
@@ -48,9 +48,12 @@ def history(
 
 def gate(
     runs: Annotated[
-        list[str] | None, typer.Argument(help="Runs of the candidate; default: the newest made after the baseline's.")
+        list[str] | None,
+        typer.Argument(
+            help="Runs of the candidate; default: the newest made after the baseline's.", autocompletion=completing.runs
+        ),
     ] = None,
-    against: Annotated[str, typer.Option(help="The baseline's name.")] = "main",
+    against: Annotated[str, typer.Option(help="The baseline's name.", autocompletion=completing.baselines)] = "main",
     max_loss: Annotated[str, typer.Option(help="The loss of IOPS that has to be found, in any cell.")] = "10%",
     noise: Annotated[
         str | None, typer.Option(help="What equal runs differ by, e.g. 4%; default: the spread of the baseline's runs.")
@@ -98,8 +101,13 @@ def baseline(
         Literal["save", "promote", "list", "show"],
         typer.Argument(help="save a new one, promote runs to what a name stands for, list all, or show one."),
     ],
-    name: Annotated[str | None, typer.Argument(help="The baseline's name.")] = None,
-    runs: Annotated[list[str] | None, typer.Argument(help="Its runs; default: the newest finished one.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The baseline's name.", autocompletion=completing.baselines)
+    ] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Its runs; default: the newest finished one.", autocompletion=completing.runs),
+    ] = None,
     last: Last = None,
     note: Annotated[str, typer.Option(help="Why, kept with it.")] = "",
     anyway: Anyway = False,

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
-from strata.cli import common
+from strata.cli import common, completing
 from strata.text.door import note, out
 
 
 def report(
-    run_id: Annotated[str | None, typer.Argument(help="Run id or its beginning; default: the newest.")] = None,
+    run_id: Annotated[
+        str | None, typer.Argument(help="Run id or its beginning; default: the newest.", autocompletion=completing.runs)
+    ] = None,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
     json: common.JsonFlag = False,

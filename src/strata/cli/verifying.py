@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from strata import units
-from strata.cli import common, tables
+from strata.cli import common, completing, tables
 from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 def verify(
     context: typer.Context,
     where: Annotated[
-        str | None, typer.Argument(help="An endpoint: file:/..., block:/dev/..., nbd://...; default: the journal's.")
+        str | None,
+        typer.Argument(
+            help="An endpoint: file:/..., block:/dev/..., nbd://...; default: the journal's.",
+            autocompletion=completing.endpoints,
+        ),
     ] = None,
     size: Annotated[str | None, typer.Option(help="How much of it, e.g. 1g; of a new file: its size (256m).")] = None,
     bs: Annotated[str, typer.Option(help="Block size: what one I/O writes, e.g. 4k.")] = "4k",

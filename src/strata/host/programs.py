@@ -15,6 +15,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from strata.text import secrets
+
 ROOTS_DIRECTORIES = (
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -30,11 +32,9 @@ _KEPT = (
     *("CEPH_CONF", "KRB5_CONFIG", "KRB5CCNAME"),
 )
 _FAMILIES = ("LC_", "XDG_", "STRATA_")
-_SECRET = ("PASSWORD", "STRATA_STORE")
-"""These words in a name: it may hold a password. Whoever needs one is given it by name."""
 _OF_A_USER = ("LD_LIBRARY_PATH",)
 """An ordinary user may have installed a client library for himself."""
-_PATHS = ("TMPDIR", "CEPH_CONF", "KRB5_CONFIG", "STRATA_STATE_DIR", "STRATA_LAB_DIR")
+_PATHS = ("TMPDIR", "CEPH_CONF", "KRB5_CONFIG", "STRATA_STATE_DIR", "STRATA_LAB_DIR", "STRATA_SMB_CREDENTIALS")
 """Relative ones mean our directory, which the child is not in."""
 _START = str(Path(__file__).with_name("start.py").resolve())
 
@@ -50,7 +50,7 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     made = {
         name: str(Path(value).absolute()) if value and name in _PATHS else value
         for name, value in os.environ.items()
-        if (name in kept or name.startswith(_FAMILIES)) and not any(word in name for word in _SECRET)
+        if (name in kept or name.startswith(_FAMILIES)) and not secrets.in_variable(name)
     }
     return {**made, "PATH": _path(), **(more or {})}
 

@@ -7,7 +7,11 @@ import os
 # No plugin of another package has a say in our values, and looking for one opens every package that is installed.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from strata.text import secrets
 
 
 class Value(BaseModel):
@@ -23,3 +27,15 @@ class Value(BaseModel):
         # Built on first use: a command pays for the values it makes, not for all there are.
         defer_build=True,
     )
+
+
+def _without_secrets(words: Any) -> Any:
+    return secrets.hidden_line(words) if isinstance(words, (list, tuple)) and all(map(_is_text, words)) else words
+
+
+def _is_text(word: object) -> bool:
+    return isinstance(word, str)
+
+
+CommandLine = Annotated[tuple[str, ...], BeforeValidator(_without_secrets)]
+"""A command line that is kept: whoever makes one, or reads one that somebody else kept, has it without secrets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,6 +12,7 @@ from pydantic import PrivateAttr, SecretStr
 from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
 from strata.model.base import Value
+from strata.text import secrets
 
 
 class EndpointKind(StrEnum):
@@ -72,6 +74,7 @@ class Endpoint(Value):
     @classmethod
     def parse(cls, uri: str) -> Endpoint:
         """Raises `UsageError` naming the scheme that was not understood."""
+        secrets.know(uri)
         scheme, _, rest = uri.partition(":")
         if scheme in ("file", "block"):
             path = rest.removeprefix("//")
@@ -84,7 +87,7 @@ class Endpoint(Value):
         if scheme == "smb":
             bare, password = smb_uri.split(uri)
             if (why := smb_uri.problem(bare)) is not None:
-                raise UsageError("cannot use the endpoint", smb_uri.shown(uri), why, smb_uri.WRITE)
+                raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, smb_uri.WRITE)
             made = cls(kind=EndpointKind.SMB, uri=bare, connections=smb_uri.connections(bare))
             return made.with_password(password)
         if scheme in FORMS:
@@ -93,7 +96,7 @@ class Endpoint(Value):
             return _cluster(uri, EndpointKind(scheme))
         meant = difflib.get_close_matches(scheme.lower(), WRITTEN, 1)
         hint = f"write {WRITTEN[meant[0]]}" if meant else f"use one of: {', '.join(WRITTEN.values())}"
-        raise UsageError("cannot use the endpoint", smb_uri.shown(uri), f"unknown scheme {scheme!r}", hint)
+        raise UsageError("cannot use the endpoint", secrets.hidden(uri), f"unknown scheme {scheme!r}", hint)
 
 
 FORMS = {
@@ -120,8 +123,10 @@ def _remote(uri: str, scheme: str) -> Endpoint:
     kind, form = FORMS[scheme]
 
     def refused(why: str) -> UsageError:
-        return UsageError("cannot use the endpoint", uri, why, f"write {form}")
+        return UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
 
+    if secrets.spans(uri) or "@" in re.split("[/?#]", uri.partition("://")[2])[0]:
+        raise refused("names and passwords are not spoken there" if "@" in uri else "its port is no number")
     try:
         parts = urlsplit(uri)
         _ = parts.port  # only looked at here is it checked
@@ -149,6 +154,9 @@ def _remote(uri: str, scheme: str) -> Endpoint:
 
 def _cluster(uri: str, kind: EndpointKind) -> Endpoint:
     form = cluster_uri.RBD_FORM if kind is EndpointKind.RBD else cluster_uri.GLUSTER_FORM
+    if secrets.spans(uri):
+        why = "a password or key in it is not understood"
+        raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
     try:
         if kind is EndpointKind.RBD:
             cluster_uri.rbd(uri)

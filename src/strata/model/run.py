@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from strata.model.analysis import Analysis, Generator, Remote
-from strata.model.base import Value
+from strata.model.base import CommandLine, Value
 from strata.model.finding import Diagnosis
 from strata.model.matrix import MatrixEnd
 from strata.model.noise import PooledNoise
@@ -37,7 +37,7 @@ class Environment(Value):
     python: str
     hostname: str
     kernel: str
-    command: tuple[str, ...] = ()
+    command: CommandLine = ()
     engine: dict[str, Any] = {"name": "native"}
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from strata.text import secrets
+
 SCHEME = "smb://"
 WRITE = "write smb://user@host[:port]/share/path/to/file"
 OPTIONS = {
@@ -19,20 +21,10 @@ OPTIONS = {
 
 def split(uri: str) -> tuple[str, str | None]:
     """The address without its password, and the password."""
-    if not uri.startswith(SCHEME):
+    if not uri.startswith(SCHEME) or (found := secrets.user_info(uri)) is None or uri[found.end : found.end + 1] != "@":
         return uri, None
-    rest = uri.removeprefix(SCHEME)
-    server = re.split(r"[/?]", rest, maxsplit=1)[0]
-    who, at, _ = server.rpartition("@")
-    user, colon, password = who.partition(":")
-    if not at or not colon:
-        return uri, None
-    return SCHEME + user + rest[len(who) :], unquote(password)
-
-
-def shown(uri: str) -> str:
-    """An address that is not understood, without what may be its password."""
-    return re.sub(r"(\w+://[^:/@\s]*):\S*@", r"\1:***@", uri, flags=re.DOTALL)
+    secrets.know(uri)
+    return uri[: found.start - 1] + uri[found.end :], unquote(uri[found.start : found.end])
 
 
 def problem(uri: str) -> str | None:

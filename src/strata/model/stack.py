@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, SecretStr, ValidationError, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from strata import parsing
 from strata.errors import UsageError
@@ -12,6 +20,7 @@ from strata.model import smb_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
 from strata.model.toml_words import line_of, outer_line, problems, unknown
+from strata.text import secrets
 
 
 class Node(Value):
@@ -28,6 +37,14 @@ class Node(Value):
     netns: str | None = None
     smb_conf: str | None = Field(default=None, exclude_if=lambda path: path is None)
     counters: str | None = Field(default=None, exclude_if=lambda url: url is None)
+
+    @field_validator("counters")
+    @classmethod
+    def _without_a_secret(cls, url: str | None) -> str | None:
+        if url is not None and secrets.spans(url):
+            secrets.know(url)
+            raise ValueError("its counters are read without a password: leave it out of the address")
+        return url
 
 
 class Expect(Value):
@@ -60,6 +77,7 @@ class Layer(Value):
         if not isinstance(endpoint, str):
             return handler(given)
         bare, password = smb_uri.split(endpoint)
+        secrets.know(endpoint)
         made = handler({**given, "endpoint": bare})
         if password is not None:
             made._password = SecretStr(password)
@@ -70,6 +88,12 @@ class Layer(Value):
         """The parsed endpoint. Raises `UsageError`."""
         found = Endpoint.parse(self.endpoint)
         return found if self._password is None else found.with_password(self._password.get_secret_value())
+
+    def with_password(self, password: str | None) -> Layer:
+        """The same layer and this password for its endpoint."""
+        made = self.model_copy()
+        made._password = None if password is None else SecretStr(password)
+        return made
 
 
 class Stack(Value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from strata.model.base import Value
+from strata.model.base import CommandLine, Value
 
 EVENT_NS = 170.0
 """What the kernel spends on one recorded event, in ns of the processor it happens on (docs/journal, 2026-11-21)."""
@@ -263,7 +263,7 @@ class TraceResult(Value):
     form: str
     figures: TraceFigures
     recording: Recording | None = None
-    command: tuple[str, ...] = ()
+    command: CommandLine = ()
     command_status: int | None = None
     absent_events: tuple[str, ...] = ()
     """Events this kernel does not have."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from strata.errors import UsageError
 from strata.host.xdg import state_path
+from strata.text import secrets
 
 FILE_NAME = "strata.db"
 
@@ -22,7 +24,9 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 def asked_for(url: str | None, environ: Mapping[str, str] = os.environ) -> str:
     """``url``, else `STRATA_STORE`; empty: the store is where `default_path` says."""
-    return url or environ.get("STRATA_STORE") or ""
+    given = (url or environ.get(secrets.STORE_VARIABLE) or "").strip()
+    secrets.know(given)
+    return given
 
 
 def server_url(url: str | None, environ: Mapping[str, str] = os.environ) -> URL | None:
@@ -31,11 +35,27 @@ def server_url(url: str | None, environ: Mapping[str, str] = os.environ) -> URL 
     if not given.startswith(("postgresql:", "postgresql+psycopg:", "postgres:")):
         return None
     try:
-        return make_url(given).set(drivername="postgresql+psycopg")
-    except ArgumentError as e:
-        raise UsageError(
-            "cannot use the store", "postgresql", "it is not a URL", "write postgresql://user@host/database"
-        ) from e
+        made = make_url(_encoded(given)).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError) as e:
+        why, hint = "it is not a URL", "write postgresql://user@host/database"
+        raise UsageError("cannot use the store", secrets.hidden(given), why, hint) from e
+    if (password := made.query.get("password")) is None:
+        return made
+    return made.set(password=password if isinstance(password, str) else password[-1]).difference_update_query(
+        ["password"]
+    )
+
+
+def shown(url: URL) -> str:
+    """The address of a database as it is told and saved."""
+    return secrets.hidden(url.render_as_string(hide_password=False))
+
+
+def _encoded(given: str) -> str:
+    """A URL whose password may hold what a URL has another meaning for."""
+    for start, end in reversed(secrets.spans(given)):
+        given = given[:start] + quote(unquote(given[start:end]), safe="") + given[end:]
+    return given
 
 
 def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path:
@@ -47,14 +67,18 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
     if not given:
         return default_path(environ)
     if "://" not in given:
+        if secrets.spans(given):
+            why, hint = "it holds a password and is no URL", "write postgresql://user@host/database"
+            raise UsageError("cannot use the store", secrets.hidden(given), why, hint)
         return Path(given).absolute()
     try:
         parsed = make_url(given)
-    except ArgumentError as e:
-        raise UsageError("cannot use the store", given, "it is not a URL", "write sqlite:////absolute/strata.db") from e
+    except (ArgumentError, ValueError) as e:
+        why, hint = "it is not a URL", "write sqlite:////absolute/strata.db"
+        raise UsageError("cannot use the store", secrets.hidden(given), why, hint) from e
     if parsed.get_backend_name() != "sqlite":
         raise UsageError(
-            "cannot use the store", parsed.render_as_string(), f"{parsed.get_backend_name()} is not supported",
+            "cannot use the store", secrets.hidden(given), f"{parsed.get_backend_name()} is not supported",
             "write sqlite:////absolute/strata.db or postgresql://user@host/database",
         )  # fmt: skip
     if parsed.database in (None, "", ":memory:") or (parsed.database or "").startswith("file:"):

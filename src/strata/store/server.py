@@ -8,6 +8,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, t
 from sqlalchemy.engine.interfaces import ExecutionContext
 
 from strata.errors import StoreError, UsageError
+from strata.store.location import shown
 from strata.store.recall import BINARY
 from strata.store.schema import HEAD, migrate
 from strata.store.store import Store
@@ -26,7 +27,7 @@ def open_server(url: URL) -> Store:
     Raises `StoreError` where the server cannot be reached, the database is somebody else's or of a newer version;
     `UsageError` where the driver is not installed.
     """
-    where = url.render_as_string(hide_password=True)
+    where = shown(url)
     what = "cannot open the store"
     engine = _engine(url, where)
     try:

@@ -10,11 +10,10 @@ import os
 import re
 import sys
 import threading
-import traceback
 from types import TracebackType
 from typing import TextIO
 
-from strata.text import controls, plain
+from strata.text import controls, plain, secrets
 
 _SEAL = os.urandom(8).hex()
 _SEALED = re.compile(f"\x1b{_SEAL}\\[([0-9;]*)m")
@@ -48,8 +47,23 @@ def say(text: str, stream: TextIO) -> None:
     print(shown(text), file=stream, flush=True)
 
 
+def asked(prompt: str) -> str | None:
+    """A secret that the user types unseen; None where nobody sits at a terminal."""
+    if sys.stdin is None or sys.stderr is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    from getpass import getpass
+
+    secret = getpass(shown(prompt))
+    secrets.know_secret(secret)
+    return secret
+
+
 def open_() -> None:
-    """For the beginning of a process: no stream of it fails at a character, no traceback goes past this door."""
+    """For the beginning of a process: no stream of it fails at a character, no traceback goes past this door.
+
+    The secrets it was started with are known from here on.
+    """
+    secrets.know_process(sys.argv, os.environ)
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors=plain.ERRORS)
@@ -60,4 +74,6 @@ def open_() -> None:
 def _fallen(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
     """A mistake of our own: the traceback, through the door."""
     if sys.stderr is not None:
-        note("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"))
+        import traceback
+
+        note(secrets.redacted("".join(traceback.format_exception(kind, error, trace)).rstrip("\n")))

@@ -1,0 +1,120 @@
+"""What is secret in an address or a word of a command line, and text without it. Declared here, for every scheme.
+
+In ``scheme://user:secret@host/…`` it is what stands between the first colon of the user and the last ``@`` before the
+host; in options (``?password=…``, ``password=…``, ``--password …``) the value behind a name that `SECRET_NAME` finds.
+A word is looked at whole, so that a secret may hold blanks, slashes and ``@``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+HIDDEN = "***"
+SECRET_NAME = re.compile(r"password|passwd|passphrase|(?<![a-z])pass$|pwd|secret|token|[?&:;]key$", re.IGNORECASE)
+"""Names of options whose value is a secret. ``passfile``, ``credentials`` and ``sslkey`` name files."""
+VARIABLES = ("STRATA_SMB_PASSWORD", "PGPASSWORD")
+"""Variables of the environment that hold a secret by themselves."""
+STORE_VARIABLE = "STRATA_STORE"
+
+_SCHEME = re.compile(r"(?<![\w+.-])([a-z][\w+.-]*):(/{0,2})", re.IGNORECASE)
+_WITH_USERS = frozenset({"smb", "nbd", "nfs", "iscsi", "gluster", "postgres", "postgresql", "postgresql+psycopg"})
+"""Schemes whose secret is looked for although the slashes are missing."""
+_PATHS = frozenset({"file", "block", "null", "sqlite"})
+_SERVER = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:\d*)?")
+_OPTION = re.compile(
+    r"((?:^|[?&;,:\s]|(?<!\w)--?)[\w.%-]+)\s*=\s*(?=('(?:[^'\\]|\\.)*'|(?:(?!\s+\w+\s*=)[^&])*))",
+)
+"""Of an URL or a connection string, or by itself; the value, a secret perhaps, is looked at and not taken."""
+_IN_A_SENTENCE = re.compile(r"\S*(?:\w:/{0,2}[^\s:/@]*:\S*@|(?i:pass|pwd|secret|token|[?&:;]key)\w*\s*=)\S*")
+_SHORTEST = 4
+"""Shorter secrets are not looked for in text: half of all sentences would hold them."""
+
+_known: set[str] = set()
+
+
+class Span(NamedTuple):
+    """Where a secret stands in a word."""
+
+    start: int
+    end: int
+
+
+def user_info(word: str) -> Span | None:
+    """Where the secret of a user stands in a word that holds an address, empty ones too."""
+    for found in _SCHEME.finditer(word):
+        scheme, slashes = found[1].lower(), found[2]
+        if scheme in _PATHS or (slashes != "//" and scheme not in _WITH_USERS):
+            continue
+        at = found.end()
+        server = re.split(r"[/?#]", word[at:], maxsplit=1)[0]
+        who, sign, _ = server.rpartition("@")
+        if not sign and not _SERVER.fullmatch(server):
+            # No host and port: a secret with a slash, or one whose @ was forgotten.
+            who = word[at:].rpartition("@")[0] or word[at:]
+        user, colon, secret = who.partition(":")
+        if colon:
+            start = at + len(user) + 1
+            return Span(start, start + len(secret))
+    return None
+
+
+def spans(word: str) -> list[Span]:
+    """Where the secrets of a word stand, in order, none of them empty."""
+    found = [span] if (span := user_info(word)) is not None else []
+    behind = found[0].end if found else 0
+    for option in _OPTION.finditer(word, behind):
+        if SECRET_NAME.search(unquote(option[1])):
+            found.append(Span(*option.span(2)))
+    return [span for span in found if span.end > span.start and word[span.start : span.end] != HIDDEN]
+
+
+def in_variable(name: str) -> bool:
+    """Whether a variable of that name may hold a secret. Whoever needs it is given it by name."""
+    return name == STORE_VARIABLE or SECRET_NAME.search(name) is not None
+
+
+def hidden(word: str) -> str:
+    """A word, such as an address, with ``***`` for each of its secrets."""
+    for start, end in reversed(spans(word)):
+        word = word[:start] + HIDDEN + word[end:]
+    return word
+
+
+def hidden_line(words: Iterable[str]) -> tuple[str, ...]:
+    """A command line as it may be kept and shown."""
+    made: list[str] = []
+    for word in words:
+        before = made[-1] if made else ""
+        follows = before.startswith("--") and "=" not in before and SECRET_NAME.search(before) is not None
+        made.append(HIDDEN if follows else hidden(word))
+    return tuple(made)
+
+
+def know(*words: str) -> None:
+    """From now on the secrets of these words are taken out of every text that `redacted` makes."""
+    for word in words:
+        know_secret(*(word[start:end] for start, end in spans(word)))
+
+
+def know_secret(*secrets: str) -> None:
+    """The same for secrets that stand alone."""
+    for secret in secrets:
+        for form in (secret, unquote(secret), quote(unquote(secret), safe=""), repr(secret)[1:-1]):
+            if len(form) >= _SHORTEST and form != HIDDEN:
+                _known.add(form)
+
+
+def know_process(words: Sequence[str], environ: Mapping[str, str]) -> None:
+    """What this process was given: its command line and its environment."""
+    know(*words, environ.get(STORE_VARIABLE, ""))
+    know_secret(*(environ.get(name, "") for name in VARIABLES))
+
+
+def redacted(text: str) -> str:
+    """Running text without secrets: those that are known, and what looks like one in an address."""
+    for secret in sorted(_known, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return _IN_A_SENTENCE.sub(lambda found: hidden(found[0]), text) if ":" in text or "=" in text else text
