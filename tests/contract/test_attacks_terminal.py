@@ -84,6 +84,20 @@ def test_a_path_that_is_no_text_is_told_and_saved(tmp_path: Path) -> None:
             assert json.loads(done.stdout)["survey"]["path"] == str(place)
 
 
+def test_figures_at_a_path_that_is_no_text_are_printed_and_nothing_is_measured_there(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(IN_A_PATH)
+    place.mkdir()
+    (place / "t.csv").write_text("bs,iops,rate [MB/s]\n4k,1000,4.096\n")
+    done = run("check", place / "t.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rows"] == 1
+    assert_harmless((done.stdout + done.stderr).decode())
+    refused = run("measure", f"file:{place}/f", "--size", "8m")
+    assert refused.returncode == 2
+    assert b"is no text" in refused.stderr
+    assert [p.name for p in place.iterdir()] == ["t.csv"]
+
+
 def test_foreign_files_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text(f"layer,iops,rate [MB/s],bs\n{HOSTILE.replace(chr(13), '')},1000,400,4k\n")
@@ -101,6 +115,10 @@ def test_the_live_view_and_colours_leave_only_sequences_of_our_own(tmp_path: Pat
     place.mkdir()
     ours = re.compile(r"\x1b\[(\?25[hl]|\d*[ABKG]|2K|[0-9;]*m)")
     seen = on_a_terminal("survey", str(place))
+    measured = on_a_terminal("measure", f"file:{place}/f", "--size", "8m", "--runtime", "200ms", "--ramp-time", "0s")
+    assert "\x1b[2K" in measured, "no live view at all"
+    assert "\x1b[8m" not in measured
+    assert [c for c in ours.sub("", measured) if unicodedata.category(c) == "Cc" and c not in "\r\n\t"] == []
     assert "\x1b[1m" in seen, "no colour at all"
     assert "\x1b[8m" not in seen
     assert r"a\x1b[8mhidden\x07" in seen
@@ -110,7 +128,9 @@ def test_the_live_view_and_colours_leave_only_sequences_of_our_own(tmp_path: Pat
 def on_a_terminal(*words: str) -> str:
     """Everything that a terminal gets."""
     main, other = pty.openpty()
-    with subprocess.Popen([*STRATA, *words], stdout=other, stderr=other, stdin=other) as child:
+    with subprocess.Popen(
+        [*STRATA, *words], stdout=other, stderr=other, stdin=other, env=os.environ | {"TERM": "xterm"}
+    ) as child:
         os.close(other)
         said = b""
         try:
@@ -128,7 +148,7 @@ def on_a_terminal(*words: str) -> str:
     "line", ["survey .", "survey . --json", "measure --help", "plan .", "measure null: --runtime 20ms --ramp-time 0s"]
 )
 def test_a_stream_that_knows_ascii_only_gets_all_that_is_said(env: dict[str, str], line: str, tmp_path: Path) -> None:
-    place = tmp_path / "größe"
+    place = tmp_path / ("größe" if "survey" in line else "size")
     place.mkdir()
     done = run(*shlex.split(line), env=env, cwd=place)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 
 # No plugin of another package has a say in our values, and looking for one opens every package that is installed.
@@ -10,8 +12,9 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import PydanticSerializationError
 
-from strata.text import secrets
+from strata.text import controls, secrets
 
 
 class Value(BaseModel):
@@ -27,6 +30,25 @@ class Value(BaseModel):
         # Built on first use: a command pays for the values it makes, not for all there are.
         defer_build=True,
     )
+
+    def model_dump_json(self, *, indent: int | None = None, **how: Any) -> str:
+        """As pydantic's. A path that is no text, which no JSON can hold, is in it as it is shown."""
+        try:
+            return super().model_dump_json(indent=indent, **how)
+        except PydanticSerializationError:
+            told = _as_text(self.model_dump(mode="json", **how))
+            return json.dumps(told, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _as_text(told: Any) -> Any:
+    """A JSON value whose texts can be encoded and whose numbers JSON knows."""
+    if isinstance(told, dict):
+        return {_as_text(key): _as_text(value) for key, value in told.items()}
+    if isinstance(told, list):
+        return [_as_text(value) for value in told]
+    if isinstance(told, float) and not math.isfinite(told):
+        return None
+    return controls.halves(told) if isinstance(told, str) else told
 
 
 def _without_secrets(words: Any) -> Any:

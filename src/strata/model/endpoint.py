@@ -12,7 +12,7 @@ from pydantic import PrivateAttr, SecretStr
 from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
 from strata.model.base import Value
-from strata.text import secrets
+from strata.text import controls, secrets
 
 
 class EndpointKind(StrEnum):
@@ -75,6 +75,11 @@ class Endpoint(Value):
     def parse(cls, uri: str) -> Endpoint:
         """Raises `UsageError` naming the scheme that was not understood."""
         secrets.know(uri)
+        if controls.halves(uri) != uri:
+            raise UsageError(
+                "cannot use the endpoint", secrets.hidden(uri), "its name is no text (UTF-8, in the locale of this process)",
+                "rename it, or measure beside it",
+            )  # fmt: skip
         scheme, _, rest = uri.partition(":")
         if scheme in ("file", "block"):
             path = rest.removeprefix("//")
@@ -126,7 +131,11 @@ def _remote(uri: str, scheme: str) -> Endpoint:
         return UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
 
     if secrets.spans(uri) or "@" in re.split("[/?#]", uri.partition("://")[2])[0]:
-        raise refused("names and passwords are not spoken there" if "@" in uri else "its port is no number")
+        raise refused(
+            "its port is no number"
+            if "@" not in uri and secrets.user_info(uri)
+            else "names and passwords are not spoken there"
+        )
     try:
         parts = urlsplit(uri)
         _ = parts.port  # only looked at here is it checked

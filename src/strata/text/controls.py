@@ -12,6 +12,7 @@ _OBEYED = (
     "\\U000e0000-\\U000e007f"  # tags: unseen
 )
 _IN_A_LINE = re.compile(f"[{_OBEYED}]")
+_HALF = re.compile("[\ud800-\udfff]")
 _IN_LINES = re.compile(f"(?![\\n\\t])[{_OBEYED}]")
 
 
@@ -34,6 +35,11 @@ def line(text: str) -> str:
 def lines(text: str) -> str:
     """The same for text that was laid out: its line ends and tabs stay."""
     return _IN_LINES.sub(_shown, text)
+
+
+def halves(text: str) -> str:
+    """Only what no encoding has is shown, such as the bytes of a path that are no text."""
+    return _HALF.sub(_shown, text)
 
 
 def _shown(found: re.Match[str]) -> str:

@@ -85,10 +85,12 @@ def test_columns_that_do_not_fit_are_stacked_and_no_square_is_lost() -> None:
     assert "not measured" in text
 
 
-def test_a_name_cannot_send_control_codes_to_the_terminal() -> None:
-    text = terminal.render(build(share="sh\x1b[2Jare\u202e"), 80, False)
-    assert "\x1b" not in text
-    assert "\u202e" not in text
+def test_a_name_cannot_send_control_codes_to_the_terminal_or_a_page() -> None:
+    report = build(share="sh\x1b[2Jare\u202e\x07\x9b")
+    pages = html.render(report), markdown.render(report), shown(terminal.render(report, 80, True))
+    for text in (terminal.render(report, 80, False), *(ANSI.sub("", page) for page in pages)):
+        assert not set(text) & set("\x1b\u202e\x07\x9b")
+        assert "[2Jare" in text.replace("\\", "") or "[2Jare" in text
 
 
 @pytest.mark.parametrize(
