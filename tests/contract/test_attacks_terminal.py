@@ -115,7 +115,7 @@ def test_the_live_view_and_colours_leave_only_sequences_of_our_own(tmp_path: Pat
     place.mkdir()
     ours = re.compile(r"\x1b\[(\?25[hl]|\d*[ABKG]|2K|[0-9;]*m)")
     seen = on_a_terminal("survey", str(place))
-    measured = on_a_terminal("measure", f"file:{place}/f", "--size", "8m", "--runtime", "200ms", "--ramp-time", "0s")
+    measured = on_a_terminal("measure", f"file:{place}/f", "--size", "8m", "--runtime", "1200ms", "--ramp-time", "0s")
     assert "\x1b[2K" in measured, "no live view at all"
     assert "\x1b[8m" not in measured
     assert [c for c in ours.sub("", measured) if unicodedata.category(c) == "Cc" and c not in "\r\n\t"] == []

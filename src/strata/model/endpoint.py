@@ -77,7 +77,7 @@ class Endpoint(Value):
         secrets.know(uri)
         if controls.halves(uri) != uri:
             raise UsageError(
-                "cannot use the endpoint", secrets.hidden(uri), "its name is no text (UTF-8, in the locale of this process)",
+                "cannot use the endpoint", secrets.hidden(uri), "its name is no text in this locale (UTF-8)",
                 "rename it, or measure beside it",
             )  # fmt: skip
         scheme, _, rest = uri.partition(":")
