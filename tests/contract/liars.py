@@ -149,7 +149,7 @@ def repeats(what: bytes, *, greets: bytes = b"", hears: int = 0, pause_s: float 
 
 # NBD: what a greeting and replies to the options look like.
 NBD_GREETING = b"NBDMAGIC" + b"IHAVEOPT" + struct.pack(">H", 3)
-OPT_GO, OPT_STRUCTURED, REP_ACK, REP_INFO = 7, 8, 1, 3
+OPT_INFO, OPT_GO, OPT_STRUCTURED, REP_ACK, REP_INFO = 6, 7, 8, 1, 3
 
 
 def nbd_option(kind: int, option: int, data: bytes = b"", length: int | None = None) -> bytes:
@@ -158,7 +158,7 @@ def nbd_option(kind: int, option: int, data: bytes = b"", length: int | None = N
     return head + data
 
 
-def nbd_until_the_load(peer: Peer, size: int = 1 << 24, option: int = OPT_GO) -> None:
+def nbd_until_the_load(peer: Peer, size: int = 1 << 24) -> None:
     """An honest handshake, structured replies included."""
     peer.say(NBD_GREETING)
     peer.exactly(4)
@@ -168,19 +168,40 @@ def nbd_until_the_load(peer: Peer, size: int = 1 << 24, option: int = OPT_GO) ->
         if option == OPT_STRUCTURED:
             peer.say(nbd_option(REP_ACK, option))
             continue
-        if option != OPT_GO:
+        if option not in (OPT_INFO, OPT_GO):
             peer.say(nbd_option(REP_ACK, option))
             raise ConnectionError
         peer.say(nbd_option(REP_INFO, option, struct.pack(">HQH", 0, size, 1 | 1 << 8)) + nbd_option(REP_ACK, option))
-        return
+        if option == OPT_GO:
+            return
 
 
 def nbd_request(peer: Peer) -> tuple[int, int, int]:
-    """The next request of the load: its cookie, offset and length."""
+    """The next request of a load that reads: its cookie, offset and length."""
     _, _, command, cookie, offset, length = struct.unpack(">IHHQQI", peer.exactly(28))
     if command == 2:
         raise ConnectionError
     return cookie, offset, length
+
+
+def nbd_disk(content: bytearray, written: list[tuple[int, int]]) -> Script:
+    """An honest export of ``content``; what is written to it is noted as offset and length."""
+
+    def script(peer: Peer) -> None:
+        nbd_until_the_load(peer, len(content))
+        while True:
+            _, _, command, cookie, offset, length = struct.unpack(">IHHQQI", peer.exactly(28))
+            if command == 2:
+                return
+            reply = struct.pack(">IIQ", 0x67446698, 0, cookie)
+            if command == 1:
+                peer.exactly(length)
+                written.append((offset, length))
+                peer.say(reply)
+            else:
+                peer.say(reply + content[offset : offset + length])
+
+    return script
 
 
 def chunk_of_nothing(cookie: int) -> bytes:

@@ -16,7 +16,7 @@ from commands import QUICK, STRATA
 from engine_cases import KIB, MIB, SEEN_FROM, request
 from namespaces import inside
 
-from strata.engine import engine_of, probe_remote, read_remote, remote_file
+from strata.engine import engine_of, own_mark, probe_remote, read_remote, remote_file
 from strata.engine.fio import drive
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import registry
@@ -90,14 +90,14 @@ def test_what_is_not_ours_is_read_and_never_written(lab: Lab) -> None:
 
 
 def test_what_took_its_place_is_neither_filled_nor_removed(lab: Lab, own: Endpoint) -> None:
-    mark = remote_file.own_mark(own)
+    mark = own_mark(own)
     assert mark is not None
     other = type(mark).new(mark.size)
     with pytest.raises(RunFailed, match="does not carry the mark of this file"):
         remote_file.fill(own, other, 1)
     with pytest.raises(SafetyRefusal, match="it carries the mark"):
         remote_file.remove(own, other)
-    assert remote_file.own_mark(own) == mark
+    assert own_mark(own) == mark
 
 
 def test_what_a_crash_left_behind_is_cleaned(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_fio_makes_and_lengthens_nothing(lab: Lab, own: Endpoint) -> None:
     beyond = Segment(start=0, length=2 * SIZE, target=0)
     with pytest.raises(RunFailed, match="it ends at byte"):
         engine_of("fio").run(request(own.uri, segments=(beyond,)))
-    mark = remote_file.own_mark(own)
+    mark = own_mark(own)
     assert mark is not None and mark.size == SIZE, "the size the mark states is the one it has"
 
 

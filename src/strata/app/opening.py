@@ -9,12 +9,11 @@ from pathlib import Path
 
 from strata import units
 from strata.app.opened import Target, whole
-from strata.engine import PATIENCE_NS, fill, read_remote, remote_file, remote_size
+from strata.engine import PATIENCE_NS, claim, content, fill, remote_file, remote_size
 from strata.engine.layout import HEAD, file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
 from strata.host import safety, testfile
-from strata.host.mark import parse_header
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.workload import Workload
@@ -103,17 +102,20 @@ def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str
     size = remote_size(endpoint, patience_ns)
     if not workload.rw.writes:
         return Target(segments=(whole(size),))
-    if parse_header(read_remote(endpoint, 0, testfile.MARK_BYTES, patience_ns)) is not None:
+    mark, why = claim(endpoint, patience_ns)
+    if mark is not None:
         return Target(segments=file_segments(size))
     if destructive is None:
-        raise SafetyRefusal(
-            "will not write to",
-            endpoint.uri,
-            "it does not carry Strata's mark, so Strata did not create it",
-            f"if everything on it may be lost: --destructive {endpoint.uri}",
-        )
+        hint = f"if everything on it may be lost: --destructive {endpoint.uri}"
+        raise SafetyRefusal("will not write to", endpoint.uri, why, hint)
     if destructive != endpoint.uri:
         raise UsageError("the name after --destructive differs from the endpoint", destructive, f"not {endpoint.uri}")
+    # As with a device of this machine: the word is for an empty one. What uses it over there cannot be seen from here.
+    if found := content(endpoint, patience_ns):
+        problems = tuple(f"it carries a signature: {name}" for name in found)
+        why = problems[0] if len(problems) == 1 else f"{len(problems)} signatures stand on it"
+        hint = "where they are of no use any more, wipe them on the server (wipefs --all); else choose an empty one"
+        raise SafetyRefusal("refused to write to", endpoint.uri, why, hint, problems)
     return Target(segments=(whole(size),))
 
 

@@ -15,12 +15,12 @@ from strata.engine import (
     Shape,
     TargetConfig,
     TargetProcess,
+    claim,
     device_segments,
     file_segments,
     fill,
+    own_mark,
     probe_remote,
-    read_remote,
-    remote_file,
 )
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import safety, testfile
@@ -133,10 +133,10 @@ class Place:
         Raises `SafetyRefusal` where this run's mark is not there any more.
         """
         endpoint = self._endpoints[layer]
-        if self.data is None or endpoint.kind not in (EndpointKind.FILE, EndpointKind.SMB, *remote_file.FILES):
+        if self.data is None or not (endpoint.remote or endpoint.kind is EndpointKind.FILE):
             return
         if endpoint.remote:
-            there = remote_file.own_mark(endpoint)
+            there = own_mark(endpoint)
             if there is None or there.uuid != self.data.mark:
                 raise SafetyRefusal("will not write to", endpoint.uri, "it is not this run's test file any more")
             return
@@ -171,13 +171,13 @@ class Place:
 
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
         self.remotes += (probe_remote(layer, endpoint),)
-        with self.path.open("rb") as f:
-            mine = f.read(testfile.MARK_BYTES)
-        if read_remote(endpoint, 0, testfile.MARK_BYTES) != mine:
+        mine = testfile.read_mark(self.path)
+        there, why = claim(endpoint)
+        if there is None or there != mine:
             raise SafetyRefusal(
                 f"layer {layer!r} does not hold the data of the layers below at",
                 endpoint.uri,
-                "its first bytes are not the mark of this run's test file",
+                why or "its first bytes are not the mark of this run's test file",
                 f"export {self.path} itself; two similar volumes cannot be compared",
             )
         return "its first 4 KiB are this run's mark, read through it"

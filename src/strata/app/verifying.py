@@ -13,7 +13,7 @@ from strata.app.naming import understood
 from strata.app.opened import Target
 from strata.app.opening import opened
 from strata.app.stopping import stop_on_signals
-from strata.engine import remote_file
+from strata.engine import own_mark, remote_file
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
@@ -115,7 +115,7 @@ def _exists(endpoint: Endpoint) -> bool:
 
 
 def _mark(endpoint: Endpoint) -> testfile.Mark | None:
-    return remote_file.own_mark(endpoint) if endpoint.path is None else testfile.read_mark(endpoint.path)
+    return own_mark(endpoint) if endpoint.path is None else testfile.read_mark(endpoint.path)
 
 
 def _remove(endpoint: Endpoint, mark: testfile.Mark) -> None:

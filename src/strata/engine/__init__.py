@@ -12,7 +12,7 @@ from strata.engine.port import Engine, Request
 from strata.engine.registry import AUTO as AUTO_ENGINE
 from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
 from strata.engine.registry import engine_for, engine_of
-from strata.engine.remote import PATIENCE_NS, probe_remote, read_remote, remote_size
+from strata.engine.remote import PATIENCE_NS, claim, content, own_mark, probe_remote, read_remote, remote_size
 from strata.engine.target import Backing, PlantedFault, Shape, TargetConfig, TargetProcess, serve, serve_config
 
 __all__ = [
@@ -32,12 +32,15 @@ __all__ = [
     "Timing",
     "build_info",
     "build_job",
+    "claim",
+    "content",
     "device_segments",
     "engine_for",
     "engine_of",
     "file_segments",
     "fill",
     "measure_generator",
+    "own_mark",
     "prepare_cell",
     "probe_remote",
     "read_remote",

@@ -13,7 +13,9 @@ from strata import _core, units
 from strata.engine.cluster import ask
 from strata.engine.native import said
 from strata.errors import RunFailed
+from strata.host import signatures
 from strata.host.hurry import at_most
+from strata.host.mark import MARK_BYTES, Mark, parse_header
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.estimate import Estimate
@@ -54,6 +56,36 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
         return _WAYS[endpoint.kind].read(endpoint, offset, length, at_most(patience_ns))
     except (OSError, ValueError) as e:
         raise unreachable("cannot read", endpoint, e) from e
+
+
+def claim(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> tuple[Mark | None, str]:
+    """Whether Strata made what is there: its mark, or None and why it is not Strata's. Raises `RunFailed`.
+
+    The one rule for whatever a server holds. A mark states the size of what it was made for, so that one which was
+    copied to another volume, or whose volume has grown around it, claims nothing.
+    """
+    size = remote_size(endpoint, patience_ns)
+    mark = parse_header(read_remote(endpoint, 0, MARK_BYTES, patience_ns)) if size >= MARK_BYTES else None
+    if mark is None:
+        return None, "it does not carry Strata's mark, so Strata did not create it"
+    if mark.size != size:
+        return None, f"the mark on it is of something of {units.size(mark.size)} and it has {units.size(size)}: a copy"
+    return mark, ""
+
+
+def own_mark(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> Mark | None:
+    """The mark of what Strata made; None for anything else. Raises `RunFailed`."""
+    return claim(endpoint, patience_ns)[0]
+
+
+def content(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> tuple[str, ...]:
+    """The names of everything that is recognised on it: file systems, volumes, swap. Raises `RunFailed`."""
+    size = remote_size(endpoint, patience_ns)
+
+    def read(offset: int, count: int) -> bytes:
+        return read_remote(endpoint, offset, count, patience_ns)
+
+    return signatures.find(signatures.in_pieces(read, size), size)
 
 
 def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> RunFailed:

@@ -14,11 +14,11 @@ from pathlib import Path
 from strata import _core
 from strata.engine.cluster import ask
 from strata.engine.native import finish_fill
-from strata.engine.remote import PATIENCE_NS, read_remote, remote_size, unreachable
+from strata.engine.remote import PATIENCE_NS, claim, own_mark, remote_size, unreachable
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry
 from strata.host.hurry import at_most
-from strata.host.mark import MARK_BYTES, Mark, header_bytes, parse_header
+from strata.host.mark import Mark, header_bytes
 from strata.model.endpoint import Endpoint, EndpointKind
 
 
@@ -94,22 +94,12 @@ def exists(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> bool:
     return True
 
 
-def own_mark(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> Mark | None:
-    """The mark of Strata's own file, with the size it states; None for anything else. Raises `RunFailed`."""
-    size = remote_size(endpoint, patience_ns)
-    if size < MARK_BYTES:
-        return None
-    mark = parse_header(read_remote(endpoint, 0, MARK_BYTES, patience_ns))
-    return mark if mark is not None and mark.size == size else None
-
-
 def check_own(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> Mark:
     """The mark of Strata's own file. Raises `SafetyRefusal` where it does not carry one."""
-    mark = own_mark(endpoint, patience_ns)
+    mark, why = claim(endpoint, patience_ns)
     if mark is None:
-        why = "it exists and does not carry Strata's mark"
         hint = "give a path that does not exist: Strata makes its own file there and removes it at the end"
-        raise SafetyRefusal("refused to write to", endpoint.uri, why, hint)
+        raise SafetyRefusal("refused to write to", endpoint.uri, f"it exists, and {why}", hint)
     return mark
 
 

@@ -104,6 +104,28 @@ def find_fd(fd: int, size: int) -> tuple[str, ...]:
     return find(lambda offset, count: os.pread(fd, count, offset), size)
 
 
+_PIECE = 256 * KIB
+
+
+def in_pieces(read: Reader, size: int) -> Reader:
+    """``read`` for something far away: whole pieces, each fetched once. Nothing is asked for beyond ``size``."""
+    pieces: dict[int, bytes] = {}
+
+    def piece(number: int) -> bytes:
+        if number not in pieces:
+            start = number * _PIECE
+            pieces[number] = read(start, min(_PIECE, size - start))
+        return pieces[number]
+
+    def by_pieces(offset: int, count: int) -> bytes:
+        end = min(offset + count, size)
+        first, last = offset // _PIECE, max(offset, end - 1) // _PIECE
+        whole = b"".join(piece(number) for number in range(first, last + 1))
+        return whole[offset - first * _PIECE : end - first * _PIECE]
+
+    return by_pieces
+
+
 def _at(read: Reader, size: int, offset: int, magic: bytes) -> bool:
     start = size + offset if offset < 0 else offset
     return 0 <= start <= size - len(magic) and read(start, len(magic)) == magic
