@@ -212,3 +212,18 @@ def test_errors_of_a_stack_file_name_the_table_the_line_and_the_keys_there_are(s
     path.write_text(better.replace("dsk", "disk"))
     said = strata("plan", path).stderr
     assert "[[layer]] 2, line 12: endpoint file:mnt/a.dat: the path is not absolute" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("survey", "."), ("plan", "mnt"), ("runs",), ("baseline", "list"), ("measure", "null:", *QUICK)],
+    ids=lambda words: words[0],
+)
+def test_a_document_has_the_keys_of_the_guide(strata, mnt: Path, words: tuple[str, ...]) -> None:
+    document = json.loads(strata(*words, "--json").stdout)
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "json.md").read_text()
+    row = re.search(rf"^\| `{document['schema']}` \|.*\| (.*) \|$", page, re.M)
+    section = re.search(rf"^## .*`{document['schema']}`\n(.*?)^#", page, re.M | re.S)
+    assert row or section
+    keys = re.findall(r"`([a-z_]+)`", row[1] if row else "".join(re.findall(r"^\| (`[^|]*) \|", section[1], re.M)))
+    assert set(document) == set(keys)

@@ -17,7 +17,7 @@ from strata.model.analysis import CellSummary, Check, Comparison, Generator, Noi
 from strata.model.base import Value
 from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
-from strata.model.plan import Plan
+from strata.model.plan import Cell, Plan
 from strata.model.precondition import Preconditioned
 from strata.model.remembered import RunHead
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, RunStatus
@@ -44,6 +44,23 @@ class RunPart(Value):
     debug_build: bool
 
 
+class ReportedCell(CellSummary):
+    """A cell and the keys by which the rest of the document names it.
+
+    ``workload_key`` with ``layer``: as `comparisons` and `checks` (and the documents of `compare`, `history` and
+    `gate`) name it. ``cell``: both in one, as findings, failures and steps name it.
+    """
+
+    cell: str
+    workload_key: str
+
+    @classmethod
+    def of(cls, found: CellSummary) -> ReportedCell:
+        """The cell with its keys."""
+        key = found.workload.key
+        return cls(**dict(found), cell=Cell(layer=found.layer, workload=found.workload).key, workload_key=key)
+
+
 class Failure(Value):
     """A step that gave no result, and why."""
 
@@ -67,7 +84,7 @@ class Document(Value):
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
     comparisons: tuple[Comparison, ...]
-    cells: tuple[CellSummary, ...]
+    cells: tuple[ReportedCell, ...]
     checks: tuple[Check, ...]
     noise: NoiseFloor
     failures: tuple[Failure, ...]
@@ -86,7 +103,7 @@ def document(report: Report) -> Document:
         findings=diagnosis.findings,
         ruled_out=diagnosis.ruled_out,
         comparisons=analysis.comparisons,
-        cells=analysis.cells,
+        cells=tuple(ReportedCell.of(cell) for cell in analysis.cells),
         checks=analysis.checks,
         noise=analysis.noise,
         failures=tuple(Failure(cell=r.cell, round=r.round, error=r.error) for r in report.results if r.error),

@@ -352,7 +352,7 @@ def _diagnosis(share: str) -> Diagnosis:
         title="the wire carries no more than 110 MiB/s",
         explanation="Every pattern that asks for more than 110 MiB/s stops there, whatever its block size.",
         effect=estimate(0.209, 0.012, "ratio"),
-        worst="read-128KiB-qd8",
+        worst="share/read-128KiB-qd8",
         confidence=0.96,
         evidence=(
             Evidence(
