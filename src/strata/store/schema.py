@@ -13,6 +13,7 @@ from sqlalchemy import Engine, text
 from strata import units
 from strata.errors import StoreError
 from strata.host.foreign import opened
+from strata.store import others
 from strata.store.trouble import named
 
 HEAD = "0003"
@@ -63,15 +64,14 @@ def _look(path: Path, mode: str, busy_timeout_s: float) -> str | None:
 
 def _revision(connection: sqlite3.Connection, path: Path) -> str | None:
     what = "cannot open the store"
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    if not tables:
+    found = others.in_file(connection)
+    if not found:
         return None
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application != APPLICATION_ID or "alembic_version" not in tables:
-        raise StoreError(
-            what, str(path), "it is a database, and not one of Strata's; it was left as it is",
-            "name another file with STRATA_STORE",
-        )  # fmt: skip
+    if application != APPLICATION_ID or "table alembic_version" not in found:
+        raise others.refuse(str(path), found, "name another file with STRATA_STORE")
+    if acting := others.acting_in_file(connection):
+        raise others.refuse(str(path), acting, "take away what acts on its tables, or name another file")
     if path.stat().st_size <= CHECKED_BYTES:
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":

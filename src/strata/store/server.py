@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine.interfaces import ExecutionContext
 
-from strata.errors import StoreError, UsageError
+from strata.errors import UsageError
+from strata.store import others
 from strata.store.location import shown
 from strata.store.recall import BINARY
 from strata.store.schema import HEAD, migrate
@@ -32,7 +33,8 @@ def open_server(url: URL) -> Store:
     engine = _engine(url, where)
     try:
         with named(what, where):
-            with engine.connect() as connection:
+            # One look: another process may be making the tables just now.
+            with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
                 found = _revision(connection, where)
             if found != HEAD:
                 migrate(engine, where, found)
@@ -66,12 +68,13 @@ def _binary_where_asked(
 
 def _revision(connection: Connection, where: str) -> str | None:
     tables = set(inspect(connection).get_table_names())
-    if not tables:
-        return None
-    if "alembic_version" not in tables or not tables >= OURS:
-        raise StoreError(
-            "cannot open the store", where, "it is a database, and not one of Strata's; it was left as it is",
-            "name an empty database, made with: createdb strata",
-        )  # fmt: skip
+    ours = "alembic_version" in tables and tables >= OURS
+    if not ours:
+        found = others.in_server(connection)
+        if not found:
+            return None
+        raise others.refuse(where, found, "name an empty database, made with: createdb strata")
+    if found := others.acting_in_server(connection, frozenset(tables)):
+        raise others.refuse(where, found, "take away what acts on its tables, or name another database")
     row = connection.execute(text("SELECT version_num FROM alembic_version")).fetchone()
     return None if row is None else str(row[0])
