@@ -1,4 +1,4 @@
-"""Databases that hold things of others: no table of ours is made beside them, and nothing of theirs acts when we write."""
+"""Databases that hold things of others: no table is made beside them, and nothing of theirs acts when we write."""
 
 from __future__ import annotations
 
