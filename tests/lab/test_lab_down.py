@@ -175,3 +175,12 @@ def test_one_that_stays_does_not_keep_the_others(ledger: Ledger, monkeypatch: py
         labs.down(None, True, said.append)
     assert names() == ("B", "b")
     assert "removed: a, c" in said
+
+
+def test_what_a_lab_measures_is_kept_with_the_lab(name: str) -> None:
+    lab = Lab.create(name, "none")
+    script = ["sh", "-c", 'echo "$STRATA_STATE_DIR"; exec sleep 1000']
+    child = lab.run(None, script, name="asked", wait_for=lambda: (lab.data / "logs" / "asked.log").stat().st_size > 0)
+    assert child.last_words() == f"{lab.data}/state"
+    down(lab)
+    assert leftovers(name, lab.token) == ()

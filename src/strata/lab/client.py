@@ -90,7 +90,12 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     secret = {} if password is None else {"STRATA_SMB_PASSWORD": password}
     watch = Watch(lab)
     with process.begin(
-        words, secret, preexec_fn=process.dies_with_us(), stdout=process.PIPE, stderr=process.PIPE, text=True
+        words,
+        {**lab.environment, **secret},
+        preexec_fn=process.dies_with_us(),
+        stdout=process.PIPE,
+        stderr=process.PIPE,
+        text=True,
     ) as client:
         try:
             if groups:

@@ -164,6 +164,11 @@ class Lab:
 
     # --- processes
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What Strata finds as a part of the lab: what it measures there is kept with the lab, and goes with it."""
+        return {"STRATA_STATE_DIR": str(self.data / "state")}
+
     def run(
         self,
         node: Node | None,
@@ -182,7 +187,8 @@ class Lab:
         """
         log = self.dir("logs") / f"{name}.log"
         netns = node.netns if node is not None else None
-        child = proc.start(self.ledger, self.token, argv, name=name, log=log, netns=netns, env=env, cgroups=cgroups)
+        more = {**self.environment, **(env or {})}
+        child = proc.start(self.ledger, self.token, argv, name=name, log=log, netns=netns, env=more, cgroups=cgroups)
         self._children[child.pid] = child
         if wait_for is not None:
             proc.wait_until(child, wait_for, timeout_s)
