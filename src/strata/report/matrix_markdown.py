@@ -20,7 +20,7 @@ def render(result: MatrixResult) -> str:
                 name = f"{layer} · {pattern}" if len(result.layers) > 1 else pattern
                 blocks += [f"**{escape(name)}, IOPS**", _table(result, cells)]
     blocks += [escape(LEGEND), escape(noise_words(result)), _remarks(result), _foretold(result)]
-    blocks.append(f"<sub>{escape(f'run {result.run}')}</sub>")
+    blocks.append(f"<sub>{escape(_origin(result))}</sub>")
     return "\n\n".join(b for b in blocks if b)
 
 
@@ -37,6 +37,13 @@ def _cell(cell: MatrixCell | None) -> str:
         return "–"
     # A sign that would begin markup stands as text.
     return f"{short(cell.iops.value)} {error(cell)}{escape(mark(cell).strip())}"
+
+
+def _origin(result: MatrixResult) -> str:
+    """Which run, on which host, when, and the command that measures it again."""
+    host, made = result.environment.get("hostname"), result.created_unix_ns
+    parts = [f"run {result.run}", str(host or ""), "" if made is None else figures.utc(made), result.repeat]
+    return " · ".join(p for p in parts if p)
 
 
 def _remarks(result: MatrixResult) -> str:

@@ -67,3 +67,12 @@ def test_a_wide_interval_is_told_by_its_ends_and_never_reaches_below_nothing() -
     assert error(98.8, 101.2) == "±1.2 %"
     assert error(38.0, 263.0) == "−62…+163 %"
     assert error(0.0, 204.0) == "−100…+104 %"
+
+
+def test_a_wide_ratio_is_told_by_its_ends() -> None:
+    def error(value: float, low: float, high: float) -> str:
+        return figures.ratio_error(Estimate(value=value, low=low, high=high, n=3, unit="ratio"))
+
+    assert error(1.02, 1.0, 1.04) == "±.02"
+    assert error(0.27, 0.083, 0.931) == ".08–.94"
+    assert error(1.4, 0.5, 3.92) == ".50–3.92"

@@ -118,6 +118,7 @@ def test_the_markdown_has_every_cell_with_its_interval_and_its_sign() -> None:
     assert len(rows) == 5 * 9 and all(row.count("|") == 10 for row in rows)
     assert made.count("±1.2 %") >= 279 and made.count("\\~ ") >= 180
     assert "%^" in made and "%?" in made and "–" in made and "every I/O failed: EIO" in made
+    assert "node-7 · 2026-03-14 09:26 UTC · strata measure file:/mnt/new.dat --matrix full" in made
     assert "- one remark" in made and "would take about" in made
 
 
