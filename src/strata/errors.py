@@ -99,7 +99,8 @@ class InconclusiveError(StrataError):
 
 
 class SafetyRefusal(StrataError):
-    """Going on could have written to something Strata did not create. Nothing was written."""
+    """Going on could have written to something Strata did not create. Nothing was written to that; where the refusal
+    comes in the middle of a run, it says what was written before, and to what."""
 
     exit_code = Exit.REFUSED
 

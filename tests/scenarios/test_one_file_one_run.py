@@ -56,16 +56,17 @@ def test_a_kept_file_is_kept_by_the_resumed_run_too(strata, disk: Path, own_stat
     assert list(disk.iterdir()) == kept
 
 
-def test_a_file_that_took_the_place_of_ours_is_not_written(disk: Path, own_state: Path) -> None:
+def test_a_file_that_took_the_place_of_ours_is_not_written(strata, disk: Path, own_state: Path) -> None:
     precious = disk / "precious"
     precious.write_bytes(content := os.urandom(4 << 20))
-    with running(disk, own_state / "strata" / "strata.db", "--rounds", "100") as process:
+    with running(disk, own_state / "strata" / "strata.db", "--rounds", "10") as process:
         ours = next(p for p in disk.iterdir() if p.name.startswith("strata-"))
         precious.replace(ours)
         _, said = process.communicate(timeout=60)
-        assert process.returncode == 5, said
-        assert "Traceback" not in said
+        # It went on with the file that it had, which has no name any more.
+        assert process.returncode in (0, 4), said
     assert ours.read_bytes() == content
+    assert f"{ours} was removed meanwhile" in " ".join(strata("report").stdout.split())
 
 
 def _measured(store: Path) -> bool:

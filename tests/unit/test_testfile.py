@@ -158,7 +158,9 @@ def test_clean_leaves_a_later_file_of_ours_that_got_the_same_inode(tmp_path: Pat
 
 def test_a_kept_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "kept.dat"
-    testfile.keep(abandoned_file(path))
+    abandoned_file(path)
+    with testfile.own(path) as held:
+        held.keep()
     assert testfile.clean() == ()
     assert path.exists()
 
@@ -179,9 +181,10 @@ def test_the_list_holds_one_json_line_each(tmp_path: Path, state: Path) -> None:
 
 def test_a_kept_file_is_told_from_one_that_was_left_behind(tmp_path: Path) -> None:
     path = tmp_path / "t.dat"
-    mark = testfile.create(path, 1 << 20)
+    testfile.create(path, 1 << 20)
     assert not testfile.was_kept(path)
-    testfile.keep(mark)
+    with testfile.own(path) as held:
+        held.keep()
     assert testfile.was_kept(path)
     assert not testfile.was_kept(tmp_path / "absent")
 
@@ -194,7 +197,7 @@ def test_clean_leaves_a_file_that_a_living_process_went_on_with(
     entry = registry.entries()[0]
     registry.forget(mark)
     registry.add(dataclasses.replace(entry, process="a process that is gone"))
-    testfile.adopt(path, mark)
-    assert testfile.clean() == ()
-    assert path.exists()
-    testfile.remove(path, mark)
+    with testfile.own(path) as held:
+        assert testfile.clean() == ()
+        assert path.exists()
+        held.remove()

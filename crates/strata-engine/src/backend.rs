@@ -2,6 +2,7 @@
 //!
 //! A backend is one function that ends in [`Launch::go`] with a factory `Fn(thread) -> Result<Made<Q>>`.
 
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,11 +41,11 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
         return smb::launch(uri, manner, recipe, build, limit);
     }
     let spec = |aim: &Aim| match &aim.target {
-        Target::File { path, direct, sync, .. } => {
-            Some(Spec { path: path.into(), kind: Kind::File, direct: *direct, sync: *sync })
+        Target::File { path, fd, direct, sync, .. } => {
+            Some(Spec { path: path.into(), fd: *fd, kind: Kind::File, direct: *direct, sync: *sync })
         }
-        Target::Block { path, direct, sync, .. } => {
-            Some(Spec { path: path.into(), kind: Kind::Block, direct: *direct, sync: *sync })
+        Target::Block { path, fd, direct, sync, .. } => {
+            Some(Spec { path: path.into(), fd: *fd, kind: Kind::Block, direct: *direct, sync: *sync })
         }
         _ => None,
     };
@@ -58,6 +59,8 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
 /// A file or device and how to open it.
 pub(crate) struct Spec {
     pub path: PathBuf,
+    /// Opened beside this descriptor, where there is one.
+    pub fd: Option<RawFd>,
     pub kind: Kind,
     pub direct: bool,
     pub sync: Sync,
@@ -221,7 +224,8 @@ fn opened(specs: &[Spec], write: bool, recipe: &Recipe) -> Result<Vec<strata_io:
     let open = |(number, spec): (usize, &Spec)| {
         let path = spec.path.as_path();
         let dsync = spec.sync == Sync::Dsync;
-        let target = strata_io::open(&OpenSpec { path, kind: spec.kind, direct: spec.direct, dsync, write })?;
+        let (fd, kind, direct) = (spec.fd, spec.kind, spec.direct);
+        let target = strata_io::open(&OpenSpec { path, fd, kind, direct, dsync, write })?;
         fits(recipe, number as u16, &target, path)?;
         Ok(target)
     };

@@ -2,12 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Kind};
+use strata_io::{Buffers, Kind, beside};
 use strata_pattern::{BlockMap, Mix, Order, Pattern, Rng, Segment, fill_incompressible};
 
 use crate::backend::{self, Spec};
@@ -32,6 +32,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct FillSpec {
     /// An existing regular file of at least `size_bytes`.
     pub path: PathBuf,
+    /// A descriptor of it that is held open: it is opened beside that, and not by its name.
+    pub fd: Option<RawFd>,
     /// How much of it, from the beginning.
     pub size_bytes: u64,
     /// Seed of the data.
@@ -56,7 +58,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
         .read(true)
         .write(true)
         .custom_flags(libc::O_CLOEXEC | if spec.direct { libc::O_DIRECT } else { 0 })
-        .open(&spec.path)
+        .open(beside(&spec.path, spec.fd))
         .map_err(|e| strata_io::Error::new("cannot open for filling", &spec.path, e))?;
     let blocks = spec.size_bytes / u64::from(block_bytes);
     let whole = blocks * u64::from(block_bytes);
@@ -78,7 +80,8 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     let recipe = recipe(map, spec.seed, block_bytes);
     let (path, seed, direct, tail) = (spec.path.clone(), spec.seed, spec.direct, spec.size_bytes - whole);
     let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
-    let target = Spec { path: spec.path, kind: Kind::File, direct: spec.direct, sync: Sync::None };
+    let target =
+        Spec { path: spec.path, fd: spec.fd, kind: Kind::File, direct: spec.direct, sync: Sync::None };
     backend::disk(
         &[target],
         EngineChoice::Auto,
@@ -148,8 +151,10 @@ fn finish(
         Edge::new(file, path, (pages as u32).max(1), seed ^ 1)?.write(whole, pages as usize, &[])?;
         let rest = (tail - pages) as usize;
         if rest > 0 {
-            let cached =
-                OpenOptions::new().write(true).open(path).map_err(fail("cannot open for filling"))?;
+            let cached = OpenOptions::new()
+                .write(true)
+                .open(beside(path, Some(file.as_raw_fd())))
+                .map_err(fail("cannot open for filling"))?;
             Edge::new(&cached, path, rest as u32, seed ^ 2)?.write(whole + pages, rest, &[])?;
             cached.sync_data().map_err(fail("cannot write out"))?;
             // SAFETY: advice about an open descriptor; touches no memory of ours. A refusal leaves one page cached.

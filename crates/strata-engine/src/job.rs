@@ -62,6 +62,9 @@ pub enum Target {
     File {
         /// Where.
         path: String,
+        /// A descriptor of it that is held open: it is opened beside that, and not by its name.
+        #[serde(default)]
+        fd: Option<i32>,
         /// Past the page cache.
         direct: bool,
         /// Write-through or not.
@@ -75,6 +78,9 @@ pub enum Target {
     Block {
         /// Where.
         path: String,
+        /// As of a file.
+        #[serde(default)]
+        fd: Option<i32>,
         /// Past the page cache.
         direct: bool,
         /// Write-through or not.

@@ -45,7 +45,14 @@ fn filled(dir: &Path, bytes: u64) -> (PathBuf, bool) {
     if !direct {
         println!("SKIPPED direct I/O: not possible here, buffered instead");
     }
-    let spec = FillSpec { path: path.clone(), size_bytes: bytes, seed: 3, header: b"MARK".to_vec(), direct };
+    let spec = FillSpec {
+        path: path.clone(),
+        fd: None,
+        size_bytes: bytes,
+        seed: 3,
+        header: b"MARK".to_vec(),
+        direct,
+    };
     let result = finish(&strata_engine::fill(spec, build()).unwrap());
     assert_eq!(result["stop_reason"], "ios");
     (path, direct)
@@ -224,7 +231,7 @@ fn a_fill_writes_every_byte_and_keeps_the_mark() {
 fn a_fill_beyond_the_file_is_refused() {
     let dir = scratch();
     let path = sized(dir.path(), 4 * MIB);
-    let spec = FillSpec { path, size_bytes: 8 * MIB, seed: 1, header: vec![], direct: false };
+    let spec = FillSpec { path, fd: None, size_bytes: 8 * MIB, seed: 1, header: vec![], direct: false };
     let refused = strata_engine::fill(spec, build()).unwrap_err().to_string();
     assert!(refused.contains("extend it first"), "{refused}");
 }

@@ -29,7 +29,7 @@ pub use fiemap::{Extent, FileMap, fiemap};
 pub use files::Files;
 pub use limits::{IoLimits, io_limits};
 pub use null::Null;
-pub use open::{Kind, OpenSpec, Target, open};
+pub use open::{Kind, OpenSpec, Target, beside, open};
 pub use pool::Pool;
 pub use psync::Psync;
 pub use queue::{Completion, Io, Op, Queue};

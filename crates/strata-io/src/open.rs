@@ -2,8 +2,9 @@
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io;
+use std::os::fd::RawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::align::DioAlign;
 use crate::error::{Error, Result};
@@ -21,8 +22,10 @@ pub enum Kind {
 /// How to open a target.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenSpec<'a> {
-    /// Where.
+    /// Where, and what errors call it.
     pub path: &'a Path,
+    /// A descriptor of it that the caller holds open: what is opened is its file, wherever the name leads by now.
+    pub fd: Option<RawFd>,
     /// What it must be.
     pub kind: Kind,
     /// Past the page cache (O_DIRECT).
@@ -48,6 +51,14 @@ pub struct Target {
     pub dsync: bool,
 }
 
+/// What to open for a file of this name: beside `fd`, where the caller holds it open, else by the name.
+///
+/// Between a check and an opening by name another file may take the name; a descriptor stays what was checked.
+#[must_use]
+pub fn beside(path: &Path, fd: Option<RawFd>) -> PathBuf {
+    fd.map_or_else(|| path.to_path_buf(), |fd| format!("/proc/self/fd/{fd}").into())
+}
+
 /// Open as `spec` says.
 ///
 /// # Errors
@@ -55,17 +66,18 @@ pub struct Target {
 /// another kind.
 pub fn open(spec: &OpenSpec<'_>) -> Result<Target> {
     let path = spec.path;
+    let at = beside(path, spec.fd);
     let fail = |what: &str| {
         let what = what.to_owned();
         move |source: io::Error| Error::new(what, path, source)
     };
     // Asked before opening as well as after: opening a FIFO would block. (O_NONBLOCK is no way out: io_uring
     // would then answer EAGAIN instead of waiting for the device.)
-    of_kind(spec, std::fs::metadata(path).map_err(fail("cannot stat"))?.file_type())?;
+    of_kind(spec, std::fs::metadata(&at).map_err(fail("cannot stat"))?.file_type())?;
     let mut flags = libc::O_CLOEXEC | libc::O_NOCTTY;
     flags |= if spec.direct { libc::O_DIRECT } else { 0 };
     flags |= if spec.dsync { libc::O_DSYNC } else { 0 };
-    let opened = OpenOptions::new().read(true).write(spec.write).custom_flags(flags).open(path);
+    let opened = OpenOptions::new().read(true).write(spec.write).custom_flags(flags).open(&at);
     let file = match opened {
         Err(e) if spec.direct && e.raw_os_error() == Some(libc::EINVAL) => {
             let what = "cannot open with O_DIRECT: the file system does not take direct I/O; \

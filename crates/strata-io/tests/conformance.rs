@@ -23,7 +23,7 @@ fn scratch() -> tempfile::TempDir {
 fn target(dir: &Path) -> Arc<Files> {
     let path = dir.join("data");
     std::fs::write(&path, vec![0u8; BLOCK * BLOCKS as usize]).unwrap();
-    let spec = OpenSpec { path: &path, kind: Kind::File, direct: true, dsync: false, write: true };
+    let spec = OpenSpec { path: &path, fd: None, kind: Kind::File, direct: true, dsync: false, write: true };
     match open(&spec) {
         Ok(target) => {
             assert!(target.direct && target.size_bytes == BLOCK as u64 * BLOCKS);
@@ -99,7 +99,7 @@ fn errors_of_single_ios_come_as_completions() {
 fn opening_is_exact() {
     let dir = scratch();
     let path = dir.path().join("data");
-    let spec = OpenSpec { path: &path, kind: Kind::File, direct: false, dsync: true, write: true };
+    let spec = OpenSpec { path: &path, fd: None, kind: Kind::File, direct: false, dsync: true, write: true };
     assert_eq!(open(&spec).unwrap_err().errno(), libc::ENOENT);
     assert!(!path.exists(), "opening never creates");
     std::fs::write(&path, b"kept").unwrap();

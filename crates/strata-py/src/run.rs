@@ -115,8 +115,10 @@ pub fn start(py: Python<'_>, job_json: &str) -> PyResult<Run> {
     Ok(Run { inner: begun.map_err(|e| errors::engine(&e))?, remote })
 }
 
-/// Write an existing file once with incompressible data behind `header`, then fdatasync.
+/// Write an existing file once with incompressible data behind `header`, then fdatasync. It is opened beside the
+/// descriptor `fd`, where one is given, and not by its name.
 #[pyfunction]
+#[pyo3(signature = (path, size_bytes, seed, header, direct, fd = None))]
 pub fn fill(
     py: Python<'_>,
     path: PathBuf,
@@ -124,8 +126,9 @@ pub fn fill(
     seed: u64,
     header: Vec<u8>,
     direct: bool,
+    fd: Option<i32>,
 ) -> PyResult<Run> {
-    let spec = FillSpec { path, size_bytes, seed, header, direct };
+    let spec = FillSpec { path, fd, size_bytes, seed, header, direct };
     let inner =
         errors::detached(py, || strata_engine::fill(spec, info()))?.map_err(|e| errors::engine(&e))?;
     Ok(Run { inner, remote: false })

@@ -19,6 +19,9 @@ pub struct Job {
     pub target: Target,
     /// The endpoint as the user named it, for the journal.
     pub endpoint: String,
+    /// The uuid of the mark of Strata's own file, for the journal.
+    #[serde(default)]
+    pub mark: Option<String>,
     /// Byte offset of the first block at the target.
     pub first_byte: u64,
     /// Number of blocks.
@@ -69,6 +72,9 @@ pub enum Target {
     File {
         /// Where.
         path: PathBuf,
+        /// A descriptor of it that is held open: it is opened beside that, and not by its name.
+        #[serde(default)]
+        fd: Option<i32>,
         /// Past the page cache.
         direct: bool,
         /// Write-through.
@@ -78,6 +84,9 @@ pub enum Target {
     Block {
         /// Where.
         path: PathBuf,
+        /// As of a file.
+        #[serde(default)]
+        fd: Option<i32>,
         /// Past the page cache.
         direct: bool,
         /// Write-through.
@@ -250,6 +259,7 @@ impl Job {
         Head {
             run: self.run,
             endpoint: self.endpoint.clone(),
+            mark: self.mark.clone(),
             first_byte: self.first_byte,
             blocks: self.blocks,
             block_bytes: self.bs,

@@ -28,6 +28,9 @@ pub struct Head {
     pub run: u64,
     /// The endpoint as the user named it.
     pub endpoint: String,
+    /// The uuid of the mark of the file it is about, where it is one of Strata's own.
+    #[serde(default)]
+    pub mark: Option<String>,
     /// Byte offset of block 0.
     pub first_byte: u64,
     /// Number of blocks.
@@ -188,6 +191,7 @@ mod tests {
 
     fn head() -> Head {
         Head {
+            mark: None,
             run: 9,
             endpoint: "null:".into(),
             first_byte: 0,

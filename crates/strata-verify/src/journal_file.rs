@@ -111,6 +111,7 @@ mod tests {
     fn head() -> Head {
         let endpoint = "file:/x".to_owned();
         Head {
+            mark: None,
             run: 1,
             endpoint,
             first_byte: 0,

@@ -1,5 +1,6 @@
 //! Opening what is verified, and giving each thread its queue over it.
 
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +38,12 @@ pub(crate) struct Engine {
 /// Open the target of `job` and launch.
 pub(crate) fn open<L: Launch>(job: &Job, launch: L) -> Result<L::Done> {
     match &job.target {
-        Target::File { path, direct, dsync } => disk(job, launch, path, Kind::File, *direct, *dsync),
-        Target::Block { path, direct, dsync, .. } => disk(job, launch, path, Kind::Block, *direct, *dsync),
+        Target::File { path, fd, direct, dsync } => {
+            disk(job, launch, (path, *fd), Kind::File, *direct, *dsync)
+        }
+        Target::Block { path, fd, direct, dsync, .. } => {
+            disk(job, launch, (path, *fd), Kind::Block, *direct, *dsync)
+        }
         Target::Nbd { uri, connections, dsync } => nbd(job, launch, uri, *connections, *dsync),
         Target::Nfs { uri, connections, dsync } => {
             remote::nfs(job, launch, &Remote { uri, connections: *connections, dsync: *dsync })
@@ -52,13 +57,13 @@ pub(crate) fn open<L: Launch>(job: &Job, launch: L) -> Result<L::Done> {
 fn disk<L: Launch>(
     job: &Job,
     launch: L,
-    path: &std::path::Path,
+    (path, fd): (&std::path::Path, Option<RawFd>),
     kind: Kind,
     direct: bool,
     dsync: bool,
 ) -> Result<L::Done> {
     let write = job.mode != Mode::Check;
-    let target = strata_io::open(&OpenSpec { path, kind, direct, dsync, write })?;
+    let target = strata_io::open(&OpenSpec { path, fd, kind, direct, dsync, write })?;
     let refuse = |what: String| Err(strata_io::Error::refused(what, path, libc::EINVAL).into());
     let end = job.first_byte + job.blocks * u64::from(job.bs);
     if end > target.size_bytes {

@@ -82,6 +82,7 @@ fn what_a_kill_and_what_a_power_loss_may_leave() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("file");
     let head = journal::Head {
+        mark: None,
         run: 99,
         endpoint: "file".into(),
         first_byte: MIB,

@@ -17,7 +17,7 @@ from strata.app.session import Emit
 from strata.app.stacks import drop_layers
 from strata.discover.survey import survey
 from strata.engine import Piece
-from strata.errors import RunFailed, SafetyRefusal
+from strata.errors import RunFailed
 from strata.host import testfile
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -33,12 +33,14 @@ ENDPOINT_SIZE = 256 * units.MIB
 @dataclass(frozen=True)
 class Site:
     """The layers with their pieces. ``still_ours`` is asked before a cell that writes; ``settle`` has what was written
-    reach the medium before a cell that only reads follows."""
+    reach the medium before a cell that only reads follows. ``gone`` says what became of a file whose name leads to
+    another one by now."""
 
     stack: Stack
     pieces: Mapping[str, Piece]
     allow_write: bool
     still_ours: Callable[[str], None]
+    gone: Callable[[], str | None]
     survey: Survey | None
     data: DataSet | None
     remotes: tuple[Remote, ...]
@@ -77,19 +79,21 @@ def site_of(
         keep = options.keep or kept
         stack, platform, data_path = source.stack, source.survey, source.data_path
         direct, shapes, left_out = source.direct, dict(source.shapes), source.left_out
-    place = Place(stack, data_path, shapes, direct=direct)
+    writes = any(w.rw.writes for w in workloads)
+    place = Place(stack, data_path, shapes, direct=direct, writes=writes)
     place.dropped.update(left_out)
     try:
         emit(Progress(phase=Phase.PREPARE, message=f"writing the test file {data_path}"))
-        place.prepare_file(size, keep=keep)
+        began_with = resumed.data.mark if resumed is not None and resumed.data is not None else None
+        place.prepare_file(size, keep=keep, expected=began_with)
         place.place_layers(platform.file_system.kind)
         left = drop_layers(stack, set(place.dropped))
         if not left.layers:
             raise RunFailed("nothing to measure:", "no layer is left", "; ".join(place.dropped.values()))
         pieces = {x.name: Piece(endpoint=place.endpoint(x.name), segments=place.segments(x.name)) for x in left.layers}
         yield Site(
-            stack=left, pieces=pieces, allow_write=False, still_ours=place.check_still_ours, survey=platform,
-            data=place.data, remotes=place.remotes, size=size, dropped=dict(place.dropped),
+            stack=left, pieces=pieces, allow_write=False, still_ours=place.check_still_ours, gone=place.gone,
+            survey=platform, data=place.data, remotes=place.remotes, size=size, dropped=dict(place.dropped),
         )  # fmt: skip
     finally:
         place.close()
@@ -105,29 +109,20 @@ def _endpoint(
     if endpoint.kind is EndpointKind.FILE:
         emit(Progress(phase=Phase.PREPARE, message=f"preparing {endpoint.path}"))
     with opened(endpoint, most, size, options.keep, destructive) as target:
-        driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-        mark = testfile.read_mark(Path(endpoint.path or "")) if endpoint.kind is EndpointKind.FILE else None
-
-        def still_ours(_layer: str) -> None:
-            now = testfile.read_mark(Path(endpoint.path or "")) if mark is not None else None
-            if mark is not None and (now is None or now.uuid != mark.uuid):
-                raise SafetyRefusal(
-                    "will not write to", endpoint.path or "", "it is not the file any more that this run began with"
-                )
-
         platform = None
         if endpoint.kind is EndpointKind.FILE and endpoint.path:
             platform = survey(Path(endpoint.path).parent, options.load_seconds)
         stack = _alone(endpoint)
         yield Site(
             stack=stack,
-            pieces={stack.layers[0].name: Piece(endpoint=driven, segments=target.segments)},
+            pieces={stack.layers[0].name: Piece(endpoint=target.endpoint, segments=target.segments)},
             allow_write=target.allow_write,
-            still_ours=still_ours,
+            still_ours=lambda _layer: target.still_ours(),
+            gone=target.gone,
             survey=platform,
             data=None,
             remotes=(),
-            size=sum(s.length for s in target.segments) + (units.MIB if mark is not None else 0),
+            size=sum(s.length for s in target.segments) + (units.MIB if target.mark is not None else 0),
         )
 
 

@@ -162,6 +162,8 @@ def _measured(
             _refuse_what_the_floor_forbids(machine, run)
             going = loop.rest()
         status = RunStatus.DONE if going else RunStatus.STOPPED
+        if gone := site.gone():
+            run = run.model_copy(update={"message": "; ".join(m for m in (run.message, gone) if m)})
     except InconclusiveError as e:
         run = run.model_copy(update={"message": "; ".join(m for m in (run.message, e.headline) if m)})
         raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
-from strata.app.opened import Target
+from strata.app.opened import Target, gone_of
 from strata.app.opening import opened
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import run_sampled
@@ -75,6 +75,8 @@ class OneResult(Value):
     """Why it could not be kept."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
+    moved: str | None = None
+    """What became of the file whose name does not lead to it any more: measured was the one that was checked."""
     stopped_by: int | None = None
     """The signal that stopped it."""
 
@@ -150,7 +152,7 @@ def measure_endpoint(
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )
-        first, *others = (_piece(e, t) for e, t in zip(endpoints, targets, strict=True))
+        first, *others = map(_piece, targets)
         done = None
         size_here = sum(s.length for t in targets for s in t.segments)
         budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, size_here)
@@ -183,6 +185,7 @@ def measure_endpoint(
 
             sampled = run_sampled(generator, prepared, watch, take, ends)
         result = sampled.result
+        moved = gone_of(targets)
         # Behind the measurement, as a window of its own.
         wanted = trace and stop.signal is None and result.ops and fault(result) is None
         traces = _traced(generator, prepared.request) if wanted else ()
@@ -190,15 +193,14 @@ def measure_endpoint(
     _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
     single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, placement, watch.devices)
-    analysis = single.analysis
-    summary = analysis.cells[0] if course is None else settled(analysis.cells[0], course)
+    summary = single.analysis.cells[0] if course is None else settled(single.analysis.cells[0], course)
     whole = trouble is None and stop.signal is None
     run, unkept = keep_run(single, summary, course, generator, done, store) if whole else (None, None)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
         summary=summary.model_copy(update={"traces": traces}),
-        checks=tuple(c for c in analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
+        checks=tuple(c for c in single.analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
         result=result,
         generator=ceiling,
         precondition=done,
@@ -207,6 +209,7 @@ def measure_endpoint(
         run=run,
         unkept=unkept,
         trouble=trouble,
+        moved=moved,
         stopped_by=stop.signal,
     )
 
@@ -255,6 +258,5 @@ def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
     return found
 
 
-def _piece(endpoint: Endpoint, target: Target) -> Piece:
-    driven = endpoint if target.opened is None else Endpoint.parse(f"block:{target.opened}")
-    return Piece(endpoint=driven, segments=target.segments)
+def _piece(target: Target) -> Piece:
+    return Piece(endpoint=target.endpoint, segments=target.segments)

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from strata.model.base import Value
+from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 
 
-class Target(Value):
-    """What may be driven, after the safety gate: blocks and whether a device may be opened for writing."""
+def _nothing() -> None:
+    return None
 
+
+class Target(Value):
+    """What may be driven, after the safety gate: where, which blocks, and whether a device may be opened for writing.
+
+    ``endpoint`` holds the descriptor that was checked, where the engine must open that and no other.
+    """
+
+    endpoint: Endpoint
     segments: tuple[Segment, ...]
     allow_write: bool = False
-    opened: str | None = None
-    """Path of the descriptor that the safety gate checked, where the engine must open that and no other."""
+    mark: str | None = None
+    """The uuid of the mark, of a file of this machine that is Strata's own."""
+    still_ours: Callable[[], None] = _nothing
+    """Raises `SafetyRefusal` when it is not Strata's own any more that was checked; asked before a step that writes."""
+    remove: Callable[[], None] = _nothing
+    """Removes a file of this machine that is Strata's own."""
+    gone: Callable[[], str | None] = _nothing
+    """In words, when the name does not lead any more to the file that is driven."""
 
 
 def whole(size: int) -> Segment:
     """All of a target of so many bytes."""
     return Segment(start=0, length=size, target=0)
+
+
+def gone_of(targets: Iterable[Target]) -> str | None:
+    """What `Target.gone` says of them all; None where every name leads where it led."""
+    return "; ".join(said for target in targets if (said := target.gone())) or None

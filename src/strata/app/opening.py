@@ -13,9 +13,11 @@ from strata.engine import PATIENCE_NS, claim, content, fill, remote_file, remote
 from strata.engine.layout import HEAD, file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
-from strata.host import safety, testfile
+from strata.host import registry, testfile
+from strata.host.heldfile import HeldFile
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.plan import Segment
 from strata.model.workload import Workload
 
 
@@ -38,49 +40,61 @@ def opened(
     with ExitStack() as made:
         match endpoint.kind:
             case EndpointKind.NULL:
-                yield Target(segments=(whole(size or units.GIB),))
+                yield Target(endpoint=endpoint, segments=(whole(size or units.GIB),))
             case EndpointKind.FILE:
-                yield _file(Path(endpoint.path or ""), workload, size, keep, made, fill_new)
+                yield _file(endpoint, workload, size, keep, made, fill_new)
             case EndpointKind.BLOCK:
-                yield _block(endpoint.path or "", workload, destructive, made)
+                yield _block(endpoint, workload, destructive, made)
             case EndpointKind.NBD | EndpointKind.ISCSI:
                 yield _device_of_a_server(endpoint, workload, destructive, patience_ns)
             case EndpointKind.NFS | EndpointKind.SMB | EndpointKind.RBD | EndpointKind.GLUSTER:
                 yield _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
 
 
-def _file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
+def _file(
+    endpoint: Endpoint, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool
+) -> Target:
+    path = Path(endpoint.path or "")
     there = path.exists() or path.is_symlink()
-    target = _file_there(path, workload) if there else _new_file(path, workload, size, keep, made, fill_new)
-    if keep and (mark := testfile.read_mark(path)) is not None:
+    if not there:
+        held, segments = _new_file(path, workload, size, keep, made, fill_new)
+    elif workload.rw.writes:
+        held = made.enter_context(testfile.own(path))
+        segments = file_segments(held.size)
+    else:
+        held = made.enter_context(testfile.look(path))
+        # Of a file of ours the same bytes as when it was made, so that the two measurements can be compared.
+        ours = held.mark is not None and held.size > HEAD
+        segments = file_segments(held.size) if ours else (whole(held.size),)
+    if keep and held.mark is not None:
         # Only now: what a failure left half filled is still for `strata clean`.
-        testfile.keep(mark)
-    return target
+        held.keep()
+    return Target(
+        endpoint=endpoint.beside(held.fd),
+        segments=segments,
+        mark=held.mark and held.mark.uuid,
+        still_ours=held.check_still_ours,
+        remove=held.remove,
+        gone=held.gone,
+    )
 
 
-def _file_there(path: Path, workload: Workload) -> Target:
-    if workload.rw.writes:
-        safety.check_own_file(path)
-        return Target(segments=file_segments(path.stat().st_size))
-    if not path.is_file():
-        raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
-    size = path.stat().st_size
-    # Of a file of ours the same bytes as when it was made, so that the two measurements can be compared.
-    ours = size > HEAD and testfile.read_mark(path) is not None
-    return Target(segments=file_segments(size) if ours else (whole(size),))
-
-
-def _new_file(path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool) -> Target:
+def _new_file(
+    path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool
+) -> tuple[HeldFile, tuple[Segment, ...]]:
     wanted = size or 256 * units.MIB
-    mark = testfile.create(path, wanted - wanted % units.MIB)
+    held = made.enter_context(testfile.new(path, wanted - wanted % units.MIB))
+    mark = held.own
     if not keep:
-        made.callback(testfile.remove, path, mark)
+        made.callback(held.remove)
     if fill_new:
-        fill(str(path), mark.size, workload.seed, testfile.header_bytes(mark), direct=workload.direct)
-    return Target(segments=file_segments(mark.size))
+        header = testfile.header_bytes(mark)
+        fill(str(path), mark.size, workload.seed, header, direct=workload.direct, fd=held.fd)
+    return held, file_segments(mark.size)
 
 
-def _block(device: str, workload: Workload, destructive: str | None, made: ExitStack) -> Target:
+def _block(endpoint: Endpoint, workload: Workload, destructive: str | None, made: ExitStack) -> Target:
+    device = endpoint.path or ""
     if workload.rw.writes:
         if destructive is None:
             raise SafetyRefusal(
@@ -92,19 +106,19 @@ def _block(device: str, workload: Workload, destructive: str | None, made: ExitS
         # Held exclusively until the end: nobody can mount it meanwhile, and the engine opens what was checked.
         claim = open_raw_write(device, destructive)
         made.callback(os.close, claim)
-        opened = f"/proc/self/fd/{claim}"
-        return Target(segments=(whole(endpoint_size(opened)),), allow_write=True, opened=opened)
+        held = endpoint.beside(claim)
+        return Target(endpoint=held, segments=(whole(endpoint_size(held.opened)),), allow_write=True)
     check_raw_read(device)
-    return Target(segments=(whole(endpoint_size(device)),))
+    return Target(endpoint=endpoint, segments=(whole(endpoint_size(device)),))
 
 
 def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str | None, patience_ns: int) -> Target:
     size = remote_size(endpoint, patience_ns)
     if not workload.rw.writes:
-        return Target(segments=(whole(size),))
+        return Target(endpoint=endpoint, segments=(whole(size),))
     mark, why = claim(endpoint, patience_ns)
     if mark is not None:
-        return Target(segments=file_segments(size))
+        return Target(endpoint=endpoint, segments=file_segments(size))
     if destructive is None:
         hint = f"if everything on it may be lost: --destructive {endpoint.uri}"
         raise SafetyRefusal("will not write to", endpoint.uri, why, hint)
@@ -116,7 +130,7 @@ def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str
         why = problems[0] if len(problems) == 1 else f"{len(problems)} signatures stand on it"
         hint = "where they are of no use any more, wipe them on the server (wipefs --all); else choose an empty one"
         raise SafetyRefusal("refused to write to", endpoint.uri, why, hint, problems)
-    return Target(segments=(whole(size),))
+    return Target(endpoint=endpoint, segments=(whole(size),))
 
 
 def _file_of_a_server(
@@ -136,11 +150,11 @@ def _file_of_a_server(
         if fill_new:
             remote_file.fill(endpoint, mark, workload.seed)
         if keep:
-            testfile.keep(mark)
-        return Target(segments=file_segments(mark.size))
+            registry.forget(mark)
+        return Target(endpoint=endpoint, segments=file_segments(mark.size))
     if workload.rw.writes:
         mark = remote_file.check_own(endpoint, patience_ns)
         if keep:
-            testfile.keep(mark)
-        return Target(segments=file_segments(mark.size))
-    return Target(segments=(whole(remote_size(endpoint, patience_ns)),))
+            registry.forget(mark)
+        return Target(endpoint=endpoint, segments=file_segments(mark.size))
+    return Target(endpoint=endpoint, segments=(whole(remote_size(endpoint, patience_ns)),))

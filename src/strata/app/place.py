@@ -22,8 +22,10 @@ from strata.engine import (
     own_mark,
     probe_remote,
 )
+from strata.engine.layout import HEAD
 from strata.errors import SafetyRefusal, StrataError, UsageError
-from strata.host import safety, testfile
+from strata.host import testfile
+from strata.host.heldfile import HeldFile
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -38,10 +40,19 @@ class Place:
     """Prepares the data of a stack and resolves its endpoints; everything it made is removed by `close`.
 
     ``shapes`` gives the servers that Strata starts itself (layers whose endpoint has port 0) their limits, by
-    layer name; ``direct`` is how they open the file.
+    layer name; ``direct`` is how they open the file, ``writes`` whether a workload writes through them.
     """
 
-    def __init__(self, stack: Stack, data_path: Path, shapes: Mapping[str, Shape], *, direct: bool = True) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        data_path: Path,
+        shapes: Mapping[str, Shape],
+        *,
+        direct: bool = True,
+        writes: bool = True,
+    ) -> None:
+        self.writes = writes
         self.stack = stack
         self.path = data_path
         self.shapes = shapes
@@ -51,29 +62,34 @@ class Place:
         self.dropped: dict[str, str] = {}
         self._endpoints: dict[str, Endpoint] = {}
         self._stats: dict[str, str] = {}
+        self._held: HeldFile | None = None
         self._resources = ExitStack()
 
-    def prepare_file(self, size: int, *, keep: bool) -> None:
+    def prepare_file(self, size: int, *, keep: bool, expected: str | None = None) -> None:
         """Create and fill the test file, or take over one of our own. It is marked before it is filled.
 
-        With ``keep`` it stays when the run is over, also for `strata clean`.
+        With ``keep`` it stays when the run is over, also for `strata clean`. ``expected`` is the uuid of the file that
+        a resumed run began with: no other that is there now is taken for it.
         """
-        if self.path.exists():
-            safety.check_own_file(self.path)
-            mark = testfile.read_mark(self.path)
-            if mark is None or mark.size != size:
-                why = "its mark is gone" if mark is None else f"it has {mark.size} bytes, asked are {size}"
-                raise UsageError("cannot use the test file", str(self.path), why, "strata clean removes it")
-            if not keep:
-                testfile.adopt(self.path, mark)
-        else:
-            mark = testfile.create(self.path, size)
+        there = os.path.lexists(self.path)
+        held = self._held = self._resources.enter_context(
+            testfile.own(self.path) if there else testfile.new(self.path, size)
+        )
+        mark = held.own
+        if there and expected not in (None, mark.uuid):
+            why = "another test file stands in the place of the one that this run began with"
+            raise SafetyRefusal("will not write to", str(self.path), why, "start it anew, at another path")
+        if mark.size != size:
+            why = f"it has {mark.size} bytes, asked are {size}"
+            raise UsageError("cannot use the test file", str(self.path), why, "strata clean removes it")
         if keep:
-            testfile.keep(mark)
+            held.keep()
         else:
-            self._resources.callback(testfile.remove, self.path, mark)
+            held.adopt()
+            self._resources.callback(held.remove)
         seed = secrets.randbits(8 * FILL_SEED_BYTES)
-        filled = fill(str(self.path), size, seed, testfile.header_bytes(mark), direct=self.direct)
+        header = testfile.header_bytes(mark)
+        filled = fill(str(self.path), size, seed, header, direct=self.direct, fd=held.fd)
         self.data = DataSet(
             path=str(self.path), size=size, mark=mark.uuid, segments={}, filled_bytes=filled.write.bytes or size
         )
@@ -100,6 +116,7 @@ class Place:
                 segments[layer.name] = layout.device
                 identity[layer.name] = f"the file's {len(layout.device)} extents (FIEMAP); sampled blocks are equal"
             elif target.kind is EndpointKind.FILE:
+                target = target.beside(self._file.fd)
                 identity[layer.name] = "the file itself"
             elif target.remote:
                 export = own_export(layer)
@@ -113,6 +130,11 @@ class Place:
             if layer.name not in self.dropped:
                 segments.setdefault(layer.name, file_list)
         self.data = self.data.model_copy(update={"segments": segments, "identity": identity})
+
+    @property
+    def _file(self) -> HeldFile:
+        assert self._held is not None, "prepare_file comes first"
+        return self._held
 
     def endpoint(self, layer: str) -> Endpoint:
         """Where the layer is during this run."""
@@ -128,7 +150,7 @@ class Place:
         return self.data.segments[layer]
 
     def check_still_ours(self, layer: str) -> None:
-        """Before a step that writes: the engine opens the file by its name, and another may have taken its place.
+        """Before a step that writes: somebody may have made something else of the file.
 
         Raises `SafetyRefusal` where this run's mark is not there any more.
         """
@@ -141,9 +163,11 @@ class Place:
                 raise SafetyRefusal("will not write to", endpoint.uri, "it is not this run's test file any more")
             return
         # The mark alone: the whole check reads more of the file, which a measurement would notice.
-        mark = testfile.read_mark(self.path)
-        if mark is None or mark.uuid != self.data.mark:
-            raise SafetyRefusal("will not write to", str(self.path), "it is not this run's test file any more")
+        self._file.check_still_ours()
+
+    def gone(self) -> str | None:
+        """As `HeldFile.gone`, of the test file."""
+        return self._file.gone()
 
     def close(self) -> None:
         """Stop the servers and remove the file, last made first."""
@@ -155,14 +179,22 @@ class Place:
             check_raw_read(device)
         except StrataError as e:
             return Layout(file=file_segments(self.data.size), device=None, reason=e.why)
-        return device_segments(self.path, device, fs_kind)
+        return device_segments(Path(self._file.opened), device, fs_kind, name=self.path)
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
-        backing = Backing(kind="file", path=str(self.path), read_only=False, direct=self.direct)
+        backing = Backing(
+            kind="file", path=str(self.path), fd=self._file.fd, read_only=not self.writes, direct=self.direct
+        )
         # In no directory: a run that is killed leaves nothing.
         stats = f"@strata-{os.getpid()}-{secrets.token_hex(8)}"
         config = TargetConfig(
-            backing=backing, export=export, shape=self.shapes.get(layer, Shape()), netns=endpoint.netns, stats=stats
+            backing=backing,
+            export=export,
+            shape=self.shapes.get(layer, Shape()),
+            netns=endpoint.netns,
+            stats=stats,
+            own_user=True,
+            guarded_bytes=HEAD,
         )
         server = self._resources.enter_context(TargetProcess(config))
         self._stats[layer] = stats
@@ -171,7 +203,7 @@ class Place:
 
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
         self.remotes += (probe_remote(layer, endpoint),)
-        mine = testfile.read_mark(self.path)
+        mine = self._file.own
         there, why = claim(endpoint)
         if there is None or there != mine:
             raise SafetyRefusal(

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import get_args
 
@@ -13,8 +14,9 @@ from pydantic import ValidationError
 
 from strata import units
 from strata.engine import Backing, PlantedFault, Shape, TargetConfig, serve, serve_config
+from strata.engine.layout import HEAD
 from strata.errors import UsageError
-from strata.host import safety
+from strata.host import testfile
 
 __all__ = ["serve_and_say", "serve_config", "target_config"]
 
@@ -36,12 +38,20 @@ def target_config(
     service_time_ns: int,
     faults: Sequence[str] = (),
     stats: Path | None = None,
+    held: ExitStack,
 ) -> TargetConfig:
-    """Raises `SafetyRefusal` when a file that Strata did not create should be writable."""
+    """What is to be served; ``held`` keeps the file it is served from open.
+
+    Raises `SafetyRefusal` when a file that Strata did not create should be writable.
+    """
+    guarded = 0
     if file is not None:
+        fd = None
         if writable:
-            safety.check_own_file(file)
-        backing = Backing(kind="file", path=str(file.resolve()), read_only=not writable, direct=direct)
+            # Not locked: those who load it through this server and below it share it on purpose.
+            fd = held.enter_context(testfile.own(file, lock=False)).fd
+            guarded = HEAD
+        backing = Backing(kind="file", path=str(file.resolve()), fd=fd, read_only=not writable, direct=direct)
     elif memory is not None:
         backing = Backing(kind="memory", size_bytes=memory)
     else:
@@ -61,6 +71,7 @@ def target_config(
         backing=backing,
         shape=shape,
         faults=tuple(planted(fault) for fault in faults),
+        guarded_bytes=guarded,
         stats=str(stats) if stats else None,
     )
 

@@ -77,7 +77,9 @@ class Session:
         self._tell = emit
         self._ends_at: float | None = None
         self.workloads = workloads
-        self.place = Place(stack, data_path, shapes or {}, direct=direct)
+        driven = run.plan.workloads if run else workloads
+        writes = any(w.rw.writes for w in driven)
+        self.place = Place(stack, data_path, shapes or {}, direct=direct, writes=writes)
         self.place.dropped.update(left_out or {})
         self.run = run
         placement = run.plan.placement if run else options.placement
@@ -109,7 +111,8 @@ class Session:
             # Before anything is written.
             check_trace(str(self.place.path))
         self.emit(Progress(phase=Phase.PREPARE, message=f"writing the test file {self.place.path}"))
-        self.place.prepare_file(size, keep=self.options.keep)
+        began_with = self.run.data.mark if self.run and self.run.data else None
+        self.place.prepare_file(size, keep=self.options.keep, expected=began_with)
         self.place.place_layers(self.survey.file_system.kind)
         stack = drop_layers(self.place.stack, set(self.place.dropped))
         if not stack.layers:
@@ -163,6 +166,8 @@ class Session:
         )
         if self.options.trace and status is RunStatus.DONE:
             ends += self._trace_cells()
+        if gone := self.place.gone():
+            ends.append(gone)
         run = self._running()
         labels = {w.key: w.label for w in run.plan.workloads}
         ends += [f"preconditioning {labels[p.workload_key]}: {said_of(p)}" for p in run.preconditions if not p.reached]

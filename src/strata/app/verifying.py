@@ -14,9 +14,9 @@ from strata.app.opened import Target
 from strata.app.opening import opened
 from strata.app.stopping import stop_on_signals
 from strata.engine import own_mark, remote_file
+from strata.engine.job import local_target
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
-from strata.host import testfile
 from strata.model.base import Value
 from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.progress import Phase, Progress
@@ -91,9 +91,13 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     with opened(
         endpoint, workload, o.size, keep, o.destructive, fill_new=False, patience_ns=o.stuck_after_ns
     ) as target:
-        mark = _mark(endpoint) if keep and new else None
+        # Of a file of this machine the gate has it, and removes it by that.
+        mark = own_mark(endpoint) if keep and new and endpoint.path is None else None
+        began_with = target.mark or (_remote_mark(endpoint, o.stuck_after_ns) if o.journal is not None else None)
+        if known is not None:
+            _check_same_file(endpoint, known, began_with)
         try:
-            job = _job(endpoint, o, target, known)
+            job = _job(endpoint, o, target, known) | {"mark": began_with}
             with stop_on_signals() as stop:
                 told = _Teller(endpoint.uri, on_progress)
                 result = run_verification(job, endpoint.uri, told, stop)
@@ -101,10 +105,20 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
         except StrataError:
             # Nothing was begun: what was made for it is of no use to anybody.
             if mark is not None:
-                _remove(endpoint, mark)
+                remote_file.remove(endpoint, mark)
+            if keep and new:
+                target.remove()
             raise
+        moved = target.gone()
     verdict, why = judge(result)
-    return VerifyResult(endpoint=endpoint.uri, verdict=verdict, why=why, result=result, stopped_by=stop.signal)
+    why = "; ".join(filter(None, (why, moved)))
+    return VerifyResult(
+        endpoint=endpoint.uri,
+        verdict=verdict,
+        why=why,
+        result=result,
+        stopped_by=stop.signal,
+    )
 
 
 def _exists(endpoint: Endpoint) -> bool:
@@ -114,15 +128,24 @@ def _exists(endpoint: Endpoint) -> bool:
     return endpoint.kind not in remote_file.FILES or remote_file.exists(endpoint)
 
 
-def _mark(endpoint: Endpoint) -> testfile.Mark | None:
-    return own_mark(endpoint) if endpoint.path is None else testfile.read_mark(endpoint.path)
+def _remote_mark(endpoint: Endpoint, patience_ns: int) -> str | None:
+    """The uuid of the mark that stands at the start of what is reached over connections; None where there is none."""
+    if not endpoint.remote:
+        return None
+    mark = own_mark(endpoint, patience_ns)
+    return None if mark is None else mark.uuid
 
 
-def _remove(endpoint: Endpoint, mark: testfile.Mark) -> None:
-    if endpoint.path is None:
-        remote_file.remove(endpoint, mark)
-    else:
-        testfile.remove(endpoint.path, mark)
+def _check_same_file(endpoint: Endpoint, journal: Journal, mark: str | None) -> None:
+    """Raises `RunFailed` when the journal is that of another file, whose missing blocks no storage has lost.
+
+    A file without any mark is gone through: it may be the storage that lost it.
+    """
+    then = journal.head.get("mark")
+    if then is None or mark in (None, then):
+        return
+    why = f"the journal is of another file: its mark was {then}, here is {mark}"
+    raise RunFailed("cannot verify", endpoint.path or endpoint.uri, why, "name the file that the journal was made with")
 
 
 def _check_new_journal(path: Path) -> None:
@@ -174,10 +197,8 @@ def _job(endpoint: Endpoint, o: VerifyOptions, target: Target, known: Journal | 
 def _target(endpoint: Endpoint, o: VerifyOptions, target: Target, dsync: bool) -> dict[str, Any]:
     if endpoint.remote:
         return {"kind": endpoint.kind.value, "uri": endpoint.uri, "connections": endpoint.connections, "dsync": dsync}
-    disk = {"path": target.opened or endpoint.path, "direct": o.direct, "dsync": dsync}
-    if endpoint.kind is EndpointKind.BLOCK:
-        return {"kind": "block", "allow_write": target.allow_write, **disk}
-    return {"kind": "file", **disk}
+    disk = {**local_target(target.endpoint), "direct": o.direct, "dsync": dsync}
+    return disk | ({"allow_write": target.allow_write} if endpoint.kind is EndpointKind.BLOCK else {})
 
 
 class _Teller:

@@ -278,6 +278,8 @@ def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -
         from strata.app.preconditioning import said_of
 
         note(f"preconditioning: {said_of(result.precondition)}")
+    if result.moved is not None:
+        note(result.moved)
     if result.unkept is not None:
         note(f"not kept: {result.unkept}")
     if result.stopped_by is not None:

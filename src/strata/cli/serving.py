@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -53,22 +54,24 @@ def target(
     tables.TARGET.check(
         context, tables.FILE if file is not None else tables.MEMORY if memory is not None else tables.NULL
     )
-    chosen = serving.target_config(
-        file=file,
-        memory=None if memory is None else units.parse_size(memory),
-        null=None if null is None else units.parse_size(null),
-        listen=listen,
-        socket=socket,
-        export=export,
-        writable=writable,
-        direct=not buffered,
-        bandwidth=None if bandwidth is None else units.parse_size(bandwidth),
-        latency_ns=units.parse_duration_ns(latency),
-        iops=iops,
-        service_threads=service_threads,
-        service_time_ns=units.parse_duration_ns(service_time),
-        faults=fault or (),
-        stats=stats,
-    )
-    note(f"pid {os.getpid()}; stop with Ctrl-C")
-    serving.serve_and_say(chosen, note)
+    with ExitStack() as held:
+        chosen = serving.target_config(
+            file=file,
+            memory=None if memory is None else units.parse_size(memory),
+            null=None if null is None else units.parse_size(null),
+            listen=listen,
+            socket=socket,
+            export=export,
+            writable=writable,
+            direct=not buffered,
+            bandwidth=None if bandwidth is None else units.parse_size(bandwidth),
+            latency_ns=units.parse_duration_ns(latency),
+            iops=iops,
+            service_threads=service_threads,
+            service_time_ns=units.parse_duration_ns(service_time),
+            faults=fault or (),
+            stats=stats,
+            held=held,
+        )
+        note(f"pid {os.getpid()}; stop with Ctrl-C")
+        serving.serve_and_say(chosen, note)

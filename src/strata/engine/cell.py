@@ -64,10 +64,11 @@ def prepare_cell(request: Request) -> Prepared:
         cold = request.timing.model_copy(update={"ramp_s": 0.0})
         request = request.model_copy(update={"timing": cold})
     cached = tuple(
-        (aim.endpoint.path or "", _spans(clipped(aim.segments, workload.range)))
+        (aim.endpoint.opened, _spans(clipped(aim.segments, workload.range)))
         for aim in request.pieces
         if aim.endpoint.kind in CACHED_HERE
     )
+    names = {aim.endpoint.opened: aim.endpoint.path or "" for aim in request.pieces}
     with ExitStack() as held:
         for path, spans in cached:
             try:
@@ -79,7 +80,7 @@ def prepare_cell(request: Request) -> Prepared:
                 elif workload.cache is Cache.WARM:
                     _read_through(path, spans)
             except OSError as e:
-                raise RunFailed("cannot prepare the page cache for", path, said(e)) from e
+                raise RunFailed("cannot prepare the page cache for", names[path], said(e)) from e
         before, unknown = residency_of_all(cached)
         return Prepared(request, cached, before, unknown, held.pop_all())
 

@@ -117,15 +117,20 @@ def _arrival(workload: Workload) -> dict[str, Any]:
     return {"iodepth": arrival.iodepth, "threads": workload.threads, "rate_iops": rate, "limits": limits}
 
 
+def local_target(endpoint: Endpoint) -> dict[str, Any]:
+    """A file or device as every job names it: ``path`` for people, and the descriptor it is opened beside."""
+    return {"kind": endpoint.kind.value, "path": endpoint.path, "fd": endpoint.fd}
+
+
 def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[str, Any]:
     sync = workload.sync.value
     match endpoint.kind:
         case EndpointKind.NULL:
             return {"kind": "null"}
         case EndpointKind.FILE:
-            return {"kind": "file", "path": endpoint.path, "direct": workload.direct, "sync": sync}
+            return {**local_target(endpoint), "direct": workload.direct, "sync": sync}
         case EndpointKind.BLOCK:
-            base = {"kind": "block", "path": endpoint.path, "direct": workload.direct, "sync": sync}
+            base = {**local_target(endpoint), "direct": workload.direct, "sync": sync}
             return base | ({"allow_write": True} if allow_write else {})
         case EndpointKind.NBD | EndpointKind.NFS | EndpointKind.ISCSI:
             return {

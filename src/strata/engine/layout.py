@@ -41,8 +41,10 @@ def file_segments(size: int) -> tuple[Segment, ...]:
     return (Segment(start=HEAD, length=size - HEAD, target=HEAD),)
 
 
-def device_segments(path: Path, device: str, fs_kind: str) -> Layout:
+def device_segments(path: Path, device: str, fs_kind: str, *, name: Path | None = None) -> Layout:
     """The file's extents on `device`, with proof: sampled blocks read raw equal the file's.
+
+    ``name`` is what to call the file where ``path`` leads to it through a descriptor.
 
     Reads only. Where mapping is impossible, `device` of the result is None and `reason` says why.
     Raises `RunFailed` when the mapping exists and the data differ: then the layers are not the same data.
@@ -64,7 +66,7 @@ def device_segments(path: Path, device: str, fs_kind: str) -> Layout:
     if sum(s.length for s in file_list) != end - HEAD:
         return Layout(file=whole, device=None, reason="the file has holes")
     try:
-        _compare(path, device, device_list)
+        _compare(path, device, device_list, name or path)
     except PermissionError:
         return Layout(file=tuple(file_list), device=None, reason=f"reading {device} is not permitted to this user")
     except OSError as e:
@@ -72,7 +74,7 @@ def device_segments(path: Path, device: str, fs_kind: str) -> Layout:
     return Layout(file=tuple(file_list), device=tuple(device_list))
 
 
-def _compare(path: Path, device: str, segments: list[Segment]) -> None:
+def _compare(path: Path, device: str, segments: list[Segment], name: Path) -> None:
     step = max(1, len(segments) // 8)
     for segment in segments[::step]:
         through_file = _read_direct(str(path), segment.start)
@@ -80,7 +82,7 @@ def _compare(path: Path, device: str, segments: list[Segment]) -> None:
         if through_file != raw:
             raise RunFailed(
                 "the raw device does not hold the file's data",
-                f"({device} at byte {segment.target}, {path} at byte {segment.start})",
+                f"({device} at byte {segment.target}, {name} at byte {segment.start})",
                 "the file system places data elsewhere than it says",
                 "leave the raw layer out: --layers 'file system,share'",
             )

@@ -86,12 +86,12 @@ def run_job(
     return _finish(running, on_interval, stop_requested, where, with_interval=with_interval)
 
 
-def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True) -> EngineResult:
-    """Write the whole file once: `header` first, then incompressible data, then flush.
+def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True, fd: int | None = None) -> EngineResult:
+    """Write the whole file once: `header` first, then incompressible data, then flush. It is opened beside ``fd``.
 
     Errors as `run_job`, and `RunFailed` when not every byte of it was written.
     """
-    return finish_fill(lambda: _core.fill(path, size, seed, header, direct), path)
+    return finish_fill(lambda: _core.fill(path, size, seed, header, direct, fd), path)
 
 
 def finish_fill(start: Callable[[], _core.Run], where: str, longest_ns: int | None = None) -> EngineResult:

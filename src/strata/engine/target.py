@@ -22,6 +22,8 @@ class Backing(Value):
     kind: Literal["null", "memory", "file"]
     size_bytes: int | None = None
     path: str | None = None
+    fd: int | None = None
+    """A descriptor of the file that the server is handed: it opens beside that, and not by the name."""
     read_only: bool = True
     direct: bool = True
 
@@ -66,6 +68,10 @@ class TargetConfig(Value):
     multi_conn: bool = True
     max_connections: int = 64
     faults: tuple[PlantedFault, ...] = ()
+    own_user: bool = False
+    """Serve processes of this user only. A port of the loopback is open to every user of the machine."""
+    guarded_bytes: int = 0
+    """So much at the start is never written to, whoever asks."""
     stats: str | None = None
     """A unix socket on which it tells what its side of each request took; ``@name`` is in no directory."""
 
@@ -84,13 +90,15 @@ class TargetConfig(Value):
                 "shape": self.shape.model_dump(),
                 "multi_conn": self.multi_conn,
                 "max_connections": self.max_connections,
+                "own_user": self.own_user,
+                "guarded_bytes": self.guarded_bytes,
                 "stats": _absolute(self.stats),
                 "faults": [fault.model_dump() for fault in self.faults],
             }
         )
 
     def _irrelevant(self) -> set[str]:
-        return {"size_bytes"} if self.backing.kind == "file" else {"path", "read_only", "direct"}
+        return {"size_bytes"} if self.backing.kind == "file" else {"path", "fd", "read_only", "direct"}
 
 
 def _absolute(path: str | None) -> str | None:
@@ -123,7 +131,8 @@ class TargetProcess:
         os.set_inheritable(write_fd, True)
         try:
             words = programs.python("strata", "target", "--config", self.config.to_core(write_fd))
-            self._child = Child(words, pass_fds=(write_fd,))
+            served = self.config.backing.fd
+            self._child = Child(words, pass_fds=(write_fd,) if served is None else (write_fd, served))
             self._child.start()
             os.close(write_fd)
             write_fd = -1

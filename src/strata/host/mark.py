@@ -16,9 +16,12 @@ import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from strata import units
+
 MARK = b"STRATA\x00\x01"
 MARK_BYTES = 4096
 VERSION = 1
+_DATE_STEP_NS = 2 * units.NS_PER_S
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,12 @@ class Mark:
     created: int
     size: int
     version: int = VERSION
+
+    @property
+    def date_ns(self) -> int:
+        """The modification time of the file while Strata does not write to it: when it was made, in whole even seconds,
+        which every file system can keep. Whoever else writes to it moves it."""
+        return self.created // _DATE_STEP_NS * _DATE_STEP_NS
 
     @classmethod
     def new(cls, size: int) -> Mark:

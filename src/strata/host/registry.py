@@ -17,33 +17,39 @@ from strata.host.replacing import directory, read_in, replace_in
 from strata.host.xdg import state_dir
 
 _FILE = "files.jsonl"
+_UUID_BYTES = 16
+_FS_IOC_GETFSUUID = 0x80111500
+"""``_IOR(0x15, 0, struct fsuuid2)`` of linux/fs.h: a length, and so many bytes."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: where it was made, what it is (device, inode, uuid), and by which process.
+    """One file: where it was made, what it is (volume, inode, uuid), and by which process.
 
-    A file on a server has its address for a path, no device and no inode, and ``netns`` where it was reached from a
-    network namespace.
+    ``volume`` is the uuid of its file system: a device's number is another one after the next mount. Empty where the
+    file system has none. A file on a server has its address for a path, no volume and no inode, and ``netns`` where it
+    was reached from a network namespace. ``kept``: it is the user's, and stands here only while it is written to.
     """
 
     path: str
     uuid: str
-    device: int
+    volume: str
     inode: int
     pid: int
     process: str
     netns: str | None = None
+    kept: bool = False
 
     @classmethod
-    def of(cls, path: Path, mark: Mark, found: os.stat_result) -> Entry:
-        """The entry of a file this process has just made."""
-        return cls(str(path), mark.uuid, found.st_dev, found.st_ino, os.getpid(), process_of(os.getpid()))
+    def of(cls, path: Path, mark: Mark, fd: int, *, kept: bool = False) -> Entry:
+        """The entry of a file that this process has made or writes to, open at ``fd``."""
+        found, own = os.fstat(fd), os.getpid()
+        return cls(str(path), mark.uuid, volume_of(fd), found.st_ino, own, process_of(own), kept=kept)
 
     @classmethod
     def of_remote(cls, uri: str, netns: str | None, mark: Mark) -> Entry:
         """The entry of a file that this process is about to make behind a network, at an address without a password."""
-        return cls(uri, mark.uuid, 0, 0, os.getpid(), process_of(os.getpid()), netns)
+        return cls(uri, mark.uuid, "", 0, os.getpid(), process_of(os.getpid()), netns)
 
     @property
     def remote(self) -> bool:
@@ -63,6 +69,13 @@ def add(entry: Entry) -> None:
         _write(folder, [*_lines(folder), json.dumps(asdict(entry))])
 
 
+def replace(entry: Entry) -> None:
+    """Puts the entry in the place of any other for the same file; it is on disk when this returns."""
+    with _locked() as folder:
+        others = [line for line in _lines(folder) if (e := _parse(line)) is not None and e.uuid != entry.uuid]
+        _write(folder, [*others, json.dumps(asdict(entry))])
+
+
 def entries() -> tuple[Entry, ...]:
     """All files on the list. A line that is not an entry is passed over."""
     with _locked() as folder:
@@ -72,6 +85,11 @@ def entries() -> tuple[Entry, ...]:
 def abandoned() -> tuple[Entry, ...]:
     """The files whose makers are gone."""
     return tuple(e for e in entries() if e.abandoned)
+
+
+def entry_of(uuid: str) -> Entry | None:
+    """What the list says of the file with this mark."""
+    return next((e for e in entries() if e.uuid == uuid), None)
 
 
 def forget(mark: Mark) -> None:
@@ -98,17 +116,33 @@ def process_of(pid: int) -> str:
     return f"{boot}/{fields[19]}" if len(fields) > 19 else ""
 
 
+def volume_of(fd: int) -> str:
+    """The uuid of the file system that ``fd`` is on, in hexadecimal; empty where it has none or does not tell."""
+    answer = bytearray(1 + _UUID_BYTES)
+    try:
+        fcntl.ioctl(fd, _FS_IOC_GETFSUUID, answer)
+    except OSError:
+        return ""
+    uuid = bytes(answer[1 : 1 + answer[0]])
+    return uuid.hex() if any(uuid) else ""
+
+
 def _lines(folder: int) -> list[str]:
     return (read_in(folder, _FILE) or b"").decode("utf-8", "replace").splitlines()
 
 
 def _parse(line: str) -> Entry | None:
     try:
-        found = Entry(**json.loads(line))
+        fields = json.loads(line)
+        if "device" in fields:
+            # As earlier versions wrote it: a number that says nothing any more.
+            del fields["device"]
+            fields["volume"] = ""
+        found = Entry(**fields)
     except (ValueError, TypeError):
         return None
-    texts = (found.path, found.uuid, found.process, found.netns or "")
-    numbers = (found.device, found.inode, found.pid)
+    texts = (found.path, found.uuid, found.volume, found.process, found.netns or "")
+    numbers = (found.inode, found.pid)
     return found if all(isinstance(x, str) for x in texts) and all(isinstance(x, int) for x in numbers) else None
 
 

@@ -4,21 +4,23 @@ Each check looks at a descriptor, not at a name: what was checked is what is the
 return that descriptor, so that nothing can be slipped in between; the ``check_*`` functions are for planning.
 
 Raises `SafetyRefusal` (exit 5) when going on could write to something that is not Strata's, with all reasons in
-``problems``, and `RunFailed` (exit 1) when it simply cannot be done. Nothing has been written in either case.
+``problems``, and `RunFailed` (exit 1) when it simply cannot be done. Nothing has been written to it in either case.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from strata import units
 from strata.errors import RunFailed, SafetyRefusal
-from strata.host import signatures
+from strata.host import registry, signatures
 from strata.host.foreign import kind_of
 from strata.host.inuse import file_users
 from strata.host.mark import MARK_BYTES, read_mark_fd
@@ -27,6 +29,7 @@ from strata.host.rawcheck import check_raw_read, check_raw_write, open_raw_read,
 
 __all__ = [
     "check_new_file",
+    "check_own_fd",
     "check_own_file",
     "check_raw_read",
     "check_raw_write",
@@ -61,16 +64,20 @@ def check_own_file(path: Path | str) -> None:
     os.close(open_own_file(path, os.O_RDONLY))
 
 
-def open_own_file(path: Path | str, flags: int = os.O_RDWR) -> int:
+def open_own_file(path: Path | str, flags: int = os.O_RDWR, *, parent: int | None = None) -> int:
     """Opens Strata's own test file (no link is followed) and returns the descriptor that was checked.
+
+    ``parent`` is its directory where the caller has it open already.
 
     ``flags`` may add O_DIRECT, O_DSYNC …; it never creates or truncates. The caller closes the descriptor.
     """
     if flags & (os.O_CREAT | os.O_TRUNC):
         raise ValueError("an own file is opened, never made or emptied, here")
     path = Path(path)
-    with open_parent(path) as (parent, name):
-        return _open_own(path, parent, name, flags)
+    if parent is not None:
+        return _open_own(path, parent, path.name, flags)
+    with open_parent(path) as (directory, name):
+        return _open_own(path, directory, name, flags)
 
 
 @contextmanager
@@ -129,6 +136,8 @@ def _check_space(path: Path, parent: int, needed: int) -> None:
 def _refuse(path: Path, problems: list[str]) -> SafetyRefusal:
     hint = "give a path that does not exist: Strata makes its own file there and removes it at the end"
     why = problems[0] if len(problems) == 1 else f"{len(problems)} reasons"
+    if len(problems) == 1 and "touch -d" in problems[0]:
+        hint = "give a path that does not exist, or say with that command that all of it may be overwritten"
     return SafetyRefusal("refused to write to", str(path), why, hint, tuple(problems) if len(problems) > 1 else ())
 
 
@@ -146,7 +155,7 @@ def _open_own(path: Path, parent: int, name: str, flags: int) -> int:
     finally:
         os.close(handle)
     try:
-        _check_own(path, fd)
+        check_own_fd(path, fd)
     except BaseException:
         os.close(fd)
         raise
@@ -168,7 +177,8 @@ def _check_kind(path: Path, found: os.stat_result) -> None:
         raise _refuse(path, [f"it is {kind_of(found.st_mode)}"])
 
 
-def _check_own(path: Path, fd: int) -> None:
+def check_own_fd(path: Path, fd: int) -> None:
+    """As `check_own_file`, of what is open at ``fd``; ``path`` is what errors call it."""
     found = os.fstat(fd)
     problems = []
     if found.st_nlink == 0:
@@ -180,12 +190,12 @@ def _check_own(path: Path, fd: int) -> None:
     if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         problems.append("it is marked read-only")
     problems += file_users(found, Sys())
-    problems += _mark_problems(fd, found)
+    problems += _mark_problems(path, fd, found)
     if problems:
         raise _refuse(path, problems)
 
 
-def _mark_problems(fd: int, found: os.stat_result) -> list[str]:
+def _mark_problems(path: Path, fd: int, found: os.stat_result) -> list[str]:
     # The descriptor may be write-only or O_DIRECT: the mark is read through one of our own.
     reader = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -197,6 +207,10 @@ def _mark_problems(fd: int, found: os.stat_result) -> list[str]:
             problems.append(f"its mark says {mark.size} bytes, it has {found.st_size}: somebody changed it")
         if signed := signatures.find_fd(reader, found.st_size):
             problems.append(f"behind the mark lies {', '.join(signed)}: somebody else uses the file")
+        if found.st_mtime_ns != mark.date_ns and registry.entry_of(mark.uuid) is None:
+            then = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.st_mtime))
+            again = f"touch -d @{mark.date_ns // units.NS_PER_S} {shlex.quote(str(path))}"
+            problems.append(f"somebody wrote to it after Strata did ({then}); if nothing in it is wanted: {again}")
         return problems
     except OSError as e:
         return [f"its mark cannot be read ({(e.strerror or str(e)).lower()})"]

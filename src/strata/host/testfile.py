@@ -1,27 +1,36 @@
-"""Strata's test file: made new, marked in its first 4096 bytes, registered, and removed only when it is still ours."""
+"""Strata's test file: made new, marked in its first 4096 bytes, registered, and removed only when it is still ours.
+
+`new`, `own` and `look` give a `HeldFile`: from the check to the end of its use it is reached through one descriptor.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 from strata import units
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety
+from strata.host.heldfile import HeldFile, settle
 from strata.host.mark import MARK, MARK_BYTES, Mark, header_bytes, read_mark, read_mark_fd
 
 __all__ = [
     "DATA_OFFSET",
     "MARK",
     "MARK_BYTES",
+    "HeldFile",
     "Mark",
-    "adopt",
     "clean",
     "create",
     "header_bytes",
-    "keep",
+    "look",
+    "new",
+    "own",
     "read_mark",
     "remove",
+    "settle",
     "was_kept",
 ]
 
@@ -29,11 +38,11 @@ DATA_OFFSET = units.MIB
 """Where a workload should begin: behind the mark, and aligned to every usual stripe, page and erase block."""
 
 
-def create(path: Path | str, size: int) -> Mark:
+def new(path: Path | str, size: int) -> HeldFile:
     """Makes a file of ``size`` bytes (mark included), its blocks reserved but not written, and registers it.
 
-    `SafetyRefusal` when anything is at ``path`` already, also one of Strata's own; `RunFailed` when there is no space.
-    A file that could not be finished is removed again.
+    It is open, locked and this process's own until it is closed. `SafetyRefusal` when anything is at ``path`` already,
+    also one of Strata's own; `RunFailed` when there is no space. A file that could not be finished is removed again.
     """
     if size < MARK_BYTES:
         raise RunFailed("cannot make the test file", str(path), f"{size} bytes is less than its mark ({MARK_BYTES})")
@@ -49,25 +58,79 @@ def create(path: Path | str, size: int) -> Mark:
             raise SafetyRefusal("refused to make the test file", str(path), why, hint) from e
         except OSError as e:
             raise RunFailed("cannot make the test file", str(path), (e.strerror or str(e)).lower()) from e
+        held = HeldFile(path, fd, mark, os.dup(parent))
         try:
+            held.lock(write=True)
             # Size first, then the mark that states it: at no instant do the two disagree.
             os.ftruncate(fd, size)
             os.pwrite(fd, header_bytes(mark), 0)
             os.fsync(fd)
-            registry.add(registry.Entry.of(path, mark, os.fstat(fd)))
+            held.adopt()
             os.posix_fallocate(fd, 0, size)
             os.fsync(fd)
             os.fsync(parent)
         except BaseException as e:
-            _unlink_if_same(parent, name, os.fstat(fd))
-            registry.forget(mark)
+            held.discard()
             if isinstance(e, OSError):
                 why = (e.strerror or str(e)).lower()
                 raise RunFailed("cannot make the test file", str(path), f"{units.size(size)}: {why}") from e
             raise
-        finally:
-            os.close(fd)
-    return mark
+    return held
+
+
+def own(path: Path | str, *, lock: bool = True) -> HeldFile:
+    """Takes a test file that is there in hand, to write to it: checked, locked and on the list until it is closed.
+
+    Without ``lock`` for a server, whose clients and who loads the file beside it are told apart by nobody.
+
+    `SafetyRefusal` for whatever is not Strata's own or was written to by others, `RunFailed` when it is in use.
+    """
+    path = Path(path).absolute()
+    with safety.open_parent(path) as (parent, _):
+        fd = safety.open_own_file(path, os.O_RDWR, parent=parent)
+        mark = read_mark_fd(fd)
+        held = HeldFile(path, fd, mark, os.dup(parent))
+        try:
+            if lock:
+                held.lock(write=True)
+            if mark is None:
+                raise SafetyRefusal("refused to write to", str(path), "its mark was written over meanwhile")
+            known = registry.entry_of(mark.uuid)
+            held.entered(kept=known is None or known.kept)
+        except BaseException:
+            held.let_go()
+            raise
+    return held
+
+
+def look(path: Path | str) -> HeldFile:
+    """Opens a regular file, whoever's it is, to read it; one of Strata's own is locked against who would write.
+
+    Links are followed. `SafetyRefusal` for what is no regular file, `RunFailed` when it cannot be read.
+    """
+    path = Path(path).absolute()
+    try:
+        # A fifo would be waited for.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as e:
+        raise RunFailed("cannot open", str(path), (e.strerror or str(e)).lower()) from e
+    held = HeldFile(path, fd, None)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
+        held.mark = read_mark_fd(fd)
+        if held.mark is not None:
+            held.lock(write=False)
+    except BaseException:
+        held.close()
+        raise
+    return held
+
+
+def create(path: Path | str, size: int) -> Mark:
+    """As `new`, and lets go of it: it stays, and stays on the list."""
+    with new(path, size) as held:
+        return held.own
 
 
 def remove(path: Path | str, mark: Mark) -> None:
@@ -79,44 +142,30 @@ def remove(path: Path | str, mark: Mark) -> None:
     if not os.path.lexists(path):
         registry.forget(mark)
         return
-    with safety.open_parent(path) as (parent, name):
-        fd = safety.open_own_file(path, os.O_RDONLY)
+    with safety.open_parent(path) as (parent, _):
+        held = HeldFile(path, safety.open_own_file(path, os.O_RDWR, parent=parent), mark, os.dup(parent))
         try:
-            there = read_mark_fd(fd)
-            if there != mark:
-                why = f"it carries the mark {there.uuid if there else None}, not {mark.uuid}"
-                raise SafetyRefusal("refused to remove", str(path), why)
-            if not _unlink_if_same(parent, name, os.fstat(fd)):
-                raise SafetyRefusal("refused to remove", str(path), "another file took its place meanwhile")
+            held.lock(write=True)
+            held.remove()
         finally:
-            os.close(fd)
-    registry.forget(mark)
-
-
-def keep(mark: Mark) -> None:
-    """The user wants to keep the file: `clean` will leave it alone from now on."""
-    registry.forget(mark)
-
-
-def adopt(path: Path | str, mark: Mark) -> None:
-    """This process goes on with the file that an earlier one made: `clean` leaves it alone while we live."""
-    path = Path(path).absolute()
-    registry.forget(mark)
-    registry.add(registry.Entry.of(path, mark, path.lstat()))
+            held.let_go()
 
 
 def was_kept(path: Path | str) -> bool:
-    """True for a test file that `keep` took off the list: it is the user's now."""
+    """True for a test file that is the user's: `strata clean` leaves it."""
     mark = read_mark(path)
-    return mark is not None and all(e.uuid != mark.uuid for e in registry.entries())
+    if mark is None:
+        return False
+    known = registry.entry_of(mark.uuid)
+    return known is None or known.kept
 
 
 def clean() -> tuple[Path, ...]:
     """Removes what earlier processes left behind, and returns the paths removed.
 
-    Files on servers are left to who can reach them. Only a file whose device, inode and uuid are those registered
-    goes; files of a living process stay; whatever else is found at a registered path is left as it is and struck off
-    the list.
+    Files on servers are left to who can reach them. Only a file whose volume, inode and uuid are those registered
+    goes; files of a living process and files that the user keeps stay. Where the volume is not mounted now, the file
+    stays on the list; whatever else is found at a registered path is left as it is and struck off.
     """
     removed = []
     for entry in registry.abandoned():
@@ -125,17 +174,15 @@ def clean() -> tuple[Path, ...]:
             continue
         path = Path(entry.path)
         try:
-            found = path.lstat()
-            if (found.st_dev, found.st_ino) == (entry.device, entry.inode):
-                mark = read_mark(path)
-                if mark is not None and mark.uuid == entry.uuid:
-                    remove(path, mark)
-                    removed.append(path)
-                    continue
-        except FileNotFoundError:
-            pass
+            found = _found(entry, path)
+            if found is not None and entry.kept:
+                continue
+            if found is not None:
+                remove(path, found)
+                removed.append(path)
+                continue
         except (OSError, RunFailed):
-            # Not reachable now (not mounted, read-only): it may be next time.
+            # Not reachable now (not mounted, read-only, in use): it may be next time.
             continue
         except SafetyRefusal:
             pass
@@ -143,13 +190,18 @@ def clean() -> tuple[Path, ...]:
     return tuple(removed)
 
 
-def _unlink_if_same(parent: int, name: str, ours: os.stat_result) -> bool:
-    """POSIX has no unlink by descriptor: the name is looked at again in the instant before it goes."""
+def _found(entry: registry.Entry, path: Path) -> Mark | None:
+    """The mark of the file of this entry, when it is there. Raises `OSError` while its volume is not mounted there."""
+    above = next(p for p in path.parents if p.is_dir())
+    folder = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        there = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if entry.volume and registry.volume_of(folder) != entry.volume:
+            raise OSError(errno.ENODEV, "another volume is there")
+    finally:
+        os.close(folder)
+    try:
+        same = path.lstat().st_ino == entry.inode
     except FileNotFoundError:
-        return True
-    if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
-        return False
-    os.unlink(name, dir_fd=parent)
-    return True
+        return None
+    mark = read_mark(path) if same else None
+    return mark if mark is not None and mark.uuid == entry.uuid else None

@@ -37,20 +37,23 @@ def volume(lab: Lab, device: str, name: str, size: int) -> Path:
 
 def file(path: Path, size: int) -> Path:
     """A test file with Strata's mark, every byte written; ``path``. It goes with the lab, `strata clean` leaves it."""
-    mark = testfile.create(path, size)
-    testfile.keep(mark)
-    _fill(path, mark)
+    with testfile.new(path, size) as held:
+        held.keep()
+        _fill(path, held.own, held.fd)
     return path
 
 
 def fill(path: Path, size: int) -> None:
     """The same for a file that is there already and cannot be made anew: an image that a daemon shows as a file."""
-    _fill(path, testfile.Mark.new(size))
+    mark = testfile.Mark.new(size)
+    with path.open("r+b") as shown:
+        _fill(path, mark, shown.fileno())
+        testfile.settle(shown.fileno(), mark)
 
 
-def _fill(path: Path, mark: testfile.Mark) -> None:
+def _fill(path: Path, mark: testfile.Mark, fd: int) -> None:
     seed = secrets.randbits(_SEED_BITS)
-    filling = _core.fill(str(path), mark.size, seed, testfile.header_bytes(mark), True)
+    filling = _core.fill(str(path), mark.size, seed, testfile.header_bytes(mark), True, fd)
     while (done := filling.wait(_POLL_S)) is None:
         continue
     if json.loads(done)["errored"]:

@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import PrivateAttr, SecretStr
+from pydantic import Field, PrivateAttr, SecretStr
 
 from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
@@ -49,6 +49,9 @@ class Endpoint(Value):
     path: str | None = None
     connections: int = 1
     netns: str | None = None
+    fd: int | None = Field(default=None, exclude=True, repr=False)
+    """A descriptor of the file or device that this process holds open: the engine opens beside it, and not by the name,
+    which may lead to another file by then. It is saved with nothing."""
     _password: SecretStr | None = PrivateAttr(default=None)
 
     @property
@@ -61,6 +64,15 @@ class Endpoint(Value):
         made = self.model_copy()
         made._password = None if password is None else SecretStr(password)
         return made
+
+    @property
+    def opened(self) -> str:
+        """What to open in this process for a file or device; ``path`` is what to call it."""
+        return (self.path or "") if self.fd is None else f"/proc/self/fd/{self.fd}"
+
+    def beside(self, fd: int) -> Endpoint:
+        """The same endpoint, opened beside this descriptor."""
+        return self.model_copy(update={"fd": fd})
 
     @property
     def remote(self) -> bool:

@@ -16,6 +16,7 @@ use super::buffers::Pool;
 use super::clock::Clock;
 use super::config::{Config, Listen};
 use super::delay_queue::DelayQueue;
+use super::peers::Peers;
 use super::reader::serve_client;
 use super::service::Shared;
 use super::shape::Shape;
@@ -63,6 +64,7 @@ impl Server {
         let (backing, facts) = Backing::open(&config.backing)?;
         let (listener, endpoint) = netns::within(config.netns.as_deref(), || Listener::bind(&config.listen))?;
         let window = config.stats.as_deref().map(Window::open).transpose()?;
+        let only = config.own_user.then(|| Peers::of_own_user(config.netns.as_deref())).transpose()?;
         let clock = Clock::new();
         let shared = Arc::new(Shared {
             clock,
@@ -76,6 +78,7 @@ impl Server {
             connections: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             stats: window.is_some().then(Stats::default),
+            guarded_bytes: config.guarded_bytes,
         });
         let live = Arc::new(Live::default());
         let mut server = Self {
@@ -102,9 +105,9 @@ impl Server {
             server.telling = Some(Builder::new().name("nbd-stats".into()).spawn(answer)?);
         }
         let live = Arc::clone(&server.live);
-        let most = config.max_connections;
+        let admits = Admits { most: config.max_connections, only };
         let accepting = Builder::new().name("nbd-accept".into());
-        server.accepting = Some(accepting.spawn(move || accept_all(&listener, &shared, &live, most))?);
+        server.accepting = Some(accepting.spawn(move || accept_all(&listener, &shared, &live, &admits))?);
         if let Some(fd) = config.ready_fd {
             server.tell_ready(fd)?;
         }
@@ -226,8 +229,22 @@ impl Listener {
     }
 }
 
+/// Who is let in.
+struct Admits {
+    /// Clients at a time.
+    most: usize,
+    /// Nobody but these.
+    only: Option<Peers>,
+}
+
+impl Admits {
+    fn one_more(&self, connected: usize, socket: &Socket) -> bool {
+        connected < self.most && self.only.as_ref().is_none_or(|only| only.own(socket))
+    }
+}
+
 /// Accept until the server stops, then end and join every connection.
-fn accept_all(listener: &Listener, shared: &Arc<Shared>, live: &Arc<Live>, most: usize) {
+fn accept_all(listener: &Listener, shared: &Arc<Shared>, live: &Arc<Live>, admits: &Admits) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     let mut number = 0;
     while !shared.stop.load(Ordering::Acquire) {
@@ -243,7 +260,7 @@ fn accept_all(listener: &Listener, shared: &Arc<Shared>, live: &Arc<Live>, most:
                 continue;
             }
         };
-        if threads.len() >= most {
+        if !admits.one_more(threads.len(), &socket) {
             continue; // dropping the socket hangs up
         }
         number += 1;

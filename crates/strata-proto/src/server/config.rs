@@ -36,6 +36,12 @@ pub struct Config {
     /// A unix socket on which its counters are told, made at start and removed at stop; `@name` is in no directory.
     #[serde(default)]
     pub stats: Option<PathBuf>,
+    /// Only processes of the user that runs it are served; everybody else is hung up on.
+    #[serde(default)]
+    pub own_user: bool,
+    /// So many bytes at the start of the export are never written to, whoever asks: the mark of a test file.
+    #[serde(default)]
+    pub guarded_bytes: u64,
     /// What it does wrong on purpose.
     #[serde(default)]
     pub faults: Vec<FaultConfig>,
@@ -69,6 +75,9 @@ pub enum BackingConfig {
     File {
         /// Where it is.
         path: PathBuf,
+        /// A descriptor of it that this process was given: it is opened beside that, and not by its name.
+        #[serde(default)]
+        fd: Option<i32>,
         /// Refuse writes; the default.
         #[serde(default = "yes")]
         read_only: bool,

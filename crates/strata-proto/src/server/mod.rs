@@ -15,6 +15,7 @@ mod conn;
 mod delay_queue;
 mod faults;
 mod handshake;
+mod peers;
 mod reader;
 mod service;
 mod shape;

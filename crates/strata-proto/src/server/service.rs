@@ -45,6 +45,8 @@ pub(super) struct Shared {
     pub(super) connections: AtomicUsize,
     pub(super) stop: AtomicBool,
     pub(super) stats: Option<Stats>,
+    /// Of the start of the export, that no request changes.
+    pub(super) guarded_bytes: u64,
 }
 
 impl Shared {
@@ -104,6 +106,10 @@ impl Shared {
             return refused(&conn, &request, error, ticket);
         }
         let Request { offset, length, cookie, .. } = request;
+        let changes = !matches!(request.command, Command::Read | Command::Flush);
+        if changes && offset < self.guarded_bytes {
+            return refused(&conn, &request, consts::EPERM, ticket);
+        }
         let fua = request.flags & consts::CMD_FLAG_FUA != 0;
         let keep_going = || !conn.is_over() && !self.stop.load(Ordering::Relaxed);
         let done = match request.command {

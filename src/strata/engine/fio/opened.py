@@ -79,7 +79,7 @@ class Opened:
             raise UsageError("cannot write to", endpoint.uri, "raw devices are read-only", "see --destructive")
         try:
             # A FIFO would otherwise be waited for.
-            self._fd = os.open(endpoint.path, self._asked() | os.O_NONBLOCK)
+            self._fd = os.open(endpoint.opened, self._asked() | os.O_NONBLOCK)
         except OSError as e:
             raise RunFailed("cannot open", endpoint.path, e.strerror or str(e), hint(e)) from e
         try:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
-from strata import units
 from strata.errors import RunFailed
-from strata.host import testfile
 from strata.lab.inject._file import test_file
 from strata.lab.inject._wire import server_node
 from strata.lab.lab import Lab
 from strata.lab.servers import nbd
+from strata.lab.stacks import volume
 from strata.lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
@@ -21,12 +18,7 @@ def _inject(lab: Lab, value: float) -> None:
         raise RunFailed("cannot swap the file behind", lab.name, "it is not served over NBD", "--set protocol=nbd")
     kind = served["process"].rpartition("-")[0]
     other = lab.dir("disks") / "other.dat"
-    testfile.keep(testfile.create(other, int(test_file(lab).stat().st_size * value)))
-    with other.open("r+b", buffering=0) as f:
-        f.seek(testfile.MARK_BYTES)
-        while (left := other.stat().st_size - f.tell()) > 0:
-            f.write(os.urandom(min(left, units.MIB)))
-        os.fsync(f.fileno())
+    volume.make_file(other, int(test_file(lab).stat().st_size * value))
     lab.stop(lab.process(served["process"]))
     nbd.start(lab, server_node(lab), other, kind=kind)
 

@@ -95,8 +95,8 @@ def _filled(lab: Lab, device: str, fs: str, file_bytes: int) -> Path:
 
 def make_file(path: Path, size_bytes: int) -> None:
     """A marked test file full of incompressible bytes, none of them left in the page cache."""
-    testfile.keep(testfile.create(path, size_bytes))
-    with path.open("r+b", buffering=0) as f:
+    with testfile.new(path, size_bytes) as held, Path(held.opened).open("r+b", buffering=0) as f:
+        held.keep()
         f.seek(testfile.MARK_BYTES)
         while (left := size_bytes - f.tell()) > 0:
             f.write(os.urandom(min(left, units.MIB)))

@@ -2,9 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+
+use strata_io::beside;
 
 use crate::named::{named, named_as};
 use crate::server::buffers::ALIGN;
@@ -26,19 +28,24 @@ pub(in crate::server) struct FileBacking {
 }
 
 impl FileBacking {
-    /// Open `path` and tell its size in bytes.
-    pub(super) fn open(path: &Path, read_only: bool, direct: bool) -> io::Result<(Self, u64)> {
+    /// Open `path`, beside the descriptor `fd` where there is one, and tell its size in bytes.
+    pub(super) fn open(
+        path: &Path,
+        fd: Option<RawFd>,
+        read_only: bool,
+        direct: bool,
+    ) -> io::Result<(Self, u64)> {
+        let at = beside(path, fd);
         let explain = |error: io::Error, what: &str| {
             named(format_args!("target backing {}: {what}", path.display()), &error)
         };
-        let kind = std::fs::metadata(path).map_err(|e| explain(e, "cannot look at it"))?.file_type();
+        let kind = std::fs::metadata(&at).map_err(|e| explain(e, "cannot look at it"))?.file_type();
         if !kind.is_file() && !kind.is_block_device() {
             let text =
                 format!("target backing {}: neither a regular file nor a block device", path.display());
             return Err(named_as(text, libc::EINVAL));
         }
-        let open =
-            |flags: i32| OpenOptions::new().read(true).write(!read_only).custom_flags(flags).open(path);
+        let open = |flags: i32| OpenOptions::new().read(true).write(!read_only).custom_flags(flags).open(&at);
         let mut side = open(0).map_err(|e| explain(e, "cannot open it"))?;
         let size_bytes = side.seek(SeekFrom::End(0)).map_err(|e| explain(e, "cannot find its size"))?;
         if !direct {

@@ -46,8 +46,8 @@ impl Backing {
             BackingConfig::Memory { size_bytes } => {
                 Ok((Self::Memory(Memory::new(*size_bytes)?), ram(*size_bytes)))
             }
-            BackingConfig::File { path, read_only, direct } => {
-                let (file, size_bytes) = FileBacking::open(path, *read_only, *direct)?;
+            BackingConfig::File { path, fd, read_only, direct } => {
+                let (file, size_bytes) = FileBacking::open(path, *fd, *read_only, *direct)?;
                 let whole = size_bytes % u64::from(file.align()) == 0;
                 let minimum = if whole { file.align() } else { 1 };
                 let flags = if *read_only { consts::TX_READ_ONLY } else { consts::TX_SEND_WRITE_ZEROES };

@@ -1,0 +1,178 @@
+"""One file, open from the check that allowed its use to the end of that use.
+
+A name is looked up anew each time it is used, and in a directory that somebody else may write to it can lead to another
+file each time. What is done to the file is therefore done through ``fd``: the engine, fio and the servers of our own
+open beside it (``/proc/self/fd/N``) or are handed it. The name is for people, and for the list of files.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+
+from strata.errors import SafetyRefusal
+from strata.host import filelock, registry, safety
+from strata.host.mark import Mark, read_mark_fd
+
+
+class HeldFile:
+    """``mark`` is None for a file that is not Strata's, which is only read. Closed when the block ends.
+
+    ``path`` is the name it was found by; ``parent`` the directory it was found in, -1 for a file that is only read.
+    """
+
+    def __init__(self, path: Path, fd: int, mark: Mark | None, parent: int = -1) -> None:
+        self.path, self.fd, self.mark, self._parent = path, fd, mark, parent
+
+    def __enter__(self) -> HeldFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def opened(self) -> str:
+        """What to open in this process for this very file, wherever its name leads by now."""
+        return f"/proc/self/fd/{self.fd}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of it, now."""
+        return os.fstat(self.fd).st_size
+
+    @property
+    def own(self) -> Mark:
+        """The mark of a file that is Strata's."""
+        assert self.mark is not None, "a file of somebody else"
+        return self.mark
+
+    def lock(self, *, write: bool) -> None:
+        """As `filelock.take`."""
+        filelock.take(self.fd, self.path, write=write)
+
+    def entered(self, *, kept: bool) -> None:
+        """On the list of files from here on, as made or written to by this process."""
+        registry.replace(registry.Entry.of(self.path, self.own, self.fd, kept=kept))
+
+    def keep(self) -> None:
+        """The user wants it: `strata clean` leaves it, and it goes off the list when it is closed and dated."""
+        # What is only read and not on the list is the user's already; on it, a later write of others would not be seen.
+        if self._parent >= 0 or registry.entry_of(self.own.uuid) is not None:
+            self.entered(kept=True)
+
+    def adopt(self) -> None:
+        """It goes with this process: what an earlier one left behind, or made."""
+        self.entered(kept=False)
+
+    def check_still_ours(self) -> None:
+        """Raises `SafetyRefusal` when the mark it began with does not stand in it any more."""
+        there = read_mark_fd(self.fd)
+        if there is None or there.uuid != self.own.uuid:
+            why = "its mark was written over meanwhile; what this run wrote until now went into this one file"
+            raise SafetyRefusal("will not write to", str(self.path), why, "look who else writes to it")
+
+    def gone(self) -> str | None:
+        """In words, when its name does not lead to it any more: what became of it. None: it is where it was."""
+        try:
+            if _same(self.path.lstat(), os.fstat(self.fd)):
+                return None
+        except OSError:
+            pass
+        if os.fstat(self.fd).st_nlink == 0:
+            return f"{self.path} was removed meanwhile; what was used is the file that stood there at the start"
+        return f"{self.path} is not the file that was used: that one is at {Path(self.opened).readlink()} by now"
+
+    def remove(self) -> None:
+        """Removes it by what it is and never by its name alone; where it was renamed to, too. Gone already is fine.
+
+        `SafetyRefusal` when it is not what it was: another mark, a second hard link, somebody who uses it.
+        """
+        found = os.fstat(self.fd)
+        if found.st_nlink:
+            safety.check_own_fd(self.path, self.fd)
+            there = read_mark_fd(self.fd)
+            if there != self.mark:
+                why = f"it carries the mark {there.uuid if there else None}, not {self.own.uuid}"
+                raise SafetyRefusal("refused to remove", str(self.path), why)
+            if not _unlink_if_same(self._parent, self.path.name, found):
+                self._remove_elsewhere(found)
+        registry.forget(self.own)
+
+    def _remove_elsewhere(self, found: os.stat_result) -> None:
+        now = Path(self.opened).readlink()
+        try:
+            parent = os.open(now.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            parent = -1
+        try:
+            if parent < 0 or not _unlink_if_same(parent, now.name, found):
+                why = "another file took its place, and where it is now cannot be told"
+                raise SafetyRefusal("refused to remove", str(self.path), why)
+        finally:
+            if parent >= 0:
+                os.close(parent)
+
+    def settle(self) -> None:
+        """Nobody of Strata writes to it now: gives it the date by which a later write of others is seen.
+
+        What cannot be dated stays on the list, by which it is known as well.
+        """
+        if self.mark is None or not settle(self.fd, self.mark):
+            return
+        entry = registry.entry_of(self.mark.uuid)
+        if entry is not None and entry.kept:
+            registry.forget(self.mark)
+
+    def discard(self) -> None:
+        """What could not be made whole goes again, unchecked: it was never anything."""
+        _unlink_if_same(self._parent, self.path.name, os.fstat(self.fd))
+        registry.forget(self.own)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Closes it as it is. May be called again."""
+        for fd in (self.fd, self._parent):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self._parent = -1
+
+    def close(self) -> None:
+        """Closes it, settled if this process wrote to it. May be called again."""
+        try:
+            if self._parent >= 0 and os.fstat(self.fd).st_nlink:
+                self.settle()
+        finally:
+            self.let_go()
+
+
+def settle(fd: int, mark: Mark) -> bool:
+    """Dates the file as `Mark.date_ns` has it; whether the file system took it."""
+    try:
+        if read_mark_fd(fd) != mark:
+            return False
+        # Behind a network the file's server dates what is written out later.
+        os.fsync(fd)
+        os.utime(fd, ns=(os.fstat(fd).st_atime_ns, mark.date_ns))
+        os.fsync(fd)
+    except OSError:
+        return False
+    return os.fstat(fd).st_mtime_ns == mark.date_ns
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+def _unlink_if_same(parent: int, name: str, ours: os.stat_result) -> bool:
+    """POSIX has no unlink by descriptor: the name is looked at again in the instant before it goes."""
+    try:
+        there = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    if not _same(there, ours):
+        return False
+    os.unlink(name, dir_fd=parent)
+    return True
