@@ -37,7 +37,13 @@ class FilesystemProbe(Reader):
             if mount is not None and (mount.kind in _MAY_HANG or mount.kind.startswith("fuse.")):
                 absent.append(f"{path} is on {mount.kind}")
                 continue
-            if (device := Path(there).stat().st_dev) in devices:
+            try:
+                device, counts_inodes = Path(there).stat().st_dev, bool(os.statvfs(there).f_files)
+            except OSError as e:
+                # Between the look and here somebody renamed it.
+                absent.append(f"{path} {(e.strerror or str(e)).lower()}")
+                continue
+            if device in devices:
                 continue
             devices.add(device)
             self._paths.append(there)
@@ -46,7 +52,7 @@ class FilesystemProbe(Reader):
                 Column("filesystem_bytes", "B", gauge, {"path": there, "kind": kind})
                 for kind in ("total", "free", "available")
             ]
-            if os.statvfs(there).f_files:
+            if counts_inodes:
                 self._inodes.append(there)
                 columns += [
                     Column("filesystem_inodes", "inodes", gauge, {"path": there, "kind": kind})
