@@ -109,3 +109,15 @@ def test_both_paths_are_drawn_in_one_direction(chromium: Any, tmp_path: Path) ->
             assert {one[1] for one in path[:-1]} == {arrow}
             places = [one[2] if width == 400 else one[3] for one in path]
             assert places == sorted(places)
+
+
+def test_a_script_that_got_into_a_page_is_not_run(chromium: Any, file: Path, tmp_path: Path) -> None:
+    """The second lock: were a name written unescaped one day, the policy still knows the one script that may run."""
+    taken = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
+    page = tmp_path / file.name
+    page.write_text(file.read_text(encoding="utf-8").replace("<main>", f"<main>{taken}"), encoding="utf-8")
+    with seen(chromium, page, 1280, "light") as view:
+        assert view.page.title() != "taken"
+        assert sum("Content Security Policy" in one for one in view.said) >= 2
+        # The page's own one runs all the same.
+        assert view.saved()[1]
