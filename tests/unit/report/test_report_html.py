@@ -128,6 +128,13 @@ def test_a_clean_report_has_no_banner_and_each_trouble_has_its_own() -> None:
     assert text.index("Debug build") < text.index('id="verdict"')
 
 
+def test_one_round_is_not_called_a_noisy_machine() -> None:
+    """The line above it says that the noise is unknown."""
+    noise = NoiseFloor(between_rounds=0.31, within_bins=0.3, tolerance=0.4, rounds=1, cells=1)
+    text = html.render(with_analysis(build(), noise=noise))
+    assert "noise floor unknown" in text and "Noisy machine" not in text
+
+
 def test_a_report_without_results_is_still_a_page() -> None:
     report = with_analysis(
         build(status=RunStatus.FAILED), cells=(), comparisons=(), checks=(), generator=None, remotes=()

@@ -152,7 +152,7 @@ def banners(report: Report) -> list[tuple[str, str]]:
     if impossible:
         said.append(("Cannot be true", f"{told(impossible[0])}."))
     noise = report.analysis.noise
-    if noise.between_rounds >= NOISY:
+    if noise.rounds > 1 and noise.between_rounds >= NOISY:
         spread = figures.percent(noise.between_rounds)
         said.append(("Noisy machine", f"Equal rounds differ by {spread}; differences below that cannot be seen here."))
     unsteady = sum(1 for c in report.analysis.checks if c.kind.value == "unsteady")
