@@ -13,6 +13,7 @@ from pathlib import Path
 
 from strata.host import block
 from strata.host.mounts import mounts, unescape
+from strata.host.openers import Place, place_of
 from strata.host.proc import Sys
 
 _LOOP_GET_STATUS64 = 0x4C05
@@ -50,6 +51,45 @@ def device_users(name: str, sys: Sys) -> tuple[str, ...]:
         reasons.append(f"it has partitions ({', '.join(parts)})")
     reasons += _under_a_loop(name, sys)
     return tuple(dict.fromkeys(reasons))
+
+
+def lineage(name: str, sys: Sys) -> dict[Place, str]:
+    """Every device and file whose bytes are those of the device ``name``: parts, the whole, what is on it and below it.
+
+    With the words that a reason begins with.
+    """
+    found: dict[Place, str] = {}
+    parent = block.parent(name, sys)
+    for member in (name, *block.above(name, sys), *((parent,) if parent else ())):
+        _add(found, member, "it" if member == name else f"/dev/{member}, {_relation(member, name, parent, sys)},", sys)
+    todo = [name, *((parent,) if parent else ())]
+    while todo:
+        lower = todo.pop()
+        below = list(block.slaves(lower, sys))
+        backing = block.loop_backing(lower, sys)
+        try:
+            status = Path(backing).stat() if backing else None
+        except OSError:
+            status = None
+        if status is not None and stat.S_ISBLK(status.st_mode):
+            below += filter(None, [block.name_of(_devno(status.st_rdev), sys)])
+        elif status is not None:
+            found.setdefault(place_of(status), f"{backing}, which it stands on,")
+        for one in below:
+            upper = block.parent(one, sys)
+            for member in (one, upper) if upper else (one,):
+                if _add(found, member, f"/dev/{member}, which it stands on,", sys):
+                    todo.append(member)
+    return found
+
+
+def _add(found: dict[Place, str], name: str, words: str, sys: Sys) -> bool:
+    major, _, minor = (block.devno_of(name, sys) or "").partition(":")
+    place: Place = ("device", os.makedev(int(major), int(minor)) if minor else 0, 0)
+    if not minor or place in found:
+        return False
+    found[place] = words
+    return True
 
 
 def _under_a_loop(name: str, sys: Sys) -> list[str]:

@@ -7,15 +7,19 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import block, process, programs, signatures
-from strata.host.inuse import device_users
+from strata.host.inuse import device_users, lineage
+from strata.host.openers import openers
 from strata.host.proc import Sys
 
+LOOKS, LOOK_S = 4, 0.25
+"""How often, and after how long, a device is looked at again that somebody only reads."""
 _BLKROGET = 0x125E
 _BLKID_FOUND, _BLKID_NOTHING, _BLKID_AMBIGUOUS = 0, 2, 8
 
@@ -138,11 +142,27 @@ def _problems(device: Path | str, handle: int, typed_name: str) -> list[str]:
     if name is None:
         return [*problems, "sysfs does not know it, so nobody can say who uses it"]
     problems += device_users(name, sys)
+    problems += _held_open(name, sys)
     if sys.int(f"{block.BASE}/{name}/ro") != 0:
         problems.append("it is read-only")
     if sys.missed:
         problems.append(f"who uses it cannot be told: {', '.join(sorted(sys.missed))} cannot be read")
     return problems
+
+
+def _held_open(name: str, sys: Sys) -> list[str]:
+    """Processes that have it open, or what it is a part of, or what is a part of it."""
+    family = lineage(name, sys)
+    found = openers(family)
+    for _ in range(LOOKS):
+        # Whoever watches devices reads a new one for a moment.
+        if found.writing or not found.reasons:
+            break
+        time.sleep(LOOK_S)
+        found = openers(family)
+    unseen = [f"who has it open cannot be told: {found.unseen} processes of others cannot be looked at; run as root"]
+    # For root they are those of whoever keeps root in a container; who refused for them would never write.
+    return [*found.reasons, *(unseen if found.unseen and os.geteuid() else [])]
 
 
 def _content_problems(fd: int) -> list[str]:
