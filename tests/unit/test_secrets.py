@@ -60,6 +60,25 @@ def test_any_word_can_be_looked_at(word: str) -> None:
     assert isinstance(secrets.redacted(f"smb://u:{word}@h password={word}"), str)
 
 
+@pytest.mark.parametrize(
+    "unit", ["a:", "x=", "password=", "a://b:", "a:b:@", " x =", "-", "password='\\", "password= ", ":key="]
+)
+def test_the_longest_foreign_text_is_looked_through_once(unit: str) -> None:
+    """What grows with the square of the length would take hours here."""
+    text = unit * 100_000
+    assert len(secrets.redacted(text)) <= len(text)
+    assert len(secrets.hidden(text)) <= len(text)
+
+
+def test_how_an_address_is_written_can_be_said() -> None:
+    for hint in (
+        "write nbd://host:port/export",
+        "write nfs://host[:port]/export/path/file",
+        "smb://user@host[:port]/s",
+    ):
+        assert RunFailed("cannot", "", "", hint).hint == hint
+
+
 def test_a_command_line_is_kept_without_secrets_whoever_made_it() -> None:
     words = ["strata", "--store", f"postgresql://u:{CANARY} x@h/db", "--password", CANARY, "nbd://h/e", "a:b@c"]
     made = {"strata_version": "1", "build": {}, "python": "3", "hostname": "h", "kernel": "6"}

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 HIDDEN = "***"
-SECRET_NAME = re.compile(r"password|passwd|passphrase|(?<![a-z])pass$|pwd|secret|token|[?&:;]key$", re.IGNORECASE)
+SECRET_NAME = re.compile(r"password|passwd|passphrase|(?<![a-z])pass$|pwd|secret|token|[?&:;]key\b", re.IGNORECASE)
 """Names of options whose value is a secret. ``passfile``, ``credentials`` and ``sslkey`` name files."""
 VARIABLES = ("STRATA_SMB_PASSWORD", "PGPASSWORD")
 """Variables of the environment that hold a secret by themselves."""
@@ -24,11 +25,12 @@ _WITH_USERS = frozenset({"smb", "nbd", "nfs", "iscsi", "gluster", "postgres", "p
 """Schemes whose secret is looked for although the slashes are missing."""
 _PATHS = frozenset({"file", "block", "null", "sqlite"})
 _SERVER = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:\d*)?")
-_OPTION = re.compile(
-    r"((?:^|[?&;,:\s]|(?<!\w)--?)[\w.%-]+)\s*=\s*(?=('(?:[^'\\]|\\.)*'|(?:(?!\s+\w+\s*=)[^&])*))",
-)
-"""Of an URL or a connection string, or by itself; the value, a secret perhaps, is looked at and not taken."""
-_IN_A_SENTENCE = re.compile(r"\S*(?:\w:/{0,2}[^\s:/@]*:\S*@|(?i:pass|pwd|secret|token|[?&:;]key)\w*\s*=)\S*")
+_OPTION = re.compile(r"""(?:(?<=[?&;,:\s'"(])|^)([\w.%-]{1,64})\s{0,3}=\s{0,3}""")
+"""Of a URL or a connection string, or by itself. Bounded, as all that is looked for here: text may be foreign."""
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
+_NEXT_OPTION = re.compile(r"&|\s\w{1,64}\s{0,3}=")
+_MOST_SCHEMES = 16
+_WORD = re.compile(r"\S+")
 _SHORTEST = 4
 """Shorter secrets are not looked for in text: half of all sentences would hold them."""
 
@@ -44,10 +46,7 @@ class Span(NamedTuple):
 
 def user_info(word: str) -> Span | None:
     """Where the secret of a user stands in a word that holds an address, empty ones too."""
-    for found in _SCHEME.finditer(word):
-        scheme, slashes = found[1].lower(), found[2]
-        if scheme in _PATHS or (slashes != "//" and scheme not in _WITH_USERS):
-            continue
+    for found in islice(filter(_may_have_users, _SCHEME.finditer(word)), _MOST_SCHEMES):
         at = found.end()
         server = re.split(r"[/?#]", word[at:], maxsplit=1)[0]
         who, sign, _ = server.rpartition("@")
@@ -61,14 +60,29 @@ def user_info(word: str) -> Span | None:
     return None
 
 
+def _may_have_users(found: re.Match[str]) -> bool:
+    scheme = found[1].lower()
+    return scheme not in _PATHS and (found[2] == "//" or scheme in _WITH_USERS)
+
+
 def spans(word: str) -> list[Span]:
     """Where the secrets of a word stand, in order, none of them empty."""
     found = [span] if (span := user_info(word)) is not None else []
-    behind = found[0].end if found else 0
-    for option in _OPTION.finditer(word, behind):
-        if SECRET_NAME.search(unquote(option[1])):
-            found.append(Span(*option.span(2)))
+    at = found[0].end if found else 0
+    while (option := _OPTION.search(word, at)) is not None:
+        at = option.end()
+        if SECRET_NAME.search(unquote(word[max(option.start() - 1, 0) : option.end(1)])):
+            at = _end_of_value(word, option.end())
+            found.append(Span(option.end(), at))
     return [span for span in found if span.end > span.start and word[span.start : span.end] != HIDDEN]
+
+
+def _end_of_value(word: str, start: int) -> int:
+    ends = _QUOTED.match(word, start)
+    if ends is not None:
+        return ends.end()
+    after = _NEXT_OPTION.search(word, start)
+    return len(word) if after is None else after.start()
 
 
 def in_variable(name: str) -> bool:
@@ -78,9 +92,11 @@ def in_variable(name: str) -> bool:
 
 def hidden(word: str) -> str:
     """A word, such as an address, with ``***`` for each of its secrets."""
-    for start, end in reversed(spans(word)):
-        word = word[:start] + HIDDEN + word[end:]
-    return word
+    parts, kept = [], 0
+    for start, end in spans(word):
+        parts += [word[kept:start], HIDDEN]
+        kept = end
+    return "".join([*parts, word[kept:]])
 
 
 def hidden_line(words: Iterable[str]) -> tuple[str, ...]:
@@ -117,4 +133,9 @@ def redacted(text: str) -> str:
     """Running text without secrets: those that are known, and what looks like one in an address."""
     for secret in sorted(_known, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return _IN_A_SENTENCE.sub(lambda found: hidden(found[0]), text) if ":" in text or "=" in text else text
+    # A sentence may name a form: nbd://host:port/export holds no secret.
+    return _WORD.sub(lambda found: hidden(found[0]) if _tells(found[0]) else found[0], text)
+
+
+def _tells(word: str) -> bool:
+    return ("@" in word and ":" in word) or ("=" in word and SECRET_NAME.search(word) is not None)
