@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from commands import measured, strata, target, working_disk
 
+from strata.store import open_store
+
 pytestmark = pytest.mark.alone
 
 
@@ -87,9 +89,11 @@ def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(capped: st
     assert [*(r["run"] for r in runs), last["run"]] in points.values()
 
 
-def test_without_an_aim_nothing_is_kept_and_a_store_in_trouble_costs_nothing(capped: str, tmp_path: Path) -> None:
+def test_without_an_aim_no_noise_is_told_and_a_store_in_trouble_costs_nothing(capped: str, tmp_path: Path) -> None:
     plain = measured(capped, "--runtime", "300ms", "--store", tmp_path / "a.db")
-    assert plain["run"] is None and not (tmp_path / "a.db").exists()
+    kept = json.loads(strata("report", plain["run"], "--json", "--store", tmp_path / "a.db").stdout)
+    assert kept["cells"][0]["iops"] == plain["summary"]["iops"]
+    assert open_store(str(tmp_path / "a.db")).load_run(plain["run"]).pooled is None
     (tmp_path / "b.db").mkdir()
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
     done = measured(capped, *words, "--store", tmp_path / "b.db", status=(0, 4))

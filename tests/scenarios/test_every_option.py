@@ -24,7 +24,7 @@ STRATA: Any = typer.main.get_command(app)
 USE_CASES = {
     "measuring": ("measure_endpoint",),
     "diagnosing": ("diagnose_path", "diagnose_demo", "resume", "plan_only"),
-    "kept": ("load_kept", "list_runs"),
+    "kept": ("load_kept", "list_runs", "named_runs"),
     "matrixing": ("measure_matrix", "resume_matrix", "plan_matrix"),
     "verifying": ("verify_endpoint",),
     "serving": ("serve_and_say", "serve_config"),
@@ -54,7 +54,8 @@ VALUES = {
     "service_time": "1ms", "fault": "lost", "memory": "64m", "null": "64m", "max_loss": "7%", "noise": "3%",
     "margin": "3%", "between_runs": "3%", "column": "BW=rate [MiB/s]", "max_events": "2000", "against": "other",
     "rwmixread": "70", "numjobs": "3", "iodepth": "3", "dedupe_percentage": "20", "buffer_compress_percentage": "20",
-    "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "settings": "fs=xfs",
+    "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
+    "settings": "fs=xfs",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 
@@ -166,7 +167,8 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
 }
 
 ONE_WAY = {
-    "survey": "{dir}", "compare": "a b", "history": "--all", "gate": "", "report": "", "runs": "", "clean": "",
+    "survey": "{dir}", "compare": "a b", "history": "--all", "gate": "", "report": "", "runs": "",
+    "runs delete": "run --yes", "clean": "",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",
 }  # fmt: skip
@@ -184,7 +186,8 @@ def commands() -> dict[str, Any]:
     for name, command in list(every.items()):
         inner = getattr(command, "commands", None)
         if inner:
-            del every[name]
+            if not command.invoke_without_command:
+                del every[name]
             every |= {f"{name} {one}": c for one, c in inner.items()}
     return every
 

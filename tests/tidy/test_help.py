@@ -40,6 +40,8 @@ def parse(words: list[str]) -> None:
         if not hasattr(command, "commands"):
             return
         words = [*context._protected_args, *context.args]
+        if not words and command.invoke_without_command:
+            return
         command = command.commands[words[0]]
 
 

@@ -65,6 +65,8 @@ def context(rounds: int, seconds: float, smoke: bool, directory: Path | None) ->
                 out.write(os.urandom(8 * MIB))
             out.flush()
             os.fsync(out.fileno())
+        # What is measured here is no run of the user's.
+        os.environ["STRATA_STORE"] = f"sqlite:///{name}/strata.db"
         yield Context(programs, Path(name), file, size, cpus[-1], cpus[0], rounds, seconds, smoke)
 
 

@@ -5,14 +5,20 @@ Apart from what makes runs: a command that only reads loads neither the engine n
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from strata import units
 from strata.errors import InconclusiveError, UsageError
+from strata.host import shipped
+from strata.host.runlock import held
+from strata.lab.scenario import DEMO_PREFIX
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.matrix import MatrixResult
-from strata.model.remembered import RunHead
+from strata.model.remembered import EVERY, RunHead, Wanted
 from strata.model.run import Report, Run, RunStatus
 
 if TYPE_CHECKING:
@@ -54,11 +60,45 @@ def load_report(run_id: str | None, store_url: str | None) -> Report:
         return report_of(store, run, *outcome)
 
 
-def list_runs(limit: int, store_url: str | None) -> tuple[tuple[RunHead, ...], dict[str, Verdict]]:
-    """The newest runs first, and the verdicts of those that have one, by run id."""
+def list_runs(
+    limit: int, store_url: str | None, wanted: Wanted = EVERY, *, demos: bool = True
+) -> tuple[tuple[RunHead, ...], dict[str, Verdict]]:
+    """The newest of the runs ``wanted`` first, and the verdicts of those that have one, by run id."""
+    if not demos:
+        wanted = wanted.model_copy(update={"not_of": tuple(DEMO_PREFIX + name for name in shipped.demos())})
     with opened(store_url) as store:
-        runs = store.heads(limit)
+        runs = store.heads(limit, wanted)
         return runs, store.verdicts(run.id for run in runs)
+
+
+def since_of(text: str, now_unix_ns: int) -> int:
+    """ns since the epoch of a date (``2026-11-20``, UTC), or of so long ago (``7d``). Raises `UsageError`."""
+    try:
+        there = datetime.fromisoformat(text)
+        return round((there if there.tzinfo else there.replace(tzinfo=UTC)).timestamp()) * units.NS_PER_S
+    except ValueError:
+        pass
+    days = text.strip().removesuffix("d")
+    try:
+        ago = int(days) * 24 * 3600 * units.NS_PER_S if days != text.strip() else units.parse_duration_ns(text)
+    except (UsageError, ValueError) as e:
+        raise UsageError("cannot list runs since", repr(text), "", "write 2026-11-20, 7d or 12h") from e
+    return now_unix_ns - ago
+
+
+def named_runs(ids: Sequence[str], store_url: str | None) -> tuple[RunHead, ...]:
+    """The heads of these runs, each once. Raises `UsageError` for one that is not there."""
+    with opened(store_url) as store:
+        return tuple({run.id: RunHead.of(run) for run in map(store.load_run, ids)}.values())
+
+
+def delete_runs(ids: Sequence[str], store_url: str | None) -> None:
+    """Takes runs out of the store, all or none. Raises `UsageError` for what a baseline stands on, `RunFailed` for one
+    that a process is measuring now."""
+    with opened(store_url) as store, ExitStack() as mine:
+        for run in ids:
+            mine.enter_context(held(run))
+        store.delete_runs(ids)
 
 
 def report_of(store: Store, run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:

@@ -138,6 +138,7 @@ def _carry_out(
             message="; ".join(f"{layer} left out: {why}" for layer, why in site.dropped.items()) or None,
             earlier=earlier,
             pooled_at=place,
+            label=resumed.label if resumed else options.label,
         )
         (store.update_run if resumed else store.create_run)(run)
         return _measured(run, site, engine, words, store, emit, stop)

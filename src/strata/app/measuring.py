@@ -15,7 +15,7 @@ from strata.app.opening import opened
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.single import keep as keep_run
-from strata.app.single import series_of, single_of
+from strata.app.single import report_of, series_of, single_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
@@ -41,6 +41,7 @@ from strata.model.plan import Cell
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Glance
 from strata.model.result import EngineResult, Interval
+from strata.model.run import Label, Report, RunStatus
 from strata.model.stack import Layer, Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
@@ -70,15 +71,17 @@ class OneResult(Value):
     earlier: PooledNoise | None = None
     """The noise of earlier runs of this host and device that its intervals rest on too; None without an aim."""
     run: str | None = None
-    """Its id in the store: measurements with an aim are kept, so that later ones know what equal starts differ by."""
+    """Its id in the store."""
     unkept: str | None = None
-    """Why it could not be kept."""
+    """Why it was not kept."""
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     moved: str | None = None
     """What became of the file whose name does not lead to it any more: measured was the one that was checked."""
     stopped_by: int | None = None
     """The signal that stopped it."""
+    report: Report | None = Field(default=None, exclude=True)
+    """The same as a run, for a page."""
 
 
 def _other_engine(engine: Engine, endpoint: Endpoint) -> str:
@@ -111,6 +114,7 @@ def measure_endpoint(
     aim: Aim | None = None,
     trace: bool = False,
     store: str | None = None,
+    label: Label | None = None,
 ) -> OneResult:
     """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
 
@@ -119,6 +123,8 @@ def measure_endpoint(
     With an ``aim`` it ends when the aim is reached, at the latest after the aim's own maximum; the time in ``timing``
     does not count, and the summary's figures are those of the regime the measurement ended in. What earlier runs in the
     ``store`` showed of the noise of this host and device is its prior.
+
+    It is kept in the ``store`` under its ``label``, or with an ``aim``, if it came to its end.
 
     With ``trace``, a window of half a second with a block trace follows.
 
@@ -132,13 +138,7 @@ def measure_endpoint(
     precise = None if aim is None else _precise(aim, endpoints, workload, generator, store)
     if precise is not None:
         timing = precise.timing(timing)
-    for one in endpoints:
-        if refused := generator.refusals(one, workload):
-            what = f"the {generator.name} engine cannot measure"
-            raise UsageError(what, one.uri, "; ".join(refused), _other_engine(generator, one))
-        if why := refusal(one, workload):
-            # Before anything is made or filled.
-            raise UsageError(f"cannot measure with a {workload.cache} cache at", one.uri.rstrip(":"), why)
+    _check_able(generator, endpoints, workload)
     preconditions = precondition_s is not None or precondition_bytes is not None
     if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.writes):
         why = "only a workload that writes to a file of Strata's own is preconditioned"
@@ -194,8 +194,9 @@ def measure_endpoint(
     course = None if precise is None else precise.course(result)
     single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, placement, watch.devices)
     summary = single.analysis.cells[0] if course is None else settled(single.analysis.cells[0], course)
-    whole = trouble is None and stop.signal is None
-    run, unkept = keep_run(single, summary, course, generator, done, store) if whole else (None, None)
+    status = RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE
+    report = report_of(single, summary, course, generator, done, status, trouble or moved, label or Label())
+    run, unkept = keep_run(report, store) if label is not None or aim is not None else (None, None)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
@@ -211,7 +212,18 @@ def measure_endpoint(
         trouble=trouble,
         moved=moved,
         stopped_by=stop.signal,
+        report=report,
     )
+
+
+def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workload) -> None:
+    """Before anything is made or filled."""
+    for one in endpoints:
+        if refused := engine.refusals(one, workload):
+            what = f"the {engine.name} engine cannot measure"
+            raise UsageError(what, one.uri, "; ".join(refused), _other_engine(engine, one))
+        if why := refusal(one, workload):
+            raise UsageError(f"cannot measure with a {workload.cache} cache at", one.uri.rstrip(":"), why)
 
 
 def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine: Engine, store: str | None) -> Precise:

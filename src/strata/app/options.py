@@ -11,6 +11,7 @@ from strata.engine import AUTO_ENGINE
 from strata.model.base import Value
 from strata.model.placement import Placement
 from strata.model.profile import Profile
+from strata.model.run import Label
 from strata.model.workload import Workload
 
 
@@ -36,6 +37,7 @@ class Options(Value):
     read_only: bool = False
     share: bool = False
     keep: bool = False
+    label: Label = Label()
     confirm: bool = True
     trace: bool = False
     placement: Placement | None = None

@@ -141,6 +141,7 @@ class Session:
             message="; ".join(remarks(self.place, self.survey, self._identity, size)) or None,
             earlier=resumed.earlier if resumed else earlier_noise(self.store, place),
             pooled_at=place,
+            label=resumed.label if resumed else self.options.label,
         )
         if resumed:
             self.store.update_run(run)

@@ -20,7 +20,7 @@ from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
 from strata.model.remembered import SeriesName
 from strata.model.result import CellResult
-from strata.model.run import Run, RunStatus
+from strata.model.run import Label, Report, Run, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.workload import Workload
@@ -91,52 +91,70 @@ def single_of(
     return Single(plan=plan, done=done, analysis=found, generator=ceiling)
 
 
-def keep(
+def report_of(
     single: Single,
     summary: CellSummary,
     course: Course | None,
     engine: Engine,
     precondition: Preconditioned | None,
-    url: str | None,
-) -> tuple[str | None, str | None]:
-    """Into the store: the figures of ``summary``, and of the result the regime that it ended in.
-
-    (its id, None), or (None, why it could not be kept): what was measured is not lost for a store that gives trouble.
-    Neither where no precision was asked, and of a null endpoint: nobody compares with it.
-    """
-    if course is None or single.plan.stack.layers[0].target.kind is EndpointKind.NULL:
-        return None, None
+    status: RunStatus,
+    message: str | None,
+    label: Label,
+) -> Report:
+    """As a run of its own, for pages and for the store: the figures of ``summary``, and of the result the regime that
+    it ended in. Without a ``course`` it says nothing of the noise: its intervals are too long for that."""
     from strata.analyse.pooled import noise_of
     from strata.app.circumstances import environment
     from strata.app.earlier import noise_place
+    from strata.app.repeat import repeat_commands
     from strata.diagnose import diagnose
     from strata.model.regime import last_regime
-    from strata.store import open_store
 
     done, analysis = single.done, single.analysis.model_copy(update={"cells": (summary,)})
-    if done.result is not None:
+    if course is not None and done.result is not None:
         done = done.model_copy(update={"result": last_regime(done.result, course)})
     plan = single.plan
     run = Run(
         id=plan.id,
         created_unix_ns=time.time_ns(),
-        status=RunStatus.DONE,
+        status=status,
         plan=plan,
         environment=environment(engine.identity()),
         generator=single.generator,
         survey=_platform(plan.stack.layers[0].target),
         preconditions=() if precondition is None else (precondition,),
-        pooled=noise_of(plan, (done,)),
-        pooled_at=noise_place(plan.stack.layers[0].target, plan.cells[0].workload.direct),
+        message=message,
+        pooled=None if course is None else noise_of(plan, (done,)),
+        pooled_at="" if course is None else noise_place(plan.stack.layers[0].target, plan.cells[0].workload.direct),
+        label=label,
     )
+    return Report(
+        run=run,
+        results=(done,),
+        analysis=analysis,
+        diagnosis=diagnose(plan.stack, analysis),
+        repeat=repeat_commands(run),
+    )
+
+
+def keep(report: Report, url: str | None) -> tuple[str | None, str | None]:
+    """Into the store: (its id, None), or (None, why it was not kept). What was measured is not lost for a store that
+    gives trouble."""
+    from strata.store import open_store
+
+    if report.run.status is not RunStatus.DONE:
+        # Nobody could go on with it, and it is not as long as what it would be compared with.
+        return None, "it did not come to its end"
+
     try:
         with open_store(url) as store:
-            store.create_run(run)
-            store.save_cell(run.id, done)
-            store.save_outcome(run.id, analysis, diagnose(plan.stack, analysis))
+            store.create_run(report.run)
+            for done in report.results:
+                store.save_cell(report.run.id, done)
+            store.save_outcome(report.run.id, report.analysis, report.diagnosis)
     except StrataError as e:
         return None, e.render()
-    return run.id, None
+    return report.run.id, None
 
 
 def _platform(endpoint: Endpoint) -> Survey | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from strata.app.options import Options
     from strata.model.profile import Profile
     from strata.model.progress import Progress
+    from strata.model.run import Label
     from strata.model.workload import Workload
     from strata.report.live import LiveView
 
@@ -65,6 +66,8 @@ Trace = Annotated[
 ]
 Cooldown = Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
+Name = Annotated[str, typer.Option("--name", help="What the run is called in the store, for strata runs --name.")]
+Note = Annotated[str, typer.Option("--note", help="Why it was measured, kept with the run.")]
 
 
 def options(
@@ -125,6 +128,19 @@ def options(
             "strata diagnose --help",
             problems if len(problems) > 1 else (),
         ) from e
+
+
+def label(name: str, note: str) -> Label:
+    """What the run is called. Raises `UsageError` for what is too long."""
+    from pydantic import ValidationError
+
+    from strata.model.run import Label
+
+    try:
+        return Label(name=name.strip(), note=note.strip())
+    except ValidationError as e:
+        said = "; ".join(f"--{p['loc'][0]}: {p['msg']}" for p in e.errors())
+        raise UsageError("cannot keep the run so:", said, "", "--name takes 64 characters, --note 2000") from e
 
 
 def seconds(text: str | None) -> float | None:

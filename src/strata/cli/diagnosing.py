@@ -55,6 +55,8 @@ def diagnose(
     markdown: common.MarkdownPath = None,
     json: common.JsonFlag = False,
     progress: common.ProgressMode = "auto",
+    name: common.Name = "",
+    note: common.Note = "",
     store: common.StoreUrl = None,
 ) -> int:
     """Measure every layer under PATH with the same workload on the same data, and name what limits it."""
@@ -87,7 +89,7 @@ def diagnose(
         cooldown=cooldown,
         store=store,
         confirm=confirm,
-    ).model_copy(update={**_asked(profile, job), "trace": trace})
+    ).model_copy(update={**_asked(profile, job), "trace": trace, "label": common.label(name, note)})
     if demo is None:
         report = diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
         return _told(report)
@@ -146,17 +148,30 @@ def diagnose_where(
 
 def publish(report: Report, *, html: Path | None, markdown: Path | None, json: bool) -> None:
     """Print the report and write the asked files."""
-    from strata.app.outputs import write_output
-    from strata.report import html as html_report
     from strata.report import json_, terminal
-    from strata.report import markdown as markdown_report
+
+    write_report(report, html, markdown)
+    out(json_.render(report) if json else terminal.render(report, common.width(), common.color()), json)
+    said_where(html, markdown)
+
+
+def write_report(report: Report, html: Path | None, markdown: Path | None) -> None:
+    """The pages that were asked; what makes them is loaded for a page only."""
+    from strata.app.outputs import write_output
 
     if html is not None:
-        write_output(html, html_report.render(report))
+        from strata.report import html as page
+
+        write_output(html, page.render(report))
     if markdown is not None:
-        write_output(markdown, markdown_report.render(report))
-    out(json_.render(report) if json else terminal.render(report, common.width(), common.color()), json)
-    for path in (html, markdown):
+        from strata.report import markdown as text
+
+        write_output(markdown, text.render(report))
+
+
+def said_where(*paths: Path | None) -> None:
+    """Where the pages are, once the result was printed."""
+    for path in paths:
         if path is not None:
             note(f"report: {path.resolve()}")
     sys.stderr.flush()

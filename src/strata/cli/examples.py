@@ -59,7 +59,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "runs": (
         ("strata runs", "what is in the store"),
-        ("strata runs --limit 100 --json", "more of it, for a program"),
+        ("strata runs --stack '/mnt/*' --since 7d --json", "of one place, for a program"),
+    ),
+    "runs delete": (
+        ("strata runs delete 20261120-101500-abcd", "one that was a mistake; it asks"),
+        ("strata runs delete 20261120-1 20261120-2 --yes", "several, from a script"),
     ),
     "target": (
         ("strata target --memory 1g --listen 0.0.0.0:10809", "a good remote end, to measure the wire against"),

@@ -27,7 +27,7 @@ GROUPS: dict[str, str] = {
     "Caches and durability": "buffered cache dsync sync fsync fdatasync flush_every precondition precondition_bytes "
     "journal journal_sync power_loss atomic",
     "Who does it": "engine cpus numa_node trace confirm",
-    "Output": "html markdown json verbose listed progress store help",
+    "Output": "html markdown json verbose listed progress name note store help",
 }
 """The parameters of each group, of all commands, in the order in which they are shown."""
 
@@ -71,11 +71,13 @@ class Group(TyperGroup):
 class Commands(typer.Typer):
     """A Typer application of `Command` in `Group`; plain text, because what draws help takes long to load."""
 
-    def __init__(self, name: str, help: str, **more: Any) -> None:
+    def __init__(self, name: str, help: str, *, bare: bool = False, **more: Any) -> None:
+        """``bare``: it does something without a command too."""
         names = {"help_option_names": ["-h", "--help"]}
         super().__init__(
-            name=name, help=help, cls=Group, context_settings=names, no_args_is_help=True, rich_markup_mode=None, **more
-        )
+            name=name, help=help, cls=Group, context_settings=names, no_args_is_help=not bare, rich_markup_mode=None,
+            **more,
+        )  # fmt: skip
 
     def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
         """Typer's, for a `Command`."""

@@ -18,6 +18,7 @@ from strata.cli import (
     completing,
     diagnosing,
     lab,
+    listing,
     measuring,
     remembering,
     reports,
@@ -63,7 +64,7 @@ app.command("history")(remembering.history)
 app.command("gate")(remembering.gate)
 app.command("baseline")(remembering.baseline)
 app.command("report")(reports.report)
-app.command("runs")(reports.runs)
+app.add_typer(listing.runs)
 app.command("target")(serving.target)
 app.command("clean")(reports.clean)
 app.add_typer(lab.lab)

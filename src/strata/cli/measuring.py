@@ -9,7 +9,7 @@ import typer
 
 from strata import units
 from strata.cli import common, completing, matrixing, patterns, tables, ways
-from strata.cli.diagnosing import diagnose_where, outputs_of, publish
+from strata.cli.diagnosing import diagnose_where, outputs_of, publish, said_where, write_report
 from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
@@ -117,6 +117,8 @@ def measure(
     verbose: Annotated[bool, typer.Option("--verbose", help="Each thread of one endpoint's measurement.")] = False,
     json: common.JsonFlag = False,
     progress: common.ProgressMode = "auto",
+    name: common.Name = "",
+    note: common.Note = "",
     store: common.StoreUrl = None,
 ) -> int:
     """One workload against one ENDPOINT; or every layer of a directory or stack file, in interleaved rounds.
@@ -140,6 +142,7 @@ def measure(
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
         raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, matrix, job))
+    label = common.label(name, note)
     if matrix is not None:
         return matrixing.measure(
             where,
@@ -149,7 +152,7 @@ def measure(
             common.options(
                 rounds=1, runtime="1s", ramp=ramp or "100ms", size=size, layers=layers, workloads=None, share=share,
                 read_only=read_only, keep=keep, seed=seed, engine=engine, store=store, cpus=cpus, numa_node=numa_node,
-            ),
+            ).model_copy(update={"label": label}),
             html=html, markdown=markdown, json=json, progress=progress,
         )  # fmt: skip
     pattern = PatternWords(
@@ -212,7 +215,7 @@ def measure(
             precondition=precondition,
             precondition_bytes=precondition_bytes,
             cooldown=cooldown,
-        ).model_copy(update={"only": (workload,) if rw is not None else listed, "trace": trace})
+        ).model_copy(update={"only": (workload,) if rw is not None else listed, "trace": trace, "label": label})
         diagnose_where(Path(where), chosen, html=html, markdown=markdown, json=json, progress=progress)
         return Exit.FINE
     from strata.app.until import BIN_S, aim_of
@@ -258,8 +261,13 @@ def measure(
             aim=aim,
             trace=trace,
             store=store,
+            label=label,
         )
-    return _publish(result, aim, verbose=verbose, json=json)
+    if result.report is not None:
+        write_report(result.report, html, markdown)
+    code = _publish(result, aim, verbose=verbose, json=json)
+    said_where(html, markdown)
+    return code
 
 
 def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -> int:

@@ -1,4 +1,4 @@
-"""``strata report``, ``strata runs`` and ``strata clean``: what is kept from earlier runs."""
+"""``strata report`` and ``strata clean``: what earlier runs left, on purpose or not."""
 
 from __future__ import annotations
 
@@ -31,20 +31,6 @@ def report(
         matrixing.publish(found, html=html, markdown=markdown, json=json)
         return
     publish(found, html=html, markdown=markdown, json=json)
-
-
-def runs(
-    limit: Annotated[int, typer.Option(help="How many, newest first.")] = 20,
-    json: common.JsonFlag = False,
-    store: common.StoreUrl = None,
-) -> None:
-    """List the runs in the store."""
-    from strata.app.kept import list_runs
-    from strata.report.json_ import render_runs
-    from strata.report.listing_text import runs_text
-
-    found, verdicts = list_runs(limit, store)
-    out(render_runs(found) if json else runs_text(found, common.width(), common.color(), verdicts), json)
 
 
 def clean(json: common.JsonFlag = False) -> None:

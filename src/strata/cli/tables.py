@@ -18,7 +18,7 @@ USUAL, WORDS, JOB, PROFILE, DERIVED, MATRIX = (
 RESUME, LAYERS = "--resume", "a run of layers"
 
 SHOWN = _names("html markdown json progress store")
-KEPT = _names("")
+KEPT = _names("name note")
 PLACED = _names("where size cpus numa_node engine seed")
 TIMED = _names("runtime ramp")
 PRECONDITIONED = _names("precondition precondition_bytes")
@@ -59,7 +59,7 @@ def _ways(of: dict[tuple[str, ...], frozenset[str]]) -> tuple[Way, ...]:
 def _measure() -> Ways:
     common = SHOWN | KEPT | PLACED | {"keep"}
     alone = common | TIMED | PRECONDITIONED | _names("interval verbose destructive")
-    alone = (alone | _names("until until_percentile until_min until_bytes")) - _names("html markdown")
+    alone |= _names("until until_percentile until_min until_bytes")
     several = alone | _names("target shares deal")
     layers = common | LAYERED | _names("interval trace")
     matrix = common | CELLS | {"dsync"}

@@ -18,6 +18,10 @@ class RunHead(Value):
     workloads: tuple[str, ...]
     rounds: int
     message: str | None = None
+    name: str = ""
+    note: str = ""
+    host: str = ""
+    endpoints: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, run: Run) -> RunHead:
@@ -32,7 +36,25 @@ class RunHead(Value):
             workloads=tuple(w.key for w in plan.workloads),
             rounds=plan.rounds,
             message=run.message,
+            name=run.label.name,
+            note=run.label.note,
+            host=run.environment.hostname,
+            endpoints=tuple(layer.endpoint for layer in plan.stack.layers),
         )
+
+
+class Wanted(Value):
+    """Which runs a list is of: patterns (``*`` stands for any) of name, host and stack, and made since (ns since the
+    epoch). ``not_of``: stacks that are left out."""
+
+    name: str | None = None
+    host: str | None = None
+    stack: str | None = None
+    since_unix_ns: int | None = None
+    not_of: tuple[str, ...] = ()
+
+
+EVERY = Wanted()
 
 
 class SeriesName(Value):

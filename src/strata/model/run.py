@@ -78,6 +78,13 @@ class NoiseProbe(Value):
     iops: float
 
 
+class Label(Value):
+    """What whoever measured called the run, and why it was measured; both may be empty."""
+
+    name: str = Field(default="", max_length=64)
+    note: str = Field(default="", max_length=2000)
+
+
 class Run(Value):
     """Everything about one run but its cell results."""
 
@@ -101,6 +108,7 @@ class Run(Value):
     """What earlier runs had shown when this one began."""
     matrix_end: MatrixEnd | None = Field(default=None, exclude_if=lambda end: end is None)
     """Of a matrix that was measured to its end, or until somebody stopped it."""
+    label: Label = Field(default=Label(), exclude_if=lambda label: label == Label())
 
 
 class Report(Value):

@@ -159,6 +159,10 @@ def render_runs(runs: tuple[RunHead, ...]) -> str:
             "workloads": list(r.workloads),
             "rounds": r.rounds,
             "message": r.message,
+            "name": r.name,
+            "note": r.note,
+            "host": r.host,
+            "endpoints": list(r.endpoints),
         }
         for r in runs
     ]

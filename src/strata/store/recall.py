@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select, insert, select, text
+from sqlalchemy import ColumnElement, Select, insert, select, text
 from sqlalchemy.orm import Session
 
 from strata.errors import StoreError, UsageError
-from strata.model.remembered import Baseline, RunHead, SeriesName
+from strata.model.remembered import EVERY, Baseline, RunHead, SeriesName, Wanted
 from strata.model.run import Run, RunStatus
 from strata.model.step_figures import StepFigures
 from strata.store.tables import BaselineRow, FiguresRow, HeadRow, RunRow, SeriesRow
@@ -39,14 +39,16 @@ class Recall:
     def _writing(self) -> AbstractContextManager[Session]:
         raise NotImplementedError
 
-    def heads(self, limit: int) -> tuple[RunHead, ...]:
-        """The newest ``limit`` runs as a list shows them, the newest first."""
+    def heads(self, limit: int, wanted: Wanted = EVERY) -> tuple[RunHead, ...]:
+        """The newest ``limit`` runs of those ``wanted`` as a list shows them, the newest first."""
         asked = (
             select(
                 RunRow.id, RunRow.created_unix_ns, RunRow.status, RunRow.stack,
                 HeadRow.layers, HeadRow.workloads, HeadRow.rounds, HeadRow.message,
+                HeadRow.name, HeadRow.note, HeadRow.host, HeadRow.endpoints,
             )
             .join(HeadRow, HeadRow.run_id == RunRow.id, isouter=True)
+            .where(*_conditions(wanted))
             .order_by(RunRow.created_unix_ns.desc(), RunRow.id.desc())
             .limit(max(limit, 0))
         )  # fmt: skip
@@ -56,7 +58,8 @@ class Recall:
             RunHead(
                 id=r.id, created_unix_ns=r.created_unix_ns, status=RunStatus(r.status), stack=r.stack,
                 layers=tuple(json.loads(r.layers or "[]")), workloads=tuple(json.loads(r.workloads or "[]")),
-                rounds=r.rounds or 0, message=r.message,
+                rounds=r.rounds or 0, message=r.message, name=r.name or "", note=r.note or "", host=r.host or "",
+                endpoints=tuple(json.loads(r.endpoints or "[]")),
             )
             for r in rows
         )  # fmt: skip
@@ -142,6 +145,24 @@ class Recall:
         raise UsageError("there is no baseline", repr(name), f"in {self.path}", hint)
 
 
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    asked = ((HeadRow.name, wanted.name), (HeadRow.host, wanted.host), (RunRow.stack, wanted.stack))
+    found: list[ColumnElement[bool]] = [
+        column.like(_pattern(text), escape="\\") for column, text in asked if text is not None
+    ]
+    if wanted.since_unix_ns is not None:
+        found.append(RunRow.created_unix_ns >= wanted.since_unix_ns)
+    if wanted.not_of:
+        found.append(RunRow.stack.not_in(wanted.not_of))
+    return found
+
+
+def _pattern(text: str) -> str:
+    """A pattern of SQL from one of shells."""
+    plain = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return plain.replace("*", "%").replace("?", "_")
+
+
 def figures_query(run_id: str) -> Select[Any]:
     """What `Recall.figures` asks."""
     asked = _asked(FiguresRow.__table__.c.quantiles).where(FiguresRow.run_id == run_id)
@@ -170,7 +191,7 @@ def keep_head(session: Session, run: Run) -> None:
     session.merge(
         HeadRow(
             run_id=run.id, layers=json.dumps(head.layers), workloads=json.dumps(head.workloads), rounds=head.rounds,
-            message=head.message,
+            message=head.message, name=head.name, note=head.note, host=head.host, endpoints=json.dumps(head.endpoints),
         )
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from strata.host.foreign import opened
 from strata.store import others
 from strata.store.trouble import named
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision in ``migrations/versions``. Known here, so that alembic is loaded only to migrate."""
 
 APPLICATION_ID = 0x53545241

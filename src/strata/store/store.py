@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -22,7 +22,7 @@ from strata.model.run import Run, RunStatus
 from strata.model.step_figures import figures_of
 from strata.store.payload import from_json, pack, to_json, unpack
 from strata.store.recall import Recall, keep_figures, keep_head
-from strata.store.tables import CellRow, MatrixRow, OutcomeRow, RunRow
+from strata.store.tables import CellRow, FiguresRow, MatrixRow, OutcomeRow, RunRow, SeriesRow
 from strata.store.trouble import named
 
 WRITES = "strata_writes"
@@ -67,6 +67,29 @@ class Store(Recall):
             row.stack, row.document = fresh.stack, fresh.document
             keep_head(session, run)
         self._places.pop(run.id, None)
+
+    def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Takes these runs away with all that belongs to them, all or none.
+
+        Raises `UsageError` where one is not there, or is in a version of a baseline.
+        """
+        held = {run: b for b in self.baselines() for run in b.runs}
+        if kept := [f"{i} is in baseline {held[i].name}, version {held[i].version}" for i in run_ids if i in held]:
+            hint = "what a baseline stands on stays; leave it out"
+            raise UsageError("cannot delete", ", ".join(i for i in run_ids if i in held), "", hint, tuple(kept))
+        with named("cannot delete from", self.path), self._writing() as session:
+            for run_id in run_ids:
+                row = session.get(RunRow, run_id)
+                if row is None:
+                    raise self._unknown(session, run_id)
+                figures = select(FiguresRow.series_id).where(FiguresRow.run_id == run_id).distinct()
+                series = session.scalars(figures).all()
+                session.delete(row)
+                session.flush()
+                # A cell that nobody measured any more has no history.
+                left = select(FiguresRow.series_id).where(FiguresRow.series_id.in_(series))
+                session.execute(delete(SeriesRow).where(SeriesRow.id.in_(series), SeriesRow.id.not_in(left)))
+                self._places.pop(run_id, None)
 
     def save_cell(self, run_id: str, result: CellResult) -> None:
         """Keeps the result of a step, in place of an earlier one of the same order."""

@@ -96,6 +96,10 @@ class HeadRow(Base):
     workloads: Mapped[str] = mapped_column(Text)
     rounds: Mapped[int] = mapped_column(Integer)
     message: Mapped[str | None] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(Text, server_default="")
+    note: Mapped[str] = mapped_column(Text, server_default="")
+    host: Mapped[str] = mapped_column(Text, server_default="")
+    endpoints: Mapped[str] = mapped_column(Text, server_default="[]")
 
 
 class SeriesRow(Base):

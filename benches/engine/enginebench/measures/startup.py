@@ -25,7 +25,7 @@ def rows(ctx: Context) -> list[Row]:
     spec = ours.on_file(ctx, direct=False, seconds=0.01)
     native = [str(ctx.programs / "strata-load"), ours.saved(ctx, "start", spec)]
     whole = [sys.executable, "-m", "strata", "measure", "null:", "--runtime", "10ms", "--ramp-time", "0ms"]
-    whole += ["--rounds", "1", "--json", "--progress", "none"]
+    whole += ["--json", "--progress", "none"]
     if not ctx.smoke:
         # As an installation has it, also where the environment asks Python to write no bytecode.
         tools.run([sys.executable, "-m", "compileall", "-q", str(Path(strata.__file__).parent)])
