@@ -36,7 +36,7 @@ def keys_of(page: str, heading: str) -> set[str]:
 
 def keys_in(model: type[BaseModel]) -> set[str]:
     """The keys of the model as JSON has them."""
-    return {field.alias or name for name, field in model.model_fields.items()}
+    return {field.alias or name for name, field in model.model_fields.items() if field.exclude is not True}
 
 
 def test_the_guide_of_the_stack_file_has_every_key_and_no_other() -> None:

@@ -32,6 +32,8 @@ class RunPart(Value):
     id: str
     created_unix_ns: int
     status: RunStatus
+    name: str
+    note: str
     message: str | None
     plan: Plan
     environment: Environment
@@ -111,6 +113,8 @@ def document(report: Report) -> Document:
             id=run.id,
             created_unix_ns=run.created_unix_ns,
             status=run.status,
+            name=run.label.name,
+            note=run.label.note,
             message=run.message,
             plan=run.plan,
             environment=run.environment,
