@@ -25,7 +25,12 @@ class Exit(IntEnum):
     USAGE = 2, "usage", "the words do not add up to something that can be done; nothing was begun"
     GATE = 3, "gate failed", "`strata gate` found a regression, `strata verify` a fault, `strata check` a broken law"
     INCONCLUSIVE = 4, "inconclusive", "there is a result and it does not tell: no verdict, or an aim was not reached"
-    REFUSED = 5, "refused for safety", "it could have written to something Strata did not create; nothing was written"
+    REFUSED = (
+        5,
+        "refused for safety",
+        "going on could have written to what Strata did not create; it did not, and a refusal in the middle of a run "
+        "says what the run wrote until then",
+    )
     HUNG_UP = 129, "ended by SIGHUP", "the terminal is gone; what was measured is kept"
     INTERRUPTED = 130, "ended by SIGINT", "Ctrl-C; what was measured is kept"
     TERMINATED = 143, "ended by SIGTERM", "the system or a person ended it; what was measured is kept"
