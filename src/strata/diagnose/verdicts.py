@@ -250,8 +250,8 @@ def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt], cap: Evidence |
         need = f"about {int(rounds)} rounds instead of {analysis.noise.rounds}"
     return inconclusive(
         "the figures differ too much from round to round",
-        f"{worst.text}. {len(doubts)} comparison{'s' * (len(doubts) != 1)} cannot be told; equal measurements differ by "
-        f"{units.percent(analysis.noise.between_rounds, 2)} here."
+        f"{worst.text}. {len(doubts)} comparison{'s' * (len(doubts) != 1)} cannot be told; "
+        f"equal measurements differ by {units.percent(analysis.noise.between_rounds, 2)} here."
         + (f" What is seen: {cap.statement}." if cap else ""),
         "Make the machine quiet, or allow longer measurements."
         if many
