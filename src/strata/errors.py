@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 from strata.text.controls import line
@@ -47,6 +48,17 @@ LINE_SHOWN = 2000
 """Characters of one of them."""
 
 
+def choices(word: str, there: Iterable[str]) -> str:
+    """A hint that names what can be chosen, and first what was probably meant."""
+    # Here: only a refusal needs it.
+    import difflib
+
+    names = list(there)
+    near = difflib.get_close_matches(word, names, 1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return f"{meant}there are: {', '.join(names)}"
+
+
 class StrataError(Exception):
     """A failure a user can act on.
 
@@ -67,7 +79,7 @@ class StrataError(Exception):
     @property
     def headline(self) -> str:
         """``<what> <where>: <why>`` on one line."""
-        head = f"{self.what} {self.where}".strip()
+        head = f"{self.what} {self.where}".strip().removesuffix(":" if self.why else "")
         return f"{head}: {self.why}" if self.why else head
 
     def render(self) -> str:

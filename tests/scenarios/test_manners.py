@@ -227,3 +227,49 @@ def test_a_document_has_the_keys_of_the_guide(strata, mnt: Path, words: tuple[st
     assert row or section
     keys = re.findall(r"`([a-z_]+)`", row[1] if row else "".join(re.findall(r"^\| (`[^|]*) \|", section[1], re.M)))
     assert set(document) == set(keys)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("diagnose", "--demo", "slow-wre"), "slow-wire"),
+        (("plan", "mnt", "--profile", "sql-otlp"), "sql-oltp"),
+        (("plan", "mnt", "--layers", "file-system"), "file system"),
+        (("lab", "up", "loca"), "local"),
+        (("measure", "null:", "--matrix", "smal"), "small"),
+    ],
+    ids=lambda words: words[-1] if isinstance(words, tuple) else None,
+)
+def test_a_name_that_there_is_not_is_answered_with_the_one_that_was_meant(
+    strata, mnt: Path, words: tuple[str, ...], meant: str
+) -> None:
+    done = strata(*words)
+    assert done.returncode == 2, done.stderr
+    assert hint_of(done.stderr).startswith(f"did you mean {meant}? there are: ")
+
+
+def test_what_is_too_small_for_one_block_is_answered_with_a_size_that_is_not(strata, mnt: Path) -> None:
+    done = strata("measure", "file:mnt/new.dat", "--size", "1m", *QUICK)
+    assert done.returncode == 2 and "workload.segments" not in done.stderr
+    assert strata("measure", "file:mnt/new.dat", *shlex.split(hint_of(done.stderr)), *QUICK).returncode == 0
+    (mnt / "empty").touch()
+    done = strata("measure", "mnt/empty", *QUICK)
+    assert done.returncode == 2 and "it is empty" in done.stderr
+
+
+def test_no_hint_asks_for_what_was_typed_and_no_headline_has_two_colons(strata, mnt: Path) -> None:
+    for words in (("measure",), ("trace",), ("verify",)):
+        done = strata(*words)
+        assert done.returncode == 2 and "::" not in done.stderr
+        assert pasted(done.stderr)[1:2] != []
+
+
+CHEAP = ("strata lab list --all", "strata runs --limit 100 --json", "strata baseline list")
+
+
+@pytest.mark.parametrize("line", CHEAP)
+def test_cheap_examples_run_as_they_stand(strata, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    assert any(line == example for examples in EXAMPLES.values() for example, _ in examples)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    done = strata(*shlex.split(line)[1:])
+    assert done.returncode == 0, done.stderr

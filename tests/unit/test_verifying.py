@@ -70,7 +70,6 @@ def test_a_device_needs_its_name_typed_again_and_is_refused_while_it_is_used() -
         ("null:", {}, "holds no data"),
         (None, {}, "nothing to verify"),
         ("file:/x", {"mode": "check"}, "journal"),
-        ("file:relative", {}, "not absolute"),
     ],
 )
 def test_words_that_do_not_go_together(where: str | None, options: dict[str, object], said: str) -> None:

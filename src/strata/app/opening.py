@@ -40,15 +40,38 @@ def opened(
     with ExitStack() as made:
         match endpoint.kind:
             case EndpointKind.NULL:
-                yield Target(endpoint=endpoint, segments=(whole(size or units.GIB),))
+                target = Target(endpoint=endpoint, segments=(whole(size or units.GIB),))
             case EndpointKind.FILE:
-                yield _file(endpoint, workload, size, keep, made, fill_new)
+                target = _file(endpoint, workload, size, keep, made, fill_new)
             case EndpointKind.BLOCK:
-                yield _block(endpoint, workload, destructive, made)
+                target = _block(endpoint, workload, destructive, made)
             case EndpointKind.NBD | EndpointKind.ISCSI:
-                yield _device_of_a_server(endpoint, workload, destructive, patience_ns)
+                target = _device_of_a_server(endpoint, workload, destructive, patience_ns)
             case EndpointKind.NFS | EndpointKind.SMB | EndpointKind.RBD | EndpointKind.GLUSTER:
-                yield _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
+                target = _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
+        _check_room(endpoint.uri, workload, target)
+        yield target
+
+
+def _new_size(uri: str, workload: Workload, asked: int | None) -> int:
+    """Bytes of a new test file. Raises `UsageError` where behind its mark not even one block fits; nothing is made."""
+    wanted = asked or 256 * units.MIB
+    size = wanted - wanted % units.MIB
+    least = workload.bs + HEAD
+    if size < least:
+        why = f"behind its mark ({units.size(HEAD)}) {units.size(wanted)} leave no room for one"
+        hint = f"--size {max(8, -(-least // units.MIB))}m"
+        raise UsageError(f"too small for blocks of {units.size(workload.bs)}:", uri, why, hint)
+    return size
+
+
+def _check_room(uri: str, workload: Workload, target: Target) -> None:
+    """Raises `UsageError` where not even one block fits into what is there."""
+    room = max((segment.length for segment in target.segments), default=0)
+    if room < workload.bs:
+        why = f"it holds {units.size(room)}" if room > 0 else "it is empty"
+        hint = "name another one: lsblk -p, or ls -l, shows sizes"
+        raise UsageError(f"too small for blocks of {units.size(workload.bs)}:", uri, why, hint)
 
 
 def _file(
@@ -82,8 +105,7 @@ def _file(
 def _new_file(
     path: Path, workload: Workload, size: int | None, keep: bool, made: ExitStack, fill_new: bool
 ) -> tuple[HeldFile, tuple[Segment, ...]]:
-    wanted = size or 256 * units.MIB
-    held = made.enter_context(testfile.new(path, wanted - wanted % units.MIB))
+    held = made.enter_context(testfile.new(path, _new_size(f"file:{path}", workload, size)))
     mark = held.own
     if not keep:
         made.callback(held.remove)
@@ -143,8 +165,7 @@ def _file_of_a_server(
     patience_ns: int,
 ) -> Target:
     if not remote_file.exists(endpoint, patience_ns):
-        wanted = size or 256 * units.MIB
-        mark = remote_file.create(endpoint, wanted - wanted % units.MIB)
+        mark = remote_file.create(endpoint, _new_size(endpoint.uri, workload, size))
         if not keep:
             made.callback(remote_file.remove, endpoint, mark)
         if fill_new:

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from strata.app.naming import missing
-from strata.errors import UsageError
+from strata.errors import UsageError, choices
 from strata.host.foreign import WORDS_MOST, read_text
 from strata.model.endpoint import EndpointKind
 from strata.model.stack import Expect, Layer, Stack
@@ -99,7 +99,7 @@ def keep_layers(stack: Stack, names: tuple[str, ...] | None) -> Stack:
     known = {layer.name for layer in stack.layers}
     names = _whole(names, known)
     if unknown := [n for n in names if n not in known]:
-        raise UsageError("no such layer", ", ".join(unknown), "", f"the stack has: {', '.join(sorted(known))}")
+        raise UsageError("no such layer", ", ".join(unknown), "", choices(unknown[0], sorted(known)))
     return drop_layers(stack, {n for n in known if n not in names})
 
 

@@ -70,9 +70,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
             raise UsageError(f"cannot {o.mode}", "", "the journal says what was written", "add --journal PATH")
         known = read_journal(o.journal)
     if uri is None and known is None:
-        raise UsageError(
-            "nothing to verify", "", "", "name an endpoint: file:/path, block:/dev/…, nbd://host:port/export"
-        )
+        raise UsageError("nothing to verify", "", "", "strata verify file:/mnt/new.dat; -h has more of it")
     endpoint = Endpoint.parse(understood(uri, "verify") if uri else str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")

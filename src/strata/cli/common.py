@@ -125,7 +125,7 @@ def options(
             "cannot measure so:",
             problems[0] if len(problems) == 1 else "",
             "",
-            "strata diagnose --help",
+            "give a value within that, or leave it out",
             problems if len(problems) > 1 else (),
         ) from e
 

@@ -136,7 +136,12 @@ def measure(
             destructive=destructive,
         )  # fmt: skip
     if where is None:
-        raise UsageError("nothing to measure", "", "", "name an endpoint, a directory or a stack file")
+        raise UsageError(
+            "nothing to measure",
+            "",
+            "",
+            "strata measure file:/mnt/new.dat, strata measure /mnt/volume, or strata measure stack.toml",
+        )
     where, *others = (understood(word) for word in (where, *(target or ())))
     uris = (where, *others)
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):

@@ -35,7 +35,9 @@ def trace(
 ) -> int:
     """Record the block I/O of a device for a moment: service times, depth, order, reordering, splits and threads."""
     if (where is None) == (from_ is None):
-        raise UsageError("cannot trace so:", "", "a device or path, or --from, and not both", "strata trace --help")
+        raise UsageError(
+            "cannot trace so:", "", "a device or path, or --from, and not both", "strata trace /mnt/volume"
+        )
     tables.TRACE.check(context, tables.SAVED if from_ is not None else tables.LIVE)
     if from_ is not None:
         from strata.app.tracing import read

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from strata.engine.native import NativeEngine
 from strata.engine.port import Engine
-from strata.errors import UsageError
+from strata.errors import UsageError, choices
 from strata.model.endpoint import CLUSTER, Endpoint
 from strata.model.placement import Placement
 
@@ -51,4 +51,4 @@ def engine_of(name: str, placement: Placement | None = None) -> Engine:
     try:
         return ENGINES[name]()
     except KeyError:
-        raise UsageError("no such engine", name, "", f"there are: {', '.join((*ENGINES, AUTO))}") from None
+        raise UsageError("no such engine", name, "", choices(name, (*ENGINES, AUTO))) from None

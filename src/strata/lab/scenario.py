@@ -7,7 +7,7 @@ from importlib import resources
 
 from pydantic import Field
 
-from strata.errors import UsageError
+from strata.errors import UsageError, choices
 from strata.host import shipped
 from strata.model.base import Value
 from strata.model.finding import Cause, VerdictKind
@@ -54,7 +54,7 @@ class Scenario(Value):
 def scenario(name: str) -> Scenario:
     """Raises `UsageError` naming the known ones."""
     if name not in shipped.demos():
-        raise UsageError("there is no demo", repr(name), "", f"choose one of: {', '.join(shipped.demos())}")
+        raise UsageError("there is no demo", repr(name), "", choices(name, shipped.demos()))
     text = (resources.files("strata.lab") / "scenarios" / name / "truth.toml").read_text()
     return Scenario.model_validate({"name": name, **tomllib.loads(text)})
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from strata import units
-from strata.errors import UsageError
+from strata.errors import UsageError, choices
 from strata.model.axes import MATRICES
 from strata.model.matrix import Grid
 from strata.model.workload import ClosedLoop, Rw, Sync, Workload
@@ -72,7 +72,7 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
         name, equals, values = part.partition("=")
         if not equals or name.strip() not in ("bs", "iodepth", "rw") or name.strip() in given:
             why = f"{part!r} is none of bs=…, iodepth=…, rw=…, each once; and no matrix is named so"
-            raise UsageError("cannot use the matrix", text, why, f"{', '.join(MATRICES)}, or {EXAMPLE}")
+            raise UsageError("cannot use the matrix", text, why, f"{choices(text, MATRICES)}, or {EXAMPLE}")
         given[name.strip()] = [v.strip() for v in values.split(",") if v.strip()]
     try:
         sizes = sorted({units.parse_size(v) for v in given.get("bs", ["4k"])})

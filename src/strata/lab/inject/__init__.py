@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 
-from strata.errors import UsageError
+from strata.errors import UsageError, choices
 from strata.host import shipped
 from strata.lab.lab import Lab
 from strata.lab.truth import Injection, Severity
@@ -36,7 +36,7 @@ class Asked:
 def injection(cause: str) -> Injection:
     """The injection of that name. Raises `UsageError` naming what there is."""
     if cause not in shipped.injections():
-        raise UsageError("there is no injection", repr(cause), "", f"choose one of: {', '.join(shipped.injections())}")
+        raise UsageError("there is no injection", repr(cause), "", choices(cause, shipped.injections()))
     module = importlib.import_module(f"strata.lab.inject.{cause.replace('-', '_')}")
     found: Injection = module.INJECTION
     return found
@@ -49,5 +49,5 @@ def parse(word: str) -> Asked:
     try:
         return Asked(cause, Severity(severity or Severity.MARKED))
     except ValueError as e:
-        known = ", ".join(Severity)
-        raise UsageError("cannot inject", word, f"unknown severity {severity!r}", f"one of: {known}") from e
+        hint = choices(severity, Severity)
+        raise UsageError("cannot inject", word, f"unknown severity {severity!r}", hint) from e

@@ -23,7 +23,9 @@ def _inject(lab: Lab, value: float) -> None:
     tables = Path(fact["path"]).read_text().split("[[layer]]") if fact else []
     found = [i for i, table in enumerate(tables) if f'name = "{LAYER}"' in table]
     if fact is None or not found:
-        raise RunFailed("cannot inject dispatchers into", lab.name, "it has no share of a file", "up cluster-volume")
+        raise RunFailed(
+            "cannot inject dispatchers into", lab.name, "it has no share of a file", "strata lab up cluster-volume"
+        )
     uri = next(line for line in tables[found[0]].splitlines() if line.startswith("endpoint"))
     tables[found[0]] = tables[found[0]].replace(uri, f'{uri.rstrip().rstrip(chr(34))}?connections={value:.0f}"')
     Path(fact["path"]).write_text("[[layer]]".join(tables))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from strata import units
-from strata.errors import UsageError
+from strata.errors import UsageError, choices
 from strata.host import shipped
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
@@ -37,7 +37,7 @@ class Builder(Protocol):
 def builder(name: str) -> Builder:
     """Raises `UsageError` naming the known ones."""
     if name not in shipped.stacks():
-        raise UsageError("there is no stack", repr(name), "", f"choose one of: {', '.join(shipped.stacks())}")
+        raise UsageError("there is no stack", repr(name), "", choices(name, shipped.stacks()))
     return cast(Builder, importlib.import_module(f"strata.lab.stacks.{name.replace('-', '_')}.build"))
 
 

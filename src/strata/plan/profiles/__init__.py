@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from strata import parsing, units
-from strata.errors import UsageError
+from strata.errors import UsageError, choices
 from strata.host import shipped
 from strata.model.profile import RATES, Goal, Profile, ProfileWorkload
 from strata.plan.words import PatternWords, workload_from_words
@@ -24,7 +24,7 @@ _OWN = ("name", "why", "goals")
 def own_profile(name: str) -> Profile:
     """The profile of that name that comes with Strata. Raises `UsageError` that names those there are."""
     if name not in shipped.profiles():
-        there = f"there are: {', '.join(shipped.profiles())}; or name a .toml file of your own"
+        there = f"{choices(name, shipped.profiles())}; or name a .toml file of your own"
         raise UsageError("no such profile", name, "", there)
     return profile_of((resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8"), name, name)
 
