@@ -24,6 +24,7 @@ class HeldFile:
 
     def __init__(self, path: Path, fd: int, mark: Mark | None, parent: int = -1) -> None:
         self.path, self.fd, self.mark, self._parent = path, fd, mark, parent
+        self._stays = parent >= 0
 
     def __enter__(self) -> HeldFile:
         return self
@@ -99,6 +100,7 @@ class HeldFile:
                 raise SafetyRefusal("refused to remove", str(self.path), why)
             if not _unlink_if_same(self._parent, self.path.name, found):
                 self._remove_elsewhere(found)
+        self._stays = False
         registry.forget(self.own)
 
     def _remove_elsewhere(self, found: os.stat_result) -> None:
@@ -137,12 +139,12 @@ class HeldFile:
         for fd in (self.fd, self._parent):
             if fd >= 0:
                 os.close(fd)
-        self.fd = self._parent = -1
+        self.fd, self._parent, self._stays = -1, -1, False
 
     def close(self) -> None:
         """Closes it, settled if this process wrote to it. May be called again."""
         try:
-            if self._parent >= 0 and os.fstat(self.fd).st_nlink:
+            if self._stays:
                 self.settle()
         finally:
             self.let_go()
