@@ -23,7 +23,9 @@ def target(
     listen: Annotated[str, typer.Option(help="Address and port; port 0 chooses a free one.")] = "127.0.0.1:10809",
     socket: Annotated[Path | None, typer.Option(help="Listen on this unix socket instead.")] = None,
     export: Annotated[str, typer.Option(help="Name of the export.")] = "",
-    writable: Annotated[bool, typer.Option("--writable", help="Allow writes to a file Strata created, behind its first MiB.")] = False,
+    writable: Annotated[
+        bool, typer.Option("--writable", help="Allow writes to a file Strata created, behind its first MiB.")
+    ] = False,
     buffered: Annotated[bool, typer.Option("--buffered", help="Serve the file through the page cache.")] = False,
     bandwidth: Annotated[str | None, typer.Option(help="Wire: bytes a second in each direction, e.g. 100m.")] = None,
     latency: Annotated[str, typer.Option(help="Wire: added to every round trip, e.g. 2ms.")] = "0",
