@@ -77,7 +77,15 @@ def test_an_option_of_a_command_with_many_is_in_one_group() -> None:
 
 
 # Typer itself loads pydantic, to read the words of a command.
-HEAVY = ("numpy", "sqlalchemy", "rich", "strata._core", "strata.model.workload")
+HEAVY = (
+    "numpy",
+    "sqlalchemy",
+    "rich",
+    "strata._core",
+    "strata.model.workload",
+    "strata.app.measuring",
+    "strata.lab.lab",
+)
 
 
 @pytest.mark.parametrize("words", [("--help",), ("measure", "-h"), ("lab", "up", "-h")], ids=" ".join)

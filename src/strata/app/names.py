@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from strata.host.shipped import demos, injections, profiles, stacks, toml_names
-from strata.host.xdg import config_path
 from strata.model.axes import MATRICES
 
 __all__ = [
@@ -19,6 +18,8 @@ NEWEST = 50
 
 def known_profiles() -> tuple[str, ...]:
     """The profiles that come with Strata and the user's own."""
+    from strata.host.xdg import config_path
+
     return tuple(sorted({*profiles(), *toml_names(config_path() / "profiles")}))
 
 
