@@ -17,6 +17,7 @@ use super::clock::Clock;
 use super::config::{Config, Listen};
 use super::delay_queue::DelayQueue;
 use super::peers::Peers;
+use super::place::{self, Place};
 use super::reader::serve_client;
 use super::service::Shared;
 use super::shape::Shape;
@@ -74,6 +75,7 @@ impl Server {
             service_threads: config.shape.service_threads,
             service_time_ns: config.shape.service_time_ns,
             pool: Arc::new(Pool::default()),
+            budget: Arc::default(),
             jobs: DelayQueue::new(clock),
             connections: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
@@ -165,9 +167,6 @@ impl Drop for Server {
         for thread in self.serving.drain(..).chain(self.telling.take()) {
             let _panicked = thread.join();
         }
-        if let Endpoint::Unix(path) = &self.endpoint {
-            let _already_gone = std::fs::remove_file(path);
-        }
     }
 }
 
@@ -181,7 +180,8 @@ fn export(config: &Config, facts: Facts) -> Export {
 
 enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener),
+    /// With the name that goes when it is dropped.
+    Unix(UnixListener, #[expect(dead_code, reason = "it is held")] Place),
 }
 
 impl Listener {
@@ -197,10 +197,10 @@ impl Listener {
                 Ok((Self::Tcp(listener), endpoint))
             }
             Listen::Unix(path) => {
-                let listener =
-                    UnixListener::bind(path).map_err(explain(format!("unix {}", path.display())))?;
+                let (listener, place) =
+                    place::bind(path).map_err(explain(format!("unix {}", path.display())))?;
                 listener.set_nonblocking(true)?;
-                Ok((Self::Unix(listener), Endpoint::Unix(path.clone())))
+                Ok((Self::Unix(listener, place), Endpoint::Unix(path.clone())))
             }
         }
     }
@@ -208,7 +208,7 @@ impl Listener {
     fn accept(&self) -> io::Result<Socket> {
         let socket = match self {
             Self::Tcp(listener) => Socket::tcp(listener.accept()?.0)?,
-            Self::Unix(listener) => Socket::Unix(listener.accept()?.0),
+            Self::Unix(listener, _) => Socket::Unix(listener.accept()?.0),
         };
         socket.set_nonblocking(false)?;
         Ok(socket)
@@ -217,7 +217,7 @@ impl Listener {
     fn fd(&self) -> RawFd {
         match self {
             Self::Tcp(listener) => listener.as_raw_fd(),
-            Self::Unix(listener) => listener.as_raw_fd(),
+            Self::Unix(listener, _) => listener.as_raw_fd(),
         }
     }
 

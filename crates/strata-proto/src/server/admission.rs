@@ -1,5 +1,6 @@
-//! How much one connection may have in flight: back-pressure instead of memory.
+//! How much one connection, and all of them together, may have in flight: back-pressure instead of memory.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,66 @@ const MAX_REQUESTS: usize = 512;
 /// Payload bytes of one connection that may be in flight.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Memory of payloads of all connections together, in bytes. It must hold the longest one.
+const ALL_BYTES: u64 = 256 * 1024 * 1024;
+/// Longest sleep of one who waits for memory without a look at whether its connection is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The memory of payloads that all connections of a server share. Who gets none waits, and its client with it.
+#[derive(Debug)]
+pub(super) struct Budget {
+    left: AtomicU64,
+    waiting: AtomicUsize,
+    gate: Mutex<()>,
+    freed: Condvar,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        let (left, waiting) = (AtomicU64::new(ALL_BYTES), AtomicUsize::new(0));
+        Self { left, waiting, gate: Mutex::default(), freed: Condvar::new() }
+    }
+}
+
+impl Budget {
+    fn take(&self, bytes: u64) -> bool {
+        let order = Ordering::SeqCst;
+        self.left.fetch_update(order, order, |left| left.checked_sub(bytes)).is_ok()
+    }
+
+    /// Wait for so many bytes; `false` when it is `over` before there are any.
+    fn wait(&self, bytes: u64, over: impl Fn() -> bool) -> bool {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut gate = lock(&self.gate);
+        let taken = loop {
+            if self.take(bytes) {
+                break true;
+            }
+            if over() {
+                break false;
+            }
+            gate = self.freed.wait_timeout(gate, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        };
+        drop(gate);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        taken
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            drop(lock(&self.gate));
+            self.freed.notify_all();
+        }
+    }
+}
+
 /// What one connection has in flight, from its request's header to the reply's last byte.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     state: Mutex<State>,
     landed: Condvar,
+    budget: Arc<Budget>,
 }
 
 #[derive(Debug, Default)]
@@ -38,18 +94,21 @@ pub(super) struct Ticket {
 }
 
 impl Flight {
+    /// Of a connection of the server that has this budget.
+    pub(super) fn within(budget: &Arc<Budget>) -> Self {
+        Self { budget: Arc::clone(budget), ..Self::default() }
+    }
+
     /// Let a request in that holds `bytes` of payload, if it fits now.
     pub(super) fn try_enter(self: &Arc<Self>, bytes: u64) -> Option<Ticket> {
         let mut state = lock(&self.state);
-        if state.over || !state.fits(bytes) {
+        if state.over || !state.fits(bytes) || !self.budget.take(bytes) {
             return None;
         }
-        state.requests += 1;
-        state.bytes += bytes;
-        Some(Ticket { flight: Arc::clone(self), bytes })
+        Some(self.enters(&mut state, bytes))
     }
 
-    /// Wait until a request that holds `bytes` of payload fits. One that is alone always fits.
+    /// Wait until a request that holds `bytes` of payload fits. To its connection, one that is alone always fits.
     /// `None` once the connection is over.
     pub(super) fn enter(self: &Arc<Self>, bytes: u64) -> Option<Ticket> {
         let mut state = lock(&self.state);
@@ -59,9 +118,18 @@ impl Flight {
         if state.over {
             return None;
         }
+        // One thread alone enters on a connection, so it still fits when there is memory.
+        drop(state);
+        if !self.budget.wait(bytes, || lock(&self.state).over) {
+            return None;
+        }
+        Some(self.enters(&mut lock(&self.state), bytes))
+    }
+
+    fn enters(self: &Arc<Self>, state: &mut State, bytes: u64) -> Ticket {
         state.requests += 1;
         state.bytes += bytes;
-        Some(Ticket { flight: Arc::clone(self), bytes })
+        Ticket { flight: Arc::clone(self), bytes }
     }
 
     /// Nobody waits and nobody enters any more.
@@ -88,6 +156,7 @@ impl Drop for Ticket {
         state.bytes -= self.bytes;
         drop(state);
         self.flight.landed.notify_all();
+        self.flight.budget.give_back(self.bytes);
     }
 }
 
@@ -98,7 +167,7 @@ mod tests {
     #[test]
     fn the_byte_bound_holds_but_one_big_request_always_fits() {
         let flight = Arc::new(Flight::default());
-        let big = flight.enter(MAX_BYTES * 2).expect("alone");
+        let big = flight.enter(MAX_BYTES + 1).expect("alone");
         let waiter = {
             let flight = Arc::clone(&flight);
             std::thread::spawn(move || flight.enter(1).is_some())
@@ -118,5 +187,26 @@ mod tests {
         };
         flight.end();
         assert!(waiter.join().expect("no panic"));
+    }
+
+    #[test]
+    fn all_connections_together_hold_no_more_than_the_budget() {
+        let budget = Arc::new(Budget::default());
+        let flights: Vec<_> = (0..64).map(|_| Arc::new(Flight::within(&budget))).collect();
+        let tickets: Vec<_> = flights.iter().filter_map(|flight| flight.try_enter(MAX_BYTES)).collect();
+        assert_eq!(tickets.len() as u64, ALL_BYTES / MAX_BYTES);
+        let [.., waits, ends] = &flights[..] else { unreachable!("there are 64") };
+        assert!(waits.try_enter(1).is_none(), "there is no memory for one that is alone either");
+        let entering = |flight: &Arc<Flight>| {
+            let flight = Arc::clone(flight);
+            std::thread::spawn(move || flight.enter(MAX_BYTES).is_some())
+        };
+        let (in_time, over) = (entering(waits), entering(ends));
+        ends.end();
+        assert!(!over.join().expect("no panic"), "its connection is over");
+        assert!(!in_time.is_finished());
+        drop(tickets);
+        assert!(in_time.join().expect("no panic"));
+        assert_eq!(budget.left.load(Ordering::SeqCst), ALL_BYTES, "all of it came back");
     }
 }

@@ -74,6 +74,11 @@ impl Pool {
     }
 }
 
+/// Bytes of memory that a buffer of `len` bytes takes.
+pub(super) fn footprint(len: u32) -> u64 {
+    if len == 0 { 0 } else { (ALIGN << class_of(len as usize)) as u64 }
+}
+
 fn class_of(len: usize) -> usize {
     len.max(1).div_ceil(ALIGN).next_power_of_two().trailing_zeros() as usize
 }

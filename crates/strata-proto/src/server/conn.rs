@@ -5,10 +5,11 @@ use std::io::{self, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
-use super::admission::{Flight, Ticket};
+use super::admission::{Budget, Flight, Ticket};
 use super::buffers::Buffer;
 use super::clock::{Clock, precise_timers};
 use super::delay_queue::DelayQueue;
+use super::pace::Pace;
 use crate::lock::lock;
 use crate::sock::Socket;
 
@@ -65,12 +66,18 @@ pub(super) struct Conn {
 }
 
 impl Conn {
-    pub(super) fn new(socket: Arc<Socket>, structured: bool, tx_flags: u16, clock: Clock) -> Self {
+    pub(super) fn new(
+        socket: Arc<Socket>,
+        structured: bool,
+        tx_flags: u16,
+        clock: Clock,
+        budget: &Arc<Budget>,
+    ) -> Self {
         Self {
             socket,
             structured,
             tx_flags,
-            flight: Arc::default(),
+            flight: Arc::new(Flight::within(budget)),
             clock,
             late: DelayQueue::new(clock),
             wire: Mutex::default(),
@@ -143,7 +150,11 @@ impl Conn {
             {
                 wire.extend(next);
             }
-            let written = write_some(&mut wire, |parts| (&mut &*self.socket).write_vectored(parts));
+            let mut pace = Pace::begin();
+            let written = write_some(&mut wire, |parts| {
+                let taken = (&mut &*self.socket).write_vectored(parts)?;
+                pace.moved(taken).map(|()| taken)
+            });
             if written.is_err() || self.is_over() {
                 wire.clear();
                 drop(wire);

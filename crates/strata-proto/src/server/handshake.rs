@@ -1,14 +1,16 @@
 //! The handshake's shell: bytes from the socket into the state machine and back, over the shaped wire.
 
 use std::io::{self, Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::pace::PATIENCE;
 use super::service::Shared;
 use crate::codec::{MAX_OPTION, Progress, ServerHandshake};
 use crate::sock::Socket;
 
-/// How long a client may be silent before it has chosen an export.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a handshake may take in all, beside what its wire is made to take. A probe asks some twenty things.
+const HANDSHAKE: Duration = Duration::from_secs(120);
+const EXCHANGES: u32 = 32;
 
 /// A client that is through.
 pub(super) struct Agreed {
@@ -23,13 +25,16 @@ pub(super) struct Agreed {
 /// # Errors
 /// The client broke the protocol, fell silent or went away.
 pub(super) fn shake(shared: &Shared, socket: &Socket) -> io::Result<Option<Agreed>> {
-    socket.set_read_timeout(Some(PATIENCE))?;
+    let until = Instant::now() + HANDSHAKE + shared.shape.latency() * EXCHANGES;
     let mut out = Vec::new();
     let mut machine = ServerHandshake::new(shared.export.clone(), &mut out);
     send(shared, socket, shared.clock.now_ns(), &mut out)?;
     let mut input: Vec<u8> = Vec::new();
     let mut piece = [0; 4096];
     loop {
+        let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+        let left = left.ok_or(io::ErrorKind::TimedOut)?;
+        socket.set_read_timeout(Some(left.min(PATIENCE).max(Duration::from_millis(1))))?;
         let got = match (&mut &*socket).read(&mut piece) {
             Ok(0) => return Ok(None),
             Ok(got) => got,
@@ -57,7 +62,7 @@ pub(super) fn shake(shared: &Shared, socket: &Socket) -> io::Result<Option<Agree
                 }
                 Progress::Transmit { structured, flags } => {
                     send(shared, socket, arrived_ns, &mut out)?;
-                    socket.set_read_timeout(None)?;
+                    socket.set_read_timeout(Some(PATIENCE))?;
                     input.drain(..eaten);
                     return Ok(Some(Agreed { structured, tx_flags: flags, rest: input }));
                 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::buffers::Buffer;
+use super::buffers::{Buffer, footprint};
 use super::clock::precise_timers;
 use super::conn::{Conn, Reply};
 use super::handshake::{Agreed, shake};
+use super::pace::{PATIENCE, Pace};
 use super::service::{Job, Shared};
 use crate::codec::{Command, MAX_PAYLOAD, REQUEST_LEN, Request};
 use crate::sock::Socket;
@@ -21,8 +22,6 @@ const COLLECT: usize = 32;
 /// Longest payload, in bytes, that the reading thread copies itself: beyond it, receiving the next
 /// request while another thread copies gains more than the hand-over costs.
 const INSTANT: u32 = 128 * 1024;
-/// Longest wait for a client that takes no replies, before its connection is given up.
-const SEND_PATIENCE: Duration = Duration::from_secs(30);
 /// Longest wait for requests in flight after the client said goodbye.
 const GOODBYE: Duration = Duration::from_secs(5);
 
@@ -30,11 +29,12 @@ const GOODBYE: Duration = Duration::from_secs(5);
 pub(super) fn serve_client(shared: &Arc<Shared>, socket: &Arc<Socket>) {
     precise_timers();
     // A client's errors end its own connection and concern nobody else.
-    if socket.set_write_timeout(Some(SEND_PATIENCE)).is_ok()
+    if socket.set_write_timeout(Some(PATIENCE)).is_ok()
         && let Ok(Some(agreed)) = shake(shared, socket)
     {
         let Agreed { structured, tx_flags, rest } = agreed;
-        let conn = Arc::new(Conn::new(Arc::clone(socket), structured, tx_flags, shared.clock));
+        let conn =
+            Arc::new(Conn::new(Arc::clone(socket), structured, tx_flags, shared.clock, &shared.budget));
         let writer = {
             let conn = Arc::clone(&conn);
             std::thread::Builder::new().name("nbd-out".into()).spawn(move || conn.write_late())
@@ -76,11 +76,12 @@ impl Reader<'_> {
                 Command::Read if request.length <= MAX_PAYLOAD => request.length,
                 _ => request.payload_len(),
             };
-            let ticket = match self.conn.flight.try_enter(holds.into()) {
+            let memory = footprint(holds);
+            let ticket = match self.conn.flight.try_enter(memory) {
                 Some(ticket) => ticket,
                 None => {
                     self.flush(); // what is collected holds tickets too
-                    self.conn.flight.enter(holds.into()).ok_or(io::ErrorKind::NotConnected)?
+                    self.conn.flight.enter(memory).ok_or(io::ErrorKind::NotConnected)?
                 }
             };
             let payload = self.payload(&request)?;
@@ -144,6 +145,8 @@ impl Reader<'_> {
             let got = loop {
                 match (&mut &*self.conn.socket).read(&mut self.ahead[had..]) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    // A client without a request may be silent for as long as it likes.
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock && had == 0 => {}
                     other => break other,
                 }
             };
@@ -169,7 +172,19 @@ impl Reader<'_> {
         self.at += ready;
         if !tail.is_empty() {
             self.flush();
-            (&mut &*self.conn.socket).read_exact(tail)?;
+            let mut pace = Pace::begin();
+            let mut rest = tail;
+            while !rest.is_empty() {
+                match (&mut &*self.conn.socket).read(rest) {
+                    Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    Ok(got) => {
+                        pace.moved(got)?;
+                        rest = &mut rest[got..];
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
         }
         Ok(Some(buffer))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::admission::Ticket;
+use super::admission::{Budget, Ticket};
 use super::backing::{Backing, errno_of};
 use super::buffers::{Buffer, Pool};
 use super::clock::{Clock, precise_timers};
@@ -41,6 +41,7 @@ pub(super) struct Shared {
     pub(super) service_threads: usize,
     pub(super) service_time_ns: u64,
     pub(super) pool: Arc<Pool>,
+    pub(super) budget: Arc<Budget>,
     pub(super) jobs: DelayQueue<Job>,
     pub(super) connections: AtomicUsize,
     pub(super) stop: AtomicBool,

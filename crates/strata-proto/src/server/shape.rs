@@ -1,6 +1,7 @@
 //! The wire and the cap that a target pretends to have.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use super::config::ShapeConfig;
 use super::timeline::Timeline;
@@ -32,6 +33,11 @@ impl Shape {
             inbound: Mutex::default(),
             outbound: Mutex::default(),
         }
+    }
+
+    /// What is added to each round trip.
+    pub(super) fn latency(&self) -> Duration {
+        Duration::from_nanos(self.latency_ns)
     }
 
     /// When a message of `bytes` whose first byte came at `at_ns` has crossed the inbound link.

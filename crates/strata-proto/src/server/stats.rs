@@ -5,12 +5,13 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use strata_hist::{HIGHEST_NS, Histogram, highest_equivalent};
 
+use super::place::{self, Place};
 use crate::codec::Command;
 use crate::lock::lock;
 use crate::named::named;
@@ -77,25 +78,29 @@ impl Stats {
     }
 }
 
-/// The socket on which a server's counters are told; its file is removed when dropped. `@name` is in no directory, so
-/// that nothing is left even by a server that was killed.
+/// The socket on which a server's counters are told; its file goes with it. `@name` is in no directory, so that nothing
+/// is left even by a server that was killed.
 #[derive(Debug)]
 pub(super) struct Window {
     listener: UnixListener,
-    path: PathBuf,
+    _place: Option<Place>,
 }
 
 impl Window {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let bound = match path.to_str().and_then(|text| text.strip_prefix('@')) {
-            Some(name) => SocketAddr::from_abstract_name(name).and_then(|at| UnixListener::bind_addr(&at)),
-            None => UnixListener::bind(path),
+        let abstractly = |name| {
+            let bound = SocketAddr::from_abstract_name(name).and_then(|at| UnixListener::bind_addr(&at));
+            bound.map(|listener| (listener, None))
         };
-        let listener = bound.map_err(|error| {
+        let bound = match path.to_str().and_then(|text| text.strip_prefix('@')) {
+            Some(name) => abstractly(name),
+            None => place::bind(path).map(|(listener, place)| (listener, Some(place))),
+        };
+        let (listener, place) = bound.map_err(|error| {
             named(format_args!("target stats {}: cannot listen there", path.display()), &error)
         })?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, path: path.to_owned() })
+        Ok(Self { listener, _place: place })
     }
 
     /// Answer one after the other until `stopped`. Who breaks off is nobody's concern.
@@ -109,14 +114,6 @@ impl Window {
             {
                 let _gone = tell(stats, client);
             }
-        }
-    }
-}
-
-impl Drop for Window {
-    fn drop(&mut self) {
-        if !self.path.to_string_lossy().starts_with('@') {
-            let _already_gone = std::fs::remove_file(&self.path);
         }
     }
 }
