@@ -99,7 +99,7 @@ def place(kind: str) -> Iterator[str]:
             SEEN_FROM[endpoint.uri] = endpoint.netns or ""
             yield endpoint.uri
     else:
-        with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, _):
+        with target("--memory", SIZE, "--writable", "--listen", "127.0.0.1:0") as (uri, _):
             yield uri
 
 

@@ -66,7 +66,9 @@ def soak(seconds: float, directory: Path) -> dict[str, object]:
     path = directory / "soak.dat"
     mark = testfile.create(path, SIZE)
     fill(str(path), SIZE, 1, testfile.header_bytes(mark))
-    config = TargetConfig(unix=str(directory / "s"), tcp=None, backing=Backing(kind="memory", size_bytes=SIZE))
+    config = TargetConfig(
+        unix=str(directory / "s"), tcp=None, backing=Backing(kind="memory", size_bytes=SIZE, read_only=False)
+    )
     length = min(max(seconds / 20, ROUND_S[0]), ROUND_S[1])
     rounds: list[dict[str, object]] = []
     totals: dict[str, dict[str, int]] = {}

@@ -104,7 +104,7 @@ def test_a_signal_before_anything_was_measured_is_no_traceback() -> None:
 
 
 def test_a_server_that_goes_in_mid_run(tmp_path: Path) -> None:
-    with target("--memory", "16m", "--socket", tmp_path / "s") as (uri, server):
+    with target("--memory", "16m", "--writable", "--socket", tmp_path / "s") as (uri, server):
         argv = [*STRATA, "measure", uri, "--runtime", "20s", "--iodepth", "4", "--interval", "50ms"]
         argv += ["--ramp-time", "10ms", "--json", "--progress", "plain"]
         running = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

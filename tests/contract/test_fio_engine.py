@@ -90,7 +90,7 @@ def test_without_io_uring_another_carrier_is_used_and_said() -> None:
 
 
 def test_connections_of_ours_are_not_told_to_fio() -> None:
-    with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, _):
+    with target("--memory", SIZE, "--writable", "--listen", "127.0.0.1:0") as (uri, _):
         result = engine("fio").run(request(f"{uri}?connections=2", threads=2))
     assert result.ops > 0
     assert result.effective["connections"] == 2
@@ -99,7 +99,7 @@ def test_connections_of_ours_are_not_told_to_fio() -> None:
 def test_what_never_comes_back_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STARTUP_S", "DRAIN_S", "GRACE_S"):
         monkeypatch.setattr(drive, name, 1.0)
-    with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, server):
+    with target("--memory", SIZE, "--writable", "--listen", "127.0.0.1:0") as (uri, server):
         stopped: list[Interval] = []
 
         def hold(interval: Interval) -> None:
@@ -119,7 +119,7 @@ def test_what_never_comes_back_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_server_that_goes_ends_the_run() -> None:
-    with target("--memory", SIZE, "--listen", "127.0.0.1:0") as (uri, server):
+    with target("--memory", SIZE, "--writable", "--listen", "127.0.0.1:0") as (uri, server):
         seen: list[Interval] = []
 
         def end(interval: Interval) -> None:

@@ -37,7 +37,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def storage(job: Path, service_time: str) -> Iterator[str]:
     """Two servers, each slow enough that a busy machine hardly shows; always at the same address."""
     shape = ("--service-threads", 2, "--service-time", service_time)
-    with target("--memory", "16m", *shape, "--socket", job / "s") as (uri, _):
+    with target("--memory", "16m", "--writable", *shape, "--socket", job / "s") as (uri, _):
         yield uri
 
 

@@ -24,7 +24,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Two servers of 2 ms each: 500 IOPS at depth 1, 1000 above it, whatever the size."""
     socket: Path = tmp_path_factory.mktemp("served") / "s"
     shape = ("--service-threads", 2, "--service-time", "2ms")
-    with target("--memory", "16m", *shape, "--socket", socket) as (uri, _):
+    with target("--memory", "16m", "--writable", *shape, "--socket", socket) as (uri, _):
         yield uri
 
 

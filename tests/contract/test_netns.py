@@ -48,7 +48,9 @@ def served(netns: str, *words: object) -> Iterator[None]:
 def test_an_endpoint_is_dialled_from_its_node(nodes: Nodes, engine: str) -> None:
     here = Endpoint.parse(f"nbd://{nodes.second_address}:{PORT}/x")
     there = here.seen_from(nodes.first)
-    with served(nodes.second, "--memory", 8 * MIB, "--listen", f"{nodes.second_address}:{PORT}", "--export", "x"):
+    with served(
+        nodes.second, "--memory", 8 * MIB, "--writable", "--listen", f"{nodes.second_address}:{PORT}", "--export", "x"
+    ):
         assert read_remote(there, 0, 4096) == bytes(4096)
         assert probe_remote("share", there).min_rtt_ns > 0
         asked = request(here.uri).model_copy(update={"endpoint": there})

@@ -23,7 +23,7 @@ QUANTILES = [0.1, 0.5, 0.9, 0.99, 1.0]
 def capped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """1000 requests a second and no more."""
     socket: Path = tmp_path_factory.mktemp("capped") / "s"
-    with target("--memory", "16m", "--iops", 1000, "--socket", socket) as (uri, _):
+    with target("--memory", "16m", "--writable", "--iops", 1000, "--socket", socket) as (uri, _):
         yield uri
 
 

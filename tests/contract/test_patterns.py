@@ -163,7 +163,7 @@ def test_a_stall_of_a_second_is_in_the_p99_of_an_open_loop_and_not_of_a_closed_o
         "closed": workload_from_words("randread", iodepth=1, more=closed_words),
     }
     results: dict[str, EngineResult] = {}
-    with target("--memory", "16m", "--socket", tmp_path / "s") as (uri, server):
+    with target("--memory", "16m", "--writable", "--socket", tmp_path / "s") as (uri, server):
 
         def drive(name: str) -> None:
             segments = [Segment(start=0, length=16 * MIB, target=0)]
@@ -192,7 +192,7 @@ def test_a_stall_of_a_second_is_in_the_p99_of_an_open_loop_and_not_of_a_closed_o
 
 
 def test_flushes_of_a_server_are_told(tmp_path: Path) -> None:
-    with target("--memory", "16m", "--socket", tmp_path / "s") as (uri, _):
+    with target("--memory", "16m", "--writable", "--socket", tmp_path / "s") as (uri, _):
         words = (uri, "--destructive", uri, "--rw", "write", "--fdatasync", 2, "--runtime", "200ms")
         document = measured(*words)
         text = strata("measure", *map(str, words), "--ramp-time", "10ms", "--progress", "none").stdout

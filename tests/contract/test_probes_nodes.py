@@ -272,7 +272,7 @@ def test_bytes_written_to_a_loop_device_show_there_and_under_it(tmp_path: Path) 
 def test_a_target_tells_what_its_side_took(tmp_path: Path) -> None:
     stats = str(tmp_path / "stats")
     shape = Shape(service_time_ns=3_000_000, latency_ns=20_000_000)
-    config = TargetConfig(backing=Backing(kind="memory", size_bytes=MIB), shape=shape, stats=stats)
+    config = TargetConfig(backing=Backing(kind="memory", size_bytes=MIB, read_only=False), shape=shape, stats=stats)
     with TargetProcess(config) as target:
         from strata.engine import read_remote
         from strata.model.endpoint import Endpoint

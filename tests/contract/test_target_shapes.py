@@ -29,7 +29,7 @@ EXPECTED = {"cap": 800.0, "bandwidth": 640.0, "latency": 250.0, "service": 500.0
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_is_kept_and_reached(name: str, tmp_path: Path) -> None:
     shape, load = LIMITS[name]
-    with target("--memory", "16m", "--socket", tmp_path / "s", *shape) as (uri, _):
+    with target("--memory", "16m", "--writable", "--socket", tmp_path / "s", *shape) as (uri, _):
         document = measured(uri, *load, "--runtime", "800ms")
     iops = document["summary"]["iops"]["value"]
     # A handful of I/Os that were in flight when the ramp ended may come on top.
@@ -37,7 +37,7 @@ def test_a_limit_is_kept_and_reached(name: str, tmp_path: Path) -> None:
 
 
 def test_latency_delays_and_does_not_limit(tmp_path: Path) -> None:
-    with target("--memory", "16m", "--socket", tmp_path / "s", "--latency", "4ms") as (uri, _):
+    with target("--memory", "16m", "--writable", "--socket", tmp_path / "s", "--latency", "4ms") as (uri, _):
         result = measured(uri, "--iodepth", 16, "--runtime", "600ms")["result"]
     least, median = histogram.quantiles(result["read"]["service_time"], [0.0, 0.5])
     assert least >= 4e6
@@ -57,7 +57,7 @@ def test_bandwidth_holds_for_each_direction_by_itself(tmp_path: Path) -> None:
 
 
 def test_several_connections_share_one_shape(tmp_path: Path) -> None:
-    with target("--memory", "16m", "--socket", tmp_path / "s", "--iops", 800) as (uri, _):
+    with target("--memory", "16m", "--writable", "--socket", tmp_path / "s", "--iops", 800) as (uri, _):
         document = measured(f"{uri}&connections=4", "--threads", 2, "--iodepth", 8, "--runtime", "800ms")
     assert document["result"]["effective"]["connections"] == 4
     assert document["summary"]["iops"]["value"] <= 1.03 * 800 + 20

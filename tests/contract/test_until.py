@@ -19,7 +19,7 @@ pytestmark = pytest.mark.alone
 def capped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """1000 requests a second and no more: as steady as a target can be."""
     socket: Path = tmp_path_factory.mktemp("capped") / "s"
-    with target("--memory", "16m", "--iops", 1000, "--socket", socket) as (uri, _):
+    with target("--memory", "16m", "--writable", "--iops", 1000, "--socket", socket) as (uri, _):
         yield uri
 
 

@@ -41,7 +41,7 @@ def test_each_planted_fault_is_named_at_its_place_and_no_other() -> None:
     planted = ["lost", "torn", "stale", "misdirected", "corrupted", "short-error"]
     at = {kind: (n + 2) * MIB for n, kind in enumerate(planted)}
     words = [word for kind, offset in at.items() for word in ("--fault", f"{kind}:offset={offset}")]
-    with target("--memory", "8m", "--listen", "127.0.0.1:0", *words) as (uri, _):
+    with target("--memory", "8m", "--writable", "--listen", "127.0.0.1:0", *words) as (uri, _):
         document = verified(uri, "--destructive", uri, "--order", "sequential", status=3)
     result = document["result"]
     assert document["verdict"] == "faults"
@@ -63,7 +63,7 @@ def test_each_planted_fault_is_named_at_its_place_and_no_other() -> None:
 
 
 def test_a_healthy_target_has_no_faults_and_its_name_is_typed_again_first() -> None:
-    with target("--memory", "8m", "--listen", "127.0.0.1:0") as (uri, _):
+    with target("--memory", "8m", "--writable", "--listen", "127.0.0.1:0") as (uri, _):
         done = strata("verify", uri)
         assert done.returncode == 5, done.stderr
         assert f"--destructive {uri}" in done.stderr
@@ -78,7 +78,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run_and_still_tells_the_truth
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_001, 50_001))
 
-    with target("--memory", "8m", "--listen", "127.0.0.1:0") as (uri, _):
+    with target("--memory", "8m", "--writable", "--listen", "127.0.0.1:0") as (uri, _):
         done = strata("verify", uri, "--destructive", uri, "--journal", journal, "--json", before=little_room)
         assert done.returncode == 1, done.stderr
         assert "the journal cannot be written" in done.stderr
@@ -151,7 +151,7 @@ def test_after_a_kill_of_the_server_nothing_it_acknowledged_is_missing(tmp_path:
 
 def test_a_server_that_stops_answering_is_told_as_stuck_and_does_not_hang(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    with target("--memory", "8m", "--listen", "127.0.0.1:0", "--iops", 20_000) as (uri, server):
+    with target("--memory", "8m", "--writable", "--listen", "127.0.0.1:0", "--iops", 20_000) as (uri, server):
         limits = ("--runtime", "60s", "--stuck-after", "300ms", "--journal", journal)
         run = started(uri, "--destructive", uri, *limits, "--json")
         until_it_writes(journal, run)

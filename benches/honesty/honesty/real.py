@@ -61,7 +61,8 @@ def endpoint(kind: str, directory: Path) -> Iterator[tuple[str, Endpoint, Worklo
     words = {"rw": Rw.RANDREAD, "bs": 4096}
     if kind == "target":
         shape = Shape(service_threads=4, service_time_ns=500_000)
-        with TargetProcess(TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE), shape=shape)) as server:
+        backing = Backing(kind="memory", size_bytes=SIZE, read_only=False)
+        with TargetProcess(TargetConfig(backing=backing, shape=shape)) as server:
             name = "target, 4 servers of 500 µs, 4 KiB, depth 8"
             yield name, Endpoint.parse(server.uri(1)), Workload(arrival=ClosedLoop(iodepth=8), **words)
         return

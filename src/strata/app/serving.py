@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import threading
@@ -53,7 +54,7 @@ def target_config(
             guarded = HEAD
         backing = Backing(kind="file", path=str(file.resolve()), fd=fd, read_only=not writable, direct=direct)
     elif memory is not None:
-        backing = Backing(kind="memory", size_bytes=memory)
+        backing = Backing(kind="memory", size_bytes=memory, read_only=not writable)
     else:
         backing = Backing(kind="null", size_bytes=null)
     shape = Shape(
@@ -94,8 +95,34 @@ def planted(text: str) -> PlantedFault:
         ) from e
 
 
+def warning(config: TargetConfig) -> str | None:
+    """Who can do what to it, where that is more than this user; None where nobody else can reach anything of anybody's.
+
+    The protocol knows no password. A unix socket is this user's alone.
+    """
+    backing = config.backing
+    writable = backing.kind != "null" and not backing.read_only
+    host = (config.tcp or "").rpartition(":")[0].strip("[]")
+    here = config.unix is not None or host == "localhost" or _is_loopback(host)
+    if config.unix is not None or (here and not writable and backing.kind != "file"):
+        return None
+    who = "every user of this machine" if here else "everybody who reaches this machine over its networks"
+    verb = "write to" if writable else "read"
+    only = "--socket PATH is for you alone" if here else "--listen 127.0.0.1:PORT is for this machine alone"
+    return f"warning: {who} can {verb} it, NBD asks for no password; {only}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def serve_and_say(config: TargetConfig, say: Callable[[str], None]) -> None:
     """Serve, and say where once the socket is open (the port may have been chosen by the kernel)."""
+    if warned := warning(config):
+        say(warned)
     read_fd, write_fd = os.pipe()
 
     def wait() -> None:

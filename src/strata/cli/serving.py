@@ -18,13 +18,18 @@ from strata.text.door import note
 def target(
     context: typer.Context,
     file: Annotated[Path | None, typer.Option(help="Serve this file (read-only unless Strata created it).")] = None,
-    memory: Annotated[str | None, typer.Option(help="Serve this much memory, e.g. 1g.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Serve this much memory, e.g. 1g (read-only unless --writable).")
+    ] = None,
     null: Annotated[str | None, typer.Option(help="Serve nothing of this size: reads are zeroes.")] = None,
     listen: Annotated[str, typer.Option(help="Address and port; port 0 chooses a free one.")] = "127.0.0.1:10809",
-    socket: Annotated[Path | None, typer.Option(help="Listen on this unix socket instead.")] = None,
+    socket: Annotated[
+        Path | None, typer.Option(help="Listen on this unix socket instead; it is for you alone.")
+    ] = None,
     export: Annotated[str, typer.Option(help="Name of the export.")] = "",
     writable: Annotated[
-        bool, typer.Option("--writable", help="Allow writes to a file Strata created, behind its first MiB.")
+        bool,
+        typer.Option("--writable", help="Allow writes: to memory, or to a file Strata created, behind its first MiB."),
     ] = False,
     buffered: Annotated[bool, typer.Option("--buffered", help="Serve the file through the page cache.")] = False,
     bandwidth: Annotated[str | None, typer.Option(help="Wire: bytes a second in each direction, e.g. 100m.")] = None,

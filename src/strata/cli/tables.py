@@ -132,7 +132,7 @@ def _target() -> Ways:
     return Ways(
         _ways({
             (FILE,): takes | _names("file writable buffered"),
-            (MEMORY,): takes | {"memory"},
+            (MEMORY,): takes | _names("memory writable"),
             (NULL,): takes | {"null"},
             (CONFIG,): _names("config"),
         }),

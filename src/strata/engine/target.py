@@ -98,7 +98,11 @@ class TargetConfig(Value):
         )
 
     def _irrelevant(self) -> set[str]:
-        return {"size_bytes"} if self.backing.kind == "file" else {"path", "fd", "read_only", "direct"}
+        return {
+            "file": {"size_bytes"},
+            "memory": {"path", "fd", "direct"},
+            "null": {"path", "fd", "read_only", "direct"},
+        }[self.backing.kind]
 
 
 def _absolute(path: str | None) -> str | None:

@@ -70,6 +70,9 @@ pub enum BackingConfig {
     Memory {
         /// Size in bytes.
         size_bytes: u64,
+        /// Refuse writes.
+        #[serde(default)]
+        read_only: bool,
     },
     /// An existing file or block device.
     File {
@@ -155,17 +158,16 @@ impl Config {
         );
         expect((1..=1024).contains(&shape.service_threads), "shape.service_threads: must be 1 to 1024");
         expect((1..=4096).contains(&self.max_connections), "max_connections: must be 1 to 4096");
-        if let BackingConfig::Null { size_bytes } | BackingConfig::Memory { size_bytes } = self.backing {
+        if let BackingConfig::Null { size_bytes } | BackingConfig::Memory { size_bytes, .. } = self.backing {
             expect(size_bytes <= i64::MAX as u64, "backing.size_bytes: more than 2^63-1");
         }
         let keeps = match self.backing {
             BackingConfig::Null { .. } => false,
-            BackingConfig::Memory { .. } => true,
-            BackingConfig::File { read_only, .. } => !read_only,
+            BackingConfig::Memory { read_only, .. } | BackingConfig::File { read_only, .. } => !read_only,
         };
         expect(
             keeps || self.faults.is_empty(),
-            "faults: they strike writes; serve memory or a writable file",
+            "faults: they strike writes; serve writable memory or a writable file",
         );
         problems.extend(self.faults.iter().filter_map(FaultConfig::problem));
         if problems.is_empty() { Ok(()) } else { Err(format!("target: {}", problems.join("; "))) }

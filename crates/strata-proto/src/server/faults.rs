@@ -165,7 +165,8 @@ mod tests {
     const AT: u64 = 3 << 20;
 
     fn faulty(kind: FaultKind) -> Faulty {
-        let (inner, _) = Backing::open(&BackingConfig::Memory { size_bytes: 4 << 20 }).expect("memory");
+        let (inner, _) =
+            Backing::open(&BackingConfig::Memory { size_bytes: 4 << 20, read_only: false }).expect("memory");
         Faulty::new(inner, vec![FaultConfig { kind, every: None, offset: Some(AT + 5), seed: 3 }])
     }
 
@@ -206,7 +207,8 @@ mod tests {
             disk.write(&[n; 4096], AT, false).expect("memory");
         }
         assert_eq!((read(&disk, AT), read(&disk, AT - 4096)), (Ok(1), Ok(2)));
-        let (inner, _) = Backing::open(&BackingConfig::Memory { size_bytes: 4 << 20 }).expect("memory");
+        let (inner, _) =
+            Backing::open(&BackingConfig::Memory { size_bytes: 4 << 20, read_only: false }).expect("memory");
         let edge =
             FaultConfig { kind: FaultKind::Misdirected, every: None, offset: Some(HEAD_BYTES), seed: 0 };
         let disk = Faulty::new(inner, vec![edge]);

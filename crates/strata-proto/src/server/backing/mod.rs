@@ -43,8 +43,10 @@ impl Backing {
         let ram = |size_bytes| Facts { size_bytes, flags: ram_flags, blocks: blocks(1) };
         match config {
             BackingConfig::Null { size_bytes } => Ok((Self::Null, ram(*size_bytes))),
-            BackingConfig::Memory { size_bytes } => {
-                Ok((Self::Memory(Memory::new(*size_bytes)?), ram(*size_bytes)))
+            BackingConfig::Memory { size_bytes, read_only } => {
+                let mut facts = ram(*size_bytes);
+                facts.flags = if *read_only { consts::TX_READ_ONLY } else { facts.flags };
+                Ok((Self::Memory(Memory::new(*size_bytes)?), facts))
             }
             BackingConfig::File { path, fd, read_only, direct } => {
                 let (file, size_bytes) = FileBacking::open(path, *fd, *read_only, *direct)?;
