@@ -292,3 +292,21 @@ def outcome(command: str, line: str, more: list[str], words: dict[str, str]) -> 
     except StrataError as e:
         assert "goes with" not in e.headline and "cannot use together" not in e.headline, e.render()
         return e.headline
+
+
+def test_a_size_of_what_is_there_already_is_refused_where_it_has_another(disk: Path) -> None:
+    path = disk / "kept"
+    short = ("--runtime", "20ms", "--ramp-time", "0", "--progress", "none", "--keep")
+    for size, fits in (("8m", True), ("8m", True), ("16m", False)):
+        words = ["measure", f"file:{path}", "--size", size, *short]
+        if fits:
+            assert STRATA(words, standalone_mode=False) == 0
+            continue
+        with pytest.raises(UsageError, match="there already and has 7 MiB"):
+            STRATA(words, standalone_mode=False)
+    assert path.exists()
+
+
+def test_preconditioning_without_a_workload_that_writes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no workload writes"):
+        STRATA(["plan", str(tmp_path), "--read-only", "--precondition", "5s"], standalone_mode=False)

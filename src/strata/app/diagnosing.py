@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from strata import units
 from strata.app.kept import opened, report_of
 from strata.app.naming import file_or_directory
-from strata.app.options import Options, choose_size, default_path
+from strata.app.options import Options, check_size, choose_size, default_path
 from strata.app.planning import plan_of, refused_cells
 from strata.app.session import Emit, Session
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
@@ -185,6 +185,8 @@ def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple
     if not kept:
         known = ", ".join(w.key for w in workloads)
         raise UsageError("no workload matches", ", ".join(patterns), "", f"there are: {known}")
+    if (options.precondition_s or options.precondition_bytes) and not any(w.rw.writes for w in kept):
+        raise UsageError("cannot precondition:", ", ".join(w.key for w in kept), "no workload writes", "leave it out")
     return kept
 
 
@@ -195,6 +197,7 @@ def data_size(source: Source, options: Options) -> tuple[int, bool]:
     """
     own = testfile.read_mark(source.data_path)
     if own is not None:
+        check_size(str(source.data_path), options.size, own.size)
         return own.size, True
     return choose_size(source.survey.file_system.available, options.size), False
 

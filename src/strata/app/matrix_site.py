@@ -11,7 +11,7 @@ from strata import units
 from strata.app.diagnosing import data_size, source_of
 from strata.app.naming import is_endpoint
 from strata.app.opening import opened
-from strata.app.options import Options
+from strata.app.options import Options, check_size
 from strata.app.place import Place
 from strata.app.session import Emit
 from strata.app.stacks import drop_layers
@@ -109,6 +109,7 @@ def _endpoint(
     if endpoint.kind is EndpointKind.FILE:
         emit(Progress(phase=Phase.PREPARE, message=f"preparing {endpoint.path}"))
     with opened(endpoint, most, size, options.keep, destructive) as target:
+        check_size(endpoint.uri, None if resumed is not None else size, sum(s.length for s in target.segments))
         platform = None
         if endpoint.kind is EndpointKind.FILE and endpoint.path:
             platform = survey(Path(endpoint.path).parent, options.load_seconds)

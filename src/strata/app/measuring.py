@@ -12,6 +12,7 @@ from pydantic import Field
 from strata import units
 from strata.app.opened import Target, gone_of
 from strata.app.opening import opened
+from strata.app.options import check_size
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.single import keep as keep_run
@@ -149,6 +150,8 @@ def measure_endpoint(
         _check_trace(endpoint)
     with ExitStack() as held:
         targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
+        for one, target in zip(endpoints, targets, strict=True):
+            check_size(one.uri, size, sum(s.length for s in target.segments))
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )

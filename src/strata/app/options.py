@@ -8,6 +8,7 @@ from pydantic import Field
 
 from strata import units
 from strata.engine import AUTO_ENGINE
+from strata.errors import UsageError
 from strata.model.base import Value
 from strata.model.placement import Placement
 from strata.model.profile import Profile
@@ -63,6 +64,15 @@ def choose_size(free: int, asked: int | None) -> int:
     """Bytes of the test file, a multiple of 1 MiB: what was asked, else 1 GiB but at most a tenth of the free space."""
     size = asked if asked is not None else min(DEFAULT_SIZE, max(16 * units.MIB, free // 10))
     return size - size % units.MIB
+
+
+def check_size(where: str, asked: int | None, there: int) -> None:
+    """Raises `UsageError` where a size was asked of what is there already and has another; ``there`` with or without
+    the first MiB, which holds the mark."""
+    if asked is None or there in (asked, whole := asked - asked % units.MIB, whole - units.MIB):
+        return
+    why = f"it is there already and has {units.size(there)}"
+    raise UsageError("cannot use --size with", where, why, "leave --size out; of an endpoint --range measures a piece")
 
 
 def default_path(path: Path, run_id: str) -> Path:
