@@ -168,10 +168,10 @@ def test_names_that_can_be_guessed_are_not_followed(common: Path, monkeypatch: p
         (home / name).symlink_to(precious)
     home.chmod(0o700)
     with pytest.raises(RunFailed, match="files"):
-        registry.add(registry.Entry("/x", "u", 1, 2, 3, "p"))
+        registry.add(registry.Entry("/x", "u", "v", 2, 3, "p"))
     (home / "files.lock").unlink()
     (home / "files.jsonl").unlink()
-    registry.add(registry.Entry("/x", "u", 1, 2, 3, "p"))
+    registry.add(registry.Entry("/x", "u", "v", 2, 3, "p"))
     assert [e.path for e in registry.entries()] == ["/x"]
     assert precious.read_text() == "of root"
 
@@ -179,9 +179,9 @@ def test_names_that_can_be_guessed_are_not_followed(common: Path, monkeypatch: p
 def test_a_list_of_files_with_lines_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = state(tmp_path / "state", monkeypatch)
     xdg.state_dir()
-    bad = ["5", "[]", "{}", "\0", '{"path": 1, "uuid": [], "device": "", "inode": 0, "pid": {}, "process": 0}']
+    bad = ["5", "[]", "{}", "\0", '{"path": 1, "uuid": [], "volume": 0, "inode": 0, "pid": {}, "process": 0}']
     (home / "files.jsonl").write_bytes("\n".join(bad).encode() + b"\n\xff\xfe")
-    mine = registry.Entry("/x", Mark.new(4096).uuid, 1, 2, 3, "p")
+    mine = registry.Entry("/x", Mark.new(4096).uuid, "v", 2, 3, "p")
     registry.add(mine)
     assert registry.entries() == (mine,)
     assert registry.abandoned() == (mine,)

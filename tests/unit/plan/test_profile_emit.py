@@ -17,7 +17,8 @@ from strata.plan.profiles import own_profile, profile_of
 from strata.plan.profiles.emit import toml_of
 from strata.plan.words import PatternWords, workload_from_words
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+# No file that Strata reads may hold a NUL: it ends every path.
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 SHARES = st.integers(1, 9_999).map(lambda n: f"4k/{n / 100!r}:64k")
 
 
