@@ -39,7 +39,7 @@ def test_the_main_job_end_to_end(strata, disk: Path, tmp_path: Path) -> None:
     assert text.read_text().startswith("#") or "|" in text.read_text()
     assert list(disk.iterdir()) == [], "the test file is removed"
     again = strata("report", "--json", "--html", page, "--markdown", text)
-    assert again.returncode == done.returncode, "what Strata wrote it may replace"
+    assert again.returncode == 0, "what Strata wrote it may replace"
     assert json.loads(again.stdout)["verdict"] == report["verdict"]
 
 
