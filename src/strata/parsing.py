@@ -23,6 +23,9 @@ DIGITS_MOST = 40
 WORD_BITS = 64
 """A whole number that needs more fits into nothing that it could mean."""
 
+RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+"""What a run may be called. Files are named after runs, so no name leads out of a folder or is hidden in it."""
+
 
 class Malformed(ValueError):
     """Why a document cannot be used, as words for the end of an error."""

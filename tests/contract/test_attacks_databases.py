@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+import store_samples as sample
+from hostile import ends_of
 from postgres_server import Server, server
+from pydantic import ValidationError
 from sqlalchemy import create_engine, inspect, text
 
-from strata.errors import StoreError
+from strata.errors import RunFailed, StoreError, UsageError
+from strata.host.clock import now_unix_ns
+from strata.host.runlock import held
+from strata.model.remembered import RunHead
+from strata.model.run import RunStatus
 from strata.store import open_store
 from strata.store.location import server_url
 
@@ -106,3 +114,78 @@ def test_a_store_with_a_view_of_somebody_goes_on(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as theirs:
         theirs.execute("CREATE VIEW mine AS SELECT id FROM runs")
     open_store(str(path)).close()
+
+
+NUMBER = "9" * 60
+DEEP = "printf('%.*c', 100000, '[')"
+OF_A_STORE = {
+    "the name of a run": "UPDATE runs SET id = '../../victim'; UPDATE heads SET run_id = '../../victim'",
+    "another name inside": 'UPDATE runs SET document = replace(document, \'"id":"\' || id, \'"id":"../../victim\')',
+    "no JSON": "UPDATE runs SET document = '{'; UPDATE heads SET layers = '['",
+    "a number for a text": "UPDATE runs SET document = 5; UPDATE heads SET layers = 5",
+    "bytes for a text": "UPDATE runs SET document = x'ff00', stack = x'ff00'; UPDATE heads SET layers = x'ff00'",
+    "deep": f"UPDATE runs SET document = {DEEP}; UPDATE heads SET layers = {DEEP}",
+    "a status": "UPDATE runs SET status = 'odd', document = replace(document, '\"status\":\"', '\"status\":\"odd')",
+    "a time": "UPDATE runs SET created_unix_ns = 'soon', document = replace(document, '_unix_ns\":', '_unix_ns\":-')",
+    "a far year": f"UPDATE runs SET created_unix_ns = 1e300, document = replace(document, '_ns\":', '_ns\":{NUMBER}')",
+    "figures": "UPDATE figures SET iops = 'x', quantiles = x'00', mean_ns = 1e999",
+    "a bomb": "UPDATE cells SET result = :bomb; UPDATE heads SET rounds = 'x'",
+    "a text for bytes": "UPDATE cells SET result = 'text'; UPDATE heads SET rounds = 'x'",
+}
+READING = (["runs"], ["report"], ["check"], ["history"], ["compare", "latest", "latest"], ["measure", "--resume"])
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a run in it."""
+    path = tmp_path_factory.mktemp("store") / "kept.db"
+    with open_store(str(path)) as store:
+        run = sample.run(status=RunStatus.STOPPED)
+        store.create_run(run)
+        store.save_cell(run.id, sample.cell())
+        store.save_outcome(run.id, *sample.outcome())
+    with closing(sqlite3.connect(path)) as kept:
+        kept.execute("PRAGMA journal_mode = DELETE")
+    return path
+
+
+def test_a_store_that_somebody_changed_is_told_in_words(tmp_path: Path, measured: Path, own_state: Path) -> None:
+    # Where the lock of a run of that name would be, which is removed at the run's end.
+    victim = own_state.parent / "victim.lock"
+    victim.write_text("theirs")
+    bomb = zlib.compress(bytes(300 << 20), 9)
+    asked: list[tuple[str, list[object]]] = []
+    said: dict[str, str] = {}
+    for name, statements in OF_A_STORE.items():
+        path = tmp_path / f"{name}.db"
+        path.write_bytes(measured.read_bytes())
+        with closing(sqlite3.connect(path, isolation_level=None)) as kept:
+            for one in statements.split("; "):
+                kept.execute(one, {"bomb": bomb} if ":bomb" in one else {})
+        asked += [(name, [*words, "--store", path]) for words in READING]
+    for (name, words), ended in zip(asked, ends_of([words for _, words in asked]), strict=True):
+        assert not ended.crashed and ended.code in (0, 1, 2, 5), (name, words, ended)
+        said[name] = said.get(name, "") + ended.err
+    assert all("error: " in text for text in said.values()), said
+    assert victim.read_text() == "theirs"
+
+
+def test_files_are_not_named_after_a_run_that_leads_elsewhere(own_state: Path) -> None:
+    for name in ("../../x", "/etc/x", "", ".hidden", "a/b", "x" * 65, "a\n"):
+        with pytest.raises(UsageError), held(name):
+            pass
+        with pytest.raises(ValidationError):
+            RunHead(id=name, created_unix_ns=1, status=RunStatus.DONE, stack="", layers=(), workloads=(), rounds=1)
+
+
+def test_a_link_that_leads_nowhere_makes_no_file_there(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="leads nowhere"):
+        open_store(str(tmp_path / "link.db"))
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_clock_beyond_what_can_be_kept_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: 11_250_000_000 * 10**9)
+    with pytest.raises(RunFailed, match="the year 2326"):
+        now_unix_ns()

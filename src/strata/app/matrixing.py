@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,6 +23,7 @@ from strata.app.session import Emit
 from strata.app.stopping import stop_on_signals
 from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.errors import InconclusiveError, RunFailed, Stopped
+from strata.host.clock import now_unix_ns
 from strata.host.runlock import held
 from strata.model.analysis import Generator
 from strata.model.base import Value
@@ -127,7 +127,7 @@ def _carry_out(
         earlier = resumed.earlier if resumed else earlier_noise(store, place, run_id)
         run = Run(
             id=run_id,
-            created_unix_ns=resumed.created_unix_ns if resumed else time.time_ns(),
+            created_unix_ns=resumed.created_unix_ns if resumed else now_unix_ns(),
             status=RunStatus.RUNNING,
             plan=plan,
             environment=environment(identity, resumed),

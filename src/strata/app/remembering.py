@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import math
-import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from strata.app.comparing import refuse_unfair
 from strata.errors import InconclusiveError, UsageError
+from strata.host.clock import now_unix_ns
 from strata.lab.scenario import demo_of
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.history import CellHistory, ChangePoint, Gate, GateCell, GateOutcome, History, HistoryPoint
@@ -38,7 +38,7 @@ def save_baseline(
         chosen = _chosen(store, runs, last)
         for other in chosen[1:]:
             _fair(chosen[0], other, anyway)
-        now = time.time_ns()
+        now = now_unix_ns()
         return store.save_baseline(name, [r.id for r in chosen], now, note, new=new)
 
 

@@ -28,6 +28,7 @@ from strata.engine import (
     prepare_cell,
 )
 from strata.errors import RunFailed, Stopped
+from strata.host.clock import now_unix_ns
 from strata.model import histogram
 from strata.model.analysis import Analysis, NoiseFloor
 from strata.model.finding import Diagnosis, Finding
@@ -129,7 +130,7 @@ class Session:
         place = noise_place(plan.stack.layers[0].target, all(w.direct for w in plan.workloads))
         run = Run(
             id=plan.id,
-            created_unix_ns=resumed.created_unix_ns if resumed else time.time_ns(),
+            created_unix_ns=resumed.created_unix_ns if resumed else now_unix_ns(),
             status=RunStatus.RUNNING,
             plan=plan,
             environment=environment(self._identity, resumed),

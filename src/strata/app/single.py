@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from strata.app.sampled import Sampled
 from strata.engine import Engine, Timing
 from strata.errors import StrataError
+from strata.host.clock import now_unix_ns
 from strata.model.analysis import Analysis, CellSummary, Generator
 from strata.model.course import Course
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -116,7 +116,7 @@ def report_of(
     plan = single.plan
     run = Run(
         id=plan.id,
-        created_unix_ns=time.time_ns(),
+        created_unix_ns=now_unix_ns(),
         status=status,
         plan=plan,
         environment=environment(engine.identity()),

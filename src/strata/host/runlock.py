@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from strata.errors import RunFailed
+from strata.errors import RunFailed, UsageError
 from strata.host.xdg import state_dir
+from strata.parsing import RUN_ID
 
 
 @contextmanager
 def held(run_id: str) -> Iterator[None]:
     """Holds the run until the block ends; the kernel lets go of it when this process dies.
 
-    Raises `RunFailed` naming the process that holds it.
+    Raises `RunFailed` naming the process that holds it, and `UsageError` for a name that leads elsewhere.
     """
+    if re.fullmatch(RUN_ID, run_id) is None:
+        raise UsageError("cannot measure run", repr(run_id), "a run is not called so", "strata runs")
     path = state_dir() / f"{run_id}.lock"
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

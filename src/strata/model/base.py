@@ -11,9 +11,10 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticSerializationError
 
+from strata import parsing, units
 from strata.text import controls, secrets
 
 
@@ -58,6 +59,12 @@ def _without_secrets(words: Any) -> Any:
 def _is_text(word: object) -> bool:
     return isinstance(word, str)
 
+
+RunId = Annotated[str, StringConstraints(pattern=rf"^{parsing.RUN_ID}$")]
+"""The name of a run, wherever it comes from."""
+
+UnixNs = Annotated[int, Field(ge=0, lt=units.MOST)]
+"""An instant in ns since the epoch, until the year 2262: what a database keeps in 64 bits."""
 
 CommandLine = Annotated[tuple[str, ...], BeforeValidator(_without_secrets)]
 """A command line that is kept: whoever makes one, or reads one that somebody else kept, has it without secrets."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from strata.model.access import ByteRange
-from strata.model.base import Value
+from strata.model.base import RunId, Value
 from strata.model.matrix import MatrixAsk
 from strata.model.placement import Placement
 from strata.model.precondition import PreconditionBudget
@@ -83,7 +83,7 @@ class Plan(Value):
     """
 
     schema_version: int = Field(default=1, alias="schema")
-    id: str
+    id: RunId
     stack: Stack
     cells: tuple[Cell, ...]
     steps: tuple[Step, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.model.base import Value
+from strata.model.base import RunId, UnixNs, Value
 from strata.model.place import BETWEEN
 from strata.model.run import Run, RunStatus
 
@@ -10,8 +10,8 @@ from strata.model.run import Run, RunStatus
 class RunHead(Value):
     """What a list shows of a run."""
 
-    id: str
-    created_unix_ns: int
+    id: RunId
+    created_unix_ns: UnixNs
     status: RunStatus
     stack: str
     layers: tuple[str, ...]
@@ -80,6 +80,6 @@ class Baseline(Value):
 
     name: str
     version: int
-    created_unix_ns: int
-    runs: tuple[str, ...]
+    created_unix_ns: UnixNs
+    runs: tuple[RunId, ...]
     note: str = ""

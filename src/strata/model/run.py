@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from strata.model.analysis import Analysis, Generator, Remote
-from strata.model.base import CommandLine, Value
+from strata.model.base import CommandLine, RunId, UnixNs, Value
 from strata.model.finding import Diagnosis
 from strata.model.matrix import MatrixEnd
 from strata.model.noise import PooledNoise
@@ -89,8 +89,8 @@ class Run(Value):
     """Everything about one run but its cell results."""
 
     schema_version: int = Field(default=1, alias="schema")
-    id: str
-    created_unix_ns: int
+    id: RunId
+    created_unix_ns: UnixNs
     status: RunStatus
     plan: Plan
     environment: Environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +12,16 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from strata import units
+from strata.errors import SafetyRefusal, UsageError
 from strata.host.xdg import state_dir
 from strata.store.location import asked_for, server_url, store_path
 from strata.store.schema import HEAD, migrate, revision_of
 from strata.store.store import WRITES, Store
 from strata.store.trouble import named
+
+LONGEST_VALUE = 256 * units.MIB
+"""Bytes of a value that is read or saved; a result has a thousandth of it."""
 
 BUSY_TIMEOUT_S = 2.0
 """How long another process may hold the store before we say so. Short: a measurement waits for it."""
@@ -41,6 +47,7 @@ def open_store(url: str | None = None) -> Store:
         state_dir()
     what = "cannot open the store"
     with named(what, path):
+        _check_link(path)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = revision_of(path, BUSY_TIMEOUT_S) if path.exists() else None
         if found != HEAD:
@@ -50,6 +57,19 @@ def open_store(url: str | None = None) -> Store:
             # A lock or a missing right is said here, and not after the first step was measured in vain.
             engine.connect().close()
     return Store(engine, path)
+
+
+def _check_link(path: Path) -> None:
+    """A link that somebody else put there leads where they want, and one that leads nowhere makes a file there."""
+    if not path.is_symlink():
+        return
+    owner = path.lstat().st_uid
+    if owner not in (0, os.geteuid()):
+        why = f"it is a symbolic link of user {owner} to {path.readlink()}"
+        raise SafetyRefusal("will not open the store", str(path), why, "name the file itself")
+    if not path.exists():
+        why = f"it is a symbolic link that leads nowhere ({path.readlink()})"
+        raise UsageError("cannot open the store", str(path), why, "name the file itself")
 
 
 @contextmanager
@@ -75,7 +95,9 @@ def _on_connect(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> Non
     assert isinstance(connection, sqlite3.Connection)
     # The write-ahead log lets others read while a run writes. FULL brings the log to the disk with every commit:
     # what save_cell returned from is there after a power cut, which NORMAL does not promise.
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    # A schema that is not trusted runs no function of SQLite's that does more than calculate.
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    for pragma in ("trusted_schema = OFF", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 

@@ -8,6 +8,7 @@ reads it, and reading it runs no code.
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import TypeVar
 
@@ -16,13 +17,15 @@ from pydantic import ValidationError
 from strata import units
 from strata.errors import StoreError
 from strata.model.base import Value
-from strata.parsing import Malformed, inflate
+from strata.parsing import DIGITS_MOST, Malformed, inflate
+from strata.store.trouble import UNLIKE, UNLIKE_HINT, why_of
 
 V = TypeVar("V", bound=Value)
 
 LEVEL = 1
 """Of zlib; higher levels took longer than they saved (docs/journal/2026-11-20-store.md)."""
 
+_LONG_NUMBER = re.compile(rf"[:,\[]\s*-?\d{{{DIGITS_MOST}}}")
 INFLATED_MOST = 256 * units.MIB
 VALUES_MOST = 10_000_000
 """Of a result: half an hour in intervals of a tenth of a second, with every counter, has half of both."""
@@ -46,11 +49,11 @@ def to_json(value: Value, what: str) -> str:
 def from_json(kind: type[V], text: str, what: str, where: str) -> V:
     """Reads what `to_json` wrote. Raises `StoreError`."""
     try:
+        if _LONG_NUMBER.search(text):
+            raise Malformed(f"a number of more than {DIGITS_MOST} digits")
         return kind.model_validate_json(text)
-    except ValidationError as e:
-        first = e.errors()[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise StoreError(f"cannot read {what} of the store", where, why, "it was not saved by this version") from e
+    except UNLIKE as e:
+        raise StoreError(f"cannot read {what} of the store", where, why_of(e), UNLIKE_HINT) from e
 
 
 def pack(value: Value, what: str) -> bytes:
@@ -62,10 +65,10 @@ def unpack(kind: type[V], packed: bytes, what: str, where: str) -> V:
     """Reads what `pack` wrote. Raises `StoreError`, also for bytes that were damaged."""
     try:
         text = inflate(packed, INFLATED_MOST).decode()
-    except UnicodeDecodeError as e:
-        raise StoreError(f"cannot read {what} of the store", where, f"it is damaged ({e})") from e
     except Malformed as e:
         raise StoreError(f"cannot read {what} of the store", where, str(e)) from e
+    except UNLIKE as e:
+        raise StoreError(f"cannot read {what} of the store", where, f"it is damaged ({e})") from e
     if text.count(",") > VALUES_MOST:
         raise StoreError(f"cannot read {what} of the store", where, f"it holds more than {VALUES_MOST} values")
     return from_json(kind, text, what, where)

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from strata.errors import StoreError, UsageError
 from strata.model.remembered import EVERY, Baseline, RunHead, SeriesName, Wanted
 from strata.model.run import Run, RunStatus
-from strata.model.step_figures import StepFigures
+from strata.model.step_figures import StepFigures, sound
+from strata.parsing import json_of
 from strata.store.tables import BaselineRow, FiguresRow, HeadRow, RunRow, SeriesRow
 from strata.store.trouble import named
 
@@ -54,35 +55,35 @@ class Recall:
         )  # fmt: skip
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.execute(asked).all()
-        return tuple(
-            RunHead(
-                id=r.id, created_unix_ns=r.created_unix_ns, status=RunStatus(r.status), stack=r.stack,
-                layers=tuple(json.loads(r.layers or "[]")), workloads=tuple(json.loads(r.workloads or "[]")),
-                rounds=r.rounds or 0, message=r.message, name=r.name or "", note=r.note or "", host=r.host or "",
-                endpoints=tuple(json.loads(r.endpoints or "[]")),
-            )
-            for r in rows
-        )  # fmt: skip
+            return tuple(
+                RunHead(
+                    id=r.id, created_unix_ns=r.created_unix_ns, status=RunStatus(r.status), stack=r.stack,
+                    layers=json_of(r.layers or "[]"), workloads=json_of(r.workloads or "[]"),
+                    rounds=r.rounds or 0, message=r.message, name=r.name or "", note=r.note or "", host=r.host or "",
+                    endpoints=json_of(r.endpoints or "[]"),
+                )
+                for r in rows
+            )  # fmt: skip
 
     def figures(self, run_id: str) -> tuple[StepFigures, ...]:
         """The few numbers of each of a run's measurements that gave I/Os, in the order of its steps."""
         with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
             rows = session.execute(figures_query(run_id)).all()
-        # By position: a comparison reads thousands of rows, and their attributes by name take twice as long.
-        return tuple(map(StepFigures._make, rows))
+            # By position: a comparison reads thousands of rows, and their attributes by name take twice as long.
+            return sound(tuple(map(StepFigures._make, rows)))
 
     def series(self) -> tuple[SeriesName, ...]:
         """Every cell at every place that was ever measured."""
         asked = select(SeriesRow.layer, SeriesRow.workload_key, SeriesRow.identity).order_by(SeriesRow.id)
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.execute(asked).all()
-        return tuple(SeriesName(layer=r.layer, workload_key=r.workload_key, identity=r.identity) for r in rows)
+            return tuple(SeriesName(layer=r.layer, workload_key=r.workload_key, identity=r.identity) for r in rows)
 
     def history(self, series: SeriesName, newest: int | None = None) -> tuple[StepFigures, ...]:
         """The measurements of one series, the oldest first, without distributions; at most the ``newest`` so many."""
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.execute(history_query(series, newest)).all()
-        return tuple(StepFigures._make((*row[:-1], b"", row[-1])) for row in reversed(rows))
+            return sound(tuple(StepFigures._make((*row[:-1], b"", row[-1])) for row in reversed(rows)))
 
     def rates(self, series: Sequence[SeriesName], newest: int) -> list[dict[str, list[float]]]:
         """Of each series the IOPS of the measuring rounds of each run, from its ``newest`` so many rows, the oldest run
@@ -92,6 +93,8 @@ class Recall:
         with named("cannot read the store", self.path), self._reading() as session:
             asked = (history_query(one, newest).with_only_columns(*columns) for one in series)
             every = [session.execute(one).all() for one in asked]
+            if not {type(row[2]) for rows in every for row in rows} <= {int, float}:
+                raise ValueError("an iops of another kind")
         found: list[dict[str, list[float]]] = [{} for _ in series]
         for runs, rows in zip(found, every, strict=True):
             for run, kind, iops in reversed(rows):
@@ -126,13 +129,12 @@ class Recall:
         asked = select(BaselineRow).order_by(BaselineRow.name, BaselineRow.version.desc())
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.scalars(asked).all()
-        return tuple(
-            Baseline(
-                name=r.name, version=r.version, created_unix_ns=r.created_unix_ns, runs=tuple(json.loads(r.runs)),
-                note=r.note,
+            return tuple(
+                Baseline(
+                    name=r.name, version=r.version, created_unix_ns=r.created_unix_ns, runs=json_of(r.runs), note=r.note
+                )
+                for r in rows
             )
-            for r in rows
-        )  # fmt: skip
 
     def baseline(self, name: str) -> Baseline:
         """The version in force. Raises `UsageError` naming those there are."""

@@ -240,7 +240,10 @@ class Store(Recall):
         return self._places[run_id]
 
     def _run(self, row: RunRow) -> Run:
-        return from_json(Run, row.document, f"run {row.id}", str(self.path))
+        run = from_json(Run, row.document, f"run {row.id}", str(self.path))
+        if run.id != row.id:
+            raise StoreError(f"cannot read run {row.id} of the store", str(self.path), f"it says it is run {run.id}")
+        return run
 
     def _only(self, session: Session, prefix: str) -> str:
         begins = func.substr(RunRow.id, 1, len(prefix)) == prefix

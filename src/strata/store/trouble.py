@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
 from strata import units
@@ -20,7 +21,10 @@ NO_SPACE = units.MIB
 
 @contextmanager
 def named(what: str, path: Path | str) -> Iterator[None]:
-    """Turns every database error in the block into a `StoreError` ``<what> <path>: …``; a text names a server."""
+    """Turns every database error in the block into a `StoreError` ``<what> <path>: …``; a text names a server.
+
+    So it does with values that are not as this version saves them: anybody may have written to the database.
+    """
     try:
         yield
     except DBAPIError as e:
@@ -32,6 +36,21 @@ def named(what: str, path: Path | str) -> Iterator[None]:
         raise _error(what, path, e) from e
     except OSError as e:
         raise StoreError(what, str(path), e.strerror or str(e), "name another place with STRATA_STORE") from e
+    except UNLIKE as e:
+        raise StoreError(what, str(path), why_of(e), UNLIKE_HINT) from e
+
+
+UNLIKE = (ValueError, TypeError, OverflowError)
+"""What values raise that this version did not save: of another kind, out of range, or no JSON."""
+UNLIKE_HINT = "it was not saved so by this version: restore it from a backup, or use the version that wrote it"
+
+
+def why_of(error: Exception) -> str:
+    """Where in a value, and what is wrong with it, on one line."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    return f"it holds a value of another kind ({error})"
 
 
 def _of_server(what: str, where: str, error: DBAPIError) -> StoreError:

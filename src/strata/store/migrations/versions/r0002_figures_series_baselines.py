@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from strata.errors import RunFailed
 from strata.model import histogram
 from strata.parsing import inflate, json_of
 from strata.store.payload import INFLATED_MOST
@@ -193,7 +194,7 @@ def _times(payloads: list[str | None]) -> list[float]:
         if merged is None or not histogram.total(merged):
             return []
         return [float(v) for v in histogram.quantiles(merged, [p / 100 for p in GRID])]
-    except ValueError:
+    except RunFailed:
         return []
 
 
