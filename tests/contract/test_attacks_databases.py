@@ -120,7 +120,7 @@ NUMBER = "9" * 60
 DEEP = "printf('%.*c', 100000, '[')"
 OF_A_STORE = {
     "the name of a run": "UPDATE runs SET id = '../../victim'; UPDATE heads SET run_id = '../../victim'",
-    "another name inside": 'UPDATE runs SET document = replace(document, \'"id":"\' || id, \'"id":"../../victim\')',
+    "another name inside": "UPDATE runs SET document = replace(document, id, '../../victim')",
     "no JSON": "UPDATE runs SET document = '{'; UPDATE heads SET layers = '['",
     "a number for a text": "UPDATE runs SET document = 5; UPDATE heads SET layers = 5",
     "bytes for a text": "UPDATE runs SET document = x'ff00', stack = x'ff00'; UPDATE heads SET layers = x'ff00'",

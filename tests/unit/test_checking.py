@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from strata.app.checking import check_run
 from strata.cli.main import app
-from strata.errors import GateFailed, StrataError, UsageError
+from strata.errors import Exit, StrataError, UsageError
 from strata.model.plan import Plan
 from strata.model.result import CellResult
 from strata.model.run import Environment, Run, RunStatus
@@ -49,7 +49,7 @@ def rounds(mean_ns: float | None = None) -> list[CellResult]:
 
 def test_a_table_with_a_contradiction_ends_with_the_code_of_a_failed_gate() -> None:
     code, text = strata(str(DATA / "ladder.csv"))
-    assert code == GateFailed.exit_code == 3
+    assert code == Exit.GATE == 3
     assert "direct, other node: sequential write" in text
     assert "Next: Check the units and the columns" in text.replace("\n    ", " ")
 
