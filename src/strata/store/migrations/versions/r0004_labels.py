@@ -10,6 +10,8 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
+from strata.parsing import json_of
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
@@ -27,10 +29,10 @@ def upgrade() -> None:
     for (run,) in connection.execute(sa.text("SELECT run_id FROM heads")).all():
         document = connection.execute(sa.text("SELECT document FROM runs WHERE id = :run"), {"run": run}).scalar()
         try:
-            known = json.loads(document or "")
+            known = json_of(document or "")
             layers = [layer["endpoint"] for layer in known["plan"]["stack"]["layers"]]
             host = str(known["environment"]["hostname"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue
         connection.execute(fill, {"run": run, "host": host, "endpoints": json.dumps(layers)})
 
