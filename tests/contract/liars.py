@@ -239,3 +239,45 @@ LATER = struct.pack(">I", 64) + struct.pack("<4sHHIHHIIQ", b"\xfeSMB", 64, 0, 0x
 # RPC: a record mark alone.
 EMPTY_FRAGMENT = struct.pack(">I", 0)
 LONG_FRAGMENT = struct.pack(">I", 1 << 31 | 1 << 20)
+
+
+def nfs_file(mute: threading.Event, mute_from: int) -> Script:
+    """MOUNT and NFS with one file that clients make; from the first write behind ``mute_from`` on it says no word."""
+    made = threading.Event()
+    handle = struct.pack(">I4s", 4, b"file")
+
+    def results(program: int, procedure: int, args: bytes) -> bytes | None:
+        if program == 100_005:
+            return struct.pack(">I", 0) + handle + struct.pack(">I", 0)
+        match procedure:
+            case 1:  # GETATTR
+                return struct.pack(">II16xQ24xQ24x", 0, 1, 2 << 20, 7)
+            case 3:  # LOOKUP
+                return struct.pack(">I", 0) + handle if made.is_set() else struct.pack(">II", 2, 0)
+            case 7:  # WRITE
+                offset, count = struct.unpack(">QI", args[8:20])
+                if offset >= mute_from:
+                    mute.set()
+                return struct.pack(">IIIII8x", 0, 0, 0, count, 2)
+            case 8:  # CREATE
+                made.set()
+                return struct.pack(">II", 0, 1) + handle
+            case 19:  # FSINFO
+                return struct.pack(">II7I", 0, 0, 32768, 32768, 1, 32768, 32768, 1, 0)
+            case _:
+                return struct.pack(">III", 0, 0, 0)
+
+    def script(peer: Peer) -> None:
+        while not mute.is_set():
+            length = struct.unpack(">I", peer.exactly(4))[0] & 0x7FFFFFFF
+            call = peer.exactly(length)
+            xid, _, _, program, _, procedure = struct.unpack(">6I", call[:24])
+            # Behind the credentials (flavour, length, body) and an empty verifier.
+            args = call[24 + 8 + struct.unpack(">I", call[28:32])[0] + 8 :]
+            body = results(program, procedure, args)
+            if not mute.is_set():
+                reply = struct.pack(">6I", xid, 1, 0, 0, 0, 0) + (body or b"")
+                peer.say(struct.pack(">I", 1 << 31 | len(reply)) + reply)
+        peer.mute()
+
+    return script

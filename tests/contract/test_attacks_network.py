@@ -11,8 +11,10 @@ import resource
 import signal
 import struct
 import subprocess
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import liars
 import pytest
@@ -20,6 +22,9 @@ from commands import STRATA
 from liars import Script, drips, hangs_up, liar, never_answers, repeats
 
 from strata import _core
+from strata.engine import remote_file
+from strata.errors import RunFailed
+from strata.model.endpoint import Endpoint
 
 PATIENCE_NS = 200_000_000
 """Given to each answer here; a liar goes on forty times as long."""
@@ -205,6 +210,43 @@ def test_a_signal_ends_a_load_whose_reads_are_never_answered() -> None:
     assert code == 128 + signal.SIGTERM, said
     # A drain would have been 30 s, the runtime as long.
     assert took_s < 5, f"{took_s} s"
+
+
+def test_a_signal_ends_a_fill_and_the_file_stays_on_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    mute = threading.Event()
+    with liar(liars.nfs_file(mute, 32768)) as server:
+        where = f"nfs://127.0.0.1:{server.port}/export/new?mountport={server.port}"
+        running = subprocess.Popen(
+            [*STRATA, "measure", where, "--rw", "randwrite", "--size", "2m", "--progress", "none"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert mute.wait(60), "it never filled"
+            begun = time.monotonic()
+            running.terminate()
+            _, said = running.communicate(timeout=60)
+            took_s = time.monotonic() - begun
+        finally:
+            running.kill()
+            running.wait()
+    assert running.returncode == 128 + signal.SIGTERM, said
+    # A fill has no end of its own, its drain would have been 30 s, and taking the file away asks the same server.
+    assert took_s < 5, f"{took_s} s"
+    assert any(where in path.read_text() for path in tmp_path.rglob("*") if path.is_file()), "strata clean knows it"
+
+
+def test_a_fill_of_a_server_that_has_stopped_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(remote_file, "PATIENCE_NS", PATIENCE_NS)
+    monkeypatch.setattr(remote_file, "SLOWEST_NS_PER_BYTE", 0)
+    with liar(liars.nfs_file(threading.Event(), 32768)) as server:
+        endpoint = Endpoint.parse(f"nfs://127.0.0.1:{server.port}/export/new?mountport={server.port}")
+        mark = remote_file.create(endpoint, 2 << 20)
+        with pytest.raises(RunFailed, match="it was not full within 200"):
+            remote_file.fill(endpoint, mark, 1)
 
 
 def _job(port: int, **more: object) -> str:
