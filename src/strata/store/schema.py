@@ -49,7 +49,8 @@ def revision_of(path: Path, busy_timeout_s: float) -> str | None:
         except (StoreError, sqlite3.DatabaseError):
             if _log(path).exists():  # somebody began to write while we looked: look again, and properly
                 return _look(path, "mode=ro", busy_timeout_s)
-            raise
+            # Or it began and ended meanwhile, and one page was read from before and another from after.
+            return _look(path, "immutable=1", busy_timeout_s)
 
 
 def _log(path: Path) -> Path:
@@ -59,6 +60,8 @@ def _log(path: Path) -> Path:
 def _look(path: Path, mode: str, busy_timeout_s: float) -> str | None:
     uri = f"file:{quote(str(path))}?{mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=busy_timeout_s)) as connection:
+        # One look: another process may be making the tables just now.
+        connection.execute("BEGIN")
         return _revision(connection, path)
 
 
