@@ -204,7 +204,7 @@ def test_what_a_killed_run_left_is_cleaned_and_nothing_else(
     assert registry.entries() == ()
     # Another file of that name is not the one that was left.
     left.write_bytes(header_bytes(Mark.new(MIB)).ljust(MIB, b"\0"))
-    registry.add(registry.Entry("smb://" + entry.path.removeprefix("smb://"), entry.uuid, 0, 0, 1, "gone"))
+    registry.add(registry.Entry("smb://" + entry.path.removeprefix("smb://"), entry.uuid, "", 0, 1, "gone"))
     assert clean_shares() == ((), ())
     assert left.exists()
     assert registry.entries() == ()
