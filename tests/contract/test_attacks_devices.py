@@ -18,8 +18,8 @@ from commands import strata
 from loops import checksum, image, loop, need, need_root, run
 
 from strata.errors import SafetyRefusal
-from strata.host import safety
-from strata.host.openers import openers, place_of
+from strata.host import rawcheck, safety
+from strata.host.openers import Openers, openers, place_of
 
 pytestmark = pytest.mark.root
 
@@ -147,3 +147,14 @@ def test_a_process_that_ends_meanwhile_and_our_own_are_passed_over(tmp_path: Pat
     with file.open("r+b"):
         found = openers({place_of(file.stat()): "it"})
     assert found.reasons == () and not found.writing
+
+
+def test_root_is_told_of_processes_that_it_may_not_look_at(
+    tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Made up: root is kept from looking in containers alone.
+    monkeypatch.setattr(rawcheck, "openers", lambda _: Openers((), False, 2))
+    rawcheck._say_unseen.cache_clear()
+    device = stack.enter_context(loop(image(tmp_path / "d.img")))
+    os.close(rawcheck.open_raw_write(device, device))
+    assert capsys.readouterr().err.count("one of 2 processes that may not be looked at") == 1

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
@@ -17,6 +18,7 @@ from strata.host import block, process, programs, signatures
 from strata.host.inuse import device_users, lineage
 from strata.host.openers import openers
 from strata.host.proc import Sys
+from strata.text.door import note
 
 LOOKS, LOOK_S = 4, 0.25
 """How often, and after how long, a device is looked at again that somebody only reads."""
@@ -160,9 +162,20 @@ def _held_open(name: str, sys: Sys) -> list[str]:
             break
         time.sleep(LOOK_S)
         found = openers(family)
-    unseen = [f"who has it open cannot be told: {found.unseen} processes of others cannot be looked at; run as root"]
-    # For root they are those of whoever keeps root in a container; who refused for them would never write.
-    return [*found.reasons, *(unseen if found.unseen and os.geteuid() else [])]
+    if not found.unseen:
+        return list(found.reasons)
+    if os.geteuid():
+        told = f"who has it open cannot be told: {found.unseen} processes of others cannot be looked at; run as root"
+        return [*found.reasons, told]
+    # Those of whoever keeps root in a container: who refused for them would never write.
+    _say_unseen(found.unseen)
+    return list(found.reasons)
+
+
+@cache
+def _say_unseen(number: int) -> None:
+    """Once, however often the device is looked at."""
+    note(f"note: whether one of {number} processes that may not be looked at has the device open cannot be told")
 
 
 def _content_problems(fd: int) -> list[str]:
