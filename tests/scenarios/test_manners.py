@@ -118,7 +118,7 @@ def test_a_bare_device_is_a_block_endpoint_that_is_only_read(strata, tmp_path: P
                 "libaio",
                 "--ramp_time=0",
             ],
-            "strata measure file:mnt/a.dat --rw=randread --ramp-time=0",
+            "strata measure file:mnt/a.dat --name=j --rw=randread --ramp-time=0",
         ),
         (("--directory=mnt", "--filename=a.dat", "--blocksize=8k"), "strata measure file:mnt/a.dat --bs=8k"),
     ],
@@ -264,7 +264,7 @@ def test_no_hint_asks_for_what_was_typed_and_no_headline_has_two_colons(strata, 
         assert pasted(done.stderr)[1:2] != []
 
 
-CHEAP = ("strata lab list --all", "strata runs --limit 100 --json", "strata baseline list")
+CHEAP = ("strata lab list --all", "strata runs", "strata baseline list")
 
 
 @pytest.mark.parametrize("line", CHEAP)

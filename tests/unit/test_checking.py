@@ -143,7 +143,7 @@ def test_an_impossible_run_ends_with_three(tmp_path: Path) -> None:
     ("words", "why"),
     [
         (("nosuch.csv",), "no such file"),
-        (("--column", "a=b"), "go with a file"),
+        (("--column", "a=b"), "goes with a file"),
         ((str(DATA / "cpu.csv"), "--column", "busy"), "HEADING=KIND"),
         ((str(DATA),), "directory"),
     ],

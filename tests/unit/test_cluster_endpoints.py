@@ -74,7 +74,7 @@ def test_what_an_address_says() -> None:
         ("gluster://host/vol/dir/", "it names no file below a volume"),
         ("gluster://host/vol/../file", "it names no file below a volume"),
         ("gluster://host:24008/vol/file", "24007, and no other"),
-        ("gluster://host:x/vol/file", "Port could not be cast"),
+        ("gluster://host:x/vol/file", "a port that is no number"),
         ("gluster://host/vol/file?connections=2", "the option 'connections' is not known"),
     ],
 )

@@ -10,7 +10,7 @@ OURS = {"readwrite": "rw", "blocksize": "bs", "filesize": "size"}
 """fio's words that are called otherwise here."""
 
 LEFT_OUT = {
-    "name", "ioengine", "direct", "group_reporting", "time_based", "thread", "randrepeat", "norandommap",
+    "ioengine", "direct", "group_reporting", "time_based", "thread", "randrepeat", "norandommap",
     "gtod_reduce", "end_fsync", "invalidate", "fallocate", "create_on_open", "unlink", "stonewall", "output",
     "output-format", "eta", "minimal",
 }  # fmt: skip

@@ -176,7 +176,7 @@ def _remote(uri: str, scheme: str) -> Endpoint:
 def _cluster(uri: str, kind: EndpointKind) -> Endpoint:
     form = cluster_uri.RBD_FORM if kind is EndpointKind.RBD else cluster_uri.GLUSTER_FORM
     if secrets.spans(uri):
-        why = "a password or key in it is not understood"
+        why = "a password or key in it, or a port that is no number, is not understood"
         raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
     try:
         if kind is EndpointKind.RBD:
