@@ -18,6 +18,8 @@ def handlers() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in numbers}
     raise_on_signals()
     yield
+    # What is remembered would stop whatever this process measures next.
+    raise_on_signals()
     for number, handler in before.items():
         signal.signal(number, handler)
 

@@ -18,8 +18,9 @@ from strata.app.measuring import measure_endpoint
 from strata.app.opening import opened
 from strata.app.until import BIN_S
 from strata.engine import Backing, Shape, TargetConfig, TargetProcess, Timing
+from strata.host import testfile
 from strata.model.course import Aim, Course, Ending
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.workload import ClosedLoop, Rw, Workload
 
 SIZE = 128 << 20
@@ -79,11 +80,7 @@ def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> list[Row]:
     name, endpoint, workload = one
     told: list[Course] = []
     alone: list[Course] = []
-    # A file is made once, and removed again by who made it.
-    with (
-        opened(endpoint, workload, SIZE, False, None),
-        tempfile.TemporaryDirectory(prefix="strata-honesty-") as folder,
-    ):
+    with _made(endpoint, workload), tempfile.TemporaryDirectory(prefix="strata-honesty-") as folder:
         store = f"sqlite:///{folder}/strata.db"
         for number in range(2 * pairs + BEFORE):
             result = measure_endpoint(
@@ -98,6 +95,19 @@ def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> list[Row]:
     truth = fmean(c.iops.value for c in told)
     title = f"{name}, {truth:,.0f} IOPS".replace(",", " ").replace("  ", ", ")
     return [_row(title, told, truth), _row(f"{title}; each start alone", alone, truth)]
+
+
+@contextmanager
+def _made(endpoint: Endpoint, workload: Workload) -> Iterator[None]:
+    """A file is made once and let go, so that each measurement can take it in hand; and removed at the end."""
+    with opened(endpoint, workload, SIZE, True, None):
+        pass
+    try:
+        yield
+    finally:
+        if endpoint.kind is EndpointKind.FILE:
+            with testfile.own(str(endpoint.path)) as held:
+                held.remove()
 
 
 def _row(name: str, courses: list[Course], truth: float) -> Row:

@@ -28,7 +28,9 @@ from strata.app.sampled import run_sampled
 from strata.app.watching import Watch
 from strata.engine import Request, Timing, engine_of
 from strata.engine.cell import prepare_cell
-from strata.model.endpoint import Endpoint
+from strata.host import testfile
+from strata.host.heldfile import HeldFile
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.matrix import MatrixResult
 from strata.model.plan import Segment
 from strata.model.progress import Progress
@@ -60,14 +62,24 @@ class Bench:
         self._writing = {w.label for w in self.workloads if w.rw.writes}
         self._engine = engine_of("native")
         self._endpoint = Endpoint.parse(at.uri)
+        self._held: HeldFile | None = None
 
     @contextmanager
     def open(self) -> Iterator[None]:
         """The file is made once and stays for all that is measured."""
         most = next((w for w in self.workloads if w.rw.writes), self.workloads[0])
-        with opened(self._endpoint, most, SIZE, False, self.at.destructive) as target:
+        made = self._endpoint.kind is EndpointKind.FILE
+        with opened(self._endpoint, most, SIZE, made, self.at.destructive) as target:
             self._segments: tuple[Segment, ...] = target.segments
-            yield
+            if not made:
+                yield
+                return
+        # Without its lock: the matrix takes the same file in hand while visits of the reference stand between its own.
+        with testfile.own(str(self._endpoint.path), lock=False) as self._held:
+            try:
+                yield
+            finally:
+                self._held.remove()
 
     def fixed(self, seconds: float, seed: int) -> list[Visit | None]:
         """Every cell once for so many seconds, in an order of its own, reads first."""
@@ -98,6 +110,8 @@ class Bench:
             if between is not None and told.finished and told.seconds_left is not None:
                 between.until(1 - told.seconds_left / budget_s, writes=told.label in self._writing)
 
+        if self._held is not None:
+            self._held.settle()
         begin = time.monotonic()
         result = measure_matrix(self.at.uri, words, options, visited)
         return result, time.monotonic() - begin - (0.0 if between is None else between.took_s)
