@@ -86,6 +86,38 @@ def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Pat
     assert visits(store) > before
 
 
+def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.dat", tmp_path / "b.dat"
+    words = ["measure", f"file:{path}", "--size", "8m", "--matrix", CELLS, "--budget", "9s", "--buffered"]
+    child = subprocess.Popen([*STRATA, *words, "--progress", "none"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    store = tmp_path / "state" / "strata" / "strata.db"
+    try:
+        deadline = time.monotonic() + 60
+        while visits(store) < 2:
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        child.send_signal(signal.SIGKILL)
+    finally:
+        child.kill()
+        child.communicate(timeout=30)
+    done = strata("measure", f"file:{other}", "--size", "8m", "--keep", "--runtime", "50ms", "--progress", "none")
+    assert done.returncode == 0, done.stderr
+    path.rename(tmp_path / "first.dat")
+    other.rename(path)
+    done = strata("measure", "--resume", run_of(store), "--progress", "none")
+    assert done.returncode == 5 and "another test file" in done.stderr, done.stderr
+    path.unlink()
+    (tmp_path / "first.dat").rename(path)
+    done = strata("measure", "--resume", run_of(store), "--progress", "none")
+    assert done.returncode == 0, done.stderr
+
+
+def run_of(store: Path) -> str:
+    """The unfinished run of the store."""
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
+        return str(connection.execute("SELECT id FROM runs WHERE status != 'done'").fetchone()[0])
+
+
 def visits(store: Path) -> int:
     """Steps in the store, as any SQLite tool reads them."""
     import sqlite3

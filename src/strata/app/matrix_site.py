@@ -12,7 +12,7 @@ from strata.app.diagnosing import data_size, source_of
 from strata.app.naming import is_endpoint
 from strata.app.opening import opened
 from strata.app.options import Options, check_size
-from strata.app.place import Place
+from strata.app.place import Place, another_file
 from strata.app.session import Emit
 from strata.app.stacks import drop_layers
 from strata.discover.survey import survey
@@ -46,6 +46,8 @@ class Site:
     remotes: tuple[Remote, ...]
     size: int
     dropped: Mapping[str, str] = field(default_factory=dict)
+    mark: str | None = None
+    """The uuid in the mark of the one file of an endpoint."""
 
 
 def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int, Survey | None]:
@@ -108,7 +110,10 @@ def _endpoint(
     size = resumed.plan.file_size or None if resumed is not None else options.size
     if endpoint.kind is EndpointKind.FILE:
         emit(Progress(phase=Phase.PREPARE, message=f"preparing {endpoint.path}"))
+    there = endpoint.kind is EndpointKind.FILE and Path(endpoint.path or "").exists()
     with opened(endpoint, most, size, options.keep, destructive) as target:
+        if there and resumed is not None and resumed.mark not in (None, target.mark):
+            raise another_file(endpoint.path)
         check_size(endpoint.uri, None if resumed is not None else size, sum(s.length for s in target.segments))
         platform = None
         if endpoint.kind is EndpointKind.FILE and endpoint.path:
@@ -124,6 +129,7 @@ def _endpoint(
             data=None,
             remotes=(),
             size=sum(s.length for s in target.segments) + (units.MIB if target.mark is not None else 0),
+            mark=target.mark,
         )
 
 

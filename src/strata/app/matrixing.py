@@ -133,6 +133,7 @@ def _carry_out(
             environment=environment(identity, resumed),
             survey=site.survey,
             data=site.data,
+            mark=site.mark,
             generator=resumed.generator if resumed else _ceilings(engine, plan),
             remotes=site.remotes,
             message="; ".join(f"{layer} left out: {why}" for layer, why in site.dropped.items()) or None,

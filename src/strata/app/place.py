@@ -36,6 +36,12 @@ from strata.model.stack import Stack
 FILL_SEED_BYTES = 7
 
 
+def another_file(path: Path | str | None) -> SafetyRefusal:
+    """What is said to a resumed run that finds a test file with another mark."""
+    why = "another test file stands in the place of the one that this run began with"
+    return SafetyRefusal("will not write to", str(path), why, "start it anew, at another path")
+
+
 class Place:
     """Prepares the data of a stack and resolves its endpoints; everything it made is removed by `close`.
 
@@ -77,8 +83,7 @@ class Place:
         )
         mark = held.own
         if there and expected not in (None, mark.uuid):
-            why = "another test file stands in the place of the one that this run began with"
-            raise SafetyRefusal("will not write to", str(self.path), why, "start it anew, at another path")
+            raise another_file(self.path)
         if mark.size != size:
             why = f"it has {mark.size} bytes, asked are {size}"
             raise UsageError("cannot use the test file", str(self.path), why, "strata clean removes it")

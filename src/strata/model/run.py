@@ -109,6 +109,8 @@ class Run(Value):
     matrix_end: MatrixEnd | None = Field(default=None, exclude_if=lambda end: end is None)
     """Of a matrix that was measured to its end, or until somebody stopped it."""
     label: Label = Field(default=Label(), exclude_if=lambda label: label == Label())
+    mark: str | None = Field(default=None, exclude_if=lambda mark: mark is None)
+    """The uuid in the mark of the one file that a matrix of an endpoint drives: going on takes no other."""
 
 
 class Report(Value):
