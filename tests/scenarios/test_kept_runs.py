@@ -69,6 +69,8 @@ def test_outputs_are_written_and_the_run_is_kept(disk: Path, tmp_path: Path, way
     assert done.stderr.count("report: ") == 2
     (kept,) = listed("--store", store, "--name", "rack ?", "--demos")
     assert (kept["name"], kept["note"], kept["status"]) == ("rack 7", "new disk", "done")
+    if way != "matrix":
+        assert all("rack 7" in written.read_text().split("</details>")[-1] for written in (page, text))
     assert kept["host"] and kept["endpoints"]
     again = strata("report", kept["id"], "--store", store)
     assert again.returncode == 0, again.stderr

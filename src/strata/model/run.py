@@ -84,6 +84,11 @@ class Label(Value):
     name: str = Field(default="", max_length=64)
     note: str = Field(default="", max_length=2000)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What there is of it."""
+        return tuple(filter(None, (self.name, self.note)))
+
 
 class Run(Value):
     """Everything about one run but its cell results."""

@@ -125,6 +125,7 @@ def _checks(report: Report) -> str:
 def _footer(report: Report) -> str:
     env = report.run.environment
     parts = [f"run {report.run.id}", f"Strata {env.strata_version}", figures.utc(report.run.created_unix_ns)]
+    parts += report.run.label.words
     lines = [f"<sub>{escape(' · '.join(parts))}</sub>"]
     if report.repeat:
         commands = "\n".join(f"# {clean(what)}\n{clean(command)}" for what, command in report.repeat)

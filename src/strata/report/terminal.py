@@ -159,6 +159,7 @@ def _single(check: CheckLine) -> list[str]:
 def _footer(report: Report, width: int, saved_as: str | None, paint: Paint) -> list[str]:
     parts = [f"run {clean(report.run.id)}", f"Strata {clean(report.run.environment.strata_version)}"]
     parts.append(figures.utc(report.run.created_unix_ns))
+    parts += map(clean, report.run.label.words)
     if (probe := report.run.noise) is not None:
         parts.append(
             f"measured first: ±{figures.percent(probe.between)} between {figures.plural(probe.repeats, 'repeat')}"
