@@ -310,3 +310,24 @@ def test_a_size_of_what_is_there_already_is_refused_where_it_has_another(disk: P
 def test_preconditioning_without_a_workload_that_writes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no workload writes"):
         STRATA(["plan", str(tmp_path), "--read-only", "--precondition", "5s"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (("measure", "null:", "--keep"), 2, "no test file is made there"),
+        (("measure", "block:/dev/zero", "--keep"), 2, "no test file is made there"),
+        (("measure", "nbd://127.0.0.1:1/x", "--destructive", "nbd://127.0.0.1:1/x"), 2, "it writes nothing"),
+        (("measure", "file:{}/new", "--rw", "write", "--destructive", "file:{}/new"), 5, "no word lets Strata write"),
+        (("measure", "nbd://127.0.0.1:1/x", "--matrix", "bs=4k;iodepth=1;rw=randread", "--keep"), 2, "no test file"),
+        (("verify", "file:{}/new", "--destructive", "file:{}/new"), 5, "no word lets Strata write"),
+        (("verify", "nbd://127.0.0.1:1/x", "--keep"), 2, "no test file is made there"),
+    ],
+)
+def test_keep_and_destructive_are_refused_where_they_change_nothing(
+    tmp_path: Path, words: tuple[str, ...], code: int, why: str
+) -> None:
+    with pytest.raises(StrataError, match=why) as refused:
+        STRATA([w.format(tmp_path) for w in words], standalone_mode=False)
+    assert refused.value.exit_code == code
+    assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 from strata import units
 from strata.app.diagnosing import data_size, source_of
 from strata.app.naming import is_endpoint
-from strata.app.opening import opened
+from strata.app.opening import check_words, opened
 from strata.app.options import Options, check_size
 from strata.app.place import Place, another_file
 from strata.app.session import Emit
@@ -110,6 +110,7 @@ def _endpoint(
     size = resumed.plan.file_size or None if resumed is not None else options.size
     if endpoint.kind is EndpointKind.FILE:
         emit(Progress(phase=Phase.PREPARE, message=f"preparing {endpoint.path}"))
+    check_words(endpoint, most, keep=options.keep, destructive=destructive)
     there = endpoint.kind is EndpointKind.FILE and Path(endpoint.path or "").exists()
     with opened(endpoint, most, size, options.keep, destructive) as target:
         if there and resumed is not None and resumed.mark not in (None, target.mark):

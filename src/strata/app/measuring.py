@@ -11,7 +11,7 @@ from pydantic import Field
 
 from strata import units
 from strata.app.opened import Target, gone_of
-from strata.app.opening import opened
+from strata.app.opening import check_words, opened
 from strata.app.options import check_size
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.sampled import run_sampled
@@ -149,6 +149,8 @@ def measure_endpoint(
     if trace:
         _check_trace(endpoint)
     with ExitStack() as held:
+        for e in endpoints:
+            check_words(e, workload, keep=keep, destructive=destructive)
         targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
         for one, target in zip(endpoints, targets, strict=True):
             check_size(one.uri, size, sum(s.length for s in target.segments))

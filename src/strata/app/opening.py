@@ -20,6 +20,23 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
 from strata.model.workload import Workload
 
+VOLUMES = (EndpointKind.BLOCK, EndpointKind.NBD, EndpointKind.ISCSI)
+"""What is overwritten as a whole, and is no file that could be made or kept."""
+
+
+def check_words(endpoint: Endpoint, workload: Workload, *, keep: bool, destructive: str | None) -> None:
+    """Raises where the user said ``--keep`` or ``--destructive`` of something that they change nothing of."""
+    if keep and endpoint.kind in (*VOLUMES, EndpointKind.NULL):
+        raise UsageError("cannot use --keep with", endpoint.uri, "no test file is made there", "leave --keep out")
+    if destructive is None:
+        return
+    if endpoint.kind not in VOLUMES:
+        why = "no word lets Strata write to a file that it did not create"
+        raise SafetyRefusal("cannot use --destructive with", endpoint.uri, why, "leave it out: it is for volumes")
+    if not workload.rw.writes:
+        hint = "leave --destructive out, or say what writes: --rw randwrite"
+        raise UsageError("cannot use --destructive with", workload.label, "it writes nothing", hint)
+
 
 @contextmanager
 def opened(

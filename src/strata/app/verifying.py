@@ -11,7 +11,7 @@ from typing import Any, Literal
 from strata import units
 from strata.app.naming import understood
 from strata.app.opened import Target
-from strata.app.opening import opened
+from strata.app.opening import check_words, opened
 from strata.app.stopping import stop_on_signals
 from strata.engine import own_mark, remote_file
 from strata.engine.job import local_target
@@ -85,6 +85,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     # The same gate as for any other workload that reads or writes.
     rw = "randread" if o.mode == "check" else "randwrite"
     workload = workload_from_words(rw, o.bs, direct=o.direct, seed=o.seed)
+    check_words(endpoint, workload, keep=o.keep, destructive=o.destructive)
     keep = o.keep or o.journal is not None
     with opened(
         endpoint, workload, o.size, keep, o.destructive, fill_new=False, patience_ns=o.stuck_after_ns
