@@ -67,18 +67,8 @@ def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again
 
 def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Path) -> None:
     words = ["measure", served, "--matrix", CELLS, "--budget", "9s", "--progress", "plain"]
-    child = subprocess.Popen([*STRATA, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    assert child.stderr is not None
     store = tmp_path / "state" / "strata" / "strata.db"
-    try:
-        deadline = time.monotonic() + 60
-        while visits(store) < 4:
-            assert child.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
-        child.send_signal(signal.SIGKILL)
-    finally:
-        child.kill()
-        child.communicate(timeout=30)
+    killed_after(4, words, store)
     before = visits(store)
     document = said(strata("measure", "--resume", "--progress", "none", "--json"))
     assert all(c["iops"] is not None for c in document["cells"])
@@ -89,17 +79,8 @@ def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Pat
 def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path) -> None:
     path, other = tmp_path / "a.dat", tmp_path / "b.dat"
     words = ["measure", f"file:{path}", "--size", "8m", "--matrix", CELLS, "--budget", "9s", "--buffered"]
-    child = subprocess.Popen([*STRATA, *words, "--progress", "none"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     store = tmp_path / "state" / "strata" / "strata.db"
-    try:
-        deadline = time.monotonic() + 60
-        while visits(store) < 2:
-            assert child.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
-        child.send_signal(signal.SIGKILL)
-    finally:
-        child.kill()
-        child.communicate(timeout=30)
+    killed_after(2, [*words, "--progress", "none"], store)
     done = strata("measure", f"file:{other}", "--size", "8m", "--keep", "--runtime", "50ms", "--progress", "none")
     assert done.returncode == 0, done.stderr
     path.rename(tmp_path / "first.dat")
@@ -110,6 +91,20 @@ def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path) -> None:
     (tmp_path / "first.dat").rename(path)
     done = strata("measure", "--resume", run_of(store), "--progress", "none")
     assert done.returncode == 0, done.stderr
+
+
+def killed_after(seen: int, words: list[str], store: Path) -> None:
+    """`strata WORDS…`, killed when the store holds so many visits."""
+    child = subprocess.Popen([*STRATA, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while visits(store) < seen:
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        child.send_signal(signal.SIGKILL)
+    finally:
+        child.kill()
+        child.communicate(timeout=30)
 
 
 def run_of(store: Path) -> str:

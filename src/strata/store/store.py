@@ -161,12 +161,7 @@ class Store(Recall):
             analysis=to_json(analysis, what),
             diagnosis=to_json(diagnosis, what),
         )
-        with named(f"cannot save {what} in", self.path):
-            try:
-                with self._writing() as session:
-                    session.merge(row)
-            except IntegrityError as e:
-                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
+        self._put(row, what)
 
     def outcome(self, run_id: str) -> tuple[Analysis, Diagnosis] | None:
         """What the run said in the end; None where it did not get there."""
@@ -181,12 +176,7 @@ class Store(Recall):
         """Keeps what a matrix said in the end, in place of what it said before."""
         what = f"the matrix of run {result.run}"
         row = MatrixRow(run_id=result.run, result=pack(result, what))
-        with named(f"cannot save {what} in", self.path):
-            try:
-                with self._writing() as session:
-                    session.merge(row)
-            except IntegrityError as e:
-                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
+        self._put(row, what)
 
     def matrix(self, run_id: str) -> MatrixResult | None:
         """What the matrix said in the end; None where it did not get there, or cannot be read: its visits are the
@@ -194,8 +184,19 @@ class Store(Recall):
         with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
             row = session.get(MatrixRow, run_id)
         with suppress(StoreError):
-            return None if row is None else unpack(MatrixResult, row.result, "matrix", str(self.path))
+            said = None if row is None else unpack(MatrixResult, row.result, "matrix", str(self.path))
+            # In a store that somebody changed it could be another run's.
+            return said if said is not None and said.run == run_id else None
         return None
+
+    def _put(self, row: OutcomeRow | MatrixRow, what: str) -> None:
+        """A row beside a run, in place of an earlier one. Raises `StoreError` where there is no such run."""
+        with named(f"cannot save {what} in", self.path):
+            try:
+                with self._writing() as session:
+                    session.merge(row)
+            except IntegrityError as e:
+                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
 
     def verdicts(self, run_ids: Iterable[str]) -> dict[str, Verdict]:
         """The verdicts of those runs that have one, by run id; without loading their analyses."""

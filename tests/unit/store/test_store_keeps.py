@@ -63,6 +63,10 @@ def test_a_matrix_comes_back_as_it_was_said_and_not_when_it_is_damaged(store, pa
     said = sample.matrix(sample.run().id)
     store.save_matrix(said)
     assert store.matrix(sample.run().id) == said
+    store.create_run(sample.run("20260301-120000-ffff"))
+    with sqlite3.connect(path) as raw:
+        raw.execute("INSERT INTO matrices SELECT '20260301-120000-ffff', result FROM matrices")
+    assert store.matrix("20260301-120000-ffff") is None
     # Its visits are the truth: what cannot be read is worked out again, and is no error.
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE matrices SET result = x'00'")
