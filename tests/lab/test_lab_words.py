@@ -72,7 +72,7 @@ def test_names_that_a_namespace_could_not_carry_are_refused(name: str) -> None:
 def test_every_injection_says_the_whole_truth(cause: str) -> None:
     truth = inject.injection(cause)
     for severity in Severity:
-        (row,) = tomllib.loads(truth.toml(cause, severity))["truth"]
+        (row,) = tomllib.loads(truth.toml(cause, severity, truth.value[severity]))["truth"]
         assert row["cause"] == cause
         assert row["class"] in {"medium", "wire", "server", "client", "data", "neighbour"}
         assert row["impact_at_least"] > 1
@@ -85,6 +85,17 @@ def test_every_injection_says_the_whole_truth(cause: str) -> None:
     assert values in (sorted(values), sorted(values, reverse=True)), "severities go one way"
     # The stack that shows it has the options that it needs.
     assert set(truth.options) <= set(stacks.builder(truth.stack).OPTIONS)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_between_and_beyond_the_severities_lie_values_that_can_be_put_in(cause: str) -> None:
+    truth = inject.injection(cause)
+    for place, severity in zip((0.0, 0.5, 1.0), Severity, strict=True):
+        assert truth.at(place) == pytest.approx(truth.value[severity])
+    values = [truth.at(i / 20 - 0.25) for i in range(31)]
+    assert values in (sorted(values), sorted(values, reverse=True)), "they go one way"
+    for value in values:
+        assert inject.parse(f"{cause}={value}").value(truth) == value
 
 
 @pytest.mark.parametrize(
@@ -183,6 +194,11 @@ def test_a_twin_that_has_another_reason_to_be_slow_is_not_a_busy_machine(
 def test_words_of_the_user_become_an_injection_or_are_refused_with_what_there_is() -> None:
     assert str(inject.parse("slow-medium")) == "slow-medium:marked"
     assert inject.parse("slow-medium:mild").severity is Severity.MILD
+    own = inject.parse("slow-medium=7000")
+    assert (str(own), own.severity, own.value(own.injection)) == ("slow-medium=7000", None, 7000)
+    for word in ("slow-medium=much", "slow-medium=-1", "slow-medium=inf"):
+        with pytest.raises(UsageError, match="no amount of µs of service time"):
+            inject.parse(word)
     with pytest.raises(UsageError, match="no injection 'nothing'") as refused:
         inject.parse("nothing")
     assert "slow-medium" in refused.value.hint

@@ -40,7 +40,7 @@ def up(
         list[str] | None,
         typer.Option(
             "--inject",
-            help="Put in a limit: CAUSE or CAUSE:severity; may be repeated.",
+            help="Put in a limit: CAUSE, CAUSE:severity or CAUSE=VALUE; may be repeated.",
             autocompletion=completing.injections,
         ),
     ] = None,
@@ -135,7 +135,7 @@ def inject_now(
     what: Annotated[
         str,
         typer.Argument(
-            help=f"CAUSE or CAUSE:severity (mild, marked, severe): {', '.join(names.injections())}.",
+            help=f"CAUSE, CAUSE:severity (mild, marked, severe) or CAUSE=VALUE: {', '.join(names.injections())}.",
             autocompletion=completing.injections,
         ),
     ],

@@ -39,13 +39,13 @@ class Bound:
         return f"at most {self.most:,.0f} IOPS can be left, and the healthy twin has to do {self.least:g}x of that"
 
 
-def bound(truth: Injection, severity: Severity, lab: Lab) -> Bound | None:
+def bound(truth: Injection, severity: Severity | None, lab: Lab) -> Bound | None:
     """None where it is not known.
 
     It is that of a lab as the injection wants it: with another medium, or with two limits at once, the twin may be
     slow for that reason.
     """
-    if truth.ceiling is None or truth.hurts is Hurts.FLATTERS or lab.facts("injection"):
+    if severity is None or truth.ceiling is None or truth.hurts is Hurts.FLATTERS or lab.facts("injection"):
         return None
     chosen = lab.last_fact("options") or {}
     if lab.stack != truth.stack or any(chosen.get(key) != value for key, value in truth.options.items()):

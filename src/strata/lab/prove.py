@@ -37,16 +37,11 @@ class Proof:
         return f"{self.asked}: {self.impact:.2f}x {words} ({rates}; {truth.cell.text})"
 
 
-def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _: None) -> Proof:
-    """Measures twice, injects, measures again as often, and writes the truth beside the stack file.
-
-    Raises `RunFailed` when the promised cell does not suffer as promised or a promised signal is absent: an injection
-    that changes nothing is no ground truth. Raises `InconclusiveError` when the healthy twin was too slow for the
-    promise to be kept at all: then something else than its own limit held it.
-    """
+def measured(lab: Lab, asked: inject.Asked) -> Proof:
+    """Measures twice, injects, and measures again as often: what came of it, whatever was promised."""
     truth = asked.injection.on(lab.stack)
     truth.prepare(lab)
-    least, limit = truth.impact[asked.severity], bound(truth, asked.severity, lab)
+    limit = bound(truth, asked.severity, lab)
     twins = [measure(lab, truth.cell), measure(lab, truth.cell)]
     # What else this machine does makes a twin slower, never faster than its medium: more of them can only help.
     while limit and len(twins) < _MOST_ROUNDS and not any(limit.lets(twin) for twin in twins):
@@ -54,34 +49,55 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     asked.apply(lab)
     # As often as the twin, and the less disturbed of each counts: else a disturbance would pass for the injection.
     cells = [measure(lab, truth.cell) for _ in (twins[:1] if truth.fades else twins)]
+    return proven(lab, asked, truth, twins, cells)
+
+
+def proven(
+    lab: Lab, asked: inject.Asked, truth: Injection, twins: Sequence[Measured], cells: Sequence[Measured]
+) -> Proof:
+    """The proof that the healthy and the injected cells make, which the lab keeps as a fact."""
     healthy, injected = _less_disturbed(truth.hurts, twins), _less_disturbed(truth.hurts, cells)
     impact = _impact(truth.hurts, healthy, injected)
     # A reduced lab has no eyes of its own: there the impact has to do.
     promised = () if lab.reduced else truth.signals
     missing = tuple(s for s in promised if not s.holds(healthy.figures.get(s.figure), injected.figures.get(s.figure)))
-    proof = Proof(asked, truth, healthy, injected, impact, missing)
     lab.fact(
         "proof",
         cause=asked.cause,
-        severity=asked.severity.value,
+        word=str(asked),
         cell=truth.cell.text,
         hurts=truth.hurts.value,
         healthy_iops=healthy.iops,
         injected_iops=injected.iops,
         impact=impact,
     )
+    return Proof(asked, truth, healthy, injected, impact, missing)
+
+
+def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _: None) -> Proof:
+    """Injects as `measured` does, holds it to its word, and writes the truth beside the stack file.
+
+    Raises `RunFailed` when the promised cell does not suffer as promised or a promised signal is absent: an injection
+    that changes nothing is no ground truth. Raises `InconclusiveError` when the healthy twin was too slow for the
+    promise to be kept at all: then something else than its own limit held it.
+    """
+    limit = bound(asked.injection.on(lab.stack), asked.severity, lab)
+    proof = measured(lab, asked)
+    truth, least = proof.truth, proof.truth.least(asked.severity)
+    impact, missing, healthy, injected = proof.impact, proof.missing, proof.healthy, proof.injected
     if (impact < least or missing) and limit and not limit.lets(healthy) and limit.holds(injected):
         why, hint = f"{proof.line}: {limit.text}", "try again when less else is running"
         raise InconclusiveError("could not be told, the machine is busy", "", why, hint)
     if impact < least:
         why = f"{proof.line}: promised is {least:g}x"
         raise RunFailed("the injection changes too little", "", why, "is something else the limit there?")
-    if missing:
+    # Signatures are promised for the values that have a name.
+    if missing and asked.severity is not None:
         why = f"{len(missing)} of {len(truth.signals)} promised signals are absent"
         raise RunFailed("the injection lacks its signature:", str(asked), why, "", _told(missing, healthy, injected))
     with (lab.data / "truth.toml").open("a") as f:
         how = "Strata's own server limits itself" if lab.reduced else None
-        f.write(truth.toml(asked.cause, asked.severity, layer_of(lab, "top").name, how))
+        f.write(truth.toml(asked.cause, asked.severity, asked.value(truth), layer_of(lab, "top").name, how))
         f.write(f"impact = {impact:.3f}\n\n")
     say(proof.line)
     return proof

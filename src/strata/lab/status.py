@@ -64,7 +64,7 @@ def lab_state(lab: Lab) -> LabState:
         reduced=lab.reduced,
         stack_file=stack["path"] if stack else None,
         options={k: v for k, v in options.items() if k != "fact"},
-        injections=tuple(f"{f['cause']}:{f['severity']}" for f in lab.facts("injection")),
+        injections=tuple(str(f["word"]) for f in lab.facts("injection")),
         nodes=tuple(NodeState(name=n.name, netns=n.netns, addresses=n.addresses, owner=n.owner) for n in lab.nodes),
         processes=processes,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -86,6 +87,9 @@ class Signal:
                 return before > 0 and before / self.by <= injected <= before * self.by
 
 
+HURTS_AT_ALL = 1.1
+"""Below it an impact is within what equal cells differ by here."""
+
 Severities = Mapping[Severity, float]
 
 
@@ -130,6 +134,10 @@ class Injection:
     ceiling: Callable[[float], float] | None = None
     """The IOPS that the promised cell cannot exceed with that value in: what the model, the cap or the wire allows. Of
     an injection that hurts the tail: the 99th percentile that comes of it, in ms."""
+    bounds: tuple[float, float] = (0, math.inf)
+    """Between what the value may lie."""
+    whole: bool = False
+    """Whether it counts things."""
     fades: bool = False
     """Whether using it takes it away: then only the first measurement is of it."""
     everyday: bool = False
@@ -139,7 +147,30 @@ class Injection:
         """What is true of it on that stack."""
         return replace(self, stack=stack, **self.elsewhere[stack]) if stack in self.elsewhere else self
 
-    def toml(self, cause: str, severity: Severity, top: str = "top", mechanism: str | None = None) -> str:
+    def at(self, position: float) -> float:
+        """The value at that place of a scale on which mild is 0, marked 0.5 and severe 1: also between and beyond.
+
+        Straight lines in the logarithm of the value; of one more than it where 0 is among the three.
+        """
+        mild, marked, severe = (self.value[s] for s in Severity)
+        more = 0.0 if severe and mild else 1.0
+        begin, end = (mild, marked) if position < 0.5 else (marked, severe)
+        along = 2 * position - (position >= 0.5)
+        value = (begin + more) * ((end + more) / (begin + more)) ** along - more
+        return self.checked(round(value) if self.whole else value)
+
+    def checked(self, value: float) -> float:
+        """The value, or the bound that it is beyond."""
+        low, high = self.bounds
+        return min(max(value, low), high)
+
+    def least(self, severity: Severity | None) -> float:
+        """The ratio that is promised. With a value of one's own: that it hurts at all."""
+        return self.impact[severity] if severity is not None else HURTS_AT_ALL
+
+    def toml(
+        self, cause: str, severity: Severity | None, value: float, top: str = "top", mechanism: str | None = None
+    ) -> str:
         """The truth file: what a diagnosis of this lab has to say. ``top`` is the name of the last layer there.
 
         ``mechanism`` replaces the usual one where the lab does it in another way.
@@ -147,14 +178,14 @@ class Injection:
         rows = {
             "class": self.kind,
             "cause": cause,
-            "severity": severity.value,
+            "severity": severity.value if severity else "own",
             "layer": top if self.layer == "top" else self.layer,
             "mechanism": mechanism or self.mechanism,
-            "value": self.value[severity],
+            "value": value,
             "unit": self.unit,
             "cell": self.cell.text,
             "hurts": self.hurts.value,
-            "impact_at_least": self.impact[severity],
+            "impact_at_least": self.least(severity),
             "signals": [f"{s.figure} {s.how.value} {s.by:g}" for s in self.signals],
             "must": [c.value for c in self.must],
             "never": [c.value for c in self.never],

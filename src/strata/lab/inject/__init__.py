@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from dataclasses import dataclass
 
 from strata.errors import UsageError, choices
@@ -13,13 +14,21 @@ from strata.lab.truth import Injection, Severity
 
 @dataclass(frozen=True)
 class Asked:
-    """``CAUSE:severity`` as it was asked for."""
+    """``CAUSE:severity`` or ``CAUSE=VALUE`` as it was asked for; with a value of one's own there is no severity."""
 
     cause: str
-    severity: Severity
+    severity: Severity | None = None
+    own: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.cause}:{self.severity.value}"
+        return f"{self.cause}={self.own:g}" if self.severity is None else f"{self.cause}:{self.severity.value}"
+
+    def value(self, truth: Injection) -> float:
+        """What is put in, of an injection as it is on that stack."""
+        if self.severity is not None:
+            return truth.value[self.severity]
+        assert self.own is not None
+        return self.own
 
     @property
     def injection(self) -> Injection:
@@ -29,8 +38,8 @@ class Asked:
     def apply(self, lab: Lab) -> None:
         """Puts it into the lab. Raises `UsageError` when the stack has nothing it could act on."""
         truth = self.injection.on(lab.stack)
-        truth.inject(lab, truth.value[self.severity])
-        lab.fact("injection", cause=self.cause, severity=self.severity.value)
+        truth.inject(lab, self.value(truth))
+        lab.fact("injection", cause=self.cause, word=str(self))
 
 
 def injection(cause: str) -> Injection:
@@ -43,7 +52,9 @@ def injection(cause: str) -> Injection:
 
 
 def parse(word: str) -> Asked:
-    """``slow-medium`` or ``slow-medium:severe``. Raises `UsageError` naming what there is."""
+    """``slow-medium``, ``slow-medium:severe`` or ``slow-medium=7000``. Raises `UsageError` naming what there is."""
+    if "=" in word:
+        return _with_a_value(word)
     cause, _, severity = word.partition(":")
     injection(cause)
     try:
@@ -51,3 +62,15 @@ def parse(word: str) -> Asked:
     except ValueError as e:
         hint = choices(severity, Severity)
         raise UsageError("cannot inject", word, f"unknown severity {severity!r}", hint) from e
+
+
+def _with_a_value(word: str) -> Asked:
+    cause, _, text = word.partition("=")
+    truth = injection(cause)
+    try:
+        own = float(text)
+    except ValueError:
+        own = math.nan
+    if not own < math.inf or truth.checked(own) != own or (truth.whole and own % 1):
+        raise UsageError("cannot inject", word, f"{text!r} is no amount of {truth.unit}", f"{cause} or {cause}:severe")
+    return Asked(cause, own=own)

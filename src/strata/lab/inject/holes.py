@@ -39,6 +39,7 @@ INJECTION = Injection(
     mechanism="so large a share of the test file is deallocated (fallocate, punch hole) in pieces of 1 MiB",
     value=per_severity(0.25, 0.5, 0.9),
     unit="share of the file",
+    bounds=(0, 0.97),
     inject=_inject,
     cell=Cell("file system", "randread", "8k", 4),
     impact=per_severity(1.1, 1.4, 2.5),

@@ -13,6 +13,8 @@ INJECTION = Injection(
     mechanism="the modelled disk serves so many I/Os at once (c); the service time of each is as before",
     value=per_severity(3, 2, 1),
     unit="I/Os at once (healthy: 4)",
+    bounds=(1, 4),
+    whole=True,
     inject=model("c={value}"),
     cell=Cell("file system", "randread", "8k", 8),
     impact=per_severity(1.12, 1.6, 2.8),
