@@ -8,6 +8,7 @@ from pydantic import Field
 
 from strata.model.base import Value
 from strata.model.caching import Caching
+from strata.model.counters import Readings
 from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.profile import GoalResult
@@ -43,8 +44,8 @@ class CellSummary(Value):
 
     ``latency_ns`` maps a percentile ("50", "90", "99", "99.9") to its estimate, only where the samples support
     it (at least 100 I/Os beyond it in all). ``curve`` is the merged distribution as (percentile 0..100, ns).
-    ``outstanding`` is X·R from measured X and R. ``counters`` are per-second rates and means by
-    ``metric{label=value}``; absent ones are absent.
+    ``outstanding`` is X·R from measured X and R. ``counters`` are per-second rates and means as they are kept,
+    to be asked through ``readings``; absent ones are absent.
     """
 
     layer: str
@@ -88,6 +89,11 @@ class CellSummary(Value):
     """Times of the flushes over all rounds: ``mean``, and the percentiles that their number supports."""
     traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
     """What reached the devices in an extra window, the upper device first."""
+
+    @property
+    def readings(self) -> Readings:
+        """The cell's counters, to be asked by what they are."""
+        return Readings(self.counters)
 
 
 class Comparison(Value):

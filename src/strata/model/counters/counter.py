@@ -1,0 +1,93 @@
+"""What a counter is: declared once, read by probes, analysis, rules and reports alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from strata.model.series import SeriesKind
+
+NODE = "node"
+"""The label of whatever was read of a named node; this machine has none."""
+
+
+class Scope(StrEnum):
+    """What a counter is of; `LABELS` are what tells one such thing from another of the same node."""
+
+    MACHINE = "machine"
+    NODE = "node"
+    PROCESS = "process"
+    PROCESSOR = "processor"
+    MEMORY_NODE = "memory node"
+    DEVICE = "device"
+    MEMBER = "member of a device"
+    FILE_SYSTEM = "file system"
+    MOUNT = "mount"
+    INTERFACE = "interface"
+    QUEUE = "queueing discipline"
+    CONNECTION = "connection"
+    GROUP = "control group"
+    SERVICE = "server"
+    CLOCK = "clock"
+
+
+LABELS: Mapping[Scope, tuple[str, ...]] = {
+    Scope.MACHINE: (),
+    Scope.NODE: (),
+    Scope.PROCESS: ("process",),
+    Scope.PROCESSOR: ("cpu",),
+    Scope.MEMORY_NODE: ("numa",),
+    Scope.DEVICE: ("device",),
+    Scope.MEMBER: ("device", "member"),
+    Scope.FILE_SYSTEM: ("path",),
+    Scope.MOUNT: ("mount",),
+    Scope.INTERFACE: ("interface",),
+    Scope.QUEUE: ("interface", "discipline", "handle"),
+    Scope.CONNECTION: ("peer", "end", "connection"),
+    Scope.GROUP: ("cgroup",),
+    Scope.SERVICE: (),
+    Scope.CLOCK: ("clock",),
+}
+
+
+class Over(StrEnum):
+    """How the values of several things become one."""
+
+    SUM = "sum"
+    MAX = "max"
+    MEAN = "mean"
+    NONE = "none"
+
+
+@dataclass(frozen=True, eq=False)
+class Counter:
+    """One counter: what its series are called, what they count, of what, and in which words a person reads it.
+
+    ``parts``: labels whose values add up to the whole (the two directions of a card), with the values that are known,
+    none where they are open. ``aspects``: labels whose values are different things, which are never added (memory
+    that is free and memory that is dirty). ``also``: labels that only some have. ``whole``: a label and the value under
+    which the sum over its things stands beside them. ``nested``: things that share this label count the same, one
+    inside the other: the largest stands for them.
+    """
+
+    name: str
+    unit: str
+    kind: SeriesKind
+    scope: Scope
+    words: str
+    over: Over = Over.SUM
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aspects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    whole: tuple[str, str] | None = None
+    nested: str | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that each of its series has, but for the node."""
+        return (*LABELS[self.scope], *self.parts, *self.aspects)
+
+    def knows(self, label: str) -> bool:
+        """Whether a series of it may have this label."""
+        return label == NODE or label in self.also or label in self.labels

@@ -1,0 +1,149 @@
+"""The one question about the counters of a cell: what does this counter say, of which things.
+
+cell.readings.of(blockdev.READ_BYTES, device="sda")      # every series of it
+cell.readings.total(qdisc.DROPS, node="n1")              # one value, added up as the counter says
+cell.readings.largest(servers.CPU_SECONDS)               # the thing that has most of it
+cell.readings.each(net.BYTES, "node", "interface")       # one value for each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from strata.model.counters.counter import LABELS, NODE, Counter, Over
+from strata.model.counters.stored import stored_name, taken_apart
+from strata.model.series import Series
+
+Key = tuple[str | None, ...]
+"""The values of some labels, in the order they were asked for; None: it has no such label (of a node: this machine)."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one series of a counter says: a rate per second, or the mean of a gauge.
+
+    ``labels`` has every label that the counter says each series has, and those of `Counter.also` that it has.
+    """
+
+    counter: Counter
+    node: str | None
+    labels: Mapping[str, str]
+    value: float
+
+    def __getitem__(self, label: str) -> str:
+        return self.labels[label]
+
+    def get(self, label: str) -> str | None:
+        """The value of a label, the node's name among them; None where it has none."""
+        return self.node if label == NODE else self.labels.get(label)
+
+    def key(self, *labels: str) -> Key:
+        """The values of these labels."""
+        return tuple(map(self.get, labels))
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The counters of one cell as they are kept. What was not read is absent from every answer, never 0.
+
+    ``where`` of every question: the value of a label; ``node=None`` is this machine, no ``node`` is every node.
+    """
+
+    stored: Mapping[str, float]
+
+    @classmethod
+    def now(cls, found: Iterable[tuple[str, str | None, Mapping[str, str], float]]) -> Readings:
+        """From (metric, node, labels, value), as a sampler has them."""
+        return cls(
+            {
+                stored_name(metric, labels if node is None else {**labels, NODE: node}): value
+                for metric, node, labels, value in found
+            }
+        )
+
+    def of(self, counter: Counter, **where: str | None) -> tuple[Reading, ...]:
+        """Every series of the counter. A sum kept beside its things is not among them, unless it is asked for."""
+        found = self._found(counter, where)
+        if counter.whole is not None and counter.whole[0] not in where:
+            found = [r for r in found if not _is_whole(r)]
+        return tuple(found)
+
+    def total(self, counter: Counter, **where: str | None) -> float | None:
+        """One value of all, as the counter says: added up, the largest, or the mean. None where nothing was read."""
+        told = self._added_up(counter, where, ())
+        return told.get(())
+
+    def each(self, counter: Counter, *labels: str, **where: str | None) -> dict[Key, float]:
+        """`total` for each combination of these labels, in the order in which they are kept."""
+        return self._added_up(counter, where, labels)
+
+    def largest(self, counter: Counter, **where: str | None) -> Reading | None:
+        """The series with the greatest value, of one thing."""
+        return max(self.of(counter, **where), key=lambda r: r.value, default=None)
+
+    def _found(self, counter: Counter, where: Mapping[str, str | None]) -> list[Reading]:
+        if strange := [label for label in where if not counter.knows(label)]:
+            raise ValueError(f"{counter.name} has no label {', '.join(strange)}")
+        found = []
+        for name, value in self.stored.items():
+            if not name.startswith(counter.name):
+                continue
+            metric, labels = taken_apart(name)
+            if metric != counter.name or not all(label in labels for label in counter.labels):
+                continue
+            reading = Reading(counter, labels.get(NODE), labels, value)
+            if all(reading.get(label) == value for label, value in where.items()):
+                found.append(reading)
+        return found
+
+    def _added_up(self, counter: Counter, where: Mapping[str, str | None], labels: tuple[str, ...]) -> dict[Key, float]:
+        loose = [label for label in counter.aspects if label not in where and label not in labels]
+        if counter.over is Over.NONE or loose:
+            raise ValueError(f"{counter.name} cannot be added up over {', '.join(loose) or 'several things'}")
+        found = _without_parts_of_a_whole(counter, self._found(counter, where), labels)
+        if counter.nested is not None:
+            found = _outermost(counter, found)
+        groups: dict[Key, list[float]] = {}
+        for reading in found:
+            groups.setdefault(reading.key(*labels), []).append(reading.value)
+        return {key: _HOW[counter.over](values) for key, values in groups.items()}
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+_HOW: Mapping[Over, Callable[[list[float]], float]] = {Over.SUM: sum, Over.MAX: max, Over.MEAN: _mean}
+
+
+def _is_whole(reading: Reading) -> bool:
+    whole = reading.counter.whole
+    return whole is not None and reading.get(whole[0]) == whole[1]
+
+
+def _without_parts_of_a_whole(counter: Counter, found: list[Reading], labels: tuple[str, ...]) -> list[Reading]:
+    """Each thing once: by itself where things are asked for, else in its node's sum where there is one."""
+    if counter.whole is None:
+        return found
+    if counter.whole[0] in labels:
+        return [r for r in found if not _is_whole(r)]
+    summed = {r.node for r in found if _is_whole(r)}
+    return [r for r in found if _is_whole(r) or r.node not in summed]
+
+
+def _outermost(counter: Counter, found: list[Reading]) -> list[Reading]:
+    assert counter.nested is not None
+    others = set(LABELS[counter.scope]) - {counter.nested}
+    same = [NODE, *(label for label in counter.labels if label not in others)]
+    best: dict[Key, Reading] = {}
+    for reading in found:
+        key = reading.key(*same)
+        if key not in best or reading.value > best[key].value:
+            best[key] = reading
+    return list(best.values())
+
+
+def name_of(series: Series) -> str:
+    """The name under which what a series says is kept."""
+    return stored_name(series.metric, series.labels)
