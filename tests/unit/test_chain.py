@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from kernel_tree import Tree
 
-from strata.discover.chain import carriers, chain
+from strata.discover.chain import NOTHING, Under, carriers, chain, devices_of
 from strata.discover.filesystem import Space, describe, server_of
 from strata.host.mounts import mount_of, parse, unescape
+from strata.model.endpoint import Endpoint
 from strata.model.survey import Device
 
 ATA = "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block"
@@ -138,6 +139,11 @@ def test_btrfs_of_two_devices_under_an_anonymous_number(tree: Tree) -> None:
     assert mount is not None
     assert carriers(mount, tree.sys) == ("sda1", "sdb1")
     assert list(under(tree, "/home/x")) == ["sda1", "sda", "sdb1", "sdb"]
+    of = devices_of(Endpoint.parse("file:/home/x"), tree.sys)
+    assert of == Under(("sda1", "sda", "sdb1", "sdb"), ("sda1", "sdb1")), "both carry it, neither alone"
+    assert devices_of(Endpoint.parse("block:/dev/sdb1"), tree.sys) == Under(("sdb1", "sdb"), ("sdb1",))
+    assert devices_of(Endpoint.parse("block:/dev/sdx"), tree.sys) == NOTHING
+    assert devices_of(Endpoint.parse("nbd://host/export"), tree.sys) == NOTHING
     assert describe(mount, SPACE, "sda1", tree.sys).detail == {"compression": "zstd:3"}
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from strata.app.watching import watch_of
+import pytest
+
+from strata.app import watching
+from strata.app.watching import devices_reached, watch_endpoints, watch_of
+from strata.discover.chain import NOTHING, Under
+from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint
-from strata.model.stack import Stack
+from strata.model.stack import Layer, Stack
 
 TEXT = """
 [stack]
@@ -32,7 +37,7 @@ endpoint = "smb://server/volume/file.dat"
 
 def test_nodes_that_tell_something_are_watched() -> None:
     stack = Stack.from_toml(TEXT)
-    here, server, far = watch_of((), (), [Endpoint.parse(stack.layers[0].endpoint)], stack).nodes
+    here, server, far = watch_of(stack, {"share": stack.layers[0].target}, "share").nodes
     assert (here.name, here.ports) == (None, (445,))
     assert (server.netns, server.smb_conf, server.ports) == ("/run/netns/server", "/etc/samba/smb.conf", (445,))
     assert (far.name, far.url, far.netns) == ("far", "http://far:9100/metrics", None)
@@ -41,3 +46,52 @@ def test_nodes_that_tell_something_are_watched() -> None:
 def test_a_node_without_such_words_is_saved_as_before() -> None:
     saved = Stack.from_toml(TEXT).nodes[2].model_dump(mode="json")
     assert saved == {"name": "client", "owner": False, "netns": None}
+
+
+UNDER = {
+    "block:/dev/sda": Under(("sda",), ("sda",)),
+    "file:/data/x": Under(("md0", "sda", "sdb"), ("md0",)),
+    "file:/pool/x": Under(("loop1", "sdc", "loop2"), ("loop1", "loop2")),
+}
+
+
+def layer(name: str, endpoint: str, *above: str) -> Layer:
+    return Layer(name=name, endpoint=endpoint, above=above)
+
+
+def test_every_layers_devices_are_sampled_and_each_layer_knows_which_are_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def under(endpoint: Endpoint, sys: Sys) -> Under:
+        return UNDER.get(endpoint.uri, NOTHING)
+
+    monkeypatch.setattr(watching, "devices_of", under)
+    layers = (
+        layer("disk", "block:/dev/sda"),
+        layer("file system", "file:/data/x", "disk"),
+        layer("pool", "file:/pool/x"),
+        layer("share", "nbd://h/e", "file system"),
+        layer("share of the share", "nbd://i/e", "share"),
+        layer("both", "nbd://j/e", "pool", "file system"),
+        layer("in memory", "file:/tmpfs/x", "disk"),
+        layer("elsewhere", "nbd://k/e"),
+    )
+    stack = Stack(name="s", layers=layers)
+    found = devices_reached(stack, {x.name: x.target for x in layers})
+    assert {w.devices for w in found.values()} == {("sda", "md0", "sdb", "loop1", "sdc", "loop2")}
+    assert found["disk"].under == UNDER["block:/dev/sda"]
+    assert found["file system"].under == found["share"].under == found["share of the share"].under
+    assert found["file system"].under.carriers == ("md0",)
+    assert found["both"].under.carriers == ("loop1", "loop2", "md0")
+    assert found["in memory"].under == found["disk"].under, "what is on no device stands on what the stack says"
+    assert found["elsewhere"].under == NOTHING
+
+
+def test_a_layer_that_is_not_measured_has_no_devices_of_its_own() -> None:
+    stack = Stack(name="s", layers=(layer("a", "block:/dev/null-and-void"), layer("b", "nbd://h/e", "a")))
+    assert watch_of(stack, {"b": stack.layers[1].target}, "b").under == NOTHING
+
+
+def test_endpoints_without_a_stack_are_watched_together() -> None:
+    found = watch_endpoints([Endpoint.parse("nbd://h:10810/e"), Endpoint.parse("block:/dev/is-not-there")])
+    assert (found.devices, found.under, found.nodes[0].ports) == ((), NOTHING, (10810,))

@@ -14,6 +14,7 @@ import numpy as np
 from strata.model.result import CellResult
 from strata.model.series import Series, SeriesKind, counter_labels, counter_name
 
+_BESIDE = " + "
 BUSY_MODES = ("idle", "iowait")
 
 
@@ -105,25 +106,31 @@ class DeviceLoad:
 
     name: str
     bytes_per_second: float
+    read_bytes_per_second: float
     iops: float
     in_flight: float | None
     ns_per_io: float | None
 
 
-def device(values: dict[str, float], chain: Sequence[str]) -> DeviceLoad | None:
-    """The device that carries the file system: the first of ``chain`` (top to medium) that was sampled.
+def device(values: dict[str, float], chain: Sequence[str], carriers: Sequence[str] = ()) -> DeviceLoad | None:
+    """What carries the data: the first of ``chain`` (top to medium) that was sampled, or ``carriers`` together.
 
-    Without a chain, or with none of it sampled, the one device that was; None when that is not unique.
+    Several carriers share the bytes, so all of them count, or none where one was not sampled. Without a chain, or with
+    none of it sampled, the one device that was; None when that is not unique.
     """
     found: dict[str, dict[str, float]] = {}
     for key, value in values.items():
         metric, labels = counter_labels(key)
         if metric.startswith("blockdev_") and "device" in labels and "node" not in labels:
             found.setdefault(labels["device"], {})[metric.removeprefix("blockdev_")] = value
-    name = next((d for d in chain if d in found), next(iter(found)) if len(found) == 1 else None)
-    if name is None:
-        return None
-    of = found[name]
+    if len(carriers) > 1:
+        name, parts = together(carriers), [found.get(d, {}) for d in carriers]
+        of = {key: sum(p[key] for p in parts) for key in parts[0] if all(key in p for p in parts)}
+    else:
+        one = next((d for d in chain if d in found), next(iter(found)) if len(found) == 1 else None)
+        if one is None:
+            return None
+        name, of = one, found[one]
     if not {"read_bytes", "write_bytes"} <= of.keys():
         return None
     ios = of.get("reads", 0.0) + of.get("writes", 0.0)
@@ -131,10 +138,21 @@ def device(values: dict[str, float], chain: Sequence[str]) -> DeviceLoad | None:
     return DeviceLoad(
         name=name,
         bytes_per_second=of["read_bytes"] + of["write_bytes"],
+        read_bytes_per_second=of["read_bytes"],
         iops=ios,
         in_flight=of.get("weighted_seconds", of.get("in_flight")),
         ns_per_io=sum(waited) / ios * 1e9 if waited and ios > 0 else None,
     )
+
+
+def together(carriers: Sequence[str]) -> str:
+    """What several devices that share the bytes are called as one."""
+    return _BESIDE.join(carriers)
+
+
+def apart(name: str) -> tuple[str, ...]:
+    """The devices that `together` names."""
+    return tuple(name.split(_BESIDE))
 
 
 def wire_bytes(values: dict[str, float]) -> float | None:

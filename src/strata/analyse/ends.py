@@ -21,14 +21,21 @@ _SERVERS = {
 }
 
 
-def flows_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tuple[Flow, ...]:
-    """Bytes at each place for each byte of the application."""
-    return flows(
-        [
-            RoundBytes(r.read.bytes / r.seconds, r.write.bytes / r.seconds, counters)
-            for r, counters in _measured(cell, per_round)
-        ]
-    )
+def flows_of(
+    cell: CellRounds, per_round: Sequence[Mapping[str, float]], carriers: Sequence[str] = ()
+) -> tuple[Flow, ...]:
+    """Bytes at each place for each byte of the application, and requests for each of its I/Os."""
+    rounds = [
+        RoundBytes(
+            read=r.read.bytes / r.seconds,
+            write=r.write.bytes / r.seconds,
+            counters=counters,
+            reads=r.read.ops / r.seconds,
+            writes=r.write.ops / r.seconds,
+        )
+        for r, counters in _measured(cell, per_round)
+    ]
+    return flows(rounds, carriers)
 
 
 def costs_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tuple[CycleCost, ...]:

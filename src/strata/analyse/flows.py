@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from strata import units
+from strata.analyse.counters import apart, together
 from strata.analyse.stats import estimate
 from strata.model.ends import Flow
 from strata.model.estimate import Estimate
-from strata.model.series import counter_labels
+from strata.model.series import counter_labels, counter_name
 
 NEAR = 0.05
 """What may be missing or too much without a word: headers, the journal's own writes, the edges of the samples."""
@@ -21,11 +22,13 @@ UNEVEN = 1.5
 
 @dataclass(frozen=True)
 class RoundBytes:
-    """One round: the application's bytes per second, and every counter's rate by its name."""
+    """One round: the application's bytes and I/Os per second, and every counter's rate by its name."""
 
     read: float
     write: float
     counters: Mapping[str, float]
+    reads: float = 0.0
+    writes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,14 @@ class _Place:
     direction: str
 
 
-def flows(rounds: Sequence[RoundBytes]) -> tuple[Flow, ...]:
-    """A ratio with its interval over the rounds for every place that took part; a place must be known in all rounds."""
+def flows(rounds: Sequence[RoundBytes], carriers: Sequence[str] = ()) -> tuple[Flow, ...]:
+    """A ratio with its interval over the rounds for every place that took part; a place must be known in all rounds.
+
+    Several ``carriers`` share the data: what they moved together is a place too.
+    """
     found: dict[_Place, list[float]] = {}
     for one in rounds:
-        for place, rate in _places(one.counters):
+        for place, rate in _with_all(dict(_places(one.counters)), carriers):
             found.setdefault(place, []).append(rate)
     made = []
     for place, rates in found.items():
@@ -48,6 +54,8 @@ def flows(rounds: Sequence[RoundBytes]) -> tuple[Flow, ...]:
         if len(rates) < len(rounds) or any(amount <= 0 for _, amount in words):
             continue
         ratios = [rate / amount for rate, (_, amount) in zip(rates, words, strict=True)]
+        requests = [_requests(place, word, one) for (word, _), one in zip(words, rounds, strict=True)]
+        per_io = [r for r in requests if r is not None]
         if max(ratios) >= LITTLE:
             made.append(
                 Flow(
@@ -56,6 +64,7 @@ def flows(rounds: Sequence[RoundBytes]) -> tuple[Flow, ...]:
                     direction=place.direction,
                     of=words[0][0],
                     per_byte=estimate(ratios, "1"),
+                    per_io=estimate(per_io, "1") if len(per_io) == len(rounds) else None,
                 )
             )
     return tuple(sorted(made, key=lambda f: (_ORDER.index(f.place.split()[0]), f.node or "", f.place, f.direction)))
@@ -64,8 +73,12 @@ def flows(rounds: Sequence[RoundBytes]) -> tuple[Flow, ...]:
 _ORDER = ("device", "member", "target", "wire")
 
 
-def notes(found: Sequence[Flow], chain: Sequence[str] = (), *, direct: bool) -> tuple[str, ...]:
-    """Where the bytes do not add up, and what that usually means. ``chain``: devices from the file system downward."""
+def notes(
+    found: Sequence[Flow], chain: Sequence[str] = (), carriers: Sequence[str] = (), *, direct: bool
+) -> tuple[str, ...]:
+    """Where the bytes do not add up, and what that usually means. ``chain``: devices from the file system downward;
+    ``carriers``: as in `flows`."""
+    chain = (together(carriers),) if len(carriers) > 1 else chain
     return (*_at_device(found, chain, direct), *_between_nodes(found), *_between_members(found))
 
 
@@ -127,6 +140,26 @@ def _places(counters: Mapping[str, float]) -> Iterator[tuple[_Place, float]]:
             yield _Place("target", "of our own", node, labels["direction"]), rate
         elif metric == "net_bytes":
             yield _Place("wire", labels["interface"], node, labels["direction"]), rate
+
+
+def _with_all(places: dict[_Place, float], carriers: Sequence[str]) -> Iterator[tuple[_Place, float]]:
+    yield from places.items()
+    for direction in ("read", "write") if len(carriers) > 1 else ():
+        each = [places.get(_Place("device", name, None, direction)) for name in carriers]
+        known = [rate for rate in each if rate is not None]
+        if len(known) == len(carriers):
+            yield _Place("device", together(carriers), None, direction), sum(known)
+
+
+def _requests(place: _Place, of: str, one: RoundBytes) -> float | None:
+    """Requests at a device, or at several together, for each I/O of the application."""
+    mine = {"read": one.reads, "write": one.writes, "all": one.reads + one.writes}[of]
+    if place.kind != "device" or mine <= 0:
+        return None
+    labels = [{"device": name} | ({"node": place.node} if place.node else {}) for name in apart(place.name)]
+    each = [one.counters.get(counter_name(f"blockdev_{place.direction}s", x)) for x in labels]
+    known = [rate for rate in each if rate is not None]
+    return sum(known) / mine if len(known) == len(each) else None
 
 
 def _denominator(place: _Place, one: RoundBytes) -> tuple[str, float]:

@@ -29,8 +29,9 @@ def cell_summary(
 ) -> CellSummary | None:
     """The summary of these measurements; None when none of them gave an I/O.
 
-    ``chain`` names the block devices from the one under the file system down to the medium. With ``noise`` the
-    intervals use what equal measurements differed by elsewhere in the run: for the few rounds of an experiment.
+    ``chain`` names the block devices from the one under the file system down to the medium, for measurements that do
+    not name their own. With ``noise`` the intervals use what equal measurements differed by elsewhere in the run: for
+    the few rounds of an experiment.
     """
     return summarise(collect(layer, workload, results), chain=chain, noise=noise)
 
@@ -49,11 +50,14 @@ def summarise(
     per_round = [counters.readings(r) for r in cell.results]
     mean = counters.mean_of(per_round)
     cpu = [p for p in map(counters.processors, per_round) if p is not None]
-    device = counters.device(mean, chain)
+    latest = cell.results[-1]
+    chain, carriers = latest.devices or tuple(chain), latest.carriers
+    device = counters.device(mean, chain, carriers)
     wire = counters.wire_bytes(mean)
     spent = _engine_cpu(cell)
     app = float(np.mean([v.bytes_per_second for v in cell.values]))
-    passed = flows.notes(found := ends.flows_of(cell, per_round), chain, direct=cell.workload.direct)
+    found = ends.flows_of(cell, per_round, carriers)
+    passed = flows.notes(found, chain, carriers, direct=cell.workload.direct)
     return CellSummary(
         layer=cell.layer,
         workload=cell.workload,
@@ -71,7 +75,7 @@ def summarise(
         engine_cpu_ns_per_io=spent.total_ns if spent else None,
         engine_user_ns_per_io=spent.user_ns if spent else None,
         engine_system_ns_per_io=spent.system_ns if spent else None,
-        device_read_bytes_per_byte=_device_reads(mean, device, app) if cell.workload.rw.reads else None,
+        device_read_bytes_per_byte=_device_reads(device, app) if cell.workload.rw.reads else None,
         device_in_flight=device.in_flight if device else None,
         device_busy_ns_per_io=device.ns_per_io if device else None,
         wire_bytes_per_byte=wire / app if wire is not None and app > 0 else None,
@@ -86,6 +90,8 @@ def summarise(
         cycles=ends.costs_of(cell, per_round),
         splits=ends.splits_of(cell, per_round),
         notes=passed,
+        devices=chain,
+        carriers=carriers,
         absent=_never(cell.results),
     )
 
@@ -145,10 +151,10 @@ def _share(device: counters.DeviceLoad, app: float) -> float:
     return device.bytes_per_second / app if app > 0 else 0.0
 
 
-def _device_reads(mean: dict[str, float], device: counters.DeviceLoad | None, app: float) -> float | None:
+def _device_reads(device: counters.DeviceLoad | None, app: float) -> float | None:
     if device is None or app <= 0:
         return None
-    return mean.get(f"blockdev_read_bytes{{device={device.name}}}", 0.0) / app
+    return device.read_bytes_per_second / app
 
 
 def _engine_cpu(cell: CellRounds) -> CpuPerIo | None:

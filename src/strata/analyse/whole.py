@@ -76,7 +76,7 @@ def view_of(
     cells = tuple(
         s for c in rounds.values() if (s := summarise(c, chain=chain or (), noise=noise, origin_ns=origin)) is not None
     )
-    devices = chain is None or bool(chain)
+    devices = chain is None or bool(chain) or any(r.devices for r in results)
     comparisons = compare(plan, rounds, noise)
     memory = survey.memory.total if survey else None
     return RunView(plan, rounds, cells, comparisons, noise, data, generator, devices=devices, memory=memory)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strata.app.matrix_site import Site
 from strata.app.sampled import Sampled, run_sampled
 from strata.app.session import Emit
-from strata.app.watching import Watch
+from strata.app.watching import Watch, devices_reached
 from strata.engine import Engine, Request, Timing, prepare_cell
 from strata.errors import SafetyRefusal, StoreError, StrataError
 from strata.model.plan import Plan, StepKind
@@ -39,7 +39,7 @@ class MatrixLoop:
         self._order, self.written = order, written
         self._rounds: dict[int, int] = {}
         self._wrote = False
-        self._devices = tuple(d.name for d in site.survey.devices) if site.survey else ()
+        self._watches = devices_reached(site.stack, {name: piece.endpoint for name, piece in site.pieces.items()})
         for v in machine.visits:
             self._rounds[v.cell] = self._rounds.get(v.cell, 0) + 1
 
@@ -108,7 +108,7 @@ class MatrixLoop:
         self._save(ask, CellResult(
             order=self._order, round=self._rounds.get(ask.cell, 0), cell=cell.key, kind=StepKind.MEASURE.value,
             layer=cell.layer, workload_key=cell.workload.key, result=result, counters=done.counters, absent=done.absent,
-            error=trouble,
+            devices=done.under.devices, carriers=done.under.carriers, error=trouble,
         ), trouble)  # fmt: skip
         if cut_short(result):
             return False
@@ -141,7 +141,7 @@ class MatrixLoop:
                 placement=self._plan.placement,
             )
         )
-        return run_sampled(self._engine, prepared, Watch(devices=self._devices), on_interval, self._stop)
+        return run_sampled(self._engine, prepared, self._watches.get(cell.layer, Watch()), on_interval, self._stop)
 
     def _save(self, ask: Ask, result: CellResult | None, error: str | None) -> None:
         cell = self._plan.cells[ask.cell]

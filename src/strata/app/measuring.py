@@ -197,7 +197,7 @@ def measure_endpoint(
     trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
     _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
-    single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, placement, watch.devices)
+    single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, placement)
     summary = single.analysis.cells[0] if course is None else settled(single.analysis.cells[0], course)
     status = RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE
     report = report_of(single, summary, course, generator, done, status, trouble or moved, label or Label())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from strata.app.watching import Watch
+from strata.discover.chain import NOTHING, Under
 from strata.engine import Engine, run_cell
 from strata.engine.cell import Prepared
 from strata.model.progress import Glance
@@ -23,6 +24,8 @@ class Sampled:
     counters: tuple[Series, ...]
     absent: tuple[str, ...]
     server: ServerTimes | None
+    under: Under = NOTHING
+    """The block devices that the requests reach."""
 
 
 def run_sampled(
@@ -43,7 +46,7 @@ def run_sampled(
         result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
     finally:
         counters = sampler.stop()
-    return Sampled(result, counters, sampler.absent, _grown(before, _server(watch)))
+    return Sampled(result, counters, sampler.absent, _grown(before, _server(watch)), watch.under)
 
 
 def _server(watch: Watch) -> dict[str, object] | None:

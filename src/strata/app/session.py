@@ -89,7 +89,6 @@ class Session:
         # Asked before anything is written: an engine that is not installed shows here.
         self._identity = self.engine.identity()
         self.stop_requested: Callable[[], bool] = lambda: caught() is not None
-        self._devices = tuple(d.name for d in survey.devices)
 
     def __enter__(self) -> Session:
         return self
@@ -309,6 +308,8 @@ class Session:
             counters=done.counters,
             absent=done.absent,
             server=done.server,
+            devices=done.under.devices,
+            carriers=done.under.carriers,
         )
 
     def _trace_cells(self) -> list[str]:
@@ -356,8 +357,8 @@ class Session:
 
     def _watch(self, layer: str) -> Watch:
         stack = self._running().plan.stack
-        endpoints = [self.place.endpoint(x.name) for x in stack.layers]
-        found = watch_of(self._devices, (str(self.place.path),), endpoints, stack)
+        endpoints = {x.name: self.place.endpoint(x.name) for x in stack.layers}
+        found = watch_of(stack, endpoints, layer, (str(self.place.path),))
         stats = self.place.stats(layer)
         return found if stats is None else found.served_by(stats)
 

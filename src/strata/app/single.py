@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,9 +51,8 @@ def single_of(
     sampled: Sampled,
     ceiling: Generator,
     placement: Placement | None,
-    chain: Sequence[str],
 ) -> Single:
-    """``stack`` has one layer; ``chain`` are the devices below it, ``size`` the bytes that were reached."""
+    """``stack`` has one layer; ``size`` are the bytes that were reached."""
     from strata.analyse import analyse
 
     cell = Cell(layer=stack.layers[0].name, workload=workload)
@@ -86,8 +84,10 @@ def single_of(
         counters=sampled.counters,
         absent=sampled.absent,
         server=sampled.server,
+        devices=sampled.under.devices,
+        carriers=sampled.under.carriers,
     )
-    found = analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=chain)
+    found = analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
     return Single(plan=plan, done=done, analysis=found, generator=ceiling)
 
 

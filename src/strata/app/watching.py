@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from strata.discover.chain import chain
-from strata.host.mounts import mount_of
+from strata.discover.chain import NOTHING, Under, devices_of
 from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.stack import Stack
@@ -20,9 +18,11 @@ _PORTS = {"nbd": 10809, "smb": 445, "nfs": 2049, "iscsi": 3260}
 
 @dataclass(frozen=True)
 class Watch:
-    """``stats``: statistics socket of the target of our own that is measured."""
+    """``devices``: all that are sampled; ``under``: those of them that the measured requests reach. ``stats``:
+    statistics socket of the target of our own that is measured."""
 
     devices: tuple[str, ...] = ()
+    under: Under = NOTHING
     paths: tuple[str, ...] = ()
     nodes: tuple[Node, ...] = ()
     stats: str | None = None
@@ -46,30 +46,44 @@ def ports_of(endpoints: Iterable[Endpoint]) -> tuple[int, ...]:
 
 def watch_endpoints(endpoints: Sequence[Endpoint]) -> Watch:
     """What is under endpoints that are driven without a stack: their devices, file systems, ports and namespaces."""
-    sys = Sys()
-    devices: dict[str, None] = {}
-    paths: list[str] = []
-    for endpoint in endpoints:
-        if endpoint.kind is EndpointKind.FILE and endpoint.path is not None:
-            paths.append(endpoint.path)
-            if (mount := mount_of(endpoint.path, sys)) is not None:
-                devices |= dict.fromkeys(d.name for d in chain(mount, sys))
-        elif endpoint.kind is EndpointKind.BLOCK and endpoint.path is not None:
-            devices[Path(endpoint.path).resolve().name] = None
+    under = joined(devices_of(e) for e in endpoints)
+    paths = tuple(e.path for e in endpoints if e.kind is EndpointKind.FILE and e.path is not None)
     ports = ports_of(endpoints)
     here = tuple(Node(netns=netns, ports=ports) for netns in dict.fromkeys(e.netns for e in endpoints))
-    return Watch(devices=tuple(devices), paths=tuple(paths), nodes=here[:1])
+    return Watch(devices=under.devices, under=under, paths=paths, nodes=here[:1])
 
 
-def watch_of(
-    devices: Sequence[str], paths: Sequence[str], endpoints: Sequence[Endpoint], stack: Stack | None = None
-) -> Watch:
+def watch_of(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str, paths: Sequence[str] = ()) -> Watch:
     """This machine, and every node of the stack that is a namespace of it or tells its own counters.
 
-    All look for all ports of the path.
+    ``endpoints`` by layer. All look for all ports of the path, and the devices under every layer are sampled: what the
+    I/O of one does to the devices of another shows too.
     """
-    ports = ports_of(endpoints)
-    named = [n for n in (stack.nodes if stack else ()) if n.netns or n.smb_conf or n.counters]
+    ports = ports_of(endpoints.values())
+    named = [n for n in stack.nodes if n.netns or n.smb_conf or n.counters]
     there = (Node(name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf, url=n.counters) for n in named)
-    nodes = (Node(ports=ports), *there)
-    return Watch(devices=tuple(devices), paths=tuple(paths), nodes=nodes)
+    found = devices_reached(stack, endpoints)[layer]
+    return replace(found, paths=tuple(paths), nodes=(Node(ports=ports), *there))
+
+
+def devices_reached(stack: Stack, endpoints: Mapping[str, Endpoint]) -> dict[str, Watch]:
+    """Of each layer the devices alone: those under every layer, and which of them its own requests reach.
+
+    Those are its own, or where it has none (it is remote, or on no device) those of what it stands on.
+    """
+    sys = Sys()
+    own = {layer.name: devices_of(endpoints[layer.name], sys) for layer in stack.layers if layer.name in endpoints}
+    everything = joined(own.values()).devices
+    reach: dict[str, Under] = {}
+    # A stack names what a layer stands on before the layer.
+    for layer in stack.layers:
+        mine = own.get(layer.name, NOTHING)
+        reach[layer.name] = mine if mine.devices else joined(reach[below] for below in layer.above)
+    return {name: Watch(devices=everything, under=under) for name, under in reach.items()}
+
+
+def joined(parts: Iterable[Under]) -> Under:
+    """All of them together, each device once."""
+    parts = tuple(parts)
+    devices = dict.fromkeys(name for part in parts for name in part.devices)
+    return Under(devices=tuple(devices), carriers=tuple(dict.fromkeys(n for part in parts for n in part.carriers)))

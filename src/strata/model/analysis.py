@@ -78,6 +78,10 @@ class CellSummary(Value):
     """Flushes that were counted; they are no part of ``ios``."""
     flows: tuple[Flow, ...] = Field(default=(), exclude_if=lambda found: not found)
     """Bytes at each place of the path for each byte the application moved."""
+    devices: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """The block devices that the layer's requests reach, upper before lower."""
+    carriers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Those of ``devices`` that the data lies on itself: one, or several that share it."""
     cycles: tuple[CycleCost, ...] = Field(default=(), exclude_if=lambda found: not found)
     splits: tuple[LatencySplit, ...] = Field(default=(), exclude_if=lambda found: not found)
     """client = wire + server, where the far end told its times."""

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from strata.model.base import Value
 from strata.model.estimate import Estimate
 
 
 class Flow(Value):
-    """Bytes that passed one place in one direction, for each byte the application moved.
+    """Bytes that passed one place in one direction, for each byte the application moved; of a device requests too.
 
     ``place``: ``device vda``, ``wire eth0``, ``member sda of md0`` …; ``node``: whose, None: this machine's.
     ``direction``: read or write at a device, rx or tx on a wire. ``per_byte`` has the unit 1; ``of`` says which of the
-    application's bytes it is divided by (read, write, or all where both are meant).
+    application's bytes it is divided by (read, write, or all where both are meant). ``per_io``: requests at a device
+    for each I/O of that kind (merged and split ones count as they reached it); None at other places.
     """
 
     place: str
     direction: str
     of: str
     per_byte: Estimate
+    per_io: Estimate | None = Field(default=None, exclude_if=lambda none: none is None)
     node: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """``device``, ``member``, ``target`` or ``wire``."""
+        return self.place.partition(" ")[0]
+
+    @property
+    def name(self) -> str:
+        """``vda`` of ``device vda``."""
+        return self.place.partition(" ")[2]
 
 
 class CycleCost(Value):

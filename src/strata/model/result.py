@@ -226,6 +226,10 @@ class CellResult(Value):
     absent: tuple[str, ...] = Field(default=(), exclude_if=lambda why: not why)
     """Counters that could not be read, and why."""
     server: ServerTimes | None = Field(default=None, exclude_if=lambda times: times is None)
+    devices: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """The block devices that the layer's requests reach, upper before lower; none in runs of earlier versions."""
+    carriers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Those of ``devices`` that the data lies on itself: one, or several that share it (btrfs)."""
     error: str | None = None
     traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
     """Of a window of its own (kind ``trace``): one for each device, the upper one first."""

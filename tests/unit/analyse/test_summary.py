@@ -94,3 +94,45 @@ def test_a_measurement_cut_short_counts_only_where_there_is_no_whole_one() -> No
     both, alone = cell_summary("a", w, [whole, cut]), cell_summary("a", w, [cut])
     assert both is not None and (both.rounds, both.iops.value) == (1, 1000)
     assert alone is not None and alone.iops.value == pytest.approx(9000)
+
+
+def test_a_layer_is_held_against_the_devices_under_it_and_not_under_another() -> None:
+    """A file on two devices that share it, beside a third one that somebody else uses."""
+    w = workload(kib=8)
+    seen = [
+        counter(f"blockdev_{what}", rate * part, device=name)
+        for name, part in (("loop1", 0.6), ("loop2", 0.4), ("vda", 9.0))
+        for what, rate in (
+            ("read_bytes", 1000 * 8192),
+            ("write_bytes", 0),
+            ("reads", 2000),
+            ("writes", 0),
+            ("read_seconds", 5.0),
+            ("weighted_seconds", 5.0),
+        )
+    ]
+    where = {"devices": ("loop1", "loop2", "vda"), "carriers": ("loop1", "loop2")}
+    rounds = [cell_result("a", w, r, engine_result(w, 1000), seen, **where) for r in range(3)]
+    cell = cell_summary("a", w, rounds, chain=["vda"])
+    assert cell is not None
+    assert (cell.devices, cell.carriers) == (("loop1", "loop2", "vda"), ("loop1", "loop2"))
+    assert cell.device_read_bytes_per_byte == pytest.approx(1.0), "half of it is on each: no cache answered"
+    assert cell.device_in_flight == pytest.approx(5.0)
+    assert cell.device_busy_ns_per_io == pytest.approx(2.5e6)
+    assert cell.notes == ()
+    by = {(f.name, f.direction): f for f in cell.flows}
+    assert set(by) == {("loop1", "read"), ("loop2", "read"), ("vda", "read"), ("loop1 + loop2", "read")}
+    both = by["loop1 + loop2", "read"]
+    assert both.kind == "device" and both.per_byte.value == pytest.approx(1.0)
+    assert both.per_io is not None and both.per_io.value == pytest.approx(2.0), "each request was split in two"
+    one = by["loop1", "read"]
+    assert one.per_io is not None and one.per_io.value == pytest.approx(1.2)
+    # Of runs that do not say it, the chain of the survey is meant.
+    old = cell_summary("a", w, [cell_result("a", w, 0, engine_result(w, 1000), seen)], chain=["vda"])
+    assert old is not None and old.device_read_bytes_per_byte == pytest.approx(9.0)
+
+
+def test_a_cell_without_devices_is_saved_as_before() -> None:
+    w = workload()
+    bare = cell_result("a", w, 0, None).model_dump(mode="json")
+    assert not {"devices", "carriers"} & set(bare)
