@@ -2,7 +2,8 @@
 
 Inside Strata sizes are bytes, times are nanoseconds, shares are 0..1. Binary and decimal units are never
 mixed: KiB/MiB/GiB are 2^10/2^20/2^30. Bare k/m/g follow fio and mean the binary unit; kB/MB/GB are
-ambiguous between tools (fio reads them as binary, disk makers as decimal) and are refused with a hint.
+ambiguous between tools (fio reads them as binary, disk makers as decimal) and are refused with a hint. In a rate that a
+specification states (``180MB/s``) they are what its makers mean: decimal.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ MOST = 1 << 63
 _BINARY = {"": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB, "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB}
 _TIMES_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": NS_PER_S, "": NS_PER_S}
 _TIMES_NS |= {"m": 60 * NS_PER_S, "min": 60 * NS_PER_S, "h": 3600 * NS_PER_S}
+_RATES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": KIB, "MiB": MIB, "GiB": GIB}
 _NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]*)\s*$")
 
 
@@ -63,6 +65,16 @@ def parse_duration_ns(text: str | int | float) -> int:
     if not abs(value) < MOST:
         raise UsageError("cannot read the time", repr(text), "it is more than 292 years")
     return round(value)
+
+
+def parse_rate(text: str) -> float:
+    """Bytes per second from ``180MB/s`` (10^6, as specifications mean it) or ``170MiB/s``. Raises `UsageError`."""
+    match = _NUMBER.match(text.removesuffix("/s"))
+    if match is None or not text.endswith("/s") or match.group(2) not in _RATES:
+        raise UsageError(
+            "cannot read the rate", repr(text), "it is not a number of bytes a second", "write 180MB/s or 170MiB/s"
+        )
+    return float(match.group(1)) * _RATES[match.group(2)]
 
 
 def parse_share(text: str) -> float:

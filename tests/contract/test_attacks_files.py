@@ -143,7 +143,7 @@ def test_verify_writes_and_removes_the_file_that_was_checked(
 def place(scene: Scene) -> Iterator[Place]:
     layers = (
         Layer(name="file", endpoint=f"file:{scene.path}"),
-        Layer(name="share", endpoint="nbd://127.0.0.1:0/strata", above=("file",)),
+        Layer(name="share", endpoint="nbd://127.0.0.1:0/strata", on=("file",)),
     )
     place = Place(Stack(name="s", layers=layers), scene.path, {}, direct=False)
     try:

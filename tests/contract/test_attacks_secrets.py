@@ -46,7 +46,7 @@ def stack_file(path: Path, endpoint: str, counters: str = "") -> Path:
         counters,
         f'[[layer]]\nname = "a"\nendpoint = "file:{path}/x"',
     ]
-    lines.append(f'[[layer]]\nname = "b"\nnode = "n"\nendpoint = {json.dumps(endpoint)}\nabove = ["a"]')
+    lines.append(f'[[layer]]\nname = "b"\nnode = "n"\nendpoint = {json.dumps(endpoint)}\non = ["a"]')
     made = path / f"stack{len(list(path.iterdir()))}.toml"
     made.write_text("\n".join(lines))
     return made

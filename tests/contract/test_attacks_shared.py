@@ -163,7 +163,7 @@ def shared(path: Path, *, writes: bool = True) -> Iterator[int]:
     """A run's share over loopback of a new file; its port."""
     layers = (
         Layer(name="file", endpoint=f"file:{path}"),
-        Layer(name="share", endpoint="nbd://127.0.0.1:0/strata", above=("file",)),
+        Layer(name="share", endpoint="nbd://127.0.0.1:0/strata", on=("file",)),
     )
     place = Place(Stack(name="s", layers=layers), path, {}, direct=False, writes=writes)
     try:

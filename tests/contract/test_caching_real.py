@@ -158,8 +158,8 @@ def test_layers_without_a_cache_are_left_out_with_the_reason() -> None:
 
     layers = (
         Layer(name="disk", endpoint="block:/dev/x"),
-        Layer(name="file", endpoint="file:/x/y", above=("disk",)),
-        Layer(name="share", endpoint="nbd://127.0.0.1:0/x", above=("file",)),
+        Layer(name="file", endpoint="file:/x/y", on=("disk",)),
+        Layer(name="share", endpoint="nbd://127.0.0.1:0/x", on=("file",)),
     )
     plan = plan_of(Stack(name="s", layers=layers), (workload_from_words("read", cache="cold"),), Options(), "r", SIZE)
     assert {c.layer: c.skip is None for c in plan.cells} == {"disk": False, "file": True, "share": False}

@@ -98,17 +98,17 @@ node = "server"
 name = "export at home"
 endpoint = "nbd://{address}/volume"
 node = "server"
-above = ["file system"]
+on = ["file system"]
 [[layer]]
 name = "export over the wire"
 endpoint = "nbd://{address}/volume"
 node = "client"
-above = ["export at home"]
+on = ["export at home"]
 [[layer]]
 name = "own server"
 endpoint = "nbd://127.0.0.1:0/own"
 node = "client"
-above = ["file system"]
+on = ["file system"]
 """)
         words = ("--file", data, "--writable", "--listen", address, "--export", "volume")
         with served(nodes.second, *words):

@@ -192,7 +192,7 @@ endpoint = "file:{data}"
 name = "nfs"
 endpoint = "{server.uri(data.name)}"
 node = "client"
-above = ["file system"]
+on = ["file system"]
 """)
     argv = [*STRATA, "diagnose", str(stack), "--rounds", "2", "--no-confirm", "--json", *quick]
     words = ("--workloads", "randread-*-qd8,write-128*")

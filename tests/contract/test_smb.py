@@ -243,7 +243,7 @@ endpoint = "file:{server.share}/stack.dat"
 [[layer]]
 name = "share"
 endpoint = "{server.uri("stack.dat")}"
-above = ["file system"]
+on = ["file system"]
 """
     )
     words = ("--size", "16m", "--rounds", 2, "--runtime", "100ms", "--ramp-time", "20ms", "--no-confirm")

@@ -50,7 +50,7 @@ def traced(device: str, *command: str, options: tuple[object, ...] = ()) -> dict
 
 def test_a_stack_file_means_the_devices_of_this_machine_and_says_which_are_not(device: str, tmp_path: Path) -> None:
     stack = tmp_path / "stack.toml"
-    share = 'name = "share"\nabove = ["disk"]\nendpoint = "nbd://192.0.2.7/volume"'
+    share = 'name = "share"\non = ["disk"]\nendpoint = "nbd://192.0.2.7/volume"'
     disk = f'[stack]\nname = "s"\n[[layer]]\nname = "disk"\nendpoint = "block:{device}"\n[[layer]]\n'
     stack.write_text(disk + share)
     found = traced(str(stack), *load(device, list(range(64))))

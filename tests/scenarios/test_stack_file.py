@@ -20,7 +20,7 @@ endpoint = "file:{data}"
 
 [[layer]]
 name = "share"
-above = ["file system"]
+on = ["file system"]
 endpoint = "nbd+unix:///volume?socket={socket}"
 expect.overhead_max = 0.15
 """

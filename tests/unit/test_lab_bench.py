@@ -34,7 +34,7 @@ def a_round(iops: float, sent: float) -> Round:
 
 
 def test_a_layer_is_held_against_the_one_below_round_by_round() -> None:
-    layers = (Layer(name="disk", endpoint="null:"), Layer(name="share", endpoint="null:", above=("disk",)))
+    layers = (Layer(name="disk", endpoint="null:"), Layer(name="share", endpoint="null:", on=("disk",)))
     cells = {
         "disk": [a_round(1000, 0.0), a_round(2000, 0.0), a_round(4000, 0.0)],
         "share": [a_round(500, 1.0), a_round(1000, 1.0), a_round(2000, 1.0)],

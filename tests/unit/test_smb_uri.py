@@ -66,7 +66,7 @@ def test_a_stack_holds_it_and_saves_it_not() -> None:
     layer = stack.layer("share")
     assert layer.endpoint == "smb://ann@nas/data/x"
     assert stack.endpoint_of(layer).password == "ge@heim"
-    assert layer.model_copy(update={"above": ("disk",)}).target.password == "ge@heim"
+    assert layer.model_copy(update={"on": ("disk",)}).target.password == "ge@heim"
     assert "heim" not in stack.model_dump_json() + repr(stack)
     assert Stack.model_validate_json(stack.model_dump_json()).layer("share").target.password is None
     assert Layer(name="a", endpoint="file:/x").target.password is None

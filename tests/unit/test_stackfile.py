@@ -18,12 +18,12 @@ def fs(**facts: object) -> Survey:
 
 def test_disk_file_system_and_share() -> None:
     stack = Stack.from_toml(draft(GOOD, "/data/strata.dat", "nbd://127.0.0.1:10809/x"))
-    assert [(layer.name, layer.endpoint, layer.above, layer.expect.overhead_max) for layer in stack.layers] == [
+    assert [(layer.name, layer.endpoint, layer.on, layer.expect.overhead_max) for layer in stack.layers] == [
         ("disk", "block:/dev/sda1", (), None),
         ("file system", "file:/data/strata.dat", ("disk",), 0.05),
         ("share", "nbd://127.0.0.1:10809/x", ("file system",), 0.15),
     ]
-    assert all(layer.expect.source for layer in stack.layers if layer.above)
+    assert all(layer.expect.source for layer in stack.layers if layer.on)
     assert [(n.name, n.owner) for n in stack.nodes] == [("node-2", True)]
 
 
@@ -50,7 +50,7 @@ def test_no_disk_layer_with_its_reason(survey: Survey, reason: str) -> None:
     assert reason in text
     assert '# endpoint = "block:/dev/' in text
     stack = Stack.from_toml(text)
-    assert [(layer.name, layer.above) for layer in stack.layers] == [("file system", ())]
+    assert [(layer.name, layer.on) for layer in stack.layers] == [("file system", ())]
 
 
 NAMES = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

@@ -19,8 +19,8 @@ def stack(*nodes: Node, share: str = "nbd://storage-2:10809/volume") -> Stack:
         nodes=nodes,
         layers=(
             Layer(name="disk", endpoint="block:/dev/sdx"),
-            Layer(name="direct, owner", endpoint="file:/srv/strata.dat", above=("disk",)),
-            Layer(name="share, other node", endpoint=share, above=("direct, owner",)),
+            Layer(name="direct, owner", endpoint="file:/srv/strata.dat", on=("disk",)),
+            Layer(name="share, other node", endpoint=share, on=("direct, owner",)),
         ),
     )
 
@@ -58,7 +58,7 @@ name = "file system"
 endpoint = "file:{tmp_path}/strata.dat"
 [[layer]]
 name = "share"
-above = ["file system"]
+on = ["file system"]
 endpoint = "nbd://storage-2/volume"
 """
     )

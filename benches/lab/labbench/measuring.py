@@ -81,7 +81,8 @@ def places(stack: Stack, data: Path, fs_kind: str, disks: Sequence[str] = ()) ->
         found.append(Place(layer, (endpoint,), tuple(segments)))
     if disks:
         last = stack.layers[-1]
-        layer = Layer(name=f"{len(disks)} disks, one queue each", endpoint=disks[0], node=last.node, above=last.above)
+        name = f"{len(disks)} disks, one queue each"
+        layer = last.model_copy(update={"name": name, "endpoint": disks[0]})
         netns = stack.endpoint_of(last).netns
         ends = tuple(Endpoint.parse(uri).model_copy(update={"netns": netns}) for uri in disks)
         found.append(Place(layer, ends, file_segments(size)))
@@ -164,7 +165,7 @@ def rows(stack: str, workload: str, cells: Mapping[str, Sequence[Round]], layers
     pairs = {
         (a.name, b): [mine.iops / below.iops for mine, below in zip(cells[a.name], cells[b], strict=True)]
         for a in layers
-        for b in a.above
+        for b in a.against
     }
     against = _estimates("1", pairs)
     return [
@@ -182,7 +183,7 @@ def rows(stack: str, workload: str, cells: Mapping[str, Sequence[Round]], layers
             kernel_cycles=kernel[layer.name],
             path_cycles=path[layer.name],
             others_busy=others[layer.name],
-            against={b: against[layer.name, b] for b in layer.above},
+            against={b: against[layer.name, b] for b in layer.against},
             samples=sum(r.samples for r in cells[layer.name]),
         )
         for layer in layers

@@ -24,10 +24,11 @@ from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
 from strata.lab.scenario import DEMO_PREFIX, Scenario, demo_of, scenario
+from strata.model.expect import Expect
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
 from strata.model.run import Report, Run, RunStatus
-from strata.model.stack import Expect, Layer, Stack
+from strata.model.stack import Layer, Stack
 from strata.model.survey import Survey
 from strata.model.workload import Sync, Workload
 from strata.plan.ident import new_id
@@ -106,7 +107,7 @@ def demo_source(chosen: Scenario) -> Iterator[Source]:
         name=f"{DEMO_PREFIX}{chosen.name}",
         layers=(
             Layer(name="medium", endpoint="nbd://127.0.0.1:0/medium"),
-            Layer(name="share", endpoint="nbd://127.0.0.1:0/share", above=("medium",), expect=allowance),
+            Layer(name="share", endpoint="nbd://127.0.0.1:0/share", on=("medium",), expect=allowance),
         ),
     )
     memory = Path("/dev/shm")

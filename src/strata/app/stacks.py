@@ -9,7 +9,8 @@ from strata.app.naming import missing
 from strata.errors import UsageError, choices
 from strata.host.foreign import WORDS_MOST, read_text
 from strata.model.endpoint import EndpointKind
-from strata.model.stack import Expect, Layer, Stack
+from strata.model.expect import Expect
+from strata.model.stack import Layer, Stack
 from strata.model.survey import Survey
 
 OWN_PORT = "127.0.0.1:0/"
@@ -29,10 +30,10 @@ def local_stack(survey: Survey, data_path: Path, *, share: bool, allow_raw: bool
         layers.append(Layer(name=DISK, endpoint=f"block:{device}"))
     below = (DISK,) if layers else ()
     allowance = Expect(overhead_max=0.05, source="a local file system adds at most a few percent to its disk")
-    layers.append(Layer(name=FILE_SYSTEM, endpoint=f"file:{data_path}", above=below, expect=allowance))
+    layers.append(Layer(name=FILE_SYSTEM, endpoint=f"file:{data_path}", on=below, expect=allowance))
     if share:
         allowance = Expect(overhead_max=0.15, source="a redirected or remote path costs 10–15 % where it is CPU-bound")
-        layers.append(Layer(name=SHARE, endpoint=OWN_TARGET, above=(FILE_SYSTEM,), expect=allowance))
+        layers.append(Layer(name=SHARE, endpoint=OWN_TARGET, on=(FILE_SYSTEM,), expect=allowance))
     name = survey.file_system.mount_point.strip("/") or f"{survey.hostname} root"
     return Stack(name=name, layers=tuple(layers))
 
@@ -115,12 +116,15 @@ def _whole(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
 
 
 def drop_layers(stack: Stack, names: set[str]) -> Stack:
-    """The stack without these layers, comparisons passed down to what was below them."""
+    """The stack without these layers; who stood on one or was held against it has what it stood on instead."""
 
-    def below(name: str) -> tuple[str, ...]:
-        return tuple(b for a in stack.layer(name).above for b in ((a,) if a not in names else below(a)))
+    def left(wanted: tuple[str, ...]) -> tuple[str, ...]:
+        found = (b for a in wanted for b in ((a,) if a not in names else left(stack.layer(a).on)))
+        return tuple(dict.fromkeys(found))
 
-    kept = [layer for layer in stack.layers if layer.name not in names]
-    return stack.model_copy(
-        update={"layers": tuple(x.model_copy(update={"above": tuple(dict.fromkeys(below(x.name)))}) for x in kept)}
+    kept = (
+        layer.model_copy(update={"on": left(layer.on), "against": left(layer.against)})
+        for layer in stack.layers
+        if layer.name not in names
     )
+    return stack.model_copy(update={"layers": tuple(kept)})

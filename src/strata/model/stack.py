@@ -1,7 +1,8 @@
-"""The ordered path of an I/O: nodes, layers, and which layer is held against which."""
+"""The ordered path of an I/O: nodes, layers, what stands on what, and which layer is held against which."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from pydantic import (
@@ -19,6 +20,7 @@ from strata.errors import UsageError
 from strata.model import smb_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
+from strata.model.expect import Expect
 from strata.model.toml_words import line_of, outer_line, problems, unknown
 from strata.text import secrets
 
@@ -47,26 +49,19 @@ class Node(Value):
         return url
 
 
-class Expect(Value):
-    """What this layer may cost over the layer below, as a share of its IOPS (0.05 = five percent).
-
-    ``source`` says where the allowance comes from; it is printed beside the verdict.
-    """
-
-    overhead_max: float | None = Field(default=None, ge=0, lt=1)
-    source: str | None = None
-
-
 class Layer(Value):
-    """One station at which I/O can be issued. ``above`` names the layers below it that it is compared with.
+    """One station at which I/O can be issued.
 
+    ``on`` names what its requests go through next (none: it is a ground; several: paths or members), ``against`` what
+    it is compared with: what it stands on, unless it says otherwise.
     A password in ``endpoint`` is taken out of it and kept beside it while this value lives: it is saved nowhere.
     """
 
     name: str
     endpoint: str
     node: str | None = None
-    above: tuple[str, ...] = ()
+    on: tuple[str, ...] = ()
+    against: tuple[str, ...] = Field(default_factory=lambda given: given.get("on", ()))
     expect: Expect = Expect()
     _password: SecretStr | None = PrivateAttr(default=None)
 
@@ -103,18 +98,25 @@ class Stack(Value):
     nodes: tuple[Node, ...] = ()
     layers: tuple[Layer, ...]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier(cls, given: Any) -> Any:
+        """Layers of before there were two keys, in files and in stored runs, had one: ``above``."""
+        layers = given.get("layers") if isinstance(given, dict) else None
+        if not isinstance(layers, (list, tuple)):
+            return given
+        order = [layer.get("name") for layer in layers if isinstance(layer, dict)]
+        return {**given, "layers": [_in_two_keys(layer, order) for layer in layers]}
+
     @model_validator(mode="after")
     def _sound(self) -> Stack:
-        problems = []
+        problems: list[str] = []
         seen: set[str] = set()
         nodes = {n.name for n in self.nodes}
         for layer in self.layers:
             if layer.name in seen:
                 problems.append(f"layer {layer.name!r} is named twice")
-            for below in layer.above:
-                if below not in seen:
-                    before = f" ({', '.join(sorted(seen)) or 'there is none'})"
-                    problems.append(f"layer {layer.name!r} is above {below!r}, which is not a layer before it{before}")
+            problems += _below_problems(layer, seen)
             if layer.node is not None and layer.node not in nodes:
                 problems.append(f"layer {layer.name!r} is on node {layer.node!r}, which is not declared")
             seen.add(layer.name)
@@ -138,8 +140,34 @@ class Stack(Value):
 
     @property
     def pairs(self) -> tuple[tuple[Layer, Layer], ...]:
-        """(layer, layer below) for every comparison the stack asks for."""
-        return tuple((layer, self.layer(b)) for layer in self.layers for b in layer.above)
+        """(layer, what it is held against) for every comparison the stack asks for."""
+        return tuple((layer, self.layer(b)) for layer in self.layers for b in layer.against)
+
+    def stands_on(self, layer: Layer) -> tuple[Layer, ...]:
+        """Everything that the layer's requests go through, nearest first, each once."""
+        found: list[str] = []
+        ahead = list(layer.on)
+        while ahead:
+            one = ahead.pop(0)
+            if one not in found:
+                found.append(one)
+                ahead += self.layer(one).on
+        return tuple(map(self.layer, found))
+
+    def may_be_faster(self, layer: Layer, below: Layer) -> bool:
+        """Whether the stack gives a reason for which ``layer`` may give more than ``below``.
+
+        It does not stand on it; or, on the way down to it, a layer says so (``expect.faster``), stands on several
+        (paths, members), or keeps more connections than ``below`` does.
+        """
+        way = [layer, *self.stands_on(layer)]
+        if below not in way[1:]:
+            return True
+        between = [one for one in way if below in self.stands_on(one)]
+        return any(
+            one.expect.faster is not None or len(one.on) > 1 or one.target.connections > below.target.connections
+            for one in between
+        )
 
     @classmethod
     def from_toml(cls, text: str, where: str = "stack file") -> Stack:
@@ -165,6 +193,32 @@ class Stack(Value):
                 return stack
         why = f"{len(found)} problem{'s' if len(found) > 1 else ''}"
         raise UsageError("cannot use the stack file", where, why, _GUIDE, tuple(found))
+
+
+def _in_two_keys(layer: Any, order: Sequence[Any]) -> Any:
+    """``above`` meant both: it is held against all of them, and stands on the one that comes first in the stack.
+
+    That is the lowest, and all reach the same data: a request that goes through any of them ends there, while one
+    further up may have been named for a comparison only.
+    """
+    names = layer.get("above") if isinstance(layer, dict) else None
+    if not isinstance(names, (list, tuple)) or "on" in layer or "against" in layer:
+        return layer
+    rest = {key: value for key, value in layer.items() if key != "above"}
+    known = [name for name in order if name in names]
+    return {**rest, "on": known[:1] or list(names), "against": list(names)}
+
+
+def _below_problems(layer: Layer, before: Collection[str]) -> Iterator[str]:
+    there = f" ({', '.join(sorted(before)) or 'there is none'})"
+    for what, names in (("stands on", layer.on), ("is held against", layer.against)):
+        if what == "is held against" and names == layer.on:
+            continue
+        for n, name in enumerate(names):
+            if name not in before:
+                yield f"layer {layer.name!r} {what} {name!r}, which is not a layer before it{there}"
+            elif name in names[:n]:
+                yield f"layer {layer.name!r} {what} {name!r} twice"
 
 
 _OUTER = ("stack", "node", "layer")

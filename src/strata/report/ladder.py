@@ -136,7 +136,7 @@ def columns_of(report: Report) -> tuple[Column, ...]:
     """One column per comparison the stack asks for, one for each layer without a layer below."""
     found = []
     for index, layer in enumerate(report.run.plan.stack.layers):
-        for below in layer.above or (None,):
+        for below in layer.against or (None,):
             found.append(Column(layer=layer.name, below=below, index=index))
     return tuple(found)
 

@@ -21,7 +21,9 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
     out += wrap(f"{each} · about {units.duration(plan.seconds * units.NS_PER_S)} in all", width, "  ")
     out.append("")
     for i, layer in enumerate(plan.stack.layers, 1):
-        against = f"against {', '.join(layer.above)}" if layer.above else "baseline"
+        against = f"against {', '.join(layer.against)}" if layer.against else "baseline"
+        if layer.on not in ((), layer.against):
+            against = f"on {', '.join(layer.on)} · {against}"
         allowed = layer.expect.overhead_max
         expected = f" · may cost {allowed * 100:.3g} %" if allowed is not None else ""
         out += [

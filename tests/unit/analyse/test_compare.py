@@ -17,8 +17,8 @@ from strata.model.stack import Expect, Layer, Stack
 from .material import cell_result, engine_result, plan_of, workload
 
 DISK = Layer(name="disk", endpoint="block:/dev/x")
-FILE = Layer(name="file", endpoint="file:/x", above=("disk",))
-SHARE = Layer(name="share", endpoint="nbd://h:1/x", above=("file",))
+FILE = Layer(name="file", endpoint="file:/x", on=("disk",))
+SHARE = Layer(name="share", endpoint="nbd://h:1/x", on=("file",))
 
 
 def ratio(low: float, value: float, high: float) -> Estimate:

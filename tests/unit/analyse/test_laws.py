@@ -12,6 +12,7 @@ from strata.analyse.laws.generator import ceiling
 from strata.model.access import BsShare, BsSplit
 from strata.model.analysis import Analysis, Check, CheckKind, Generator
 from strata.model.caching import Caching, CachingState
+from strata.model.expect import Expect, Faster
 from strata.model.result import CellResult, Direction, ThreadResult
 from strata.model.run import DataSet
 from strata.model.series import Series
@@ -22,7 +23,7 @@ from .material import SECOND, cell_result, counter, engine_result, plan_of, work
 
 STACK = Stack(
     name="s",
-    layers=(Layer(name="file", endpoint="file:/x"), Layer(name="share", endpoint="nbd://h:1/x", above=("file",))),
+    layers=(Layer(name="file", endpoint="file:/x"), Layer(name="share", endpoint="nbd://h:1/x", on=("file",))),
 )
 W = workload(depth=8)
 RATES = (1000.0, 1003.0, 998.0)
@@ -73,6 +74,27 @@ def test_iops_times_size_must_be_the_bytes() -> None:
 def test_a_layer_cannot_beat_what_it_stands_on(factor: float, impossible: bool) -> None:
     found = of(look([*rounds("file"), *rounds("share", 40_000 * factor)]), CheckKind.FASTER_THAN_BELOW)
     assert [c.impossible for c in found] == [impossible]
+
+
+def faster(share: Layer, w: Workload = W) -> list[Check]:
+    """What is said where ``share``, above "file" and "other", gives three times the IOPS of either."""
+    below = (Layer(name="file", endpoint="file:/x"), Layer(name="other", endpoint="nbd://h:1/x"))
+    results = [*rounds("file", w=w), *rounds("other", w=w), *rounds("share", 120_000, w)]
+    return of(analyse(plan_of(Stack(name="s", layers=(*below, share)), [w]), results), CheckKind.FASTER_THAN_BELOW)
+
+
+def over(**more: object) -> Layer:
+    return Layer(name="share", endpoint="nbd://h:1/y", **{"on": ("file",), **more})  # type: ignore[arg-type]
+
+
+def test_a_layer_with_a_reason_to_be_faster_is_not_impossible() -> None:
+    assert [(c.layer, c.impossible) for c in faster(over())] == [("share", True)]
+    assert faster(over(against=("other",))) == []
+    assert len(faster(over(against=("other", "file")))) == 1
+    assert faster(over(expect=Expect(faster=Faster.CACHE))) == []
+    assert faster(over(on=("file", "other"))) == []
+    assert faster(Layer(name="share", endpoint="nbd://h:1/y?connections=4", on=("file",))) == []
+    assert faster(over(), W.model_copy(update={"threads": 4})) == []
 
 
 def test_buffered_workloads_may_be_answered_from_memory() -> None:

@@ -114,7 +114,7 @@ def demo_stack() -> Stack:
         name="demo",
         layers=(
             Layer(name="direct", endpoint="nbd://127.0.0.1:1/direct"),
-            Layer(name="path", endpoint="nbd://127.0.0.1:2/path", above=("direct",)),
+            Layer(name="path", endpoint="nbd://127.0.0.1:2/path", on=("direct",)),
         ),
     )
 
@@ -125,8 +125,8 @@ def everyday_stack() -> Stack:
         name="everyday",
         layers=(
             Layer(name="disk", endpoint="block:/dev/vda1"),
-            Layer(name="file system", endpoint="file:/srv/strata.dat", above=("disk",)),
-            Layer(name="share", endpoint="nbd://127.0.0.1:3/data", above=("file system",)),
+            Layer(name="file system", endpoint="file:/srv/strata.dat", on=("disk",)),
+            Layer(name="share", endpoint="nbd://127.0.0.1:3/data", on=("file system",)),
         ),
     )
 

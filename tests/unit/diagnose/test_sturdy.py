@@ -63,7 +63,7 @@ def test_a_layer_of_three_is_named_and_the_one_above_it_is_not() -> None:
         name="three",
         layers=(
             *demo_stack().layers,
-            Layer(name="guest", endpoint="nbd://127.0.0.1:4/guest", above=("path",)),
+            Layer(name="guest", endpoint="nbd://127.0.0.1:4/guest", on=("path",)),
         ),
     )
     slow = Path(base=100e-6, cap=1000)
@@ -79,7 +79,7 @@ def test_a_limit_on_a_local_layer_is_not_called_a_wire() -> None:
         name="local",
         layers=(
             Layer(name="disk", endpoint="block:/dev/x"),
-            Layer(name="file", endpoint="file:/x", above=("disk",)),
+            Layer(name="file", endpoint="file:/x", on=("disk",)),
         ),
     )
     paths = {"disk": Path(), "file": Path(wire=20 << 20)}

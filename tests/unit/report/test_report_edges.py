@@ -24,8 +24,8 @@ from strata.model.workload import OpenLoop, Workload
 from strata.report import html, json_, markdown, terminal
 
 DISK = Layer(name="disk", endpoint="block:/dev/x")
-FILE = Layer(name="file", endpoint="file:/x", above=("disk",))
-SHARE = Layer(name="share", endpoint="nbd://127.0.0.1:1/x", above=("file",))
+FILE = Layer(name="file", endpoint="file:/x", on=("disk",))
+SHARE = Layer(name="share", endpoint="nbd://127.0.0.1:1/x", on=("file",))
 LAYERS = (DISK, FILE, SHARE)
 WORKLOADS = (
     workload(depth=1),

@@ -73,7 +73,11 @@ def test_columns_that_do_not_fit_are_stacked_and_no_square_is_lost() -> None:
     report = build()
     layers = list(report.run.plan.stack.layers)
     for i in range(4):
-        layers.append(layers[-1].model_copy(update={"name": f"guest number {i}", "above": (layers[-1].name,)}))
+        layers.append(
+            layers[-1].model_copy(
+                update={"name": f"guest number {i}", "on": (layers[-1].name,), "against": (layers[-1].name,)}
+            )
+        )
     stack = report.run.plan.stack.model_copy(update={"layers": tuple(layers)})
     tall = report.model_copy(
         update={"run": report.run.model_copy(update={"plan": report.run.plan.model_copy(update={"stack": stack})})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from strata.analyse.laws.base import percentile_of
 from strata.analyse.laws.cache import SHARE
@@ -27,8 +27,8 @@ def table_of(run: RunView) -> Table:
     rows: list[Row] = []
     for cell in run.cells:
         rows += [_cell(run, cell), *_rounds(run.of(cell)), *_asked(run, cell)]
-    direct = {w.key: w.direct for w in run.plan.workloads}
-    rows += [r for c in run.comparisons if (r := _comparison(c, direct)) is not None]
+    workloads = {w.key: w for w in run.plan.workloads}
+    rows += [r for c in run.comparisons if (r := _comparison(run.plan.stack, c, workloads[c.workload_key])) is not None]
     noise = exact(run.noise.tolerance, Dimension.SHARE)
     return Table(name=run.plan.stack.name, rows=tuple(rows), figures={"noise": noise})
 
@@ -124,21 +124,10 @@ def _witnessed(run: RunView, cell: CellSummary) -> bool:
     """Whether the sampled device holds this layer's data: a local layer, or one on a local layer that did reach it."""
     stack = run.plan.stack
     by = {(c.layer, c.workload.key): c.device_read_bytes_per_byte or 0.0 for c in run.cells}
-    local = [n for n in [cell.layer, *below(stack, cell.layer)] if stack.layer(n).target.kind in LOCAL]
+    layer = stack.layer(cell.layer)
+    local = [one.name for one in (layer, *stack.stands_on(layer)) if one.target.kind in LOCAL]
     reached = any(by.get((n, cell.workload.key), 0.0) >= SHARE for n in local if n != cell.layer)
     return reached or cell.layer in local
-
-
-def below(stack: Stack, name: str) -> tuple[str, ...]:
-    """Every layer under this one, nearest first."""
-    found: list[str] = []
-    queue = list(stack.layer(name).above)
-    while queue:
-        one = queue.pop(0)
-        if one not in found:
-            found.append(one)
-            queue += stack.layer(one).above
-    return tuple(found)
 
 
 def _rounds(rounds: CellRounds) -> Iterator[Row]:
@@ -179,10 +168,14 @@ def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:
     yield Row(name=name, words=done)
 
 
-def _comparison(one: Comparison, direct: Mapping[str, bool]) -> Row | None:
+def _comparison(stack: Stack, one: Comparison, w: Workload) -> Row | None:
     if one.iops.low is None or one.iops.high is None:
         return None
     ratio = Figure(value=one.iops.value, low=one.iops.low, high=one.iops.high)
     words = {"layer": one.layer, "workload": one.workload_key, "below": one.below}
-    words["caching"] = "off" if direct.get(one.workload_key, True) else "on"
+    words["caching"] = "off" if w.direct else "on"
+    layer = stack.layer(one.layer)
+    # Each thread has a connection of its own.
+    several = layer.target.remote and w.threads > 1
+    words["bound"] = "no" if several or stack.may_be_faster(layer, stack.layer(one.below)) else "yes"
     return Row(name=_name(one.layer, one.workload_key), words=words, figures={"ratio.below": ratio})

@@ -44,12 +44,12 @@ GAIN = 1.25
 
 def bottom(stack: Stack) -> Layer:
     """The first layer that stands on no other."""
-    return next((layer for layer in stack.layers if not layer.above), stack.layers[0])
+    return next((layer for layer in stack.layers if not layer.on), stack.layers[0])
 
 
 def top(stack: Stack) -> Layer:
     """The last layer that no other stands on."""
-    under = {name for layer in stack.layers for name in layer.above}
+    under = {name for layer in stack.layers for name in layer.on}
     return next((layer for layer in reversed(stack.layers) if layer.name not in under), stack.layers[-1])
 
 
