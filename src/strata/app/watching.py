@@ -78,7 +78,7 @@ def devices_reached(stack: Stack, endpoints: Mapping[str, Endpoint]) -> dict[str
     # A stack names what a layer stands on before the layer.
     for layer in stack.layers:
         mine = own.get(layer.name, NOTHING)
-        reach[layer.name] = mine if mine.devices else joined(reach[below] for below in layer.above)
+        reach[layer.name] = mine if mine.devices else joined(reach[below] for below in layer.on)
     return {name: Watch(devices=everything, under=under) for name, under in reach.items()}
 
 
