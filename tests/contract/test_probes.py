@@ -17,6 +17,7 @@ from loops import MIB, image, loop, need_root
 
 from strata.errors import UsageError
 from strata.host.proc import Sys
+from strata.model.counters import cpu
 from strata.model.series import Series, SeriesKind
 from strata.probes import PROBES, Probe, Sampler, Scope
 from strata.probes.port import Column, Kept
@@ -239,7 +240,7 @@ class Broken:
     """A probe that cannot be opened, after one that was."""
 
     closed = 0
-    columns = (Column("x", "s", SeriesKind.GAUGE),)
+    columns = (Column(cpu.OWN_SECONDS),)
     absent = ()
 
     def read(self) -> Sequence[float | None]:

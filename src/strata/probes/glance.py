@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
+from strata.model.counters import Counter, Readings, blockdev, cgroup, cpu, net, qdisc, servers, tcp
 from strata.model.progress import DeviceNow, Glance, NodeNow
 from strata.model.series import SeriesKind
+from strata.probes.port import Column
 from strata.probes.recording import Watched
-
-
-@dataclass(frozen=True)
-class _Now:
-    """One column: a counter's rate per second between the last two samples, a gauge's last value."""
-
-    node: str | None
-    metric: str
-    labels: Mapping[str, str]
-    value: float
 
 
 def glance(watched: Sequence[Watched], nodes: Sequence[str | None] = (None,), own: float | None = None) -> Glance:
@@ -25,18 +16,14 @@ def glance(watched: Sequence[Watched], nodes: Sequence[str | None] = (None,), ow
 
     ``own``: processors that this process used meanwhile, as whoever asks has counted them.
     """
-    found = [now for one in watched for now in _last(one)]
-    if not found:
+    told = Readings.now((c.metric, one.node, c.labels, value) for one in watched for c, value in _last(one))
+    if not told.stored:
         return Glance()
-    return Glance(
-        busy=_busy(found),
-        own=own,
-        devices=tuple(_devices(found)),
-        nodes=tuple(_node(name, [n for n in found if n.node == name]) for name in nodes),
-    )
+    return Glance(busy=_busy(told), own=own, devices=tuple(_devices(told)), nodes=tuple(_node(n, told) for n in nodes))
 
 
-def _last(one: Watched) -> Iterator[_Now]:
+def _last(one: Watched) -> Iterator[tuple[Column, float]]:
+    """Of each column a counter's rate per second between the last two samples, a gauge's last value."""
     rows = one.rows[-2:]
     if len(rows) < 2 or rows[1][0] <= rows[0][0]:
         return
@@ -45,63 +32,48 @@ def _last(one: Watched) -> Iterator[_Now]:
         before, now = rows[0][1][place], rows[1][1][place]
         if now is None or (column.kind is SeriesKind.COUNTER and (before is None or now < before)):
             continue
-        value = now if column.kind is SeriesKind.GAUGE else (now - (before or 0.0)) / seconds
-        yield _Now(one.node, column.metric, column.labels, value)
+        yield column, now if column.kind is SeriesKind.GAUGE else (now - (before or 0.0)) / seconds
 
 
-def _busy(found: Iterable[_Now]) -> float | None:
-    modes = {
-        n.labels["mode"]: n.value
-        for n in found
-        if n.metric == "cpu_seconds" and n.node is None and n.labels.get("cpu") == "all"
-    }
+def _busy(told: Readings) -> float | None:
+    modes = {mode: value for (mode,), value in told.each(cpu.SECONDS, "mode", node=None).items()}
     total = sum(modes.values())
-    return 1 - (modes.get("idle", 0.0) + modes.get("iowait", 0.0)) / total if total > 0 else None
+    return 1 - sum(modes.get(m, 0.0) for m in cpu.IDLE_MODES) / total if total > 0 else None
 
 
-def _devices(found: Iterable[_Now]) -> Iterator[DeviceNow]:
-    devices: dict[str, dict[str, float]] = {}
-    for n in found:
-        if n.metric.startswith("blockdev_"):
-            devices.setdefault(n.labels["device"], {})[n.metric.removeprefix("blockdev_")] = n.value
-    for name, of in devices.items():
-        if not {"reads", "writes", "read_bytes", "write_bytes"} <= of.keys():
-            continue
-        iops, depth = of["reads"] + of["writes"], of.get("weighted_seconds")
+def _devices(told: Readings) -> Iterator[DeviceNow]:
+    def of(counter: Counter) -> dict[str, float]:
+        return {r["device"]: r.value for r in told.of(counter, node=None)}
+
+    reads, writes = of(blockdev.READS), of(blockdev.WRITES)
+    read, written, waiting = of(blockdev.READ_BYTES), of(blockdev.WRITE_BYTES), of(blockdev.WEIGHTED_SECONDS)
+    for name in (n for n in reads if n in writes and n in read and n in written):
+        iops, depth = reads[name] + writes[name], waiting.get(name)
         yield DeviceNow(
             name=name,
             iops=iops,
-            bytes_per_second=of["read_bytes"] + of["write_bytes"],
+            bytes_per_second=read[name] + written[name],
             depth=depth,
             # Little's law; over a few requests it says nothing.
             request_s=depth / iops if depth is not None and iops >= 1 else None,
         )
 
 
-def _node(name: str | None, found: Sequence[_Now]) -> NodeNow:
-    wires = dict[tuple[str, bool], float]()
-    servers = dict[str, float]()
-    for n in found:
-        if n.metric == "net_bytes":
-            key = n.labels["direction"], n.labels["interface"] == "lo"
-            wires[key] = wires.get(key, 0.0) + n.value
-        elif n.metric == "server_cpu_seconds":
-            servers[n.labels["process"]] = servers.get(n.labels["process"], 0.0) + n.value
-    trips = [n.value for n in found if n.metric == "tcp_rtt_seconds"]
-    away = {d: v for (d, loopback), v in wires.items() if not loopback}
-    moved = away if any(v > 0 for v in away.values()) else {d: v for (d, loopback), v in wires.items() if loopback}
+def _node(name: str | None, told: Readings) -> NodeNow:
+    away, loopback = dict[str, float](), dict[str, float]()
+    for r in told.of(net.BYTES, node=name):
+        wires = loopback if r["interface"] == net.LOOPBACK else away
+        wires[r["direction"]] = wires.get(r["direction"], 0.0) + r.value
+    moved = away if any(v > 0 for v in away.values()) else loopback
     return NodeNow(
         name=name,
-        servers=tuple(servers.items()),
-        tx_bytes_per_second=moved.get("tx"),
-        rx_bytes_per_second=moved.get("rx"),
-        resent=_sum(found, "tcp_retransmitted_segments"),
-        rtt_s=sum(trips) / len(trips) if trips else None,
-        waiting_bytes=_sum(found, "qdisc_backlog_bytes"),
-        held_back=_sum(found, "cgroup_throttled_seconds"),
+        servers=tuple(
+            (str(process), v) for (process,), v in told.each(servers.CPU_SECONDS, "process", node=name).items()
+        ),
+        tx_bytes_per_second=moved.get(net.SENT),
+        rx_bytes_per_second=moved.get(net.RECEIVED),
+        resent=told.total(tcp.RESENT, node=name),
+        rtt_s=told.total(tcp.RTT, node=name),
+        waiting_bytes=told.total(qdisc.BACKLOG_BYTES, node=name),
+        held_back=told.total(cgroup.THROTTLED_SECONDS, node=name),
     )
-
-
-def _sum(found: Iterable[_Now], metric: str) -> float | None:
-    values = [n.value for n in found if n.metric == metric]
-    return sum(values) if values else None

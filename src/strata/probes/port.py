@@ -10,6 +10,7 @@ from typing import Protocol
 
 from strata.host.netns import within
 from strata.host.proc import Sys
+from strata.model.counters import Counter
 from strata.model.series import SeriesKind
 
 _READ_BYTES = 1 << 16
@@ -18,16 +19,35 @@ _MAX_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class Column:
-    """One number of each sample: becomes one `Series`.
+    """One number of each sample: becomes one `Series`. ``labels`` say of which thing: those that the counter declares.
 
     ``wraps_at``: where the kernel's own counter begins again at 0, in ``unit``; None for 64 bits, which no run sees.
     """
 
-    metric: str
-    unit: str
-    kind: SeriesKind
+    counter: Counter
     labels: Mapping[str, str] = field(default_factory=dict)
     wraps_at: float | None = None
+
+    def __post_init__(self) -> None:
+        missing = [label for label in self.counter.labels if label not in self.labels]
+        strange = [label for label in self.labels if not self.counter.knows(label)]
+        if missing or strange:
+            raise ValueError(f"{self.counter.name} is declared with other labels: {', '.join(missing + strange)}")
+
+    @property
+    def metric(self) -> str:
+        """The counter's name."""
+        return self.counter.name
+
+    @property
+    def unit(self) -> str:
+        """The counter's unit."""
+        return self.counter.unit
+
+    @property
+    def kind(self) -> SeriesKind:
+        """Whether it only grows."""
+        return self.counter.kind
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.model.series import Series, SeriesKind, counter_labels, counter_name
+from strata.model.counters import Counter, Scope, net
+from strata.model.series import Series, SeriesKind
 from strata.probes.port import Column
 from strata.probes.recording import Recording, Watched
 from strata.probes.unwrap import unwrap
@@ -54,6 +56,9 @@ def test_a_reset_that_was_caught_up_with_is_still_one() -> None:
     assert series([5, 9, 9, 20]).delta == 15
 
 
+COUNTED = {name: Counter(name, "s", SeriesKind.COUNTER, Scope.MACHINE, "") for name in "ab"}
+
+
 class Scripted:
     """Gives the rows it was given, one after the other; a second column appears with the second row."""
 
@@ -61,12 +66,12 @@ class Scripted:
 
     def __init__(self, *rows: list[float | None]) -> None:
         self.rows = list(rows)
-        self.columns: tuple[Column, ...] = (Column("a", "s", SeriesKind.COUNTER, {}, 100.0),)
+        self.columns: tuple[Column, ...] = (Column(COUNTED["a"], {}, 100.0),)
 
     def read(self) -> list[float | None]:
         row = self.rows.pop(0)
         names = "ab"[: len(row)]
-        self.columns = tuple(Column(n, "s", SeriesKind.COUNTER, {}, 100.0) for n in names)
+        self.columns = tuple(Column(COUNTED[n], {}, 100.0) for n in names)
         return row
 
     def close(self) -> None:
@@ -97,6 +102,8 @@ def test_what_never_moved_is_kept_by_its_ends() -> None:
     assert moved["a"].values == (7.0, 8.0, 8.0, 8.0)
 
 
-@given(st.dictionaries(st.from_regex(r"[a-z_]+", fullmatch=True), st.text(max_size=30), max_size=4))
-def test_any_label_survives_its_name(labels: dict[str, str]) -> None:
-    assert counter_labels(counter_name("metric_bytes", labels)) == ("metric_bytes", labels)
+def test_a_column_has_the_labels_that_its_counter_declares() -> None:
+    with pytest.raises(ValueError, match="direction"):
+        Column(net.BYTES, {"interface": "eth0"})
+    with pytest.raises(ValueError, match="device"):
+        Column(net.BYTES, {"interface": "eth0", "direction": "rx", "device": "sda"})

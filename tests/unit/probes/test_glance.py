@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from strata.model.counters.catalogue import catalogue
 from strata.model.progress import DeviceNow, Glance
-from strata.model.series import SeriesKind
 from strata.probes.glance import glance
 from strata.probes.port import Column
 from strata.probes.recording import Watched
@@ -20,8 +20,8 @@ class Fixed:
 
     absent: tuple[str, ...] = ()
 
-    def __init__(self, metric: str, labels: Mapping[str, str], kind: SeriesKind) -> None:
-        self.columns = (Column(metric, "", kind, labels),)
+    def __init__(self, metric: str, labels: Mapping[str, str]) -> None:
+        self.columns = (Column(catalogue()[metric], labels),)
 
     def read(self) -> Sequence[float | None]:
         return ()
@@ -29,12 +29,9 @@ class Fixed:
     def close(self) -> None: ...
 
 
-def seen(
-    metric: str, before: float | None, now: float | None, node: str | None = None, gauge: bool = False, **labels: str
-) -> Watched:
+def seen(metric: str, before: float | None, now: float | None, node: str | None = None, **labels: str) -> Watched:
     """Two samples half a second apart."""
-    probe = Fixed(metric, labels, SeriesKind.GAUGE if gauge else SeriesKind.COUNTER)
-    return Watched(probe, node, [(7 * SECOND, (before,)), (7 * SECOND + SECOND // 2, (now,))])
+    return Watched(Fixed(metric, labels), node, [(7 * SECOND, (before,)), (7 * SECOND + SECOND // 2, (now,))])
 
 
 def test_a_device_has_its_depth_and_by_littles_law_its_time() -> None:
@@ -62,7 +59,9 @@ def test_a_nodes_line_has_its_own_counters_alone() -> None:
             seen("tcp_retransmitted_segments", 5, 8, "n1"),
             seen("server_cpu_seconds", 1.0, 1.1, "n1", process="smbd", mode="user"),
             seen("server_cpu_seconds", 1.0, 1.2, "n1", process="smbd", mode="system"),
-            seen("qdisc_backlog_bytes", 0, 1500, "n1", gauge=True, interface="eth0"),
+            seen("qdisc_backlog_bytes", 0, 1500, "n1", interface="eth0", discipline="tbf", handle="1"),
+            # Inside it: the same bytes.
+            seen("qdisc_backlog_bytes", 0, 1400, "n1", interface="eth0", discipline="fq", handle="2"),
             seen("cgroup_throttled_seconds", 1, 2, "n2", cgroup="/a"),
         ],
         [None, "n1", "n2"],

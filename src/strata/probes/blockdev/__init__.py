@@ -22,31 +22,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strata.host.block import BASE
-from strata.model.series import SeriesKind
+from strata.model.counters import blockdev
 from strata.probes.port import Column, Probe, Reader, Scope
 
 _SECTOR, _MS, _WRAP = 512, 1e-3, 1 << 32
-_COUNTER, _GAUGE = SeriesKind.COUNTER, SeriesKind.GAUGE
 
-# (place in the line, metric, unit, kind, factor)
+# (counter, factor) in the order of the line
 _FIELDS = (
-    (0, "blockdev_reads", "requests", _COUNTER, 1),
-    (1, "blockdev_read_merges", "requests", _COUNTER, 1),
-    (2, "blockdev_read_bytes", "B", _COUNTER, _SECTOR),
-    (3, "blockdev_read_seconds", "s", _COUNTER, _MS),
-    (4, "blockdev_writes", "requests", _COUNTER, 1),
-    (5, "blockdev_write_merges", "requests", _COUNTER, 1),
-    (6, "blockdev_write_bytes", "B", _COUNTER, _SECTOR),
-    (7, "blockdev_write_seconds", "s", _COUNTER, _MS),
-    (8, "blockdev_in_flight", "requests", _GAUGE, 1),
-    (9, "blockdev_io_seconds", "s", _COUNTER, _MS),
-    (10, "blockdev_weighted_seconds", "s", _COUNTER, _MS),
-    (11, "blockdev_discards", "requests", _COUNTER, 1),
-    (12, "blockdev_discard_merges", "requests", _COUNTER, 1),
-    (13, "blockdev_discard_bytes", "B", _COUNTER, _SECTOR),
-    (14, "blockdev_discard_seconds", "s", _COUNTER, _MS),
-    (15, "blockdev_flushes", "requests", _COUNTER, 1),
-    (16, "blockdev_flush_seconds", "s", _COUNTER, _MS),
+    (blockdev.READS, 1),
+    (blockdev.READ_MERGES, 1),
+    (blockdev.READ_BYTES, _SECTOR),
+    (blockdev.READ_SECONDS, _MS),
+    (blockdev.WRITES, 1),
+    (blockdev.WRITE_MERGES, 1),
+    (blockdev.WRITE_BYTES, _SECTOR),
+    (blockdev.WRITE_SECONDS, _MS),
+    (blockdev.IN_FLIGHT, 1),
+    (blockdev.IO_SECONDS, _MS),
+    (blockdev.WEIGHTED_SECONDS, _MS),
+    (blockdev.DISCARDS, 1),
+    (blockdev.DISCARD_MERGES, 1),
+    (blockdev.DISCARD_BYTES, _SECTOR),
+    (blockdev.DISCARD_SECONDS, _MS),
+    (blockdev.FLUSHES, 1),
+    (blockdev.FLUSH_SECONDS, _MS),
 )
 
 
@@ -60,18 +59,18 @@ class BlockdevProbe(Reader):
         self.absent = tuple(f"no device {name}" for name, file in self._files.items() if not file.there)
         # A device that is not there, or has fewer fields, has no such column: absent is absent.
         fields = {name: len(file.read().split()) for name, file in self._files.items()}
-        self._wanted = [(name, [f for f in _FIELDS if f[0] < n]) for name, n in fields.items()]
+        self._wanted = [(name, _FIELDS[:n]) for name, n in fields.items()]
         self.columns = tuple(
-            Column(metric, unit, kind, {"device": name}, _WRAP * _MS if factor == _MS else None)
+            Column(counter, {"device": name}, _WRAP * _MS if factor == _MS else None)
             for name, wanted in self._wanted
-            for _, metric, unit, kind, factor in wanted
+            for counter, factor in wanted
         )
 
     def read(self) -> Sequence[float | None]:
         values: list[float | None] = []
         for name, wanted in self._wanted:
             line = self._files[name].read().split()
-            values += [int(line[f[0]]) * f[4] if f[0] < len(line) else None for f in wanted]
+            values += [int(line[at]) * factor if at < len(line) else None for at, (_, factor) in enumerate(wanted)]
         return values
 
 

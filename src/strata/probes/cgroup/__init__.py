@@ -15,16 +15,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strata.host.cgroups import groups
-from strata.model.series import SeriesKind
+from strata.model.counters import Counter, cgroup
 from strata.probes.port import Column, Kept, Probe, Reader, Scope
 from strata.probes.servers.find import listeners
 from strata.units import NS_PER_S
 
-# (metric, unit, the kernel's names with what turns them into the unit)
-_FIELDS: tuple[tuple[str, str, dict[bytes, float]], ...] = (
-    ("cgroup_periods", "periods", {b"nr_periods": 1}),
-    ("cgroup_throttled_periods", "periods", {b"nr_throttled": 1}),
-    ("cgroup_throttled_seconds", "s", {b"throttled_usec": 1e-6, b"throttled_time": 1 / NS_PER_S}),
+OF_NODE = True
+
+# (counter, the kernel's names with what turns them into the unit)
+_FIELDS: tuple[tuple[Counter, dict[bytes, float]], ...] = (
+    (cgroup.PERIODS, {b"nr_periods": 1}),
+    (cgroup.THROTTLED_PERIODS, {b"nr_throttled": 1}),
+    (cgroup.THROTTLED_SECONDS, {b"throttled_usec": 1e-6, b"throttled_time": 1 / NS_PER_S}),
 )
 
 
@@ -45,18 +47,14 @@ class CgroupProbe(Reader):
                 # A group that this process is in as well is its own, whoever else is there.
                 who = "" if pid == "self" else (scope.sys.text(f"/proc/{pid}/comm") or "").strip()
                 labels[name] = {"cgroup": name} | ({"process": who} if who else {})
-        self.columns = tuple(
-            Column(metric, unit, SeriesKind.COUNTER, labels[name])
-            for name in self._files
-            for metric, unit, _ in _FIELDS
-        )
+        self.columns = tuple(Column(counter, labels[name]) for name in self._files for counter, _ in _FIELDS)
 
     def read(self) -> Sequence[float | None]:
         values: list[float | None] = []
         for file in self._files.values():
             fields = file.read().split()
             found = dict(zip(fields[::2], fields[1::2], strict=False))
-            for _, _, names in _FIELDS:
+            for _, names in _FIELDS:
                 values.append(next((int(found[n]) * factor for n, factor in names.items() if n in found), None))
         return values
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import clock
 from strata.probes.port import Column, Probe, Reader, Scope
 from strata.units import NS_PER_S
 
-_CLOCKS = {"realtime": time.CLOCK_REALTIME, "boottime": time.CLOCK_BOOTTIME}
+_CLOCKS = {clock.REALTIME: time.CLOCK_REALTIME, clock.BOOTTIME: time.CLOCK_BOOTTIME}
 
 
 class ClockProbe(Reader):
@@ -27,9 +27,7 @@ class ClockProbe(Reader):
         super().__init__()
         # A recorded tree has no clocks.
         self._clocks = _CLOCKS if live else {}
-        self.columns = tuple(
-            Column("clock_offset_seconds", "s", SeriesKind.GAUGE, {"clock": name}) for name in self._clocks
-        )
+        self.columns = tuple(Column(clock.OFFSET, {"clock": name}) for name in self._clocks)
         self._begin = self._offsets()
         self._open = True
 
@@ -42,15 +40,15 @@ class ClockProbe(Reader):
         self._open = False
 
     def _offsets(self) -> list[int]:
-        return [_offset(clock) for clock in self._clocks.values()]
+        return [_offset(number) for number in self._clocks.values()]
 
 
-def _offset(clock: int) -> int:
+def _offset(number: int) -> int:
     """Bracketed: an interruption between the readings would look like a step. The tightest of three."""
     found = []
     for _ in range(3):
         before = time.monotonic_ns()
-        there = time.clock_gettime_ns(clock)
+        there = time.clock_gettime_ns(number)
         after = time.monotonic_ns()
         found.append((after - before, there - (before + after) // 2))
     return min(found)[1]

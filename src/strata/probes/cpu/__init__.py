@@ -16,11 +16,10 @@ import time
 from collections.abc import Sequence
 
 from strata.host.proc import Sys
-from strata.model.series import SeriesKind
+from strata.model.counters import cpu
 from strata.probes.port import Column, Probe, Reader, Scope
 from strata.units import NS_PER_S
 
-_MODES = ("user", "system", "iowait", "irq", "softirq", "steal", "idle")
 _TASKS = "/proc/self/task"
 
 
@@ -34,20 +33,12 @@ class CpuProbe(Reader):
         self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
         self._cpus = tuple(self._rows())
         self._delay = RunDelay(sys)
-        seconds = [
-            Column("cpu_seconds", "s", SeriesKind.COUNTER, {"cpu": name, "mode": mode})
-            for name in self._cpus
-            for mode in _MODES
-        ]
-        own = [
-            Column("process_cpu_seconds", "s", SeriesKind.COUNTER),
-            Column("process_run_delay_seconds", "s", SeriesKind.COUNTER),
-        ]
-        self.columns = (*seconds, *own)
+        seconds = [Column(cpu.SECONDS, {"cpu": name, "mode": mode}) for name in self._cpus for mode in cpu.MODES]
+        self.columns = (*seconds, Column(cpu.OWN_SECONDS), Column(cpu.OWN_RUN_DELAY))
 
     def read(self) -> Sequence[float | None]:
         rows = self._rows()
-        missing: tuple[float | None, ...] = (None,) * len(_MODES)
+        missing: tuple[float | None, ...] = (None,) * len(cpu.MODES)
         values: list[float | None] = []
         for name in self._cpus:
             values += rows.get(name, missing)
@@ -56,7 +47,7 @@ class CpuProbe(Reader):
         return values
 
     def _rows(self) -> dict[str, tuple[float | None, ...]]:
-        """By processor. The ``cpu`` lines stand first; what follows them is not even split."""
+        """By processor, as the modes are listed. The ``cpu`` lines stand first; what follows them is not even split."""
         found: dict[str, tuple[float | None, ...]] = {}
         for line in self._stat.read().split(b"\nintr", 1)[0].split(b"\n"):
             name, *fields = line.split()[:9] or [b""]

@@ -19,12 +19,12 @@ import platform
 import struct
 from collections.abc import Callable, Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import cpu as counted
 from strata.probes.port import Column, Probe, Reader, Scope
 
 _NUMBER = {"x86_64": 298, "aarch64": 241}
 _HARDWARE = 0
-_EVENTS = (("cpu_cycles", "cycles", 0), ("cpu_instructions", "instructions", 1))
+_EVENTS = ((counted.CYCLES, 0), (counted.INSTRUCTIONS, 1))
 # Bits of perf_event_attr: exclude_user, exclude_kernel, exclude_hv.
 _EXCLUDE = {"kernel": 1 << 4 | 1 << 6, "user": 1 << 5 | 1 << 6}
 _TIMES = 1 | 2  # PERF_FORMAT_TOTAL_TIME_ENABLED | _RUNNING
@@ -78,10 +78,10 @@ class CyclesProbe(Reader):
         columns = []
         try:
             for cpu in cpus:
-                for metric, unit, event in _EVENTS:
+                for counter, event in _EVENTS:
                     for mode in _EXCLUDE:
                         self._files.append(call(attr_of(event, mode), cpu))
-                        columns.append(Column(metric, unit, SeriesKind.COUNTER, {"cpu": str(cpu), "mode": mode}))
+                        columns.append(Column(counter, {"cpu": str(cpu), "mode": mode}))
         except OSError as e:
             # Half of the processors would be read as the whole machine: all or nothing.
             self.close()

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strata.host.mounts import mount_of
-from strata.model.series import SeriesKind
+from strata.model.counters import Counter, filesystem
 from strata.probes.port import Column, Probe, Reader, Scope
 
 _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
@@ -47,17 +47,10 @@ class FilesystemProbe(Reader):
                 continue
             devices.add(device)
             self._paths.append(there)
-            gauge = SeriesKind.GAUGE
-            columns += [
-                Column("filesystem_bytes", "B", gauge, {"path": there, "kind": kind})
-                for kind in ("total", "free", "available")
-            ]
+            columns += _columns(filesystem.BYTES, there)
             if counts_inodes:
                 self._inodes.append(there)
-                columns += [
-                    Column("filesystem_inodes", "inodes", gauge, {"path": there, "kind": kind})
-                    for kind in ("total", "free")
-                ]
+                columns += _columns(filesystem.INODES, there)
         self.columns, self.absent = tuple(columns), tuple(absent)
 
     def read(self) -> Sequence[float | None]:
@@ -76,6 +69,11 @@ class FilesystemProbe(Reader):
     def close(self) -> None:
         super().close()
         self._paths = []
+
+
+def _columns(counter: Counter, path: str) -> list[Column]:
+    """In the order in which `FilesystemProbe.read` gives them."""
+    return [Column(counter, {"path": path, "kind": kind}) for kind in counter.aspects["kind"]]
 
 
 def _existing(path: str) -> str:

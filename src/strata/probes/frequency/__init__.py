@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import cpu
 from strata.probes.port import Column, Probe, Reader, Scope
 
 _BASE = "/sys/devices/system/cpu"
@@ -27,16 +27,16 @@ class FrequencyProbe(Reader):
         super().__init__()
         names = sorted((n for n in scope.sys.names(_BASE) if re.fullmatch(r"cpu\d+", n)), key=lambda n: int(n[3:]))
         files = [(n[3:], f"{_BASE}/{n}/cpufreq/scaling_cur_freq") for n in names[:_MOST]]
-        self._files = [(cpu, self.keep(path, scope)) for cpu, path in files if scope.sys.exists(path)]
+        self._files = [(number, self.keep(path, scope)) for number, path in files if scope.sys.exists(path)]
         self._plate: list[float | None] = []
         if not self._files:
             self._plate += [float(mhz) * 1e6 for mhz in _MHZ.findall(scope.sys.text("/proc/cpuinfo") or "")][:_MOST]
-        named = [(cpu, "cpufreq") for cpu, _ in self._files] or [(str(i), "cpuinfo") for i in range(len(self._plate))]
+        named = [(number, "cpufreq") for number, _ in self._files] or [
+            (str(i), "cpuinfo") for i in range(len(self._plate))
+        ]
         if not named:
             self.absent = ("neither cpufreq nor a clock in /proc/cpuinfo",)
-        self.columns = tuple(
-            Column("cpu_frequency_hz", "Hz", SeriesKind.GAUGE, {"cpu": cpu, "source": source}) for cpu, source in named
-        )
+        self.columns = tuple(Column(cpu.FREQUENCY, {"cpu": number, "source": source}) for number, source in named)
 
     def read(self) -> Sequence[float | None]:
         if self._plate:

@@ -21,24 +21,25 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import health
 from strata.probes.port import Column, Probe, Reader, Scope
+
+AT_EDGES = True
 
 _ADMIN = 0xC0484E41  # NVME_IOCTL_ADMIN_CMD
 _COMMAND = struct.Struct("=BBHIIIQQIIIIIIIIII")
 _GET_LOG_PAGE, _SMART, _ALL = 0x02, 0x02, 0xFFFFFFFF
 PAGE_BYTES = 512
 _UNIT = 512_000.0
-_COUNTER, _GAUGE = SeriesKind.COUNTER, SeriesKind.GAUGE
 _FIELDS = (
-    ("nvme_critical_warning", "bits", _GAUGE),
-    ("nvme_temperature_kelvin", "K", _GAUGE),
-    ("nvme_spare_share", "1", _GAUGE),
-    ("nvme_used_share", "1", _GAUGE),
-    ("nvme_read_bytes", "B", _COUNTER),
-    ("nvme_written_bytes", "B", _COUNTER),
-    ("nvme_media_errors", "errors", _COUNTER),
-    ("nvme_throttled_seconds", "s", _COUNTER),
+    health.CRITICAL_WARNING,
+    health.TEMPERATURE,
+    health.SPARE,
+    health.USED,
+    health.READ_BYTES,
+    health.WRITTEN_BYTES,
+    health.MEDIA_ERRORS,
+    health.THROTTLED,
 )
 
 Fetch = Callable[[str], bytes]
@@ -104,9 +105,7 @@ class HealthProbe(Reader):
             absent.append("no NVMe device; the health of others is not read")
         self._controllers = found
         self.absent = tuple(absent)
-        self.columns = tuple(
-            Column(metric, unit, kind, {"device": name}) for name in found for metric, unit, kind in _FIELDS
-        )
+        self.columns = tuple(Column(counter, {"device": name}) for name in found for counter in _FIELDS)
 
     def read(self) -> Sequence[float | None]:
         values: list[float | None] = []

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from strata.host.block import BASE, slaves
 from strata.host.proc import Sys
-from strata.model.series import SeriesKind
+from strata.model.counters import members as counted
 from strata.probes.port import Column, Kept, Probe, Reader, Scope
 
 _BTRFS = "/sys/fs/btrfs"
@@ -41,20 +41,17 @@ class MembersProbe(Reader):
                 labels = {"device": device, "member": member}
                 self._stats.append(self.keep(f"{BASE}/{member}/stat", scope))
                 stats += [
-                    Column("member_read_bytes", "B", SeriesKind.COUNTER, labels),
-                    Column("member_write_bytes", "B", SeriesKind.COUNTER, labels),
-                    Column("member_seconds", "s", SeriesKind.COUNTER, labels, _WRAP * _MS),
+                    Column(counted.READ_BYTES, labels),
+                    Column(counted.WRITE_BYTES, labels),
+                    Column(counted.SECONDS, labels, _WRAP * _MS),
                 ]
                 if scope.sys.exists(f"{BASE}/{member}/device/state"):
                     self._states.append(self.keep(f"{BASE}/{member}/device/state", scope))
-                    states.append(Column("member_running", "1 or 0", SeriesKind.GAUGE, labels))
-            for name, metric, unit in (
-                ("degraded", "md_degraded", "members"),
-                ("mismatch_cnt", "md_mismatches", "sectors"),
-            ):
+                    states.append(Column(counted.RUNNING, labels))
+            for name, counter in (("degraded", counted.DEGRADED), ("mismatch_cnt", counted.MISMATCHES)):
                 if scope.sys.exists(f"{BASE}/{device}/md/{name}"):
                     self._arrays.append(self.keep(f"{BASE}/{device}/md/{name}", scope))
-                    arrays.append(Column(metric, unit, SeriesKind.GAUGE, {"device": device}))
+                    arrays.append(Column(counter, {"device": device}))
         self.columns = (*stats, *states, *arrays)
 
     def read(self) -> Sequence[float | None]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import memory
 from strata.probes.port import Column, Probe, Reader, Scope
 from strata.units import KIB
 
@@ -34,7 +34,7 @@ class MemoryProbe(Reader):
         self._file = self.keep("/proc/meminfo", scope)
         data = self._file.read()
         self._kinds = tuple(kind for kind, line in _LINES.items() if _value(data, line) is not None)
-        self.columns = tuple(Column("memory_bytes", "B", SeriesKind.GAUGE, {"kind": kind}) for kind in self._kinds)
+        self.columns = tuple(Column(memory.BYTES, {"kind": kind}) for kind in self._kinds)
 
     def read(self) -> Sequence[float | None]:
         data = self._file.read()

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from strata.host.mounts import mount_of
-from strata.model.series import SeriesKind
+from strata.model.counters import mounts
 from strata.probes.mounts import cifs, nfs
 from strata.probes.port import Column, Kept, Probe, Reader, Scope
 
@@ -60,7 +60,7 @@ class MountsProbe(Reader):
                 if not file.there:
                     absent.append(f"the queue of {mount.point} ({_FUSE} is not there)")
                     continue
-                columns.append(Column("fuse_waiting", "requests", SeriesKind.GAUGE, {"mount": mount.point}))
+                columns.append(Column(mounts.FUSE_WAITING, {"mount": mount.point}))
                 self._sources.append((file, _number))
         self.columns, self.absent = tuple(columns), tuple(absent)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from strata.model.series import SeriesKind
+from strata.model.counters import mounts
 from strata.probes.port import Column
 
 _SHARE = re.compile(r"^\d+\) (\S+)")
 _BYTES = re.compile(r"^Bytes read: (\d+)\s+Bytes written: (\d+)")
 _COUNTS = re.compile(r"^(Reads|Writes|Flushes): (\d+) total (\d+) failed")
 _SMBS = re.compile(r"^SMBs: (\d+)")
-_COUNTER = SeriesKind.COUNTER
 _WRAP = float(1 << 32)  # the kernel counts requests in 32 bits, bytes in 64
 _WORDS = {"Reads": "read", "Writes": "write", "Flushes": "flush"}
 
@@ -36,12 +35,12 @@ def share(text: str, source: str) -> dict[str, float] | None:
 
 def columns(point: str) -> list[Column]:
     """In the order of `values`."""
-    made = [Column("smb_requests", "requests", _COUNTER, {"mount": point}, _WRAP)]
-    made += [Column("smb_bytes", "B", _COUNTER, {"mount": point, "direction": d}) for d in ("read", "write")]
+    made = [Column(mounts.SMB_REQUESTS, {"mount": point}, _WRAP)]
+    made += [Column(mounts.SMB_BYTES, {"mount": point, "direction": d}) for d in ("read", "write")]
     for direction in _WORDS.values():
         labels = {"mount": point, "direction": direction}
-        made.append(Column("smb_operations", "requests", _COUNTER, labels, _WRAP))
-        made.append(Column("smb_failures", "requests", _COUNTER, labels, _WRAP))
+        made.append(Column(mounts.SMB_OPERATIONS, labels, _WRAP))
+        made.append(Column(mounts.SMB_FAILURES, labels, _WRAP))
     return made
 
 

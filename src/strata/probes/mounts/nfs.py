@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from strata.host.mounts import unescape
-from strata.model.series import SeriesKind
+from strata.model.counters import mounts
 from strata.probes.port import Column
 
 ALWAYS = ("READ", "WRITE", "COMMIT")
-_COUNTER = SeriesKind.COUNTER
 _MS = 1e-3
-# (place after the operation's name, metric, unit, factor)
+# (counter, factor) in the order after the operation's name
 _FIELDS = (
-    (0, "nfs_operations", "requests", 1.0),
-    (1, "nfs_transmissions", "requests", 1.0),
-    (2, "nfs_timeouts", "requests", 1.0),
-    (3, "nfs_sent_bytes", "B", 1.0),
-    (4, "nfs_received_bytes", "B", 1.0),
-    (5, "nfs_queue_seconds", "s", _MS),
-    (6, "nfs_rtt_seconds", "s", _MS),
-    (7, "nfs_execute_seconds", "s", _MS),
+    (mounts.NFS_OPERATIONS, 1.0),
+    (mounts.NFS_TRANSMISSIONS, 1.0),
+    (mounts.NFS_TIMEOUTS, 1.0),
+    (mounts.NFS_SENT, 1.0),
+    (mounts.NFS_RECEIVED, 1.0),
+    (mounts.NFS_QUEUE_SECONDS, _MS),
+    (mounts.NFS_RTT_SECONDS, _MS),
+    (mounts.NFS_EXECUTE_SECONDS, _MS),
 )
 # The places of the line "bytes:".
 _BYTES = (("cached", "read", 0), ("cached", "write", 1), ("direct", "read", 2), ("direct", "write", 3))
@@ -71,12 +70,10 @@ def used(mount: NfsMount) -> tuple[str, ...]:
 def columns(point: str, operations: Sequence[str]) -> list[Column]:
     """In the order of `values`."""
     made = [
-        Column(metric, unit, _COUNTER, {"mount": point, "operation": name.lower()})
-        for name in operations
-        for _, metric, unit, _ in _FIELDS
+        Column(counter, {"mount": point, "operation": name.lower()}) for name in operations for counter, _ in _FIELDS
     ]
     return made + [
-        Column("nfs_bytes", "B", _COUNTER, {"mount": point, "path": path, "direction": direction})
+        Column(mounts.NFS_BYTES, {"mount": point, "path": path, "direction": direction})
         for path, direction, _ in (*_BYTES, *_SERVER)
     ]
 
@@ -88,5 +85,5 @@ def values(mount: NfsMount | None, operations: Sequence[str]) -> list[float | No
     found: list[float | None] = []
     for name in operations:
         row = mount.operations.get(name, ())
-        found += [row[at] * factor if at < len(row) else None for at, _, _, factor in _FIELDS]
+        found += [row[at] * factor if at < len(row) else None for at, (_, factor) in enumerate(_FIELDS)]
     return found + [mount.moved[at] if at < len(mount.moved) else None for _, _, at in (*_BYTES, *_SERVER)]

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import net
 from strata.probes.port import Column, Probe, Reader, Scope, net_file
 
-# (place in the line, metric, unit, direction)
+OF_NODE = True
+
+# (place in the line, counter, direction)
 _FIELDS = tuple(
-    (first + place, metric, unit, direction)
-    for direction, first in (("rx", 0), ("tx", 8))
-    for place, metric, unit in (
-        (0, "net_bytes", "B"),
-        (1, "net_packets", "packets"),
-        (2, "net_errors", "packets"),
-        (3, "net_drops", "packets"),
-    )
+    (first + place, counter, direction)
+    for direction, first in ((net.RECEIVED, 0), (net.SENT, 8))
+    for place, counter in enumerate((net.BYTES, net.PACKETS, net.ERRORS, net.DROPS))
 )
 
 
@@ -37,9 +34,9 @@ class NetProbe(Reader):
         self._file = self.keep(net_file("dev", scope), scope)
         self._interfaces = tuple(self._rows())
         self.columns = tuple(
-            Column(metric, unit, SeriesKind.COUNTER, {"interface": name, "direction": direction})
+            Column(counter, {"interface": name, "direction": direction})
             for name in self._interfaces
-            for _, metric, unit, direction in _FIELDS
+            for _, counter, direction in _FIELDS
         )
 
     def read(self) -> Sequence[float | None]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import memory
 from strata.probes.port import Column, Probe, Reader, Scope
 
 _BASE = "/sys/devices/system/node"
@@ -36,7 +36,7 @@ class NumaProbe(Reader):
         if len(nodes) > 1:
             self._files = {n[4:]: self.keep(f"{_BASE}/{n}/numastat", scope) for n in nodes}
         self.columns = tuple(
-            Column("numa_pages", "pages", SeriesKind.COUNTER, {"numa": number, "kind": kind})
+            Column(memory.NUMA_PAGES, {"numa": number, "kind": kind})
             for number in self._files
             for kind in _KINDS.values()
         )

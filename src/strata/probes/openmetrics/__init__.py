@@ -26,6 +26,9 @@ from strata.probes.port import Column, Probe, Reader, Scope
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
+OF_NODE = True
+REMOTE = True
+
 TIMEOUT_S = 2.0
 MOST_BYTES = 16 << 20
 _ACCEPT = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"

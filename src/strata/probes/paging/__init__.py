@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import memory
 from strata.probes.port import Column, Probe, Reader, Scope
 
 # (event, the kernel's names added together, pages in one of the kernel's units): pgpgin counts KiB.
@@ -39,9 +39,7 @@ class PagingProbe(Reader):
         self._file = self.keep("/proc/vmstat", scope)
         found = self._rows()
         self._events = [e for e in _EVENTS if all(name in found for name in e[1])]
-        self.columns = tuple(
-            Column("pages", "pages", SeriesKind.COUNTER, {"event": event}) for event, _, _ in self._events
-        )
+        self.columns = tuple(Column(memory.PAGES, {"event": event}) for event, _, _ in self._events)
 
     def read(self) -> Sequence[float | None]:
         found = self._rows()

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import pressure
 from strata.probes.port import Column, Probe, Reader, Scope
-
-_RESOURCES = ("cpu", "io", "memory", "irq")
 
 
 class PressureProbe(Reader):
@@ -23,13 +21,12 @@ class PressureProbe(Reader):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
-        self._files = {r: self.keep(f"/proc/pressure/{r}", scope) for r in _RESOURCES}
+        self._files = {r: self.keep(f"/proc/pressure/{r}", scope) for r in pressure.RESOURCES}
         self._keys = tuple(self._rows())
         if not self._keys:
             self.absent = ("the kernel does not account for pressure (psi=1)",)
         self.columns = tuple(
-            Column("pressure_seconds", "s", SeriesKind.COUNTER, {"resource": resource, "kind": kind})
-            for resource, kind in self._keys
+            Column(pressure.SECONDS, {"resource": resource, "kind": kind}) for resource, kind in self._keys
         )
 
     def read(self) -> Sequence[float | None]:

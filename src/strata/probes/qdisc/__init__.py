@@ -18,9 +18,11 @@ import struct
 from collections.abc import Sequence
 
 from strata.host.netns import within
-from strata.model.series import SeriesKind
+from strata.model.counters import qdisc
 from strata.probes.netlink import ROUTE, Netlink, attributes
 from strata.probes.port import Column, Probe, Reader, Scope
+
+OF_NODE = True
 
 _GETQDISC = 38
 _TCMSG = struct.Struct("=BxxxiIII")
@@ -29,15 +31,14 @@ _BASIC, _QUEUE, _PKT64 = 1, 3, 8
 _WRAP = float(1 << 32)
 _NONE = "noqueue"
 
-_COUNTER, _GAUGE = SeriesKind.COUNTER, SeriesKind.GAUGE
 _FIELDS = (
-    ("qdisc_bytes", "B", _COUNTER, None),
-    ("qdisc_packets", "packets", _COUNTER, _WRAP),
-    ("qdisc_drops", "packets", _COUNTER, _WRAP),
-    ("qdisc_requeues", "packets", _COUNTER, _WRAP),
-    ("qdisc_overlimits", "times", _COUNTER, _WRAP),
-    ("qdisc_backlog_bytes", "B", _GAUGE, None),
-    ("qdisc_backlog_packets", "packets", _GAUGE, None),
+    (qdisc.BYTES, None),
+    (qdisc.PACKETS, _WRAP),
+    (qdisc.DROPS, _WRAP),
+    (qdisc.REQUEUES, _WRAP),
+    (qdisc.OVERLIMITS, _WRAP),
+    (qdisc.BACKLOG_BYTES, None),
+    (qdisc.BACKLOG_PACKETS, None),
 )
 
 Key = tuple[int, int, str]
@@ -85,15 +86,9 @@ class QdiscProbe(Reader):
                 self.absent = (f"no queueing disciplines: {e.strerror}",)
         self._keys = tuple(k for k in self._rows() if k[0] in names)
         self.columns = tuple(
-            Column(
-                metric,
-                unit,
-                kind,
-                {"interface": names[number], "discipline": discipline, "handle": f"{handle >> 16:x}"},
-                wrap,
-            )
+            Column(counter, {"interface": names[number], "discipline": discipline, "handle": f"{handle >> 16:x}"}, wrap)
             for number, handle, discipline in self._keys
-            for metric, unit, kind, wrap in _FIELDS
+            for counter, wrap in _FIELDS
         )
 
     def read(self) -> Sequence[float | None]:

@@ -20,14 +20,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from strata.host.proc import Sys
-from strata.model.series import SeriesKind
+from strata.model.counters import servers
 from strata.probes.port import Column, Probe, Reader, Scope
 from strata.probes.servers.family import Families
 from strata.probes.servers.find import listeners
 from strata.probes.servers.spent import Spent, spent_of
 
+OF_NODE = True
+
 LOOK_EVERY_S = 2.0
-_COUNTER, _GAUGE = SeriesKind.COUNTER, SeriesKind.GAUGE
+# In the order of what a server is read for, the modes of its processor time before them.
+_COUNTERS = (
+    servers.RUN_DELAY,
+    servers.SWITCHES,
+    servers.READ_BYTES,
+    servers.WRITTEN_BYTES,
+    servers.RESIDENT,
+    servers.PROCESSES,
+)
 
 
 @dataclass
@@ -58,16 +68,8 @@ class ServersProbe(Reader):
             name = self._families.name(server.pid)
             names[name] = names.get(name, 0) + 1
             label = {"process": name if names[name] == 1 else f"{name} {names[name]}"}
-            columns += [
-                Column("server_cpu_seconds", "s", _COUNTER, {**label, "mode": "user"}),
-                Column("server_cpu_seconds", "s", _COUNTER, {**label, "mode": "system"}),
-                Column("server_run_delay_seconds", "s", _COUNTER, label),
-                Column("server_switches", "times", _COUNTER, label),
-                Column("server_read_bytes", "B", _COUNTER, label),
-                Column("server_written_bytes", "B", _COUNTER, label),
-                Column("server_resident_bytes", "B", _GAUGE, label),
-                Column("server_processes", "processes", _GAUGE, label),
-            ]
+            columns += [Column(servers.CPU_SECONDS, {**label, "mode": mode}) for mode in servers.MODES]
+            columns += [Column(counter, label) for counter in _COUNTERS]
         self.columns = tuple(columns)
 
     def read(self) -> Sequence[float | None]:
@@ -86,7 +88,7 @@ class ServersProbe(Reader):
                     alive.append(spent)
                     server.last[pid, start] = spent
             if not alive:
-                values += [None] * 8
+                values += [None] * (len(servers.MODES) + len(_COUNTERS))
                 continue
             every = list(server.last.values())
             values += [

@@ -16,20 +16,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strata.host import process, programs
-from strata.model.series import SeriesKind
+from strata.model.counters import smbd
 from strata.probes.port import Column, Probe, Reader, Scope
+
+OF_NODE = True
+AT_EDGES = True
 
 TIMEOUT_S = 10.0
 _LINE = re.compile(r"^(\w+):\s+(\d+)\s*$", re.MULTILINE)
 _US = 1e-6
 # (operation, part) -> (the counter's first words, where its bytes stand)
 _FAMILIES = {
-    ("read", "protocol"): ("smb2_read", "outbytes"),
-    ("write", "protocol"): ("smb2_write", "inbytes"),
-    ("flush", "protocol"): ("smb2_flush", None),
-    ("read", "file"): ("syscall_asys_pread", "bytes"),
-    ("write", "file"): ("syscall_asys_pwrite", "bytes"),
-    ("flush", "file"): ("syscall_asys_fsync", None),
+    ("read", smbd.PROTOCOL): ("smb2_read", "outbytes"),
+    ("write", smbd.PROTOCOL): ("smb2_write", "inbytes"),
+    ("flush", smbd.PROTOCOL): ("smb2_flush", None),
+    ("read", smbd.FILE): ("syscall_asys_pread", "bytes"),
+    ("write", smbd.FILE): ("syscall_asys_pwrite", "bytes"),
+    ("flush", smbd.FILE): ("syscall_asys_fsync", None),
 }
 
 
@@ -65,10 +68,10 @@ class SmbdProbe(Reader):
         columns = []
         for (operation, part), (_, size) in _FAMILIES.items():
             labels = {"operation": operation, "part": part}
-            columns.append(Column("smbd_operations", "requests", SeriesKind.COUNTER, labels))
-            columns.append(Column("smbd_seconds", "s", SeriesKind.COUNTER, labels))
+            columns.append(Column(smbd.OPERATIONS, labels))
+            columns.append(Column(smbd.SECONDS, labels))
             if size is not None:
-                columns.append(Column("smbd_bytes", "B", SeriesKind.COUNTER, labels))
+                columns.append(Column(smbd.BYTES, labels))
         self.columns = tuple(columns)
 
     def read(self) -> Sequence[float | None]:

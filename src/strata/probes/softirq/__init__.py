@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import interrupts
 from strata.probes.port import Column, Probe, Reader, Scope
 
 _KINDS = {b"NET_RX:": "net_rx", b"NET_TX:": "net_tx", b"BLOCK:": "block", b"TIMER:": "timer", b"RCU:": "rcu"}
-_FIELDS = (("softnet_packets", "packets", 0), ("softnet_drops", "packets", 1), ("softnet_squeezed", "times", 2))
+_FIELDS = (interrupts.PACKETS, interrupts.DROPS, interrupts.SQUEEZED)  # in the order of the line
 _CPU = 12  # the place of the processor's number, since Linux 5.10
 _WRAP = float(1 << 32)
 
@@ -33,14 +33,13 @@ class SoftirqProbe(Reader):
         self._cpus = self._head()
         self._kinds = tuple(self._runs())
         self._rows = tuple(self._softnet())
-        counter = SeriesKind.COUNTER
         self.columns = (
             *(
-                Column("softirqs", "runs", counter, {"cpu": cpu, "kind": _KINDS[kind]}, _WRAP)
+                Column(interrupts.RUNS, {"cpu": cpu, "kind": _KINDS[kind]}, _WRAP)
                 for kind in self._kinds
                 for cpu in self._cpus
             ),
-            *(Column(metric, unit, counter, {"cpu": cpu}, _WRAP) for cpu in self._rows for metric, unit, _ in _FIELDS),
+            *(Column(counter, {"cpu": cpu}, _WRAP) for cpu in self._rows for counter in _FIELDS),
         )
 
     def read(self) -> Sequence[float | None]:
@@ -51,7 +50,7 @@ class SoftirqProbe(Reader):
             values += [int(row[i]) if i < len(row) else None for i in range(len(self._cpus))]
         for cpu in self._rows:
             fields = net.get(cpu)
-            values += [None if fields is None else int(fields[at], 16) for _, _, at in _FIELDS]
+            values += [None if fields is None else int(fields[at], 16) for at in range(len(_FIELDS))]
         return values
 
     def _head(self) -> tuple[str, ...]:

@@ -17,16 +17,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from strata.model import histogram
-from strata.model.series import SeriesKind
+from strata.model.counters import target
 from strata.probes.port import Column, Probe, Reader, Scope
 from strata.units import NS_PER_S
 
+OF_NODE = True
+
 TIMEOUT_S = 2.0
-DIRECTIONS = ("read", "write", "sync")
 _FIELDS = (
-    ("ops", "target_requests", "requests", 1.0),
-    ("bytes", "target_bytes", "B", 1.0),
-    ("time_ns", "target_seconds", "s", 1 / NS_PER_S),
+    ("ops", target.REQUESTS, 1.0),
+    ("bytes", target.BYTES, 1.0),
+    ("time_ns", target.SECONDS, 1 / NS_PER_S),
 )
 
 
@@ -49,7 +50,7 @@ def ask(path: str, *, times: bool = False) -> dict[str, Any]:
 def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
     """The distribution of the requests between two answers with ``times``, by direction; a payload as results have."""
     made = {}
-    for direction in DIRECTIONS:
+    for direction in target.DIRECTIONS:
         earlier = dict(map(tuple, before.get(direction, {}).get("bins", ())))
         grown = {ns: n - earlier.get(ns, 0) for ns, n in after.get(direction, {}).get("bins", ())}
         if any(n < 0 for n in grown.values()) or set(earlier) - set(grown):
@@ -72,9 +73,7 @@ class TargetProbe(Reader):
             self.absent = (f"no statistics at {path}: {e.strerror or e}",)
             return
         self.columns = tuple(
-            Column(metric, unit, SeriesKind.COUNTER, {"direction": direction})
-            for direction in DIRECTIONS
-            for _, metric, unit, _ in _FIELDS
+            Column(counter, {"direction": direction}) for direction in target.DIRECTIONS for _, counter, _ in _FIELDS
         )
 
     def read(self) -> Sequence[float | None]:
@@ -84,7 +83,7 @@ class TargetProbe(Reader):
             found = ask(self._path)
         except OSError:
             return [None] * len(self.columns)
-        return [found[d][name] * factor for d in DIRECTIONS for name, _, _, factor in _FIELDS]
+        return [found[d][name] * factor for d in target.DIRECTIONS for name, _, factor in _FIELDS]
 
     def close(self) -> None:
         super().close()

@@ -20,40 +20,41 @@ import contextlib
 import time
 from collections.abc import Sequence
 
-from strata.model.series import SeriesKind
+from strata.model.counters import tcp
 from strata.probes.netlink import SOCK_DIAG, Netlink
 from strata.probes.port import Column, Probe, Reader, Scope, net_file
 from strata.probes.tcp.diag import ESTABLISHED, Socket, info, sockets
+
+OF_NODE = True
 
 MOST = 64
 LOOK_EVERY_S = 2.0
 _US = 1e-6
 _WRAP = float(1 << 32)
-_COUNTER, _GAUGE = SeriesKind.COUNTER, SeriesKind.GAUGE
 
-# (the kernel's field, metric, unit, kind, factor, where it wraps)
+# (the kernel's field, counter, factor, where it wraps)
 _FIELDS = (
-    ("rtt_us", "tcp_rtt_seconds", "s", _GAUGE, _US, None),
-    ("rttvar_us", "tcp_rtt_variation_seconds", "s", _GAUGE, _US, None),
-    ("min_rtt_us", "tcp_min_rtt_seconds", "s", _GAUGE, _US, None),
-    ("cwnd", "tcp_cwnd", "segments", _GAUGE, 1, None),
-    ("unacked", "tcp_unacked", "segments", _GAUGE, 1, None),
-    ("notsent_bytes", "tcp_unsent_bytes", "B", _GAUGE, 1, None),
-    ("delivery_rate", "tcp_delivery_rate", "B/s", _GAUGE, 1, None),
-    ("retransmits", "tcp_retransmits", "segments", _COUNTER, 1, _WRAP),
-    ("acked_bytes", "tcp_acked_bytes", "B", _COUNTER, 1, None),
-    ("received_bytes", "tcp_received_bytes", "B", _COUNTER, 1, None),
-    ("busy_us", "tcp_busy_seconds", "s", _COUNTER, _US, None),
-    ("rwnd_limited_us", "tcp_receiver_limited_seconds", "s", _COUNTER, _US, None),
-    ("sndbuf_limited_us", "tcp_sender_limited_seconds", "s", _COUNTER, _US, None),
+    ("rtt_us", tcp.RTT, _US, None),
+    ("rttvar_us", tcp.RTT_VARIATION, _US, None),
+    ("min_rtt_us", tcp.MIN_RTT, _US, None),
+    ("cwnd", tcp.CWND, 1, None),
+    ("unacked", tcp.UNACKED, 1, None),
+    ("notsent_bytes", tcp.UNSENT, 1, None),
+    ("delivery_rate", tcp.DELIVERY_RATE, 1, None),
+    ("retransmits", tcp.RETRANSMITS, 1, _WRAP),
+    ("acked_bytes", tcp.ACKED, 1, None),
+    ("received_bytes", tcp.RECEIVED, 1, None),
+    ("busy_us", tcp.BUSY, _US, None),
+    ("rwnd_limited_us", tcp.RECEIVER_LIMITED, _US, None),
+    ("sndbuf_limited_us", tcp.SENDER_LIMITED, _US, None),
 )
 # The kernel's word for "not measured yet".
 _UNKNOWN = {"min_rtt_us": 0xFFFFFFFF}
 
 _SEGMENTS = (
-    Column("tcp_segments", "segments", _COUNTER, {"direction": "in"}),
-    Column("tcp_segments", "segments", _COUNTER, {"direction": "out"}),
-    Column("tcp_retransmitted_segments", "segments", _COUNTER),
+    Column(tcp.SEGMENTS, {"direction": "in"}),
+    Column(tcp.SEGMENTS, {"direction": "out"}),
+    Column(tcp.RESENT),
 )
 _SNMP = (b"InSegs", b"OutSegs", b"RetransSegs")
 
@@ -87,7 +88,7 @@ class TcpProbe(Reader):
             if self._netlink is not None:
                 with contextlib.suppress(OSError):
                     found = info(self._netlink, one)
-            values += [_value(found, name, factor) for name, _, _, _, factor, _ in _FIELDS]
+            values += [_value(found, name, factor) for name, _, factor, _ in _FIELDS]
         return values
 
     def close(self) -> None:
@@ -111,19 +112,19 @@ class TcpProbe(Reader):
             if one.key in self._seen or len(self._followed) >= MOST:
                 continue
             if one.local_port in self._ports:
-                self._follow(one, "server")
+                self._follow(one, tcp.SERVER)
             elif one.peer_port in self._ports:
-                self._follow(one, "client")
+                self._follow(one, tcp.CLIENT)
 
     def _follow(self, one: Socket, end: str) -> None:
         # A server's peers have ports of chance: its own address names the service.
-        peer = f"{one.peer}:{one.peer_port}" if end == "client" else f"{one.peer}:*"
+        peer = f"{one.peer}:{one.peer_port}" if end == tcp.CLIENT else f"{one.peer}:*"
         number = self._numbers.get((end, peer), 0)
         self._numbers[end, peer] = number + 1
         self._seen.add(one.key)
         self._followed.append(one)
         labels = {"peer": peer, "end": end, "connection": str(number)}
-        self.columns += tuple(Column(metric, unit, kind, labels, wrap) for _, metric, unit, kind, _, wrap in _FIELDS)
+        self.columns += tuple(Column(counter, labels, wrap) for _, counter, _, wrap in _FIELDS)
 
 
 def _value(found: dict[str, int] | None, name: str, factor: float) -> float | None:
