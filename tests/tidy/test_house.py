@@ -143,14 +143,21 @@ def test_every_parameter_of_the_labs_parts_is_on_their_page() -> None:
 
 def test_every_word_of_the_model_is_in_the_glossary() -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text().lower()
-    from strata.model.finding import Cause, VerdictKind
+    from strata.model.finding import VerdictKind
     from strata.model.verify import FaultKind
 
-    words = [c.value for c in Cause if c is not Cause.NONE] + [v.value for v in VerdictKind]
+    words = [v.value for v in VerdictKind]
     words += ["stack", "layer", "node", "endpoint", "workload", "cell", "round", "run", "baseline", "finding"]
     words += [f.value for f in FaultKind] + ["torn in flight", "generation", "stamp", "stuck"]
     words += ["service_time", "response_time", "submit_latency", "noise floor", "segment", "mark"]
     assert [w for w in words if f"**{w}**" not in glossary] == []
+
+
+def test_the_page_of_the_causes_is_made_from_their_docstrings() -> None:
+    from strata.diagnose.page import causes_page
+
+    written = (ROOT / "docs" / "guide" / "causes.md").read_text()
+    assert written == causes_page(), "python -m strata.diagnose.page > docs/guide/causes.md"
 
 
 def test_the_page_of_the_laws_is_made_from_their_docstrings() -> None:

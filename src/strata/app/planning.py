@@ -9,7 +9,7 @@ from strata.app.preconditioning import budget_of
 from strata.engine import Engine
 from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint
-from strata.model.finding import Experiment
+from strata.model.experiment import Experiment
 from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.stack import Stack
 from strata.model.workload import Workload
@@ -63,15 +63,18 @@ def plan_of(
     ).model_copy(update={"profile": options.profile})
 
 
-def experiment_plan(plan: Plan, experiment: Experiment) -> Plan:
-    """Reference and changed workload in turn, in rounds of their own; its steps count on from those of ``plan``."""
+def experiment_plan(plan: Plan, experiment: Experiment, first: int) -> Plan:
+    """Reference and changed workload in turn, in rounds of their own; ``first`` is the order of its first step."""
     reference = next(w for w in plan.workloads if w.key == experiment.reference)
-    cells = tuple(Cell(layer=experiment.layer, workload=w) for w in (reference, experiment.workload))
+    there = experiment.reference_layer or experiment.layer
+    cells = (Cell(layer=there, workload=reference), Cell(layer=experiment.layer, workload=experiment.workload))
     rounds = max(CONFIRM_ROUNDS_MIN, plan.rounds)
-    first = len(plan.steps)
     steps = tuple(
         Step(order=first + 2 * r + i, round=r, cell=cells[i ^ (r % 2)].key, kind=StepKind.CONFIRM)
         for r in range(rounds)
         for i in range(2)
     )
-    return plan.model_copy(update={"cells": cells, "steps": steps, "rounds": rounds, "precondition": None})
+    changes: dict[str, object] = {"cells": cells, "steps": steps, "rounds": rounds, "precondition": None}
+    if experiment.runtime_s is not None:
+        changes["runtime_s"] = experiment.runtime_s
+    return plan.model_copy(update=changes)

@@ -31,7 +31,8 @@ from strata.errors import RunFailed, Stopped
 from strata.host.clock import now_unix_ns
 from strata.model import histogram
 from strata.model.analysis import Analysis, NoiseFloor
-from strata.model.finding import Diagnosis, Finding
+from strata.model.experiment import Experiment, Tried
+from strata.model.finding import Diagnosis
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Glance, Phase, Progress
@@ -52,6 +53,7 @@ Emit = Callable[[Progress], None]
 
 GENERATOR_TIMING = Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15)
 NOISE_SECONDS = 0.4
+EXPERIMENT_SECONDS = 40.0
 FIRST_TRACE = 1_000_000
 """The order of the first traced window: behind all steps, whatever experiments add."""
 
@@ -205,27 +207,32 @@ class Session:
         return with_traces(analysis, kept)
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
-        """Name what limits, run the one experiment that would refute it, and keep the outcome."""
-        from strata.diagnose import diagnose
+        """Name what limits, run experiments until one cause stands or the budget is used up, and keep the outcome."""
+        from strata.diagnose import diagnose, propose
 
         run = self._running()
-        diagnosis = diagnose(run.plan.stack, analysis)
-        finding = diagnosis.findings[0] if diagnosis.findings else None
-        if self.options.confirm and finding is not None and finding.experiment is not None:
-            # Kept before the experiment too: what ends it must not cost the verdict.
-            self.store.save_outcome(run.id, analysis, diagnosis)
-            diagnosis = self._confirm(diagnosis, finding, analysis.noise)
-        self.store.save_outcome(run.id, analysis, diagnosis)
+        stack, tried = run.plan.stack, tuple[Tried, ...]()
+        ends = time.monotonic() + EXPERIMENT_SECONDS
+        # Kept before each experiment too: what ends it must not cost the verdict.
+        self.store.save_outcome(run.id, analysis, diagnosis := diagnose(stack, analysis))
+        refused: tuple[Experiment, ...] = ()
+        while self.options.confirm:
+            experiment = propose(stack, analysis, tried, ends - time.monotonic(), refused)
+            if experiment is None:
+                break
+            found = self._carry_out(experiment, analysis.noise)
+            if found is None:
+                refused = (*refused, experiment)
+                continue
+            tried = (*tried, found)
+            self.store.save_outcome(run.id, analysis, diagnosis := diagnose(stack, analysis, tried))
         return diagnosis
 
-    def _confirm(self, diagnosis: Diagnosis, finding: Finding, noise: NoiseFloor) -> Diagnosis:
+    def _carry_out(self, experiment: Experiment, noise: NoiseFloor) -> Tried | None:
         from strata.analyse import cell_summary
-        from strata.diagnose import conclude, outcome
 
         run = self._running()
-        experiment = finding.experiment
-        assert experiment is not None
-        plan = experiment_plan(run.plan, experiment)
+        plan = experiment_plan(run.plan, experiment, first=self._next_order())
         self.emit(Progress(phase=Phase.CONFIRM, message=experiment.changes))
         results: list[CellResult] = []
 
@@ -249,8 +256,14 @@ class Session:
             cell_summary(c.layer, c.workload, [r for r in measured if r.cell == c.key], noise=noise) for c in plan.cells
         ]
         if found[0] is None or found[1] is None:
-            return diagnosis
-        return conclude(diagnosis, outcome(experiment, found[0], found[1]))
+            return None
+        return Tried(experiment=experiment, reference=found[0], changed=found[1])
+
+    def _next_order(self) -> int:
+        """Behind every step that is kept, but for the traced windows."""
+        run = self._running()
+        kept = [c.order for c in self.store.cells(run.id) if c.order < FIRST_TRACE]
+        return max((len(run.plan.steps) - 1, *kept)) + 1
 
     def _precondition(self, cell: Cell) -> Preconditioned:
         run = self._running()

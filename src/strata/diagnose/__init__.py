@@ -1,9 +1,8 @@
-"""The rules that name the layer that is slow, and the experiment that would refute the name."""
+"""The rules that name the layer that is slow, and the experiments that would refute the name."""
 
 from __future__ import annotations
 
-from strata.diagnose.conclude import conclude
 from strata.diagnose.decide import diagnose, propose
-from strata.diagnose.experiment import outcome
+from strata.diagnose.trying import outcome
 
-__all__ = ["conclude", "diagnose", "outcome", "propose"]
+__all__ = ["diagnose", "outcome", "propose"]

@@ -1,47 +1,67 @@
-"""From the analysis to one verdict. Pure: values in, values out."""
+"""From the analysis to one verdict, and to the experiment that would tell most. Pure: values in, values out."""
 
 from __future__ import annotations
 
-from strata.diagnose import verdicts
+from strata.diagnose import choosing, verdicts
+from strata.diagnose.case import Case
+from strata.diagnose.causes import generator, impossible, medium
 from strata.diagnose.further import worth_saying
 from strata.diagnose.layers import Named, findings
-from strata.diagnose.rules import generator, impossible, medium
-from strata.diagnose.view import views
+from strata.diagnose.trying import story
 from strata.model.analysis import Analysis, Equivalence
-from strata.model.finding import Diagnosis, Experiment
+from strata.model.experiment import Experiment, Tried
+from strata.model.finding import Diagnosis
 from strata.model.stack import Stack
 
 
-def diagnose(stack: Stack, analysis: Analysis) -> Diagnosis:
-    """Names the layer and the cause, or says what is missing.
+def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) -> Diagnosis:
+    """Names the layer and the cause, or says what is missing. ``tried``: what experiments gave so far.
 
     In this order: figures that cannot be true; nothing measured; a layer that costs more than expected (and whether
-    that is the generator); nothing that does (medium or healthy); not enough to tell.
+    that is the generator), or that shows a fault by itself; nothing that does (medium or healthy); not enough to tell.
     """
-    broken = impossible.broken(analysis)
-    if broken:
+    case = Case(stack, analysis, tried)
+    return _judged(case, _named(case)).model_copy(update={"story": story(tried)})
+
+
+def propose(
+    stack: Stack,
+    analysis: Analysis,
+    tried: tuple[Tried, ...] = (),
+    seconds: float = 90.0,
+    refused: tuple[Experiment, ...] = (),
+) -> Experiment | None:
+    """The experiment that best separates the causes still standing per second; None where none fits into ``seconds``.
+
+    Each is proposed once; ``refused`` are those that could not be run here.
+    """
+    case = Case(stack, analysis, tried)
+    if impossible.broken(analysis) or not analysis.cells:
+        return None
+    return choosing.best(case, _named(case), seconds, refused)
+
+
+def _named(case: Case) -> tuple[Named, ...]:
+    if impossible.broken(case.analysis) or not case.analysis.cells:
+        return ()
+    return findings(case)
+
+
+def _judged(case: Case, named: tuple[Named, ...]) -> Diagnosis:
+    stack, analysis = case.stack, case.analysis
+    if broken := impossible.broken(analysis):
         return verdicts.impossible(broken)
     if not analysis.cells:
         return verdicts.nothing_measured(analysis)
-    named: list[Named] = []
-    for view in views(stack, analysis):
-        named += findings(view)
-    named.sort(key=lambda n: -n.loss)
-    slow = {n.finding.worst for n in named}
     above = [c for c in analysis.comparisons if c.verdict is Equivalence.ABOVE]
     if named:
         cells = [s for c in above if (s := analysis.summary(c.layer, c.workload_key)) is not None]
-        if generator.limits(analysis, cells):
+        if cells and generator.limits(analysis, cells):
             return verdicts.generator(analysis, cells)
         return verdicts.layer(worth_saying(analysis, named))
     last = [c for c in analysis.cells if c.layer == medium.bottom(stack).name]
     if generator.limits(analysis, last):
         return verdicts.generator(analysis, last)
-    if (not analysis.comparisons and len(stack.layers) > 1) or (above and not slow):
+    if (not analysis.comparisons and len(stack.layers) > 1) or above:
         return verdicts.nothing_compared(stack, analysis)
-    return verdicts.unaffected(stack, analysis)
-
-
-def propose(stack: Stack, analysis: Analysis, diagnosis: Diagnosis) -> Experiment | None:
-    """The experiment that would refute the strongest finding; None where there is none to run."""
-    return next((f.experiment for f in diagnosis.findings if f.experiment is not None and f.outcome is None), None)
+    return verdicts.unaffected(case)

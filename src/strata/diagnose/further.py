@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from strata.diagnose.causes.processors import QUIET
 from strata.diagnose.layers import Named
-from strata.diagnose.rules.processors import QUIET
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause
 

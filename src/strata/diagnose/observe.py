@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from strata import units
+from strata.diagnose.case import Pair
 from strata.diagnose.models import Fit, Shape, predict
-from strata.diagnose.opinion import Case
 from strata.diagnose.view import Point, View
 from strata.model.finding import Evidence, EvidenceKind
 
@@ -99,9 +99,9 @@ def operational(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
     return tuple(e for e in found if e is not None)
 
 
-def refuted(case: Case, shape: Shape) -> str:
+def refuted(pair: Pair, shape: Shape) -> str:
     """What the best limit of this shape would have made of the cell that fits it least; the cell after a semicolon."""
-    view, found = case.view, case.shape(shape)
+    view, found = pair.view, pair.shape(shape)
     worst = max(view.points, key=lambda p: abs(found.residual[p.key]))
     one = np.array([found.parameter])
     low, high = predict(view, worst, shape, found.scope, parameter=one, base=found.base)

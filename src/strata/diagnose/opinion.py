@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 
 from strata.diagnose.models import Fit
 from strata.diagnose.view import View
-from strata.model.finding import Cause, Evidence, Experiment
+from strata.model.experiment import Experiment
+from strata.model.finding import Cause, Evidence, Row
 
-LEAST_EXPLAINED = 0.75
-MOST_PER_POINT = 3.0
 CEILING, CEILING_CONFIRMED = 0.75, 0.97
 UNCERTAIN = " This is not certain."
 """Ends the explanation of a finding that may not yet be a verdict."""
+
+
+class Weight(IntEnum):
+    """What kind of witness it is: what a counter shows directly comes before what a shape suggests."""
+
+    SHOWN = 0
+    SUGGESTED = 1
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,11 @@ class Opinion:
     """``holds`` True: the rule claims its cause; False: ``because`` excludes it; None: it cannot tell.
 
     ``cells`` are the keys of the workloads it accounts for, ``strength`` 0..1 how much of their loss it explains,
-    ``lead`` how much better than the best other cause, in the units of `Fit.total`.
+    ``lead`` how much better than the best other cause, in the units of `Fit.total`. ``rows`` are the slow rows with
+    what it predicts of them. ``model`` is the shape it predicts by, where it has one.
+
+    Of what a layer shows by itself: ``layer`` is the one to be blamed and ``loss`` what it costs, as the mean −ln of
+    what is left over the layer's workloads (0.7: half). Of a pair both are the pair's.
     """
 
     cause: Cause
@@ -36,36 +47,11 @@ class Opinion:
     evidence: tuple[Evidence, ...] = ()
     experiment: Experiment | None = None
     missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Case:
-    """A view with its fits, the best shape first: what every layer rule is given."""
-
-    view: View
-    fits: tuple[Fit, ...]
-
-    @property
-    def best(self) -> Fit:
-        """The shape that explains most."""
-        return self.fits[0]
-
-    def shape(self, name: str) -> Fit:
-        """The fit of one shape."""
-        return next(f for f in self.fits if f.shape.value == name)
-
-    def lead(self, *names: str) -> float:
-        """How much better the best of these shapes is than the best of the others."""
-        mine = min(f.total for f in self.fits if f.shape.value in names)
-        other = min((f.total for f in self.fits if f.shape.value not in names), default=mine)
-        return other - mine
-
-    def acceptable(self, found: Fit) -> bool:
-        """Whether a fit explains the loss and leaves no cell far from its prediction."""
-        affected = {p.key for p in self.view.affected}
-        return (
-            found.explained >= LEAST_EXPLAINED and found.per_point <= MOST_PER_POINT and bool(affected & found.binding)
-        )
+    weight: Weight = Weight.SUGGESTED
+    layer: str = ""
+    loss: float = 0.0
+    rows: tuple[Row, ...] = ()
+    model: Fit | None = None
 
 
 def confidence(strength: float, lead: float, separation: float, kinds: int) -> float:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 
 from strata import units
-from strata.diagnose import equal
-from strata.diagnose.layers import Named
+from strata.diagnose import device_cap, equal
+from strata.diagnose.case import Case
+from strata.diagnose.causes import generator as generator_rule
+from strata.diagnose.causes import impossible as impossible_rule
+from strata.diagnose.causes import medium
+from strata.diagnose.layers import Named, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
-from strata.diagnose.rules import device_cap, medium
-from strata.diagnose.rules import generator as generator_rule
-from strata.diagnose.rules import impossible as impossible_rule
+from strata.diagnose.trying import fate, outcome
 from strata.model.analysis import Analysis, CellSummary, Check
 from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
@@ -82,6 +84,8 @@ def layer(named: Sequence[Named]) -> Diagnosis:
     """A layer costs more than expected."""
     found = tuple(n.finding for n in named)
     first, strongest = named[0], named[0].finding
+    if first.withdrawn:
+        return _withdrawn(first, found)
     if first.missing:
         return Diagnosis(
             verdict=Verdict(
@@ -142,8 +146,25 @@ def generator(analysis: Analysis, cells: Sequence[CellSummary]) -> Diagnosis:
     return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
 
 
-def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
+def _withdrawn(first: Named, found: tuple[Finding, ...]) -> Diagnosis:
+    """What was blamed predicted an experiment wrongly, and nothing else is known that could be it."""
+    finding = first.finding
+    verdict = Verdict(
+        kind=VerdictKind.INCONCLUSIVE,
+        layer=finding.layer,
+        cause=Cause.UNEXPLAINED,
+        confidence=round(0.5 * finding.confidence, 3),
+        headline=f"inconclusive · {finding.layer} is slow, and no known cause agrees with the experiments",
+        explanation=f"{finding.explanation} What could have been it predicted an experiment wrongly.",
+        next_step=finding.next_step,
+        missing=("a cause that agrees with the experiments",),
+    )
+    return Diagnosis(verdict=verdict, findings=found, ruled_out=finding.ruled_out)
+
+
+def unaffected(case: Case) -> Diagnosis:
     """No layer costs more than expected: medium, healthy, or not enough to tell."""
+    stack, analysis = case.stack, case.analysis
     doubts = equal.doubts(analysis)
     if doubts:
         return _doubtful(analysis, doubts, medium.capped(stack, analysis))
@@ -204,6 +225,26 @@ def unaffected(stack: Stack, analysis: Analysis) -> Diagnosis:
         next_step=step,
         experiment=medium.experiment(stack, analysis),
     )
+    tested = fate(low.name, Cause.MEDIUM.value, case.tried)
+    if tested.fell:
+        return inconclusive(
+            f"{low.name} looked full, and an experiment disagreed",
+            f"{finding.explanation} {outcome(tested.fell[-1]).statement[:1].upper()}"
+            f"{outcome(tested.fell[-1]).statement[1:]}.",
+            "Measure at greater depths.",
+            ("depths at which the lowest layer gives no more",),
+            layer=low.name,
+        )
+    if tested.agreed:
+        sure = confirmed(sure)
+        finding = finding.model_copy(
+            update={
+                "confidence": sure,
+                "evidence": (*finding.evidence, *interventional(tested)),
+                "experiment": tested.agreed[-1].experiment,
+                "outcome": outcome(tested.agreed[-1]),
+            }
+        )
     verdict = Verdict(
         kind=VerdictKind.MEDIUM,
         layer=low.name,
@@ -233,7 +274,7 @@ def _nothing_above(stack: Stack, analysis: Analysis) -> tuple[RuledOut, ...]:
     out = []
     for name, text in equal.statements(analysis):
         wired = stack.layer(name).target.remote
-        causes = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP) if wired else (Cause.PER_REQUEST_COST,)
+        causes = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP) if wired else (Cause.PER_REQUEST_COST,)
         out += [RuledOut(cause=cause, because=f"{name} gives {text}") for cause in causes]
     return tuple(out)
 

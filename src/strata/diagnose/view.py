@@ -120,7 +120,7 @@ class View:
 
     def profile(self, point: Point) -> tuple[tuple[int, float], ...]:
         """(outstanding, IOPS below) of this pattern at every depth it was measured with, ascending."""
-        return self._profiles.get(point.pattern, ())
+        return self._profiles.get(point.pattern) or ((point.n, point.x_below),)
 
     @cached_property
     def _profiles(self) -> dict[Workload, tuple[tuple[int, float], ...]]:

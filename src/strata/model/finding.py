@@ -7,8 +7,9 @@ from enum import StrEnum
 from pydantic import Field
 
 from strata.model.base import Value
+from strata.model.cause import Cause as Cause  # noqa: PLC0414 - findings and causes are asked for together
 from strata.model.estimate import Estimate
-from strata.model.workload import Workload
+from strata.model.experiment import Experiment, Outcome, Told
 
 
 class VerdictKind(StrEnum):
@@ -20,24 +21,6 @@ class VerdictKind(StrEnum):
     IMPOSSIBLE = "impossible"
     HEALTHY = "healthy"
     INCONCLUSIVE = "inconclusive"
-
-
-class Cause(StrEnum):
-    """What limits. One rule names one cause."""
-
-    MEDIUM = "medium"
-    WIRE_BANDWIDTH = "wire-bandwidth"
-    WIRE_LATENCY = "wire-latency"
-    WIRE_LOSS = "wire-loss"
-    REMOTE_CAP = "remote-cap"
-    PROCESSORS = "processors"
-    QUOTA = "processor-quota"
-    PER_REQUEST_COST = "per-request-cost"
-    GENERATOR = "generator"
-    IMPOSSIBLE = "impossible"
-    REORDERING = "reordering"
-    UNEXPLAINED = "unexplained"
-    NONE = "none"
 
 
 class EvidenceKind(StrEnum):
@@ -64,43 +47,26 @@ class RuledOut(Value):
     because: str
 
 
-class Prediction(Value):
-    """``low..high`` of ``metric`` that the finding predicts for the experiment's cell."""
+class Row(Value):
+    """One slow row that a finding explains: what it predicts of ``metric`` there beside what was measured.
 
-    metric: str
-    low: float
-    high: float
-    unit: str
-
-
-class Experiment(Value):
-    """The one experiment that would refute the finding, stated before it is run.
-
-    ``layer`` and ``workload`` are what to run beside ``reference`` (a workload key at the same layer);
-    ``otherwise`` is what the runner-up cause predicts.
+    ``low..high`` is the prediction, ``cell`` links into the data; ``share`` 0..1 is how much of the row's loss it
+    accounts for.
     """
 
-    layer: str
-    workload: Workload
-    reference: str
-    changes: str
-    prediction: Prediction
-    otherwise: str
-
-
-class Outcome(Value):
-    """What the experiment gave. ``holds`` None: the interval reaches over the prediction's edge."""
-
-    experiment: Experiment
-    measured: Estimate
-    holds: bool | None
-    statement: str
+    cell: str
+    metric: str = "IOPS"
+    measured: float
+    low: float
+    high: float
+    share: float = Field(ge=0, le=1)
 
 
 class Finding(Value):
     """Layer, cause, effect size with interval, evidence, confidence, what was ruled out, next step.
 
-    ``effect`` is the IOPS ratio layer ÷ below of the cell named in ``worst``. ``confidence`` is 0..1.
+    ``effect`` is the IOPS ratio layer ÷ below of the cell named in ``worst``. ``confidence`` is 0..1. ``rows`` are the
+    slow rows it explains; ``left`` those of its layer that it does not.
     """
 
     id: str
@@ -116,6 +82,8 @@ class Finding(Value):
     next_step: str
     experiment: Experiment | None = None
     outcome: Outcome | None = None
+    rows: tuple[Row, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class Verdict(Value):
@@ -132,8 +100,9 @@ class Verdict(Value):
 
 
 class Diagnosis(Value):
-    """The verdict and every finding, the strongest first."""
+    """The verdict and every finding, the strongest first. ``story``: the experiments in the order they were run."""
 
     verdict: Verdict
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
+    story: tuple[Told, ...] = Field(default=(), exclude_if=lambda told: not told)

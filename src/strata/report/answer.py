@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from strata import units
-from strata.model.finding import Diagnosis, Experiment, Finding, Verdict, VerdictKind
+from strata.model.experiment import Experiment
+from strata.model.finding import Diagnosis, Finding, Verdict, VerdictKind
 from strata.report import figures, words
 
 SHORT = 100
@@ -55,7 +56,7 @@ def ruled_out(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     """(causes, the observation against them): causes that one observation excludes stand together."""
     groups: dict[str, list[str]] = {}
     for item in diagnosis.ruled_out:
-        groups.setdefault(item.because, []).append(words.CAUSE[item.cause])
+        groups.setdefault(item.because, []).append(item.cause.words)
     return tuple((", ".join(causes), because) for because, causes in groups.items())
 
 

@@ -6,26 +6,11 @@ from collections.abc import Container
 
 from strata import units
 from strata.model.analysis import CheckKind, NoiseFloor
-from strata.model.finding import Cause, EvidenceKind, Outcome, Verdict, VerdictKind
+from strata.model.experiment import Outcome
+from strata.model.finding import EvidenceKind, Verdict, VerdictKind
 from strata.model.percentiles import PERCENTILES, needed
 from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.report import figures
-
-CAUSE = {
-    Cause.MEDIUM: "the medium itself",
-    Cause.WIRE_BANDWIDTH: "wire bandwidth",
-    Cause.WIRE_LATENCY: "wire latency",
-    Cause.WIRE_LOSS: "loss on the wire",
-    Cause.REMOTE_CAP: "a cap at the remote end",
-    Cause.PROCESSORS: "processors",
-    Cause.QUOTA: "a quota of processor time",
-    Cause.PER_REQUEST_COST: "cost per request",
-    Cause.REORDERING: "order of the requests",
-    Cause.GENERATOR: "the load generator",
-    Cause.IMPOSSIBLE: "an impossible figure",
-    Cause.UNEXPLAINED: "cause not explained",
-    Cause.NONE: "no cause",
-}
 
 KIND = {
     VerdictKind.MEDIUM: "the medium is the limit, as expected",
@@ -121,7 +106,7 @@ def note(run: Run) -> str | None:
 
 def verdict_cause(verdict: Verdict) -> str:
     """The cause in words for a layer; for every other kind the verdict in words."""
-    return CAUSE[verdict.cause] if verdict.kind is VerdictKind.LAYER else KIND[verdict.kind]
+    return verdict.cause.words if verdict.kind is VerdictKind.LAYER else KIND[verdict.kind]
 
 
 def verdict_title(verdict: Verdict) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from strata.diagnose import diagnose
 from strata.diagnose.models import solve_profile
-from strata.diagnose.rules import LAYER_RULES
+from strata.diagnose.registry import rules
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Layer, Stack
@@ -40,7 +40,7 @@ def test_reads_alone_are_enough(name: str) -> None:
     ("limit", "trip", "cause"),
     [
         ({"delay": 3.0}, 3.0, Cause.WIRE_LATENCY),
-        ({"cap": 0.25}, 0.0, Cause.REMOTE_CAP),
+        ({"cap": 0.25}, 0.0, Cause.IOPS_CAP),
         ({"lock": 4.0}, 0.0, Cause.PER_REQUEST_COST),
         ({"wire": 0.3}, 0.0, Cause.WIRE_BANDWIDTH),
     ],
@@ -71,7 +71,7 @@ def test_a_layer_of_three_is_named_and_the_one_above_it_is_not() -> None:
     trips = {"direct": 4e-5, "path": 5e-5, "guest": 6e-5}
     for seed in range(5):
         verdict = diagnose(stack, simulate(stack, paths, seed=seed, sd=0.05, trips=trips)).verdict
-        assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "path", Cause.REMOTE_CAP)
+        assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "path", Cause.IOPS_CAP)
 
 
 def test_a_limit_on_a_local_layer_is_not_called_a_wire() -> None:
@@ -100,9 +100,8 @@ def test_the_delay_model_agrees_with_the_simulation() -> None:
 
 def test_every_layer_cause_has_its_rule_and_each_rule_says_what_rules_it_out() -> None:
     headings = ("What it claims", "Evidence it needs", "What rules it out", "What to do next", "How sure", "Source")
-    for cause, rule in LAYER_RULES.items():
-        text = __import__(rule.__module__, fromlist=["x"]).__doc__
-        assert all(h in text for h in headings), cause
+    for rule in rules():
+        assert all(h in rule.page for h in headings), rule.cause
 
 
 @pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])

@@ -54,7 +54,7 @@ def test_a_verdict_carries_two_kinds_of_evidence_and_says_why_not_the_others(nam
     first = found.findings[0]
     assert {e.kind for e in first.evidence} >= {EvidenceKind.DIFFERENTIAL, EvidenceKind.OPERATIONAL}
     considered = {r.cause for r in first.ruled_out} | {first.cause}
-    known = {Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PER_REQUEST_COST}
+    known = {Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PER_REQUEST_COST}
     assert known <= considered
     assert all(any(ch.isdigit() for ch in r.because) for r in first.ruled_out), first.ruled_out
     assert first.confidence <= 0.75

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from strata.diagnose import diagnose
+from strata.diagnose.causes import impossible
 from strata.diagnose.opinion import confidence
-from strata.diagnose.rules import impossible
 from strata.model.analysis import Analysis, Check, CheckKind, NoiseFloor
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Stack
@@ -152,7 +152,7 @@ def test_without_processor_counters_the_processors_are_not_ruled_out() -> None:
         update={"cells": tuple(c.model_copy(update={"cpu_busy": None, "cpu_busiest": None}) for c in analysis.cells)}
     )
     found = diagnose(scene.stack, blind)
-    assert found.verdict.cause is Cause.REMOTE_CAP
+    assert found.verdict.cause is Cause.IOPS_CAP
     assert Cause.PROCESSORS not in {r.cause for r in found.ruled_out}
 
 

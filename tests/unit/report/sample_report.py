@@ -23,19 +23,8 @@ from strata.model.analysis import (
 )
 from strata.model.ends import CycleCost, Flow, LatencySplit, PercentileSplit
 from strata.model.estimate import Estimate
-from strata.model.finding import (
-    Cause,
-    Diagnosis,
-    Evidence,
-    EvidenceKind,
-    Experiment,
-    Finding,
-    Outcome,
-    Prediction,
-    RuledOut,
-    Verdict,
-    VerdictKind,
-)
+from strata.model.experiment import Experiment, Outcome, Prediction
+from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.result import CellResult, Direction, EngineResult
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, Run, RunStatus
@@ -369,7 +358,7 @@ def _diagnosis(share: str) -> Diagnosis:
                 kind=EvidenceKind.INTERVENTIONAL, statement="a quarter of the block size gives four times the rate"
             ),
         ),
-        ruled_out=(RuledOut(cause=Cause.REMOTE_CAP, because="the rate in IOPS differs 32-fold between sizes"),),
+        ruled_out=(RuledOut(cause=Cause.IOPS_CAP, because="the rate in IOPS differs 32-fold between sizes"),),
         next_step="give the share a faster link, or a second one",
         experiment=experiment,
         outcome=Outcome(
@@ -400,7 +389,7 @@ def _diagnosis(share: str) -> Diagnosis:
         findings=(finding,),
         ruled_out=(
             RuledOut(cause=Cause.WIRE_LATENCY, because="94 µs explain depth 1, not depth 32"),
-            RuledOut(cause=Cause.REMOTE_CAP, because="IOPS differ 32-fold at equal MiB/s"),
+            RuledOut(cause=Cause.IOPS_CAP, because="IOPS differ 32-fold at equal MiB/s"),
             RuledOut(cause=Cause.PROCESSORS, because="the busiest is at 58 %"),
             RuledOut(cause=Cause.GENERATOR, because="1.1 million IOPS against the null endpoint"),
         ),

@@ -158,7 +158,7 @@ def report_of(edge: Edge) -> Report:
                 )
     analysis = analyse(plan, results, first_noise=edge.first)
     diagnosis: Diagnosis = diagnose(stack, analysis)
-    propose(stack, analysis, diagnosis)
+    propose(stack, analysis)
     sample = build()
     run = sample.run.model_copy(
         update={"plan": plan, "survey": None, "data": None, "generator": None, "remotes": (), "noise": edge.first}

@@ -267,7 +267,7 @@ def test_only_the_verdicts_own_experiment_is_told_as_not_run() -> None:
     report = build()
     own = report.diagnosis.findings[0].model_copy(update={"outcome": None, "experiment": None})
     other = report.diagnosis.findings[0].model_copy(
-        update={"outcome": None, "cause": Cause.REMOTE_CAP, "title": "it admits 100 IOPS", "confidence": 0.61}
+        update={"outcome": None, "cause": Cause.IOPS_CAP, "title": "it admits 100 IOPS", "confidence": 0.61}
     )
     diagnosis = report.diagnosis.model_copy(update={"findings": (own, other)})
     told = report.model_copy(update={"diagnosis": diagnosis})
@@ -303,12 +303,12 @@ def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name()
 
 def test_a_ruled_out_clause_is_short_and_equal_ones_are_said_once() -> None:
     because = "a limit would give 5 IOPS, measured 3; at random read · 8 KiB · depth 32"
-    out = tuple(RuledOut(cause=c, because=because) for c in (Cause.WIRE_LATENCY, Cause.REMOTE_CAP))
+    out = tuple(RuledOut(cause=c, because=because) for c in (Cause.WIRE_LATENCY, Cause.IOPS_CAP))
     long = RuledOut(cause=Cause.PROCESSORS, because="word " * 50)
     report = build()
     told = report.model_copy(update={"diagnosis": report.diagnosis.model_copy(update={"ruled_out": (*out, long)})})
     text = terminal.render(told, 200, False)
-    assert "wire latency, a cap at the remote end (a limit would give 5 IOPS, measured 3)" in text
+    assert "wire latency, a cap on IOPS (a limit would give 5 IOPS, measured 3)" in text
     assert len(answer.brief(long.because)) <= answer.SHORT and answer.brief(long.because).endswith("word…")
     assert because in html.render(told)
 

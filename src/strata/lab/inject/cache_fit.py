@@ -28,7 +28,7 @@ INJECTION = Injection(
     hurts=Hurts.FLATTERS,
     signals=(Signal("disk.read_hit_share", How.ABOVE, 0.3), Signal("disk.service_us", How.FALLS, 1.2)),
     must=(Cause.MEDIUM, Cause.IMPOSSIBLE),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP),
     # Slow, so that being too good needs no machine of its own.
     options={"model": "c=4 svc=3200 bw=250"},
     everyday=True,

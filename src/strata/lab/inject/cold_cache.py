@@ -28,7 +28,7 @@ INJECTION = Injection(
     impact=per_severity(1.3, 1.5, 1.5),
     signals=(Signal("disk.service_us", How.RISES, 1.3), Signal("disk.read_hit_share", How.FALLS, 1.1)),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP),
     options={"model": "c=4 svc=3200 bw=250 rcache=268435456 rcache_svc=20"},
     fades=True,
     prepare=lambda lab: read_once(test_file(lab)),

@@ -18,7 +18,7 @@ INJECTION = Injection(
     impact=per_severity(1.2, 1.35, 1.5),
     signals=(Signal("disk.slowed_us", How.ABOVE, 100), Signal("disk.service_us", How.RISES, 1.3)),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options=CALM,
     ceiling=lambda factor: most(8192) * (0.4 + 0.6 / factor),
 )

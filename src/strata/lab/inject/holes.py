@@ -46,7 +46,7 @@ INJECTION = Injection(
     hurts=Hurts.FLATTERS,
     signals=(Signal("disk.ios_per_io", How.FALLS, 1.1), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.IMPOSSIBLE,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     # Slow, so that being too good needs no machine of its own.
     options={"model": "c=4 svc=3200 bw=250"},
 )

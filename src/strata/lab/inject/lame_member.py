@@ -18,7 +18,7 @@ INJECTION = Injection(
     impact=per_severity(1.4, 2.2, 4),
     signals=(Signal("disk.member_busy_ratio", How.RISES, 1.25),),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     # Every fourth I/O goes to it, and the others wait for that one.
     ceiling=lambda factor: most(8192) / factor,
     options={"model": "c=1 members=4 svc=2400 bw=250"},

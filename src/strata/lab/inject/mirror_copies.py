@@ -35,7 +35,7 @@ INJECTION = Injection(
     cell=Cell("owner", "randwrite", "64k", 4),
     impact=per_severity(1.5, 1.5, 2.2),
     signals=(Signal("wire.n1.0.tx_bytes", How.STAYS, 1.8),),
-    never=(Cause.MEDIUM, Cause.REMOTE_CAP),
+    never=(Cause.MEDIUM, Cause.IOPS_CAP),
     stack="mirrored",
     options={"engine": "btrfs", "medium": "none", "rate": "16m"},
 )

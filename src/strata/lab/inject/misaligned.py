@@ -37,7 +37,7 @@ INJECTION = Injection(
         Signal("disk.service_us", How.RISES, 1.5),
     ),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options={"model": "c=4 svc=2400 bw=250 block=4KiB"},
     # Three blocks more, and five are moved instead of two.
     ceiling=lambda more_us: most(5 * 4096, 2400 + 3 * more_us),

@@ -20,7 +20,7 @@ INJECTION = Injection(
     impact=per_severity(1.12, 1.6, 2.8),
     signals=(Signal("disk.service_us", How.STAYS, 1.2), Signal("disk.wait_us", How.RISES, 1.4)),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options=CALM,
     ceiling=lambda servers: most(8192, servers=servers),
 )

@@ -20,7 +20,7 @@ INJECTION = Injection(
     hurts=Hurts.TAIL,
     signals=(Signal("disk.slowed_us", How.ABOVE, 50),),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options=CALM,
     # What came first in a stall, behind what was under way: 32 on four servers.
     ceiling=lambda stall_ms: stall_ms + 8 * 2.43,

@@ -18,6 +18,6 @@ INJECTION = Injection(
     impact=per_severity(1.5, 3, 8),
     signals=(Signal("disk.flush_us", How.ABOVE, 1500), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     ceiling=lambda flush_us: 1e6 / (flush_us + 833),
 )

@@ -19,7 +19,7 @@ INJECTION = Injection(
     impact=per_severity(1.25, 2, 4),
     signals=(Signal("disk.absorbed", How.ABOVE, 100), Signal("disk.full", How.ABOVE, 50)),
     must=(Cause.MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.REMOTE_CAP, Cause.PROCESSORS),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options=CALM,
     # Over the two seconds, with what the cache takes at once.
     ceiling=lambda mb_s: (mb_s + 2**20 / 1e6) * 1e6 / 8192,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from strata.model.finding import Outcome
+from strata.model.experiment import Outcome
 from strata.report import answer, figures, words
 from strata.report.html.charts import svg
 from strata.report.html.charts.scale import linear, linear_ticks

@@ -23,19 +23,21 @@ from __future__ import annotations
 
 from strata import units
 from strata.diagnose import observe
+from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause
 
 CAUSE = Cause.UNEXPLAINED
+PRECEDENCE = 99
 
 
-def fingerprint(case: Case) -> tuple[str, str]:
+def fingerprint(pair: Pair) -> tuple[str, str]:
     """(what the slow patterns have in common, what to look at first)."""
-    slow = case.view.affected
-    fine = [p for p in case.view.points if not p.above]
-    found = case.best
-    if case.acceptable(found) and not case.view.wired and found.shape in (Shape.BANDWIDTH, Shape.CAP):
+    slow = pair.view.affected
+    fine = [p for p in pair.view.points if not p.above]
+    found = pair.best
+    if pair.acceptable(found) and not pair.view.wired and found.shape in (Shape.BANDWIDTH, Shape.CAP):
         limit = (
             units.rate(found.parameter) if found.shape is Shape.BANDWIDTH else f"{units.count(found.parameter)} IOPS"
         )
@@ -51,13 +53,13 @@ def fingerprint(case: Case) -> tuple[str, str]:
         return "only writes fall", "Look at flushes, write-through and copies of the data."
     if fine and all(not p.workload.rw.writes for p in slow) and all(p.workload.rw.writes for p in fine):
         return "only reads fall", "Look at read-ahead, caches and the path reads take."
-    return f"{len(slow)} of {len(case.view.points)} workloads fall", "Trace one slow workload through the layer."
+    return f"{len(slow)} of {len(pair.view.points)} workloads fall", "Trace one slow workload through the layer."
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module. Its holding is decided by the absence of others."""
-    view, slow = case.view, case.view.affected
-    pattern, step = fingerprint(case)
+    view, slow = pair.view, pair.view.affected
+    pattern, step = fingerprint(pair)
     covered = observe.waterfall(view, slow)
     return Opinion(
         cause=CAUSE,

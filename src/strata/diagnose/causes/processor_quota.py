@@ -27,17 +27,19 @@ import numpy as np
 
 from strata import units
 from strata.diagnose import counted, experiment, observe
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.case import Pair
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.QUOTA
+PRECEDENCE = 20
 LEAST_HELD, MORE_THAN_BELOW, LEAST_COVER = 0.5, 2.0, 0.6
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, slow = case.view, case.view.affected
+    view, slow = pair.view, pair.view.affected
     known = [(p, q) for p in slow if (q := next((q for q in counted.quotas(p.upper) if not q.own), None)) is not None]
     if not known:
         return Opinion(CAUSE, None, "no process of the path that could be seen has a quota of processor time")
@@ -53,6 +55,7 @@ def judge(case: Case) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
+        weight=Weight.SHOWN,
         because="",
         title=f"a quota of processor time holds {one.where} back",
         explanation=f"The control group {one.group} has used up its quota in {units.percent(share, 2)} of its periods; "
@@ -71,7 +74,7 @@ def judge(case: Case) -> Opinion:
                 cells=observe.cells(view, points),
             ),
         ),
-        experiment=experiment.saturated(case, points, None),
+        experiment=experiment.saturated(pair, points, None),
     )
 
 

@@ -28,19 +28,21 @@ import math
 
 from strata import units
 from strata.diagnose import observe
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.case import Pair
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.finding import Cause, Evidence, EvidenceKind
 from strata.model.trace import OrderSummary, TraceSummary
 
 CAUSE = Cause.REORDERING
+PRECEDENCE = 10
 MORE_LATE, LONGER = 0.05, 1.25
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, slow = case.view, case.view.affected
-    traced = [(p, pair) for p in slow if (pair := same_device(p)) is not None]
+    view, slow = pair.view, pair.view.affected
+    traced = [(p, both) for p in slow if (both := same_device(p)) is not None]
     if not traced:
         return Opinion(CAUSE, None, "the order at the device was not traced")
     if random := [p for p in slow if p.workload.rw.random]:
@@ -59,6 +61,7 @@ def judge(case: Case) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
+        weight=Weight.SHOWN,
         because="",
         title=f"sequential {what} arrive out of order",
         explanation=f"The device {here.device} is given the same requests in another order and takes {times} times as "
@@ -67,7 +70,7 @@ def judge(case: Case) -> Opinion:
         cells=frozenset(p.key for p, _, _ in hurt),
         strength=explained,
         lead=4 * explained,
-        evidence=(observe.slower(view), *(_evidence(p, h, t, case) for p, h, t in hurt[:2])),
+        evidence=(observe.slower(view), *(_evidence(p, h, t, pair) for p, h, t in hurt[:2])),
     )
 
 
@@ -95,7 +98,7 @@ def _longer(point: Point, here: TraceSummary, there: TraceSummary) -> float:
     return upper / lower if upper and lower else 0.0
 
 
-def _evidence(point: Point, here: TraceSummary, there: TraceSummary, case: Case) -> Evidence:
+def _evidence(point: Point, here: TraceSummary, there: TraceSummary, pair: Pair) -> Evidence:
     half, below = _half(point, here), _half(point, there)
     what = "writes" if point.workload.rw.writes else "reads"
     by = "" if here.dispatchers is None else f", issued by {units.significant(here.dispatchers, 2)} threads"
@@ -105,9 +108,9 @@ def _evidence(point: Point, here: TraceSummary, there: TraceSummary, case: Case)
         kind=EvidenceKind.OPERATIONAL,
         statement=f"{point.workload.label}: asked for in sequence; at {here.device} {_follow(half)} of the {what} "
         f"follow the one before and {units.percent(_late(point, here), 2)} come out of order{by} "
-        f"(from {case.view.below.name}: {_follow(below)} and {units.percent(_late(point, there), 2)}). "
+        f"(from {pair.view.below.name}: {_follow(below)} and {units.percent(_late(point, there), 2)}). "
         f"The device takes {service[0]} for each, where it takes {service[1]} in order{lost}",
-        cells=observe.cells(case.view, [point]),
+        cells=observe.cells(pair.view, [point]),
     )
 
 

@@ -24,25 +24,26 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.diagnose import card, experiment, observe
+from strata.diagnose import card, experiment, full_card, observe
+from strata.diagnose.case import Pair
 from strata.diagnose.models import Scope, Shape
-from strata.diagnose.opinion import Case, Opinion
-from strata.diagnose.rules import full_card
+from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_BANDWIDTH
+PRECEDENCE = 50
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, found = case.view, case.shape(Shape.BANDWIDTH)
+    view, found = pair.view, pair.shape(Shape.BANDWIDTH)
     slow = view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
-    if case.best is not found or not case.acceptable(found):
-        if (by_queue := full_card.judge(case)) is not None:
+    if pair.best is not found or not pair.acceptable(found):
+        if (by_queue := full_card.judge_pair(pair)) is not None:
             return by_queue
-        return Opinion(CAUSE, False, observe.refuted(case, Shape.BANDWIDTH))
+        return Opinion(CAUSE, False, observe.refuted(pair, Shape.BANDWIDTH))
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
@@ -57,6 +58,7 @@ def judge(case: Case) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
+        model=found,
         because="",
         title=f"the wire carries no more than {rate}{where}"
         + (f", over {met.wire.name} alone" if met is not None and idle else ""),
@@ -65,7 +67,7 @@ def judge(case: Case) -> Opinion:
         next_step=card.step(met),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
-        lead=case.lead(Shape.BANDWIDTH),
+        lead=pair.lead(Shape.BANDWIDTH),
         evidence=(
             observe.slower(view),
             Evidence(
@@ -77,7 +79,7 @@ def judge(case: Case) -> Opinion:
             *((seen,) if seen is not None else ()),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.bandwidth(case, found),
+        experiment=experiment.bandwidth(pair, found),
     )
 
 

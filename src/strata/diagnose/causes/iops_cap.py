@@ -23,21 +23,23 @@ from __future__ import annotations
 
 from strata import units
 from strata.diagnose import experiment, observe
+from strata.diagnose.case import Pair
 from strata.diagnose.models import Scope, Shape
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
-CAUSE = Cause.REMOTE_CAP
+CAUSE = Cause.IOPS_CAP
+PRECEDENCE = 60
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, found = case.view, case.shape(Shape.CAP)
+    view, found = pair.view, pair.shape(Shape.CAP)
     slow = view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no remote end")
-    if case.best is not found or not case.acceptable(found):
-        return Opinion(CAUSE, False, observe.refuted(case, Shape.CAP))
+    if pair.best is not found or not pair.acceptable(found):
+        return Opinion(CAUSE, False, observe.refuted(pair, Shape.CAP))
     bound = [p for p in view.points if p.key in found.binding]
     cap = f"{units.count(found.parameter)} IOPS"
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
@@ -46,6 +48,7 @@ def judge(case: Case) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
+        model=found,
         because="",
         title=f"the remote end admits no more than {cap}{where}",
         explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; "
@@ -54,7 +57,7 @@ def judge(case: Case) -> Opinion:
         "larger blocks carry more bytes under it.",
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
-        lead=case.lead(Shape.CAP),
+        lead=pair.lead(Shape.CAP),
         evidence=(
             observe.slower(view),
             Evidence(
@@ -65,5 +68,5 @@ def judge(case: Case) -> Opinion:
             ),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.cap(case, found),
+        experiment=experiment.cap(pair, found),
     )

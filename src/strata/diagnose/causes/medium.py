@@ -29,11 +29,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from strata import units
-from strata.diagnose.experiment import MOST_DEPTH, reshape, slack
-from strata.diagnose.rules import device_cap
+from strata.diagnose import device_cap
+from strata.diagnose.experiment import MOST_DEPTH, reshape
+from strata.diagnose.predict import slack
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.endpoint import EndpointKind
-from strata.model.finding import Cause, Evidence, EvidenceKind, Experiment, Prediction
+from strata.model.experiment import Experiment, Prediction
+from strata.model.finding import Cause, Evidence, EvidenceKind
 from strata.model.stack import Layer, Stack
 
 CAUSE = Cause.MEDIUM
@@ -143,6 +145,13 @@ def experiment(stack: Stack, analysis: Analysis) -> Experiment | None:
         workload=reshape(one.workload, depth=2),
         reference=one.workload.key,
         changes="twice the depth at the lowest layer",
-        prediction=Prediction(metric="iops", low=one.iops.value / wide, high=one.iops.value * wide, unit="IOPS"),
+        prediction=Prediction(
+            metric="iops",
+            low=one.iops.value / wide,
+            high=one.iops.value * wide,
+            unit="IOPS",
+            cause=CAUSE.value,
+            layer=low.name,
+        ),
         otherwise=f"a medium that is not full would give up to {units.count(2 * one.iops.value)} IOPS",
     )

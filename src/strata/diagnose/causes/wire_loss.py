@@ -30,18 +30,20 @@ import numpy as np
 
 from strata import units
 from strata.diagnose import counted, observe
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.case import Pair
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_LOSS
+PRECEDENCE = 30
 LEAST_SHARE, MORE_THAN_BELOW = 0.005, 2.0
 LEAST_COVER, IDLE, OWN_DROPS = 0.6, 0.5, 0.5
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, slow = case.view, case.view.affected
+    view, slow = pair.view, pair.view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
     known = [(p, found) for p in slow if (found := counted.resent(p.upper)) is not None]
@@ -63,6 +65,7 @@ def judge(case: Case) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
+        weight=Weight.SHOWN,
         because="",
         title=f"{units.percent(share, 2)} of the segments are lost on the wire and sent again",
         explanation=f"Requests wait until what was lost is noticed and sent again. In {worst.workload.label} the layer "

@@ -24,25 +24,27 @@ from __future__ import annotations
 
 from strata import units
 from strata.diagnose import experiment, observe
+from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_LATENCY
+PRECEDENCE = 70
 LEAST_SHARE = 0.5
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, found = case.view, case.shape(Shape.DELAY)
+    view, found = pair.view, pair.shape(Shape.DELAY)
     slow = view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
     added = units.duration(found.parameter * 1e9)
-    fits = case.best is found and case.acceptable(found)
+    fits = pair.best is found and pair.acceptable(found)
     if view.rtt is None:
         if not fits:
-            return Opinion(CAUSE, False, observe.refuted(case, Shape.DELAY))
+            return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
         return Opinion(
             CAUSE, None, "its round trip was not probed", missing=("the round trip of the layer's handshake",)
         )
@@ -50,12 +52,13 @@ def judge(case: Case) -> Opinion:
     if view.rtt < LEAST_SHARE * found.parameter:
         longer = f"its round trip is only {trip} longer than that of {view.below.name}"
         why = longer + (f", and each request gains {added}" if fits else "")
-        return Opinion(CAUSE, False, why if fits else f"{why}; {observe.refuted(case, Shape.DELAY)}")
+        return Opinion(CAUSE, False, why if fits else f"{why}; {observe.refuted(pair, Shape.DELAY)}")
     if not fits:
-        return Opinion(CAUSE, False, observe.refuted(case, Shape.DELAY))
+        return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
     return Opinion(
         cause=CAUSE,
         holds=True,
+        model=found,
         because="",
         title=f"each request waits {added} for the wire",
         explanation=f"Requests take {added} longer at every depth, and {trip} of it is the round trip of the "
@@ -64,7 +67,7 @@ def judge(case: Case) -> Opinion:
         "a faster disk would not be felt.",
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
-        lead=case.lead(Shape.DELAY, Shape.SERIAL),
+        lead=pair.lead(Shape.DELAY, Shape.SERIAL),
         evidence=(
             observe.slower(view),
             Evidence(
@@ -79,5 +82,5 @@ def judge(case: Case) -> Opinion:
             ),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.delay(case, found),
+        experiment=experiment.delay(pair, found),
     )

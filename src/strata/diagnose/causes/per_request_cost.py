@@ -24,20 +24,22 @@ from __future__ import annotations
 
 from strata import units
 from strata.diagnose import experiment, observe
+from strata.diagnose.case import Pair
+from strata.diagnose.causes.wire_latency import LEAST_SHARE
 from strata.diagnose.models import Shape
-from strata.diagnose.opinion import Case, Opinion
-from strata.diagnose.rules.wire_latency import LEAST_SHARE
+from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.PER_REQUEST_COST
+PRECEDENCE = 80
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, found = case.view, case.best
+    view, found = pair.view, pair.best
     slow = view.affected
-    if found.shape not in (Shape.DELAY, Shape.SERIAL) or not case.acceptable(found):
-        return Opinion(CAUSE, False, _refuted(case))
+    if found.shape not in (Shape.DELAY, Shape.SERIAL) or not pair.acceptable(found):
+        return Opinion(CAUSE, False, _refuted(pair))
     time = units.duration(found.parameter * 1e9)
     serial = found.shape is Shape.SERIAL
     missing: tuple[str, ...] = ()
@@ -58,6 +60,7 @@ def judge(case: Case) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=None if missing else True,
+        model=found,
         because="it cannot be told from the wire's latency without a round trip" if missing else "",
         title=f"the layer spends {time} {'on ' if serial else ''}{way}",
         explanation=(
@@ -70,7 +73,7 @@ def judge(case: Case) -> Opinion:
         + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
-        lead=case.lead(Shape.DELAY, Shape.SERIAL),
+        lead=pair.lead(Shape.DELAY, Shape.SERIAL),
         evidence=(
             observe.slower(view),
             Evidence(
@@ -81,11 +84,11 @@ def judge(case: Case) -> Opinion:
             *trips,
             *observe.operational(view, slow),
         ),
-        experiment=experiment.per_request(case, found),
+        experiment=experiment.per_request(pair, found),
         missing=missing,
     )
 
 
-def _refuted(case: Case) -> str:
-    better = min((case.shape(Shape.DELAY), case.shape(Shape.SERIAL)), key=lambda f: f.total)
-    return observe.refuted(case, better.shape)
+def _refuted(pair: Pair) -> str:
+    better = min((pair.shape(Shape.DELAY), pair.shape(Shape.SERIAL)), key=lambda f: f.total)
+    return observe.refuted(pair, better.shape)

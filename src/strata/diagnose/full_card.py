@@ -28,8 +28,9 @@ from dataclasses import replace
 
 from strata import units
 from strata.diagnose import card, counted, experiment, observe
+from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
@@ -38,9 +39,9 @@ CAUSE = Cause.WIRE_BANDWIDTH
 LEAST_COVER, AS_FULL, BELOW = 0.6, 0.85, 0.5
 
 
-def judge(case: Case) -> Opinion | None:
+def judge_pair(pair: Pair) -> Opinion | None:
     """None where the queues do not show it."""
-    view, slow = case.view, case.view.affected
+    view, slow = pair.view, pair.view.affected
     met = card.card_of(slow)
     if met is None or not any(_waits(p, met) for p in slow):
         return None
@@ -56,13 +57,15 @@ def judge(case: Case) -> Opinion | None:
     seen = card.evidence(view, met, full)
     rate = units.rate(top)
     limit = replace(
-        case.shape(Shape.BANDWIDTH),
+        pair.shape(Shape.BANDWIDTH),
         parameter=max(p.x * p.bs for p in full),
         binding=frozenset(p.key for p in full),
     )
     return Opinion(
         cause=CAUSE,
         holds=True,
+        weight=Weight.SHOWN,
+        model=limit,
         because="",
         title=f"{met.wire.name} carries no more than {rate}",
         explanation=f"Packets wait in front of {met.wire.name} in {len(full)} of {len(slow)} slow workloads."
@@ -83,7 +86,7 @@ def judge(case: Case) -> Opinion | None:
             *((seen,) if seen is not None else ()),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.bandwidth(case, limit),
+        experiment=experiment.bandwidth(pair, limit),
     )
 
 

@@ -29,12 +29,14 @@ import numpy as np
 
 from strata import units
 from strata.diagnose import experiment, observe
-from strata.diagnose.opinion import Case, Opinion
+from strata.diagnose.case import Pair
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.PROCESSORS
+PRECEDENCE = 40
 FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
 MORE_THAN_BELOW, ONE_RATE = 0.08, 1.1
 WORKING = 0.7
@@ -59,9 +61,9 @@ def working(point: Point) -> float | None:
     return (here - there) / added if here is not None and there is not None and added > 0 else None
 
 
-def judge(case: Case) -> Opinion:
+def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
-    view, slow = case.view, case.view.affected
+    view, slow = pair.view, pair.view.affected
     shares = observe.busy(slow)
     if not shares:
         return Opinion(CAUSE, None, "the processors were not read", missing=("processor counters",))
@@ -91,6 +93,7 @@ def judge(case: Case) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
+        weight=Weight.SHOWN,
         because="",
         title=f"the processors are {units.percent(used, 2)} busy"
         if used_up
@@ -116,7 +119,7 @@ def judge(case: Case) -> Opinion:
                 cells=tuple(view.cell(p) for p in saturated),
             ),
         ),
-        experiment=experiment.saturated(case, saturated, None),
+        experiment=experiment.saturated(pair, saturated, None),
     )
 
 

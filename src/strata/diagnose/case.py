@@ -1,0 +1,98 @@
+"""Everything a cause may look at: the stack, what was measured, and what experiments gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from strata.diagnose.models import Fit, fit_all
+from strata.diagnose.view import View, views
+from strata.model.analysis import Analysis, CellSummary
+from strata.model.experiment import Tried
+from strata.model.stack import Layer, Stack
+
+LEAST_EXPLAINED = 0.75
+MOST_PER_POINT = 3.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A layer over the one it is held against, with its fits, the best shape first.
+
+    ``case``: everything else that was measured.
+    """
+
+    case: Case
+    view: View
+    fits: tuple[Fit, ...]
+
+    @property
+    def best(self) -> Fit:
+        """The shape that explains most."""
+        return self.fits[0]
+
+    def shape(self, name: str) -> Fit:
+        """The fit of one shape."""
+        return next(f for f in self.fits if f.shape.value == name)
+
+    def lead(self, *names: str) -> float:
+        """How much better the best of these shapes is than the best of the others."""
+        mine = min(f.total for f in self.fits if f.shape.value in names)
+        other = min((f.total for f in self.fits if f.shape.value not in names), default=mine)
+        return other - mine
+
+    def acceptable(self, found: Fit) -> bool:
+        """Whether a fit explains the loss and leaves no cell far from its prediction."""
+        affected = {p.key for p in self.view.affected}
+        return (
+            found.explained >= LEAST_EXPLAINED and found.per_point <= MOST_PER_POINT and bool(affected & found.binding)
+        )
+
+    def without(self, keys: set[str]) -> Pair:
+        """The same with these cells left out, fitted again."""
+        rest = self.view.without(keys)
+        return Pair(self.case, rest, fit_all(rest) if rest.points else self.fits)
+
+
+@dataclass(frozen=True)
+class Station:
+    """One layer by itself: its cells, as they were measured."""
+
+    layer: Layer
+    cells: tuple[CellSummary, ...]
+
+    def cell(self, key: str) -> CellSummary | None:
+        """The cell of that workload."""
+        return next((c for c in self.cells if c.workload.key == key), None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One diagnosis' evidence. ``tried``: experiments that were run, in their order."""
+
+    stack: Stack
+    analysis: Analysis
+    tried: tuple[Tried, ...] = ()
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Each layer over each layer that it is held against, where both were measured."""
+        return tuple(Pair(self, view, fit_all(view)) for view in views(self.stack, self.analysis))
+
+    @cached_property
+    def stations(self) -> tuple[Station, ...]:
+        """Every layer that was measured, from the lowest up."""
+        return tuple(
+            Station(layer, found)
+            for layer in self.stack.layers
+            if (found := tuple(c for c in self.analysis.cells if c.layer == layer.name))
+        )
+
+    def station(self, layer: str) -> Station | None:
+        """The layer of that name, where it was measured."""
+        return next((s for s in self.stations if s.layer.name == layer), None)
+
+    def outcomes(self, key: str) -> Iterable[Tried]:
+        """What the experiments of one module gave."""
+        return (t for t in self.tried if t.experiment.key == key)

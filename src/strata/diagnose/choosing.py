@@ -1,0 +1,86 @@
+"""Which experiment comes next: the one that separates the standing causes best per second of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.diagnose.case import Case
+from strata.diagnose.causes import medium
+from strata.diagnose.layers import Named
+from strata.diagnose.opinion import Opinion
+from strata.diagnose.predict import predicted
+from strata.diagnose.registry import trials
+from strata.diagnose.trying import fate
+from strata.model.experiment import Experiment, Prediction
+from strata.model.finding import Cause
+
+USUAL_SECONDS = 8.0
+"""Of an experiment that does not say: two cells in three rounds."""
+ALONE = 0.5
+"""What a test of the only standing cause is worth against one that separates two."""
+
+
+def best(
+    case: Case, named: tuple[Named, ...], seconds: float, refused: tuple[Experiment, ...] = ()
+) -> Experiment | None:
+    """Of the first finding that an experiment can still tell more of; None where there is none in time."""
+    done = {t.experiment.name for t in case.tried} | {e.name for e in refused}
+    if not named:
+        one = medium.experiment(case.stack, case.analysis)
+        fits = one is not None and one.name not in done and _seconds(one) <= seconds
+        return one if fits else None
+    for finding in named:
+        layer = finding.finding.layer
+        if _settled(case, layer, finding):
+            continue
+        ready = [e for e in _candidates(case, layer, finding.standing) if e.name not in done and _seconds(e) <= seconds]
+        worth = [(_worth(e) / _seconds(e), e) for e in ready]
+        worth = [w for w in worth if w[0] > 0]
+        if worth:
+            return max(worth, key=lambda w: w[0])[1]
+    return None
+
+
+def _settled(case: Case, layer: str, finding: Named) -> bool:
+    """Whether an experiment has told the favourite from another already, and only it stands."""
+    if finding.finding.cause is Cause.UNEXPLAINED or not finding.standing:
+        return not finding.standing
+    return bool(fate(layer, finding.standing[0].cause.value, case.tried).telling) and len(finding.standing) == 1
+
+
+def _candidates(case: Case, layer: str, standing: tuple[Opinion, ...]) -> Iterator[Experiment]:
+    for opinion in standing:
+        if opinion.experiment is not None:
+            yield _filled(case, layer, standing, opinion, opinion.experiment)
+    for trial in trials():
+        made = trial.propose(case, standing)
+        if made is not None:
+            yield _filled(case, layer, standing, standing[0], made.model_copy(update={"key": trial.key}))
+
+
+def _filled(
+    case: Case, layer: str, standing: tuple[Opinion, ...], maker: Opinion, experiment: Experiment
+) -> Experiment:
+    """With the prediction of every standing cause, that of who made it as it was stated."""
+    if experiment.predictions:
+        return experiment
+    stated = experiment.prediction.model_copy(update={"cause": maker.cause.value, "layer": maker.layer or layer})
+    found: list[Prediction] = []
+    for opinion in standing:
+        one = stated if opinion is maker else predicted(case, opinion, opinion.layer or layer, experiment)
+        if one is not None:
+            found.append(one)
+    return experiment.model_copy(update={"prediction": found[0] if found else stated, "predictions": tuple(found)})
+
+
+def _worth(experiment: Experiment) -> float:
+    """How many of the other causes predict something else than the favourite; a little where there is no other."""
+    if not experiment.predictions:
+        return ALONE
+    first, *others = experiment.predictions
+    apart = sum(o.high < first.low or o.low > first.high for o in others)
+    return apart if others else ALONE
+
+
+def _seconds(experiment: Experiment) -> float:
+    return experiment.seconds or USUAL_SECONDS

@@ -1,0 +1,54 @@
+"""The guide's page of all causes, made from their own pages.
+
+``python -m strata.diagnose.page > docs/guide/causes.md`` writes it; a test compares.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+from strata.diagnose.registry import rules, trials
+from strata.model.cause import Cause
+from strata.text.door import out
+
+_HEAD = """\
+# The causes
+
+What a diagnosis can name. Each cause says what it claims, what it needs to see, what rules it out, and what to do
+next. A cause that a counter shows directly comes before one that the shape of the losses suggests. What no cause
+explains is said to be `unexplained`.
+
+| cause | what it says |
+|---|---|
+"""
+
+
+def causes_page() -> str:
+    """The page as Markdown, with a final newline."""
+    table = "\n".join(f"| `{c.value}` | {c.meaning} |" for c in Cause)
+    causes = "\n\n".join(
+        _section(r.cause.value, r.page) for r in sorted(rules(), key=lambda r: list(Cause).index(r.cause))
+    )
+    tests = "\n\n".join(_section(t.key, t.page) for t in trials())
+    after = f"\n\n## The experiments\n\n{tests}" if tests else ""
+    return f"{_HEAD}{table}\n\n## What each one is\n\n{causes}{after}\n"
+
+
+def _section(name: str, page: str) -> str:
+    title, _, rest = inspect.cleandoc(page).partition("\n\n")
+    said: list[str] = []
+    heading, paragraph = "", list[str]()
+    for line in [*rest.splitlines(), "end"]:
+        if line.strip() and not line.startswith(" "):
+            if paragraph:
+                said.append(f"**{heading}.** {' '.join(paragraph)}" if heading else " ".join(paragraph))
+            heading, paragraph = line.strip(), []
+        elif line.strip():
+            paragraph.append(line.strip())
+    body = "\n\n".join("\n".join(textwrap.wrap(p, 118, break_long_words=False, break_on_hyphens=False)) for p in said)
+    return f"### `{name}`\n\n{title}\n\n{body}"
+
+
+if __name__ == "__main__":
+    out(causes_page())

@@ -1,0 +1,75 @@
+"""Causes and experiments, found by lying in their folders: a new one is a new file."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+
+from strata.diagnose.case import Case, Pair
+from strata.diagnose.opinion import Opinion
+from strata.model.experiment import Experiment
+from strata.model.finding import Cause
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One cause as its module declares it. ``page`` is what a user reads."""
+
+    cause: Cause
+    page: str
+    precedence: float
+    judge_pair: Callable[[Pair], Opinion | None] | None
+    judge: Callable[[Case], Iterable[Opinion]] | None
+    predict: Callable[[Case, Opinion, Experiment], Range | None] | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One kind of experiment: ``propose(case, standing)`` gives it filled in, or None where it could tell nothing."""
+
+    key: str
+    page: str
+    propose: Callable[[Case, tuple[Opinion, ...]], Experiment | None]
+
+
+def _modules(package: str) -> tuple[ModuleType, ...]:
+    found = importlib.import_module(package)
+    names = sorted(m.name for m in pkgutil.iter_modules(found.__path__) if not m.name.startswith("_"))
+    return tuple(importlib.import_module(f"{package}.{name}") for name in names)
+
+
+@lru_cache
+def rules() -> tuple[Rule, ...]:
+    """Every cause, the most specific first."""
+    made = [
+        Rule(
+            cause=module.CAUSE,
+            page=module.__doc__ or "",
+            precedence=getattr(module, "PRECEDENCE", 50.0),
+            judge_pair=getattr(module, "judge_pair", None),
+            judge=getattr(module, "judge", None),
+            predict=getattr(module, "predict", None),
+        )
+        for module in _modules("strata.diagnose.causes")
+    ]
+    return tuple(sorted(made, key=lambda r: r.precedence))
+
+
+def rule(cause: Cause) -> Rule | None:
+    """The rule of a cause; None where it has none yet."""
+    return next((r for r in rules() if r.cause is cause), None)
+
+
+@lru_cache
+def trials() -> tuple[Trial, ...]:
+    """Every kind of experiment."""
+    return tuple(
+        Trial(module.__name__.rpartition(".")[2].replace("_", "-"), module.__doc__ or "", module.propose)
+        for module in _modules("strata.diagnose.experiments")
+    )

@@ -1,0 +1,138 @@
+"""What experiments did to the causes that stood: each is held to what it predicted before the experiment ran."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from strata import units
+from strata.diagnose.opinion import Opinion
+from strata.model.estimate import Estimate
+from strata.model.experiment import Experiment, Metric, Outcome, Prediction, Told, Tried
+
+
+def predictions_of(experiment: Experiment) -> tuple[Prediction, ...]:
+    """Of every cause that stood, the favourite first; the favourite's alone in runs of earlier versions."""
+    return experiment.predictions or (experiment.prediction,)
+
+
+def measured(tried: Tried, metric: str) -> Estimate:
+    """What the experiment gave in the metric of a prediction."""
+    if metric != Metric.RATIO:
+        found: Estimate = getattr(tried.changed, metric)
+        return found
+    one, other = tried.changed.iops, tried.reference.iops
+    value = one.value / other.value if other.value else 0.0
+    halves = [_half(e) for e in (one, other)]
+    if value <= 0 or None in halves:
+        return Estimate(value=value, low=None, high=None, n=min(one.n, other.n), unit="ratio")
+    wide = math.exp(math.hypot(*(h for h in halves if h is not None)))
+    return Estimate(value=value, low=value / wide, high=value * wide, n=min(one.n, other.n), unit="ratio")
+
+
+def _half(estimate: Estimate) -> float | None:
+    """Half the interval's length on logs."""
+    if estimate.low is None or estimate.high is None or estimate.low <= 0:
+        return None
+    return math.log(estimate.high / estimate.low) / 2
+
+
+def holds(prediction: Prediction, value: Estimate) -> bool | None:
+    """True: the whole interval lies inside the prediction; False: all of it outside; None: over an edge.
+
+    With one round the value alone decides.
+    """
+    low = value.value if value.low is None else value.low
+    high = value.value if value.high is None else value.high
+    if prediction.low <= low and high <= prediction.high:
+        return True
+    return False if high < prediction.low or low > prediction.high else None
+
+
+def outcome(tried: Tried) -> Outcome:
+    """What it gave, held against the favourite's prediction."""
+    experiment, prediction = tried.experiment, tried.experiment.prediction
+    value = measured(tried, prediction.metric)
+    held = holds(prediction, value)
+    before = "" if prediction.metric == Metric.RATIO else f" (before: {_before(tried, prediction)})"
+    edge = "; the interval reaches over the edge" if held is None else ""
+    got = amount(value.value, prediction)
+    statement = f"{experiment.changes} gives {got}{before}, predicted {say_range(prediction)}{edge}"
+    return Outcome(experiment=experiment, measured=value, holds=held, statement=statement)
+
+
+def _before(tried: Tried, prediction: Prediction) -> str:
+    return amount(getattr(tried.reference, prediction.metric).value, prediction).removesuffix(" IOPS")
+
+
+def amount(value: float, prediction: Prediction) -> str:
+    """A value in the prediction's unit, in words."""
+    if prediction.unit == "ns":
+        return units.duration(value)
+    if prediction.unit == "ratio":
+        return f"{units.significant(value, 2)} times the IOPS"
+    return f"{units.count(value)} {prediction.unit}"
+
+
+def say_range(prediction: Prediction) -> str:
+    """``760–870 IOPS``."""
+    if prediction.unit == "ratio":
+        low, high = units.significant(prediction.low, 2), units.significant(prediction.high, 2)
+        return f"{units.span(low, high)} times the IOPS"
+    return units.span(amount(prediction.low, prediction), amount(prediction.high, prediction))
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What experiments did to one cause at one layer: those it predicted rightly, and those it predicted wrongly.
+
+    ``telling``: of the right ones, those in which a prediction of another cause fell.
+    """
+
+    agreed: tuple[Tried, ...]
+    fell: tuple[Tried, ...]
+    telling: tuple[Tried, ...]
+
+
+def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
+    """Over all experiments that have a prediction of this cause at this layer."""
+    agreed, fell, telling = [], [], []
+    for one in tried:
+        mine = next((p for p in predictions_of(one.experiment) if (p.layer, p.cause) == (layer, cause)), None)
+        if mine is None:
+            continue
+        held = holds(mine, measured(one, mine.metric))
+        if held is False:
+            fell.append(one)
+        elif held:
+            agreed.append(one)
+            others = [p for p in predictions_of(one.experiment) if p is not mine]
+            if not others or any(holds(p, measured(one, p.metric)) is False for p in others):
+                telling.append(one)
+    return Fate(tuple(agreed), tuple(fell), tuple(telling))
+
+
+def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
+    """The opinion as experiments left it: one that predicted wrongly no longer holds."""
+    found = fate(layer, opinion.cause.value, tried)
+    if opinion.holds is False or not found.fell:
+        return opinion
+    one = found.fell[-1]
+    mine = next(p for p in predictions_of(one.experiment) if (p.layer, p.cause) == (layer, opinion.cause.value))
+    got = amount(measured(one, mine.metric).value, mine)
+    because = f"{one.experiment.changes} gives {got}, and it predicted {say_range(mine)}"
+    return replace(opinion, holds=False, because=because, missing=())
+
+
+def story(tried: tuple[Tried, ...]) -> tuple[Told, ...]:
+    """The experiments in their order: what agreed, what fell, what was left open."""
+    told = []
+    for one in tried:
+        sorts: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+        for p in predictions_of(one.experiment):
+            name = f"{p.layer}: {p.cause}" if p.cause else "the finding"
+            sorts[holds(p, measured(one, p.metric))].append(name)
+        told.append(
+            Told(outcome=outcome(one), agreed=tuple(sorts[True]), fell=tuple(sorts[False]), open=tuple(sorts[None]))
+        )
+    return tuple(told)

@@ -1,0 +1,111 @@
+"""One change on purpose, what each standing cause predicts of it, and what it gave."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from strata.model.analysis import CellSummary
+from strata.model.base import Value
+from strata.model.estimate import Estimate
+from strata.model.workload import Workload
+
+
+class Condition(StrEnum):
+    """What is changed beside the workload itself while the changed cell is measured."""
+
+    NONE = "none"
+    COLD = "cold"
+    """Our own file's pages are dropped first."""
+    PINNED = "pinned elsewhere"
+    SLOWED = "one layer slowed down a little"
+    NULL_END = "a far end that stores nothing"
+
+
+class Metric(StrEnum):
+    """What is predicted of the changed cell. ``ratio``: its IOPS ÷ those of the reference cell measured beside it."""
+
+    IOPS = "iops"
+    MEAN = "mean_ns"
+    RATIO = "ratio"
+
+
+class Prediction(Value):
+    """``low..high`` of ``metric`` that a cause predicts for the experiment's cell.
+
+    ``cause`` and ``layer`` say whose prediction it is; None in runs of earlier versions, where it is the finding's own.
+    """
+
+    metric: str
+    low: float
+    high: float
+    unit: str
+    cause: str | None = Field(default=None, exclude_if=lambda cause: cause is None)
+    layer: str | None = Field(default=None, exclude_if=lambda layer: layer is None)
+
+
+class Experiment(Value):
+    """An experiment that would refute the finding, stated before it is run.
+
+    ``layer`` and ``workload`` are what to run beside ``reference`` (a workload key at ``reference_layer``, or at the
+    same layer where that is None). ``prediction`` is what the favourite predicts, ``predictions`` what every standing
+    cause does (the favourite first); ``otherwise`` says the runner-up's in words. ``key``: the module that made it.
+    """
+
+    layer: str
+    workload: Workload
+    reference: str
+    changes: str
+    prediction: Prediction
+    otherwise: str
+    key: str = Field(default="", exclude_if=lambda key: not key)
+    reference_layer: str | None = Field(default=None, exclude_if=lambda layer: layer is None)
+    condition: Condition = Field(default=Condition.NONE, exclude_if=lambda c: c is Condition.NONE)
+    runtime_s: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    """Of each measurement, where it is another one than the run's."""
+    predictions: tuple[Prediction, ...] = Field(default=(), exclude_if=lambda p: not p)
+    seconds: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
+    """What it is expected to take."""
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        """What makes two experiments the same one."""
+        at = self.reference_layer or self.layer
+        return (self.key, self.layer, self.workload.key, at, self.reference, self.condition.value)
+
+
+class Tried(Value):
+    """An experiment that was run: both cells as they were measured in its own rounds."""
+
+    experiment: Experiment
+    reference: CellSummary
+    changed: CellSummary
+
+
+class Refusal(Value):
+    """An experiment that could not be run, and why: it is not proposed again."""
+
+    experiment: Experiment
+    because: str
+
+
+class Outcome(Value):
+    """What the experiment gave. ``holds`` None: the interval reaches over the prediction's edge."""
+
+    experiment: Experiment
+    measured: Estimate
+    holds: bool | None
+    statement: str
+
+
+class Told(Value):
+    """One step of the story: what stood before, what was measured, and which of it agreed, fell or was left open.
+
+    Causes are told as ``layer: cause``.
+    """
+
+    outcome: Outcome
+    agreed: tuple[str, ...] = ()
+    fell: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
