@@ -1,10 +1,10 @@
 """A layer against the layer below it, workload by workload.
 
 The same round of both was measured within seconds, so ratios are formed within rounds (paired) and only then
-estimated. The equivalence test is interval inclusion (two one-sided tests: Schuirmann 1987) on the IOPS ratio:
-with allowance = expected overhead + tolerance,
-WITHIN when the whole interval lies above 1 − allowance, ABOVE when the whole of it lies below, FASTER when it lies
-above 1 + tolerance, else CANNOT_TELL. "Not significantly different" is never taken for "equal".
+estimated. The equivalence test is interval inclusion (two one-sided tests: Schuirmann 1987) on the IOPS ratio, against
+the overhead that was *stated*: WITHIN when the whole interval lies above 1 − stated, ABOVE when the whole of it lies
+below, FASTER when it lies above 1 + `GAIN`, else CANNOT_TELL. Noise widens the interval, never the allowance: what it
+hides cannot be told. "Not significantly different" is never taken for "equal".
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from strata.model.stack import Layer
 
 FILE_OVER_DISK = 0.05
 OTHERWISE = 0.15
+GAIN = 0.05
+"""What a layer may gain without being called faster than what it is held against."""
 COMPARED = ("50", "90", "99")
 
 
@@ -34,12 +36,12 @@ def expected_overhead(layer: Layer, below: Layer) -> float:
     return OTHERWISE
 
 
-def equivalence(ratio: Estimate, expected: float, tolerance: float) -> Equivalence:
-    """The verdict on one IOPS ratio."""
-    line = 1 - min(expected + tolerance, 0.95)
+def equivalence(ratio: Estimate, expected: float) -> Equivalence:
+    """The verdict on one IOPS ratio; ``expected`` is the overhead that was stated."""
+    line = 1 - expected
     if ratio.low is None or ratio.high is None:
         return Equivalence.CANNOT_TELL
-    if ratio.low > 1 + tolerance:
+    if ratio.low > 1 + GAIN:
         return Equivalence.FASTER
     if ratio.low > line:
         return Equivalence.WITHIN
@@ -80,8 +82,7 @@ def _pair(upper: CellRounds, lower: CellRounds, expected: float, noise: NoiseFlo
         latency=latency,
         added_ns=_added(upper, lower, noise),
         expected_overhead=expected,
-        allowance=min(expected + noise.tolerance, 0.95),
-        verdict=equivalence(iops, expected, noise.tolerance),
+        verdict=equivalence(iops, expected),
     )
 
 

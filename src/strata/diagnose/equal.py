@@ -1,8 +1,9 @@
 """Whether layers may be called equal to what they stand on, also where single workloads are too noisy to tell.
 
-A workload whose interval straddles the line by noise alone (its best estimate lies above the line) does not spoil the
-verdict when the mean log ratio over all workloads of that pair excludes the allowance. One whose best estimate lies
-below the line is a doubt.
+The line is the overhead that was stated, for one workload and for all. A workload that noise hides (`?`) does not spoil
+the verdict where the mean over all workloads of that pair lies within what was stated: "0.98 (0.94–1.02) over all". The
+mean is that of DerSimonian and Laird (1986): precise workloads count for more, and workloads that differ by more than
+their noise widen its interval. A workload below the line is a doubt of its own where it does not agree with that mean.
 """
 
 from __future__ import annotations
@@ -10,14 +11,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from scipy.special import chdtrc, ndtri
+
 from strata import units
 from strata.model.analysis import Analysis, Comparison, Equivalence
+from strata.model.estimate import Estimate
 from strata.model.finding import Evidence, EvidenceKind
 
 MOST_TOLERANCE = 0.4
-"""With a wider noise floor "within the allowance" would mean nothing: nearly any loss would be allowed."""
+"""With a wider noise floor no single workload says anything, and a mean of such workloads is no mean of alike ones."""
 HIDDEN = 0.15
-"""The mean over all workloads must exclude a loss this much beyond the expected one, whatever the noise."""
+"""A best estimate this far below the line is a doubt, whatever the mean over all workloads is."""
+DIFFER = 0.05
+"""The chance of so different workloads by noise alone (Cochran's Q; the farthest of them), below which they are not of
+one level."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +45,47 @@ def pairs(analysis: Analysis) -> dict[tuple[str, str], list[Comparison]]:
     return found
 
 
-def pooled(comparisons: list[Comparison]) -> tuple[float, float, float] | None:
-    """(ratio, low, high) of the geometric mean over workloads; None without intervals."""
-    logs, variances = [], []
-    for one in comparisons:
-        if one.iops.low is None or one.iops.high is None or one.iops.low <= 0:
-            continue
-        logs.append(math.log(one.iops.value))
-        variances.append((math.log(one.iops.high / one.iops.low) / 4) ** 2)
-    if not logs:
+@dataclass(frozen=True)
+class Pooled:
+    """The geometric mean ratio over the workloads of a pair with its 95 % interval.
+
+    ``alike``: together they differ by no more than noise explains; ``far``: from so many of its own standard errors
+    below the mean on a workload is none of them.
+    """
+
+    value: float
+    low: float
+    high: float
+    alike: bool
+    far: float
+
+    def told(self) -> str:
+        """``0.98 (0.94–1.02)``."""
+        return f"{self.value:.2f} ({self.low:.2f}–{self.high:.2f})"
+
+
+def pooled(comparisons: list[Comparison]) -> Pooled | None:
+    """Over all workloads that have an interval; None where none has."""
+    known = [c.iops for c in comparisons if c.iops.low and c.iops.high]
+    if not known:
         return None
-    mean, half = sum(logs) / len(logs), 2 * math.sqrt(sum(variances)) / len(logs)
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+    logs = np.log([e.value for e in known])
+    # Rounds that agree to the last digit are not infinitely sure.
+    variances = np.array([_error(e) for e in known]) ** 2
+    weights = 1 / variances
+    q = float(weights @ (logs - np.average(logs, weights=weights)) ** 2)
+    spread = float(weights.sum() - weights @ weights / weights.sum())
+    apart = max(0.0, (q - len(known) + 1) / spread) if spread > 0 else 0.0
+    weights = 1 / (variances + apart)
+    mean, half = float(np.average(logs, weights=weights)), 2 / math.sqrt(float(weights.sum()))
+    alike = len(known) == 1 or float(chdtrc(len(known) - 1, q)) >= DIFFER
+    far = -float(ndtri(DIFFER / len(known)))
+    return Pooled(math.exp(mean), math.exp(mean - half), math.exp(mean + half), alike, far)
+
+
+def _error(one: Estimate) -> float:
+    """The standard error of its logarithm. Rounds that agree to the last digit are not infinitely sure."""
+    return max(math.log(one.high / one.low) / 4, 0.001) if one.low and one.high else math.inf
 
 
 def doubts(analysis: Analysis) -> tuple[Doubt, ...]:
@@ -58,35 +95,48 @@ def doubts(analysis: Analysis) -> tuple[Doubt, ...]:
     for group in pairs(analysis).values():
         whole = pooled(group)
         first = group[0]
-        if whole is not None and (noise.tolerance > MOST_TOLERANCE or whole[1] < 1 - first.expected_overhead - HIDDEN):
-            text = f"{first.layer} over {first.below}: the mean ratio lies between {whole[1]:.2f} and {whole[2]:.2f}"
-            hidden = max(noise.tolerance / MOST_TOLERANCE, math.log(whole[0] / whole[1]) / HIDDEN)
-            found.append(Doubt(first.layer, text, math.ceil(first.iops.n * hidden**2) + 1))
-        for one in group:
-            if one.verdict is not Equivalence.CANNOT_TELL:
-                continue
-            line = 1 - one.allowance
-            if whole is None:
-                found.append(Doubt(one.layer, "One round gives no interval", 3))
-            elif one.iops.value <= line or whole[1] <= line:
-                found.append(Doubt(one.layer, _text(one, line), _needed(one, line)))
+        unsure = [c for c in group if c.verdict is Equivalence.CANNOT_TELL]
+        if whole is None:
+            found += [Doubt(one.layer, "One round gives no interval", 3) for one in unsure]
+            continue
+        loud = noise.tolerance / MOST_TOLERANCE
+        if loud > 1 or (unsure and whole.low <= first.line):
+            rounds = max(math.ceil(first.iops.n * loud**2) + 1, _needed(first.iops.n, whole, first.line))
+            found.append(Doubt(first.layer, _over_all(first, whole), rounds))
+        found += [Doubt(c.layer, _text(c), _needed(c.iops.n, c.iops, c.line)) for c in unsure if _differs(c, whole)]
     return tuple(sorted(found, key=lambda d: -d.rounds_needed))
 
 
-def _text(one: Comparison, line: float) -> str:
-    low, high = one.iops.low or 0.0, one.iops.high or 0.0
+def _differs(one: Comparison, whole: Pooled) -> bool:
+    """Whether the mean over all workloads does not speak for this one, whose own best estimate is below the line."""
+    value = one.iops.value
+    if value > one.line:
+        return False
+    away = math.log(whole.value / value) / _error(one.iops)
+    return not whole.alike or away > whole.far or value <= one.line * (1 - HIDDEN)
+
+
+def _over_all(first: Comparison, whole: Pooled) -> str:
     return (
-        f"{one.layer}, {one.workload_key}: the ratio lies between {low:.2f} and {high:.2f}, on both sides of "
-        f"the {line:.2f} that is allowed"
+        f"{first.layer} over {first.below}: {whole.told()} over all workloads, "
+        f"{units.percent(first.expected_overhead, 2)} of loss expected"
     )
 
 
-def _needed(one: Comparison, line: float) -> float:
-    if one.iops.low is None or one.iops.high is None or one.iops.low <= 0:
+def _text(one: Comparison) -> str:
+    low, high = one.iops.low or 0.0, one.iops.high or 0.0
+    return (
+        f"{one.layer}, {one.workload_key}: the ratio lies between {low:.2f} and {high:.2f}, on both sides of "
+        f"the {one.line:.2f} that is allowed"
+    )
+
+
+def _needed(rounds: int, seen: Estimate | Pooled, line: float) -> float:
+    """Rounds until the interval lies on one side of ``line``, if the best estimate stays where it is."""
+    if not seen.low or not seen.high:
         return 3
-    half = math.log(one.iops.high / one.iops.low) / 2
-    away = abs(math.log(one.iops.value / line))
-    return math.ceil(one.iops.n * (half / away) ** 2) + 1 if away > 0.01 else math.inf
+    half, away = math.log(seen.high / seen.low) / 2, abs(math.log(seen.value / line))
+    return math.ceil(rounds * (half / away) ** 2) + 1 if away > 0.01 else math.inf
 
 
 def statements(analysis: Analysis) -> tuple[tuple[str, str], ...]:
@@ -98,7 +148,7 @@ def statements(analysis: Analysis) -> tuple[tuple[str, str], ...]:
             continue
         low = min(c.iops.value for c in group)
         text = (
-            f"{whole[0]:.2f} of {below}'s IOPS over {len(group)} workloads; interval {whole[1]:.2f}–{whole[2]:.2f}, "
+            f"{whole.told()} of {below}'s IOPS over {len(group)} workloads; "
             f"{low:.2f} at the least, {units.percent(group[0].expected_overhead, 2)} of loss expected"
         )
         found.append((layer, text))
@@ -122,7 +172,6 @@ def margin(analysis: Analysis) -> float:
     found = []
     for group in pairs(analysis).values():
         whole = pooled(group)
-        if whole is not None and whole[1] < whole[0]:
-            line = 1 - group[0].allowance
-            found.append(math.log(whole[0] / line) / math.log(whole[0] / whole[1]))
+        if whole is not None:
+            found.append(math.log(whole.value / group[0].line) / math.log(whole.value / whole.low))
     return max(0.0, min(found, default=0.0))

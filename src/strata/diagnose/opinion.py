@@ -72,5 +72,5 @@ def separation(view: View) -> float:
     worst = view.affected[0] if view.affected else None
     if worst is None:
         return 0.0
-    line = math.log(1 - worst.comparison.allowance)
+    line = math.log(worst.comparison.line)
     return min(10.0, max(0.0, (line - worst.ratio_log) / (2 * worst.sd)))

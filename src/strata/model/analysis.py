@@ -29,7 +29,7 @@ class NoiseFloor(Value):
     """How much equal measurements differ here. Relative standard deviations (0.02 = two percent).
 
     ``between_rounds`` is pooled over cells from their rounds; ``within_bins`` is the spread of the intervals
-    inside one measurement; ``tolerance`` is what every comparison adds to its allowance.
+    inside one measurement; ``tolerance`` is what the ratio of two equal cells exceeds by chance in one case of twenty.
     """
 
     between_rounds: float
@@ -103,8 +103,9 @@ class CellSummary(Value):
 class Comparison(Value):
     """One workload at one layer against the layer below; ratios are layer ÷ below.
 
-    ``iops`` below 1 is slower; a latency ratio above 1 is slower. ``expected_overhead`` is the allowance that
-    was asked, ``allowance`` the same widened by the noise floor; ``verdict`` is the equivalence test on IOPS.
+    ``iops`` below 1 is slower; a latency ratio above 1 is slower. ``expected_overhead`` is the allowance that was
+    stated, and what ``verdict``, the equivalence test on IOPS, holds the interval against. ``allowance`` is in runs
+    of earlier versions only: the same widened by the noise.
     """
 
     layer: str
@@ -114,8 +115,13 @@ class Comparison(Value):
     latency: dict[str, Estimate]
     added_ns: Estimate
     expected_overhead: float
-    allowance: float
     verdict: Equivalence
+    allowance: float | None = Field(default=None, exclude_if=lambda widened: widened is None)
+
+    @property
+    def line(self) -> float:
+        """The ratio that is still allowed: what the verdict was held against."""
+        return 1 - (self.expected_overhead if self.allowance is None else self.allowance)
 
 
 class CheckKind(StrEnum):

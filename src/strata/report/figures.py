@@ -14,9 +14,9 @@ _IOPS = frozenset({"iops", "io/s", "1/s", "per second"})
 _RATES = frozenset({"bytes/s", "b/s", "bytes_per_second", "bytes per second"})
 
 
-WIDE = 0.5
-"""From this half-width on, as a share of the value, an interval is told by its two ends: they are not alike any more,
-and one ± for both would reach below zero where no rate or time can be."""
+WIDE = 0.1
+"""From this half-width on, as a share of the value, an interval is told by its two ends: it is made on logarithms, the
+ends are not alike any more, and one ± for both would end in zero, or below, where no rate or time can be."""
 
 
 def number(value: float, decimals: int) -> str:
@@ -35,20 +35,16 @@ def ratio(estimate: Estimate) -> str:
 
 
 def ratio_error(estimate: Estimate) -> str:
-    """``±.02``: half the interval, rounded up so that it never claims more than was measured; empty without one.
+    """``.31–.68``: the two ends, rounded apart so that they never claim more than was measured; empty without them.
 
-    From `WIDE` on its two ends, rounded apart: ``.08–.93``.
+    A ratio's interval is made on logarithms: it is not ± anything.
     """
-    half = estimate.half_width
-    if half is None or estimate.low is None or estimate.high is None:
+    if estimate.low is None or estimate.high is None:
         return ""
-    scale = 10 ** ratio_decimals(estimate.value)
-    if half >= WIDE * abs(estimate.value):
-        ends = math.floor(estimate.low * scale) / scale, math.ceil(estimate.high * scale) / scale
-        return "–".join(number(end, ratio_decimals(estimate.value)).removeprefix("0") for end in ends)
-    rounded = math.ceil(half * scale - 1e-9) / scale
-    text = number(max(rounded, 1 / scale), ratio_decimals(estimate.value))
-    return f"±{text.removeprefix('0')}"
+    decimals = ratio_decimals(estimate.value)
+    scale = 10**decimals
+    ends = math.floor(estimate.low * scale + 1e-9) / scale, math.ceil(estimate.high * scale - 1e-9) / scale
+    return "–".join(number(end, decimals).removeprefix("0") for end in ends)
 
 
 def share_error(estimate: Estimate) -> str:

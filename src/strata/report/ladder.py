@@ -34,7 +34,7 @@ MEANING = {
     Mark.SLOWER: "costs more than expected",
     Mark.MUCH_SLOWER: "less than half of the layer below",
     Mark.FASTER: "faster than the layer below",
-    Mark.UNSURE: "cannot tell",
+    Mark.UNSURE: "cannot tell: the noise hides it",
 }
 
 

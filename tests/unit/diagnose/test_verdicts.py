@@ -102,7 +102,7 @@ def test_a_layer_without_results_is_said_to_be_missing() -> None:
 
 def test_workloads_that_failed_at_a_layer_are_said_to_be_missing() -> None:
     scene = SCENES["healthy"]
-    analysis = scene.analysis(seed=1, sd=0.03)
+    analysis = scene.analysis(seed=1, sd=0.01)
     lost = {c.workload.key for c in analysis.cells if c.layer == "path"} - {"randread-8KiB-qd8"}
     partial = analysis.model_copy(
         update={

@@ -172,10 +172,9 @@ def _splits(layer: str, w: Workload, mean: float) -> tuple[LatencySplit, ...]:
     )
 
 
-def _comparison(above: CellSummary, below: CellSummary, allowed: float, tolerance: float) -> Comparison:
+def _comparison(above: CellSummary, below: CellSummary, allowed: float) -> Comparison:
     value = above.iops.value / below.iops.value
-    allowance = allowed + tolerance
-    verdict = Equivalence.WITHIN if value > 1 - allowance else Equivalence.ABOVE
+    verdict = Equivalence.WITHIN if value > 1 - allowed else Equivalence.ABOVE
     added = above.mean_ns.value - below.mean_ns.value
     return Comparison(
         layer=above.layer,
@@ -187,7 +186,6 @@ def _comparison(above: CellSummary, below: CellSummary, allowed: float, toleranc
             value=added, low=added - above.mean_ns.value * 0.02, high=added + above.mean_ns.value * 0.02, n=5, unit="ns"
         ),
         expected_overhead=allowed,
-        allowance=allowance,
         verdict=verdict,
     )
 
@@ -439,9 +437,7 @@ def build(share: str = "share", profile: str = "release", status: RunStatus = Ru
     for above, below, allowed in (("file system", "disk", 0.05), ("share", "file system", 0.15)):
         for w in FIGURES:
             if (below, w.key) in summaries:
-                comparisons.append(
-                    _comparison(summaries[above, w.key], summaries[below, w.key], allowed, noise.tolerance)
-                )
+                comparisons.append(_comparison(summaries[above, w.key], summaries[below, w.key], allowed))
     checks = (
         Check(
             kind=CheckKind.UNSTEADY,

@@ -65,14 +65,16 @@ def test_a_wide_interval_is_told_by_its_ends_and_never_reaches_below_nothing() -
         return figures.share_error(Estimate(value=100.0, low=low, high=high, n=3, unit="IOPS"))
 
     assert error(98.8, 101.2) == "±1.2 %"
+    assert error(86.0, 117.0) == "−14…+17 %"
     assert error(38.0, 263.0) == "−62…+163 %"
     assert error(0.0, 204.0) == "−100…+104 %"
 
 
-def test_a_wide_ratio_is_told_by_its_ends() -> None:
+def test_a_ratio_is_told_by_its_ends() -> None:
     def error(value: float, low: float, high: float) -> str:
         return figures.ratio_error(Estimate(value=value, low=low, high=high, n=3, unit="ratio"))
 
-    assert error(1.02, 1.0, 1.04) == "±.02"
+    assert error(1.02, 1.0, 1.04) == "1.00–1.04"
+    assert error(0.0471, 0.0466, 0.0479) == ".046–.048"
     assert error(0.27, 0.083, 0.931) == ".08–.94"
     assert error(1.4, 0.5, 3.92) == ".50–3.92"

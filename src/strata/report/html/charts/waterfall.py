@@ -69,13 +69,20 @@ def _told(bar: Bar) -> str:
     return units.duration(bar.time.value) if bar.whole else figures.signed_duration(bar.time.value)
 
 
+def _ends(bar: Bar) -> str:
+    """The two ends of its interval; what is added may as well be saved, so it may lie on both sides of nothing."""
+    if bar.time.low is None or bar.time.high is None:
+        return ""
+    told = units.duration if bar.whole else figures.signed_duration
+    return f" ({units.span(told(bar.time.low), told(bar.time.high))})"
+
+
 def _bar(bar: Bar, top: float, x: Scale, left: float, more: bool) -> list[Markup]:
     """The bar, its interval as a whisker at its end, its figure, and a thin line down to the next bar's start."""
     middle = top + ROW / 2
     from_x, to_x = x(bar.start), x(bar.end)
-    error = "" if bar.time.half_width is None else f" ±{units.duration(bar.time.half_width)}"
     kind = "bar" if bar.whole else "bar added" if bar.time.value >= 0 else "bar saved"
-    told = svg.title(f"{bar.layer}: {_told(bar)}{error}")
+    told = svg.title(f"{bar.layer}: {_told(bar)}{_ends(bar)}")
     drawn = [
         svg.text(left - 6, middle + 4, _name(bar.layer), "name", "end"),
         svg.rect(from_x, middle - BAR / 2, to_x - from_x, BAR, f"{kind} {svg.layer_class(bar.index)}", told),
