@@ -82,6 +82,7 @@ def _pair(upper: CellRounds, lower: CellRounds, expected: float, noise: NoiseFlo
         latency=latency,
         added_ns=_added(upper, lower, noise),
         expected_overhead=expected,
+        allowance=expected,
         verdict=equivalence(iops, expected),
     )
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.special import chdtrc, ndtri
-
 from strata import units
+from strata.analyse.overall import Pooled, pooled, standard_error
 from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.estimate import Estimate
 from strata.model.finding import Evidence, EvidenceKind
@@ -23,9 +21,6 @@ MOST_TOLERANCE = 0.4
 """With a wider noise floor no single workload says anything, and a mean of such workloads is no mean of alike ones."""
 HIDDEN = 0.15
 """A best estimate this far below the line is a doubt, whatever the mean over all workloads is."""
-DIFFER = 0.05
-"""The chance of so different workloads by noise alone (Cochran's Q; the farthest of them), below which they are not of
-one level."""
 
 
 @dataclass(frozen=True)
@@ -43,49 +38,6 @@ def pairs(analysis: Analysis) -> dict[tuple[str, str], list[Comparison]]:
     for one in analysis.comparisons:
         found.setdefault((one.layer, one.below), []).append(one)
     return found
-
-
-@dataclass(frozen=True)
-class Pooled:
-    """The geometric mean ratio over the workloads of a pair with its 95 % interval.
-
-    ``alike``: together they differ by no more than noise explains; ``far``: from so many of its own standard errors
-    below the mean on a workload is none of them.
-    """
-
-    value: float
-    low: float
-    high: float
-    alike: bool
-    far: float
-
-    def told(self) -> str:
-        """``0.98 (0.94–1.02)``."""
-        return f"{self.value:.2f} ({self.low:.2f}–{self.high:.2f})"
-
-
-def pooled(comparisons: list[Comparison]) -> Pooled | None:
-    """Over all workloads that have an interval; None where none has."""
-    known = [c.iops for c in comparisons if c.iops.low and c.iops.high]
-    if not known:
-        return None
-    logs = np.log([e.value for e in known])
-    # Rounds that agree to the last digit are not infinitely sure.
-    variances = np.array([_error(e) for e in known]) ** 2
-    weights = 1 / variances
-    q = float(weights @ (logs - np.average(logs, weights=weights)) ** 2)
-    spread = float(weights.sum() - weights @ weights / weights.sum())
-    apart = max(0.0, (q - len(known) + 1) / spread) if spread > 0 else 0.0
-    weights = 1 / (variances + apart)
-    mean, half = float(np.average(logs, weights=weights)), 2 / math.sqrt(float(weights.sum()))
-    alike = len(known) == 1 or float(chdtrc(len(known) - 1, q)) >= DIFFER
-    far = -float(ndtri(DIFFER / len(known)))
-    return Pooled(math.exp(mean), math.exp(mean - half), math.exp(mean + half), alike, far)
-
-
-def _error(one: Estimate) -> float:
-    """The standard error of its logarithm. Rounds that agree to the last digit are not infinitely sure."""
-    return max(math.log(one.high / one.low) / 4, 0.001) if one.low and one.high else math.inf
 
 
 def doubts(analysis: Analysis) -> tuple[Doubt, ...]:
@@ -112,7 +64,7 @@ def _differs(one: Comparison, whole: Pooled) -> bool:
     value = one.iops.value
     if value > one.line:
         return False
-    away = math.log(whole.value / value) / _error(one.iops)
+    away = math.log(whole.value / value) / standard_error(one.iops)
     return not whole.alike or away > whole.far or value <= one.line * (1 - HIDDEN)
 
 

@@ -104,8 +104,8 @@ class Comparison(Value):
     """One workload at one layer against the layer below; ratios are layer ÷ below.
 
     ``iops`` below 1 is slower; a latency ratio above 1 is slower. ``expected_overhead`` is the allowance that was
-    stated, and what ``verdict``, the equivalence test on IOPS, holds the interval against. ``allowance`` is in runs
-    of earlier versions only: the same widened by the noise.
+    stated, ``allowance`` what ``verdict``, the equivalence test on IOPS, held the interval against: the same, in runs
+    of earlier versions widened by the noise.
     """
 
     layer: str
@@ -115,13 +115,13 @@ class Comparison(Value):
     latency: dict[str, Estimate]
     added_ns: Estimate
     expected_overhead: float
+    allowance: float
     verdict: Equivalence
-    allowance: float | None = Field(default=None, exclude_if=lambda widened: widened is None)
 
     @property
     def line(self) -> float:
-        """The ratio that is still allowed: what the verdict was held against."""
-        return 1 - (self.expected_overhead if self.allowance is None else self.allowance)
+        """The least ratio that is still allowed."""
+        return 1 - self.allowance
 
 
 class CheckKind(StrEnum):

@@ -186,6 +186,7 @@ def _comparison(above: CellSummary, below: CellSummary, allowed: float) -> Compa
             value=added, low=added - above.mean_ns.value * 0.02, high=added + above.mean_ns.value * 0.02, n=5, unit="ns"
         ),
         expected_overhead=allowed,
+        allowance=allowed,
         verdict=verdict,
     )
 

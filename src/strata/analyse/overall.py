@@ -1,0 +1,63 @@
+"""What all workloads of a pair of layers say together, where noise hides what each of them says.
+
+The mean is that of DerSimonian and Laird (1986, "Meta-analysis in clinical trials"): workloads count by how sure they
+are, and what they differ by beyond their noise (Cochran's Q, 1954) is added to the error of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, ndtri
+
+from strata.model.analysis import Comparison
+from strata.model.estimate import Estimate
+
+DIFFER = 0.05
+"""The chance of so different workloads by noise alone (Cochran's Q; the farthest of them), below which they are not of
+one level."""
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The geometric mean ratio over the workloads of a pair with its 95 % interval.
+
+    ``alike``: together they differ by no more than noise explains; ``far``: from so many of its own standard errors
+    below the mean on a workload is none of them.
+    """
+
+    value: float
+    low: float
+    high: float
+    alike: bool
+    far: float
+
+    def told(self) -> str:
+        """``0.98 (0.94–1.02)``."""
+        return f"{self.value:.2f} ({self.low:.2f}–{self.high:.2f})"
+
+
+def pooled(comparisons: Sequence[Comparison]) -> Pooled | None:
+    """Over all workloads that have an interval; None where none has."""
+    known = [c.iops for c in comparisons if c.iops.low and c.iops.high]
+    if not known:
+        return None
+    logs = np.log([e.value for e in known])
+    variances = np.array([standard_error(e) for e in known]) ** 2
+    weights = 1 / variances
+    q = float(weights @ (logs - np.average(logs, weights=weights)) ** 2)
+    spread = float(weights.sum() - weights @ weights / weights.sum())
+    apart = max(0.0, (q - len(known) + 1) / spread) if spread > 0 else 0.0
+    weights = 1 / (variances + apart)
+    mean, half = float(np.average(logs, weights=weights)), 2 / math.sqrt(float(weights.sum()))
+    alike = len(known) == 1 or float(chdtrc(len(known) - 1, q)) >= DIFFER
+    far = -float(ndtri(DIFFER / len(known)))
+    return Pooled(math.exp(mean), math.exp(mean - half), math.exp(mean + half), alike, far)
+
+
+def standard_error(one: Estimate) -> float:
+    """The standard error of its logarithm. Rounds that agree to the last digit are not infinitely sure."""
+    return max(math.log(one.high / one.low) / 4, 0.001) if one.low and one.high else math.inf
