@@ -32,7 +32,7 @@ class Stated(Value):
 
 SMALL = (4 * units.KIB, 16 * units.KIB)
 """Sizes of the random reads for which ``iops`` and ``latency`` are meant; 8 KiB is in the middle."""
-LARGE = 64 * units.KIB
+LARGE = 128 * units.KIB
 """The least block of the sequential reads for which ``bandwidth`` is meant."""
 
 
@@ -77,7 +77,7 @@ class Expect(Value):
 
         All of them are unbuffered closed loops that nothing holds back. ``iops``: random reads of 4 to 16 KiB with the
         most outstanding, more than one. ``latency``: random reads of 4 to 16 KiB with one outstanding.
-        ``bandwidth``: sequential reads of the largest block there is, at least 64 KiB, with the most outstanding.
+        ``bandwidth``: sequential reads of the largest block there is, at least 128 KiB, with the most outstanding.
         """
         plain = [w for w in workloads if w.saturates and w.direct and not w.rw.writes]
         small = [w for w in plain if w.rw.random and SMALL[0] <= w.bs_moments[0] <= SMALL[1]]

@@ -119,9 +119,28 @@ def test_unbuffered_reads_that_never_reach_the_device_came_from_a_cache() -> Non
 
 def test_a_share_is_only_held_to_a_device_that_its_file_system_was_seen_to_read() -> None:
     both = [*rounds("file", counters=device(1.0)), *rounds("share", counters=device(0.0))]
-    assert [c.layer for c in of(look(both), CheckKind.CACHE)] == ["share"]
+    (said,) = of(look(both), CheckKind.CACHE)
+    assert (said.layer, said.impossible) == ("share", False), "what serves it may hold the data"
+    assert "a cache on the way" in said.message
     other = [*rounds("file"), *rounds("share", counters=device(0.0))]
     assert of(look(other), CheckKind.CACHE) == []
+
+
+def unread(layer: Layer, devices: tuple[str, ...] = ()) -> list[bool]:
+    """Whether it is impossible that ``layer``, on a file whose device was read, had nothing read from it."""
+    stack = Stack(name="s", layers=(Layer(name="file", endpoint="file:/x"), layer))
+    mine = [r.model_copy(update={"devices": devices}) for r in rounds(layer.name, counters=device(0.0))]
+    found = analyse(plan_of(stack, [W]), [*rounds("file", counters=device(1.0)), *mine], chain=("vda",))
+    return [c.impossible for c in of(found, CheckKind.CACHE)]
+
+
+def test_only_a_device_of_its_own_that_was_not_read_is_impossible() -> None:
+    assert unread(Layer(name="disk", endpoint="block:/dev/vda")) == [True]
+    assert unread(Layer(name="other path", endpoint="block:/dev/vdb")) == [], "a run of before each layer's was sampled"
+    assert unread(Layer(name="other path", endpoint="block:/dev/by-id/b"), ("vda",)) == [True]
+    assert unread(Layer(name="clustered file", endpoint="file:/mnt/x", on=("file",))) == [False]
+    said = Expect(faster=Faster.CACHE)
+    assert unread(Layer(name="cache", endpoint="nbd://h:1/x", on=("file",), expect=said)) == []
 
 
 def test_few_samples_name_the_highest_percentile_they_carry() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
+from strata.analyse.laws import cache
 from strata.analyse.laws.base import percentile_of
-from strata.analyse.laws.cache import SHARE
 from strata.analyse.laws.view import RunView
 from strata.analyse.rounds import CellRounds
 from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison
 from strata.model.endpoint import EndpointKind
+from strata.model.expect import Faster
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
 from strata.model.plan import Segment, clipped, round_words
 from strata.model.stack import Stack
@@ -106,7 +108,7 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
     words = _words(cell.layer, w)
     if cell.device_read_bytes_per_byte is not None and not w.rw.writes:
         figures["reached"] = exact(cell.device_read_bytes_per_byte)
-        words["witness"] = "yes" if _witnessed(run, cell) else "no"
+        words["witness"] = _witness(run, cell)
     return Row(name=_name(cell.layer, w.key), words=words, figures=figures)
 
 
@@ -120,14 +122,26 @@ def _directions(rounds: CellRounds) -> dict[str, Figure]:
     return {f"in_flight.{word}": exact(ns / span_ns) for word, ns in busy.items()} if span_ns else {}
 
 
-def _witnessed(run: RunView, cell: CellSummary) -> bool:
-    """Whether the sampled device holds this layer's data: a local layer, or one on a local layer that did reach it."""
+def _witness(run: RunView, cell: CellSummary) -> str:
+    """Whose the sampled device is.
+
+    A file is on its own device where no other file lies below (one in a file system of a cluster has none of its own),
+    a device where it is among those that were sampled: a run of an earlier version sampled those under the file alone.
+    """
     stack = run.plan.stack
-    by = {(c.layer, c.workload.key): c.device_read_bytes_per_byte or 0.0 for c in run.cells}
     layer = stack.layer(cell.layer)
-    local = [one.name for one in (layer, *stack.stands_on(layer)) if one.target.kind in LOCAL]
-    reached = any(by.get((n, cell.workload.key), 0.0) >= SHARE for n in local if n != cell.layer)
-    return reached or cell.layer in local
+    under = stack.stands_on(layer)
+    if any(one.expect.faster is Faster.CACHE for one in (layer, *under)):
+        return cache.NONE
+    if layer.target.kind is EndpointKind.FILE and all(one.target.kind is EndpointKind.BLOCK for one in under):
+        return cache.OWN
+    named = any(result.devices for result in run.of(cell).results)
+    if layer.target.kind is EndpointKind.BLOCK and (named or Path(layer.target.path or "").name in cell.devices):
+        return cache.OWN
+    by = {(c.layer, c.workload.key): c.device_read_bytes_per_byte or 0.0 for c in run.cells}
+    local = [one.name for one in under if one.target.kind in LOCAL]
+    reached = any(by.get((name, cell.workload.key), 0.0) >= cache.SHARE for name in local)
+    return cache.BELOW if reached else cache.NONE
 
 
 def _rounds(rounds: CellRounds) -> Iterator[Row]:

@@ -16,6 +16,7 @@ from strata.host import testfile
 from strata.lab import disks
 from strata.lab.lab import Lab
 from strata.lab.nodes import Node
+from strata.lab.specification import specification
 from strata.lab.stacks import Options
 
 MODEL = "c=4 svc=800 bw=250"
@@ -32,19 +33,24 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Volume:
-    """``device`` and ``mounted`` are None in a reduced lab, where the file is a plain one."""
+    """``device`` and ``mounted`` are None in a reduced lab, where the file is a plain one.
+
+    ``model``: of the medium as it was built; empty where it has none.
+    """
 
     file: Path
     device: str | None
     mounted: Path | None
+    model: str = ""
 
     @property
     def layers(self) -> str:
         """The tables of its layers, for a stack file; the topmost is called `file system`."""
-        disk = f'[[layer]]\nname = "disk"\nnode = "{{owner}}"\nendpoint = "block:{self.device}"\n\n'
-        above = '\nabove = ["disk"]\nexpect.overhead_max = 0.05' if self.device else ""
+        promised = specification(self.model)
+        disk = f'[[layer]]\nname = "disk"\nnode = "{{owner}}"\nendpoint = "block:{self.device}"\n{promised}\n'
+        on = '\non = ["disk"]\nexpect.overhead_max = 0.05' if self.device else ""
         return (disk if self.device else "") + (
-            f'[[layer]]\nname = "file system"\nnode = "{{owner}}"\nendpoint = "file:{self.file}"{above}\n'
+            f'[[layer]]\nname = "file system"\nnode = "{{owner}}"\nendpoint = "file:{self.file}"{on}\n'
         )
 
 
@@ -67,7 +73,7 @@ def volume(lab: Lab, node: Node, options: Options) -> Volume:
     mounted = _filled(lab, device, options["fs"], file_bytes)
     file = mounted / "strata.dat"
     lab.fact("volume", node=node.name, device=device, path=str(mounted), file=str(file), fs=options["fs"])
-    return Volume(file, device, mounted)
+    return Volume(file, device, mounted, options["model"] if options["medium"] == "model" else "")
 
 
 def anew(lab: Lab, begin_bytes: int) -> None:

@@ -20,6 +20,7 @@ from strata.lab.lab import Lab
 from strata.lab.nodes import Node
 from strata.lab.servers import direct, relay, smbd
 from strata.lab.servers import storage_daemon as daemon
+from strata.lab.specification import specification
 from strata.lab.stacks import Options, write_stack
 
 TITLE = "coordinator, another node and a client: direct, file-system-redirected, block-redirected, scale-out share"
@@ -86,6 +87,7 @@ def build(lab: Lab, options: Options) -> None:
         lab,
         "cluster-volume",
         disk=lun.device,
+        specification=specification(model),
         other=other,
         file=path,
         share=ways.share,

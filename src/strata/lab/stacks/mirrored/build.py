@@ -74,6 +74,8 @@ def build(lab: Lab, options: Options) -> None:
         file=made.path,
         own=own.uris["volume"],
         far=far.uris["volume"],
+        own_on=_held("owner, mounted", made.through_mount),
+        far_on=_held("owner", made.other is None),
         other=other.name,
         library=library,
     )
@@ -84,7 +86,8 @@ class Made:
     """A volume: the file on the owner, what the owner's daemon serves, and what the other node's does.
 
     ``other`` None: that node is a client of the owner's daemon. ``accept``: which process id the owner's shall have.
-    ``library``: the address for the engine's own client library; empty where it has none.
+    ``library``: the address for the engine's own client library; empty where it has none. ``through_mount``: whether
+    what the owner serves is the file that it has mounted.
     """
 
     path: Path
@@ -92,6 +95,7 @@ class Made:
     other: daemon.Blockdev | None = None
     accept: Callable[[int], bool] = lambda _: True
     library: str = ""
+    through_mount: bool = True
 
 
 def _gluster(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
@@ -118,15 +122,20 @@ def _ceph(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
     image = daemon.rbd(running.conf, ceph.POOL, "volume")
     path = daemon.as_file(lab, holders[0], image, name="strata.dat")
     data.fill(path, size)
-    return Made(path, image, image, library=f"rbd:{ceph.POOL}/volume?conf={running.conf}")
+    return Made(path, image, image, through_mount=False, library=f"rbd:{ceph.POOL}/volume?conf={running.conf}")
 
 
 def _library(uri: str, other: Node) -> str:
     ends = (("owner by library", "n1", "owner, mounted"), ("other node by library", other.name, "owner by library"))
     return "".join(
-        f'\n[[layer]]\nname = "{name}"\nnode = "{node}"\nabove = ["{below}"]\nendpoint = "{uri}"\n'
+        f'\n[[layer]]\nname = "{name}"\nnode = "{node}"\nagainst = ["{below}"]\nendpoint = "{uri}"\n'
         for name, node, below in ends
     )
+
+
+def _held(against: str, through: bool) -> str:
+    """The line that says what a layer is held against, and whether its requests go through it."""
+    return f'{"on" if through else "against"} = ["{against}"]'
 
 
 def _formatted(lab: Lab, node: Node, size: int) -> Path:

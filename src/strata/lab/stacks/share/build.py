@@ -45,9 +45,11 @@ def _smb(lab: Lab, server: Node, client: Node, made: Volume, options: Options) -
     served = smbd.start(lab, server, folder, multichannel=two, signing=options["signing"] == "yes")
     # Each connection goes to one card; which card is for the client to choose from what the server offers.
     uri = f"{served.uri}/{made.file.name}" + ("?connections=2" if two else "")
-    return remote_layer("SMB share", client, uri)
+    return remote_layer("SMB share", client, uri, cached=page)
 
 
 def _nfs(lab: Lab, server: Node, client: Node, made: Volume) -> str:
     assert made.mounted is not None
-    return remote_layer("NFS share", client, f"{ganesha.start(lab, server, made.mounted).uri}/{made.file.name}")
+    uri = f"{ganesha.start(lab, server, made.mounted).uri}/{made.file.name}"
+    # Ganesha reads and writes through the page cache of its node.
+    return remote_layer("NFS share", client, uri, cached=True)
