@@ -27,6 +27,9 @@ FLOOR = 0.01
 """No tolerance is smaller: clocks, placement and queue phase differ by about that even on a quiet machine."""
 
 
+DRIFT_CELLS = 4
+"""What a round shares is seen in so many cells at least."""
+
 EARLIER_DF = 6.0
 """What earlier runs count for at most beside a run's own rounds: the weight of a pool (`stats.PRIOR_DF`)."""
 
@@ -81,9 +84,11 @@ def between_rounds(cells: list[CellRounds]) -> tuple[float, float]:
         for value in cell.values:
             table[i, numbers.index(value.round)] = np.log(value.iops)
     table -= np.nanmedian(table, axis=1, keepdims=True)
-    drift = len(cells) >= 4
+    drift = len(cells) >= DRIFT_CELLS
     if drift:
-        table -= np.nanmedian(table, axis=0, keepdims=True)
+        # A further round of a few cells does not show what all of them shared: its median would be their own noise.
+        shared = np.nanmedian(table, axis=0, keepdims=True)
+        table -= np.where(np.sum(~np.isnan(table), axis=0, keepdims=True) >= DRIFT_CELLS, shared, 0.0)
     table -= np.nanmean(table, axis=1, keepdims=True)
     have = np.sum(~np.isnan(table), axis=1)
     keep = have > 1

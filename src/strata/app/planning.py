@@ -14,6 +14,7 @@ from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.stack import Stack
 from strata.model.workload import Workload
 from strata.plan.expand import expand
+from strata.plan.screening import lengths
 
 CONFIRM_ROUNDS_MIN = 3
 
@@ -39,6 +40,16 @@ def plan_of(
     skips: Mapping[str, str] | None = None,
 ) -> Plan:
     """The cells and their order, as a run carries them out and as a dry run prints them. ``skips`` by cell key."""
+    left_out = {
+        Cell(layer=layer.name, workload=w).key: why
+        for layer in stack.layers
+        for w in workloads
+        if (why := refusal(layer.target, w)) is not None
+    } | dict(skips or {})
+    raw = {layer.name for layer in stack.layers if layer.endpoint.startswith("block:")}
+    if options.screen:
+        refused = set(left_out) | {Cell(layer=n, workload=w).key for n in raw for w in workloads if w.rw.writes}
+        options = options.model_copy(update=lengths(len(stack.layers) * len(workloads) - len(refused))._asdict())
     return expand(
         stack,
         workloads,
@@ -48,17 +59,13 @@ def plan_of(
         interval_s=options.interval,
         file_size=size,
         seed=options.seed,
-        skips={
-            Cell(layer=layer.name, workload=w).key: why
-            for layer in stack.layers
-            for w in workloads
-            if (why := refusal(layer.target, w)) is not None
-        }
-        | dict(skips or {}),
-        read_only_layers={layer.name for layer in stack.layers if layer.endpoint.startswith("block:")},
+        skips=left_out,
+        read_only_layers=raw,
         placement=options.placement,
         cooldown_s=options.cooldown_s,
         precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
+        further_s=options.budget_s if options.screen or options.confirm else 0.0,
+        detail=options.screen,
         plan_id=run_id,
     ).model_copy(update={"profile": options.profile})
 

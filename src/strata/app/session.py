@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strata.app.circumstances import environment, other_engine, remarks
 from strata.app.earlier import earlier_noise, noise_place
+from strata.app.further import Purse, add_rounds
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
@@ -53,7 +54,6 @@ Emit = Callable[[Progress], None]
 
 GENERATOR_TIMING = Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15)
 NOISE_SECONDS = 0.4
-EXPERIMENT_SECONDS = 40.0
 FIRST_TRACE = 1_000_000
 """The order of the first traced window: behind all steps, whatever experiments add."""
 
@@ -79,6 +79,7 @@ class Session:
         self.survey, self.options, self.store = survey, options, store
         self._tell = emit
         self._ends_at: float | None = None
+        self._purse: Purse | None = None
         self.workloads = workloads
         driven = run.plan.workloads if run else workloads
         writes = any(w.rw.writes for w in driven)
@@ -154,24 +155,26 @@ class Session:
 
     def measure(self) -> RunStatus:
         """Every step that the store does not hold yet."""
-        run = self._running()
+        run = self.running()
         done = done_orders(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
         ends: list[str] = []
         status = execute(
             run.plan,
             done=done,
-            measure=self._measure_step,
+            measure=self.measure_step,
             commit=lambda result: self.store.save_cell(run.id, result),
             emit=self.emit,
             stop_requested=self.stop_requested,
             finished=lambda end: ends.append(end.message),
             precondition=self._precondition,
         )
+        if status is RunStatus.DONE and run.plan.further is not None and run.plan.further.detail:
+            status = add_rounds(self)
         if self.options.trace and status is RunStatus.DONE:
             ends += self._trace_cells()
         if gone := self.place.gone():
             ends.append(gone)
-        run = self._running()
+        run = self.running()
         labels = {w.key: w.label for w in run.plan.workloads}
         ends += [f"preconditioning {labels[p.workload_key]}: {said_of(p)}" for p in run.preconditions if not p.reached]
         update: dict[str, object] = {"status": status}
@@ -185,18 +188,23 @@ class Session:
     def analyse(self) -> Analysis:
         """Every measured cell compared with the layer below."""
         # Numerical libraries take longer to load than a cell: after the measuring.
-        from strata.analyse import analyse
         from strata.analyse.pooled import noise_of
         from strata.analyse.traces import with_traces
 
-        run = self._running()
+        run = self.running()
         kept = self.store.cells(run.id)
         results = tuple(c for c in kept if c.kind == StepKind.MEASURE.value)
-        self.run = run = run.model_copy(update={"pooled": noise_of(run.plan, results)})
-        self.store.update_run(run)
-        analysis = analyse(
+        self.keep(run.model_copy(update={"pooled": noise_of(run.plan, results)}))
+        return with_traces(self.looked_at(kept), kept)
+
+    def looked_at(self, kept: Sequence[CellResult]) -> Analysis:
+        """What these results say; nothing of it is kept."""
+        from strata.analyse import analyse
+
+        run = self.running()
+        return analyse(
             run.plan,
-            results,
+            tuple(c for c in kept if c.kind == StepKind.MEASURE.value),
             data=run.data,
             generator=run.generator,
             remotes=run.remotes,
@@ -204,20 +212,31 @@ class Session:
             first_noise=run.noise,
             earlier=run.earlier,
         )
-        return with_traces(analysis, kept)
+
+    def keep(self, run: Run) -> None:
+        """The run as it is from now on, in the store too."""
+        self.run = run
+        self.store.update_run(run)
+
+    def purse(self) -> Purse:
+        """What may follow the planned steps; from the first time on that it is asked for, its clock runs."""
+        if self._purse is None:
+            run = self.running()
+            self._purse = Purse(run.plan, self.store.cells(run.id))
+        return self._purse
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
         """Name what limits, run experiments until one cause stands or the budget is used up, and keep the outcome."""
         from strata.diagnose import diagnose, propose
 
-        run = self._running()
+        run = self.running()
         stack, tried = run.plan.stack, tuple[Tried, ...]()
-        ends = time.monotonic() + EXPERIMENT_SECONDS
+        purse = self.purse()
         # Kept before each experiment too: what ends it must not cost the verdict.
         self.store.save_outcome(run.id, analysis, diagnosis := diagnose(stack, analysis))
         refused: tuple[Experiment, ...] = ()
         while self.options.confirm:
-            experiment = propose(stack, analysis, tried, ends - time.monotonic(), refused)
+            experiment = propose(stack, analysis, tried, purse.seconds_left, refused)
             if experiment is None:
                 break
             found = self._carry_out(experiment, analysis.noise)
@@ -231,19 +250,20 @@ class Session:
     def _carry_out(self, experiment: Experiment, noise: NoiseFloor) -> Tried | None:
         from strata.analyse import cell_summary
 
-        run = self._running()
+        run = self.running()
         plan = experiment_plan(run.plan, experiment, first=self._next_order())
         self.emit(Progress(phase=Phase.CONFIRM, message=experiment.changes))
         results: list[CellResult] = []
 
         def commit(result: CellResult) -> None:
             self.store.save_cell(run.id, result)
+            self.purse().wrote(result)
             results.append(result)
 
         status = execute(
             plan,
             done=frozenset(),
-            measure=lambda step, cell: self._measure_step(step, cell, Phase.CONFIRM),
+            measure=lambda step, cell: self.measure_step(step, cell, Phase.CONFIRM),
             commit=commit,
             emit=lambda p: self.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
             stop_requested=self.stop_requested,
@@ -261,12 +281,12 @@ class Session:
 
     def _next_order(self) -> int:
         """Behind every step that is kept, but for the traced windows."""
-        run = self._running()
+        run = self.running()
         kept = [c.order for c in self.store.cells(run.id) if c.order < FIRST_TRACE]
         return max((len(run.plan.steps) - 1, *kept)) + 1
 
     def _precondition(self, cell: Cell) -> Preconditioned:
-        run = self._running()
+        run = self.running()
         assert run.plan.precondition is not None
         self.place.check_still_ours(cell.layer)
         done = write_until_steady(
@@ -284,8 +304,9 @@ class Session:
         self.store.update_run(self.run)
         return done
 
-    def _measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
-        plan = self._running().plan
+    def measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
+        """One step, with the counters of all nodes beside it. Raises what the engine raises."""
+        plan = self.running().plan
 
         def on_interval(interval: Interval, now: Glance) -> None:
             seconds = (interval.end_ns - interval.start_ns) / 1e9
@@ -296,7 +317,7 @@ class Session:
                     layer=cell.layer,
                     label=cell.workload.label,
                     round=step.round + 1,
-                    rounds=plan.rounds,
+                    rounds=plan.rounds_most,
                     step=step.order + 1,
                     steps=len(plan.steps),
                     iops=ops / seconds if seconds else None,
@@ -327,7 +348,7 @@ class Session:
 
     def _trace_cells(self) -> list[str]:
         """A short window with a trace for every cell that was measured; what went wrong, in words."""
-        run, said = self._running(), []
+        run, said = self.running(), []
         measured = {c.cell for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value and c.result}
         for index, cell in enumerate(c for c in run.plan.cells if c.key in measured):
             if self.stop_requested():
@@ -369,7 +390,7 @@ class Session:
         )
 
     def _watch(self, layer: str) -> Watch:
-        stack = self._running().plan.stack
+        stack = self.running().plan.stack
         endpoints = {x.name: self.place.endpoint(x.name) for x in stack.layers}
         found = watch_of(stack, endpoints, layer, (str(self.place.path),))
         stats = self.place.stats(layer)
@@ -400,7 +421,8 @@ class Session:
         )
         return plan_of(stack, self.workloads, self.options, run_id, size, refused)
 
-    def _running(self) -> Run:
+    def running(self) -> Run:
+        """The run, once it is in the store."""
         assert self.run is not None, "prepare comes first"
         return self.run
 

@@ -35,7 +35,6 @@ _RUNTIME = typer.Option("--runtime", help="Measured time of one cell in one roun
 _RAMP = typer.Option("--ramp-time", help="Run before measuring starts and not counted.")
 Rounds = Annotated[int, _ROUNDS]
 MaybeRounds = Annotated[int | None, _ROUNDS]
-Runtime = Annotated[str, _RUNTIME]
 MaybeRuntime = Annotated[str | None, _RUNTIME]
 MaybeRamp = Annotated[str | None, _RAMP]
 SizeText = Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g; default: chosen.")]
@@ -64,6 +63,10 @@ PreconditionBytes = Annotated[
 Trace = Annotated[
     bool, typer.Option("--trace", help="Then trace the devices for a moment, each workload by itself (root).")
 ]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", help="Time for further rounds and experiments (90s); with --matrix: for all of it (15m)."),
+]
 Cooldown = Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")]
 Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
 Name = Annotated[str, typer.Option("--name", help="What the run is called in the store, for strata runs --name.")]
@@ -91,11 +94,13 @@ def options(
     precondition: str | None = None,
     precondition_bytes: str | None = None,
     cooldown: str | None = None,
+    budget: str | None = None,
+    screen: bool = False,
 ) -> Options:
     """The words of the command line as a value. Raises `UsageError` for words that are no size or time, or too much."""
     from pydantic import ValidationError
 
-    from strata.app.options import Options
+    from strata.app.options import BUDGET_S, Options
     from strata.model.placement import parse_placement
 
     try:
@@ -117,6 +122,8 @@ def options(
             precondition_s=seconds(precondition),
             precondition_bytes=None if precondition_bytes is None else units.parse_size(precondition_bytes),
             cooldown_s=seconds(cooldown) or 0.0,
+            budget_s=BUDGET_S if (asked := seconds(budget)) is None else asked,
+            screen=screen,
             placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
         )
     except ValidationError as e:
@@ -152,6 +159,7 @@ _OPTION_OF = {
     "precondition_s": "--precondition",
     "precondition_bytes": "--precondition-bytes",
     "cooldown_s": "--cooldown",
+    "budget_s": "--budget",
     "runtime_s": "--runtime",
     "ramp_s": "--ramp-time",
     "interval_s": "--interval",

@@ -50,7 +50,8 @@ def diagnose(
     seed: common.Seed = 1,
     engine: common.Engine = "auto",
     trace: common.Trace = False,
-    confirm: Annotated[bool, typer.Option(help="Run the experiment that would refute the verdict.")] = True,
+    confirm: Annotated[bool, typer.Option(help="Run the experiments that would refute the verdict.")] = True,
+    budget: common.Budget = None,
     html: common.HtmlPath = None,
     markdown: common.MarkdownPath = None,
     json: common.JsonFlag = False,
@@ -69,11 +70,9 @@ def diagnose(
     if where is not None and demo is None:
         file_or_directory(where)
     tables.DIAGNOSE.check(context, tables.DEMO if demo is not None else tables.place_of(where), _cells(profile, job))
-    short = demo is not None
     chosen = common.options(
-        rounds=rounds if rounds is not None else (4 if short else 5),
-        runtime=runtime or ("400ms" if short else "1s"),
-        ramp=ramp or ("100ms" if short else "250ms"),
+        **_lengths(rounds, runtime, ramp, short=demo is not None),
+        budget=budget,
         size=size,
         layers=layers,
         workloads=workloads,
@@ -97,6 +96,19 @@ def diagnose(
         report = use_case.diagnose_demo(demo, chosen, display.update)
     publish(report, html=html, markdown=markdown, json=json)
     return _told(report)
+
+
+def _lengths(rounds: int | None, runtime: str | None, ramp: str | None, *, short: bool = False) -> dict[str, Any]:
+    """Whoever says how often or how long gets just that; else it is looked briefly first, and again where it matters.
+
+    ``short``: a modelled stack is as quiet as can be.
+    """
+    return {
+        "screen": rounds is None and runtime is None and ramp is None,
+        "rounds": rounds if rounds is not None else (4 if short else 5),
+        "runtime": runtime or ("400ms" if short else "1s"),
+        "ramp": ramp or ("100ms" if short else "250ms"),
+    }
 
 
 def _told(report: Report) -> Exit:
@@ -187,15 +199,15 @@ def plan(
         ),
     ] = None,
     matrix: matrixing.Matrix = None,
-    budget: matrixing.Budget = None,
+    budget: common.Budget = None,
     until: Annotated[
         str | None,
         typer.Option(help="With --matrix: the half-width that every cell's 95 % interval is to have, e.g. 2%."),
     ] = None,
     buffered: matrixing.Buffered = False,
     sync: matrixing.Sync = None,
-    rounds: common.Rounds = 5,
-    runtime: common.Runtime = "1s",
+    rounds: common.MaybeRounds = None,
+    runtime: common.MaybeRuntime = None,
     ramp: common.MaybeRamp = None,
     size: common.SizeText = None,
     layers: common.Layers = None,
@@ -234,9 +246,8 @@ def plan(
         file_or_directory(Path(where))
     tables.PLAN.check(context, tables.place_of(where), cells)
     chosen = common.options(
-        rounds=rounds,
-        runtime=runtime,
-        ramp=ramp or "250ms",
+        **_lengths(rounds, runtime, ramp),
+        budget=budget if matrix is None else None,
         size=size,
         layers=layers,
         workloads=workloads,

@@ -26,7 +26,6 @@ Matrix = Annotated[
         autocompletion=completing.matrices,
     ),
 ]
-Budget = Annotated[str | None, typer.Option("--budget", help="With --matrix: time for all of it (15m).")]
 Buffered = Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")]
 Sync = Annotated[
     str | None, typer.Option("--sync", help="Of writes: none, dsync or rwf_dsync (a matrix: dsync unless buffered).")

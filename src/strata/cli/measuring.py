@@ -64,7 +64,7 @@ def measure(
     deal: patterns.Deal = "share",
     job: patterns.JobFile = None,
     matrix: matrixing.Matrix = None,
-    budget: matrixing.Budget = None,
+    budget: common.Budget = None,
     until: Annotated[
         str | None,
         typer.Option(
@@ -204,6 +204,7 @@ def measure(
             rounds=rounds,
             runtime=runtime or "1s",
             ramp=ramp or "250ms",
+            budget=budget,
             size=size,
             layers=layers,
             workloads=workloads,

@@ -61,7 +61,7 @@ def _measure() -> Ways:
     alone = common | TIMED | PRECONDITIONED | _names("interval verbose destructive")
     alone |= _names("until until_percentile until_min until_bytes")
     several = alone | _names("target shares deal")
-    layers = common | LAYERED | _names("interval trace")
+    layers = common | LAYERED | _names("interval trace budget")
     matrix = common | CELLS | {"dsync"}
     resumed = _names("where resume") | SHOWN
     return Ways(
@@ -91,7 +91,7 @@ def _measure() -> Ways:
 
 
 def _diagnose() -> Ways:
-    takes = SHOWN | KEPT | PLACED | LAYERED | _names("keep trace confirm")
+    takes = SHOWN | KEPT | PLACED | LAYERED | _names("keep trace confirm budget")
     demo = (takes | {"demo"}) - _names("where size layers keep trace")
     cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
     places = {DIRECTORY: takes | {"share"}, STACK: takes, DEMO: demo}
@@ -99,7 +99,7 @@ def _diagnose() -> Ways:
 
 
 def _plan() -> Ways:
-    takes = PLACED | LAYERED | {"json"}
+    takes = PLACED | LAYERED | _names("json budget")
     matrix = PLACED | CELLS | _names("json store")
     cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
     cells[DERIVED] = _names("from_trace write_profile")

@@ -74,12 +74,25 @@ def clipped(segments: Sequence[Segment], piece: ByteRange | None) -> tuple[Segme
     return tuple(found)
 
 
+class Further(Value):
+    """What may follow the steps as their results ask for it: further rounds of some cells, then experiments.
+
+    At most ``seconds`` of it (further rounds take a part of them), which write at most ``bytes_written``. ``detail``:
+    whether rounds may be added; a plan whose rounds the user chose has none.
+    """
+
+    seconds: float = Field(ge=0)
+    bytes_written: int = Field(ge=0)
+    detail: bool
+
+
 class Plan(Value):
     """Cells, and the shuffled, interleaved order in which their rounds run.
 
     Times in seconds, sizes in bytes. ``bytes_written`` is an upper estimate from ``assumed_write_bps``,
     the file's own fill and preconditioning included. ``cooldown_s`` is idle time between two steps; ``seconds`` holds
-    it, and neither the fill nor preconditioning, whose ends nobody knows.
+    it, and neither the fill nor preconditioning, whose ends nobody knows. Both hold what ``further`` allows. Steps of a
+    round from ``rounds`` on were added as the results asked for them.
     """
 
     schema_version: int = Field(default=1, alias="schema")
@@ -103,6 +116,20 @@ class Plan(Value):
     """Where the workloads come from, and how well they must be served."""
     matrix: MatrixAsk | None = Field(default=None, exclude_if=lambda ask: ask is None)
     """Where the run is a matrix: its steps are the first visits, further ones follow from what was measured."""
+
+    further: Further | None = Field(default=None, exclude_if=lambda further: further is None)
+
+    @property
+    def step_s(self) -> float:
+        """What one step is taken to last, with all that belongs to it."""
+        first = sum(s.round < self.rounds for s in self.steps)
+        seconds = self.seconds - (self.further.seconds if self.further else 0.0)
+        return seconds / first if first else self.ramp_s + self.runtime_s
+
+    @property
+    def rounds_most(self) -> int:
+        """Rounds of the cells that were measured most often."""
+        return max((s.round + 1 for s in self.steps), default=self.rounds)
 
     def cell(self, key: str) -> Cell:
         """The cell of that key. Raises `KeyError`."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from strata import units
 from strata.errors import UsageError
 from strata.model.placement import Placement
-from strata.model.plan import Cell, Plan, Step
+from strata.model.plan import Cell, Further, Plan, Step
 from strata.model.precondition import PreconditionBudget
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Workload
@@ -36,13 +36,16 @@ def expand(
     placement: Placement | None = None,
     cooldown_s: float = 0.0,
     precondition: PreconditionBudget | None = None,
+    further_s: float = 0.0,
+    detail: bool = False,
     plan_id: str | None = None,
 ) -> Plan:
     """Every workload at every layer, and the order of `strata.plan.order`.
 
     Times in seconds, ``file_size`` in bytes (0: there is no file of ours to fill). ``skips`` gives the reason by
     cell key; a writing workload at one of ``read_only_layers`` is kept in the plan and skipped. ``seconds`` of the
-    plan holds the steps, not the fill of the file, whose speed nobody knows yet; ``bytes_written`` holds both.
+    plan holds the steps, not the fill of the file, whose speed nobody knows yet; ``bytes_written`` holds both. So is
+    what may follow the steps within ``further_s`` (0: nothing), with further rounds where ``detail`` says so.
 
     Raises `UsageError` with everything that does not add up.
     """
@@ -65,6 +68,9 @@ def expand(
         )
     steps = interleave(cells, rounds, seed)
     span = ramp_s + runtime_s
+    written = _bytes_written(cells, steps, span, assumed_write_bps)
+    # As much again as the steps may write: a bound that is kept, because what a layer takes is known by then.
+    further = Further(seconds=further_s, bytes_written=written, detail=detail) if further_s > 0 else None
     return Plan(
         id=plan_id or new_id(),
         stack=stack,
@@ -76,13 +82,16 @@ def expand(
         runtime_s=runtime_s,
         interval_s=interval_s,
         file_size=file_size,
-        seconds=len(steps) * (span + step_overhead_s) + max(0, len(steps) - 1) * cooldown_s,
-        bytes_written=_bytes_written(cells, steps, span, assumed_write_bps, file_size)
+        seconds=len(steps) * (span + step_overhead_s) + max(0, len(steps) - 1) * cooldown_s + further_s,
+        bytes_written=(file_size if steps else 0)
+        + written
+        + (further.bytes_written if further else 0)
         + cost.precondition_bytes((c.workload for c in cells if c.skip is None), precondition, assumed_write_bps),
         assumed_write_bps=assumed_write_bps,
         placement=placement,
         cooldown_s=cooldown_s,
         precondition=precondition,
+        further=further,
     )
 
 
@@ -93,13 +102,9 @@ def _skip(layer: Layer, workload: Workload, given: Mapping[str, str], read_only:
     return READ_ONLY if workload.rw.writes and layer.name in read_only else None
 
 
-def _bytes_written(
-    cells: Sequence[Cell], steps: Sequence[Step], span: float, assumed_bps: float, file_size: int
-) -> int:
-    if not steps:
-        return 0
+def _bytes_written(cells: Sequence[Cell], steps: Sequence[Step], span: float, assumed_bps: float) -> int:
     each = {cell.key: cost.bytes_written(cell.workload, span, assumed_bps) for cell in cells}
-    return file_size + sum(each[step.cell] for step in steps)
+    return sum(each[step.cell] for step in steps)
 
 
 def _timing_problems(rounds: int, ramp_s: float, runtime_s: float, interval_s: float, overhead_s: float) -> list[str]:

@@ -11,8 +11,8 @@ class PlanRow(Value):
     """One layer of a plan. ``steps`` is over all rounds; ``skipped`` is (workload label, reason).
 
     ``seconds`` and the bytes are upper estimates. The rows hold the steps alone: the fill of Strata's own file
-    (``plan.file_size`` bytes, written once) and preconditioning are of no layer: they are what
-    ``plan.bytes_written`` has beyond their sum.
+    (``plan.file_size`` bytes, written once), preconditioning, and what ``plan.further`` allows are of no layer: they
+    are what ``plan.bytes_written`` has beyond their sum.
     """
 
     layer: str
@@ -28,7 +28,7 @@ class PlanRow(Value):
 def plan_rows(plan: Plan, *, assumed_read_bps: float = cost.ASSUMED_READ_BPS) -> tuple[PlanRow, ...]:
     """A row for every layer of the stack, in its order, also for one where everything is skipped."""
     span = plan.ramp_s + plan.runtime_s
-    a_step = plan.seconds / len(plan.steps) if plan.steps else 0.0
+    a_step = plan.step_s
     by_key = {cell.key: cell for cell in plan.cells}
     rows = []
     for layer in plan.stack.layers:

@@ -4,6 +4,9 @@
   of the path. A layer that adds a constant time shows here as that time.
 * **random and sequential, read and write, 8 KiB, depth 8**: the four patterns of the published sample. Which of
   the four fell is a fingerprint: only the sequential writes means reordering, all four means a wire or a cap.
+* **random write, 8 KiB, depth 1**: a write and its flush with nobody to share the flush with, so its time is what a
+  commit costs. Beside depth 8 it is the depth profile of writes: a delay of the path is paid by both directions, a slow
+  flush or a full cache by writes alone.
 * **random read, 8 KiB, depth 32**: four times the queue of the sample. A layer that serves few requests at once
   gives no more IOPS than at depth 8, only longer waits; a layer that adds plain latency scales.
 * **sequential read and write, 128 KiB, depth 8**: sixteen times the bytes per request. Equal bytes per second at
@@ -31,6 +34,7 @@ DIAGNOSE: tuple[Workload, ...] = (
     _workload(Rw.RANDREAD, 8 * KIB, 32),
     _workload(Rw.READ, 8 * KIB, 8),
     _workload(Rw.READ, 128 * KIB, 8),
+    _workload(Rw.RANDWRITE, 8 * KIB, 1),
     _workload(Rw.RANDWRITE, 8 * KIB, 8),
     _workload(Rw.WRITE, 8 * KIB, 8),
     _workload(Rw.WRITE, 128 * KIB, 8),

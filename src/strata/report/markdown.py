@@ -65,7 +65,7 @@ def _goals(report: Report) -> str:
 
 
 def _head(report: Report, table: Ladder) -> str:
-    parts = [report.run.plan.stack.name, table.common, figures.plural(report.run.plan.rounds, "interleaved round")]
+    parts = [report.run.plan.stack.name, table.common, words.rounds(report.run.plan)]
     parts.append(words.noise_floor(report.analysis.noise))
     return escape(" · ".join(p for p in parts if p))
 

@@ -18,7 +18,12 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
     head += [figures.plural(len(plan.workloads), "workload"), figures.plural(plan.rounds, "interleaved round")]
     out = [paint(line, "bold") for line in wrap(" · ".join(head), width)]
     each = f"{figures.plural(len(steps), 'step')} of {plan.ramp_s:g} s ramp and {plan.runtime_s:g} s measured"
-    out += wrap(f"{each} · about {units.duration(plan.seconds * units.NS_PER_S)} in all", width, "  ")
+    about = "about" if plan.further is None else "at most about"
+    out += wrap(f"{each} · {about} {units.duration(plan.seconds * units.NS_PER_S)} in all", width, "  ")
+    if plan.further is not None:
+        what = "further rounds where it matters, and experiments" if plan.further.detail else "experiments"
+        said = f"of these at most {units.duration(plan.further.seconds * units.NS_PER_S)} for {what}"
+        out += wrap(f"{said}, which write at most {units.size(plan.further.bytes_written)}", width, "  ")
     out.append("")
     for i, layer in enumerate(plan.stack.layers, 1):
         against = f"against {', '.join(layer.against)}" if layer.against else "baseline"

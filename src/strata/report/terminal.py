@@ -50,7 +50,7 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
 
 
 def _head(report: Report, common: str) -> str:
-    parts = [report.run.plan.stack.name, common, figures.plural(report.run.plan.rounds, "interleaved round")]
+    parts = [report.run.plan.stack.name, common, words.rounds(report.run.plan)]
     parts.append(words.noise_floor(report.analysis.noise))
     return " · ".join(p for p in parts if p)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container
 
 from strata import units
@@ -9,6 +10,7 @@ from strata.model.analysis import CheckKind, NoiseFloor
 from strata.model.experiment import Outcome
 from strata.model.finding import EvidenceKind, Verdict, VerdictKind
 from strata.model.percentiles import PERCENTILES, needed
+from strata.model.plan import Plan
 from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.report import figures
 
@@ -63,6 +65,14 @@ EVIDENCE = {
     EvidenceKind.OPERATIONAL: "counters and Little's law",
     EvidenceKind.INTERVENTIONAL: "experiment",
 }
+
+
+def rounds(plan: Plan) -> str:
+    """``5 interleaved rounds``, or ``2 to 6 interleaved rounds`` where some cells were measured again."""
+    counts = Counter(s.cell for s in plan.steps).values()
+    most = max(counts, default=plan.rounds)
+    told = figures.plural(max(most, plan.rounds), "interleaved round")
+    return told if most <= plan.rounds else f"{plan.rounds} to {told}"
 
 
 def noise_floor(noise: NoiseFloor) -> str:

@@ -26,8 +26,7 @@ class Watch:
         """For that many steps: the mean of those measured so far, before the first the plan's own estimate."""
         if self._steps:
             return steps * (self._seconds / self._steps + self._plan.cooldown_s)
-        planned = self._plan.seconds / len(self._plan.steps) if self._plan.steps else 0.0
-        return steps * (planned or self._plan.ramp_s + self._plan.runtime_s)
+        return steps * self._plan.step_s
 
     def preconditions(self, cell: Cell) -> Progress:
         """This cell's workload is written until the rate is steady."""
@@ -67,7 +66,7 @@ class Watch:
             layer=cell.layer,
             label=cell.workload.label,
             round=step.round + 1,
-            rounds=self._plan.rounds,
+            rounds=self._plan.rounds_most,
             step=self._place[step.order],
             steps=len(self._plan.steps),
             seconds_left=self.seconds_left(left),

@@ -70,6 +70,7 @@ def test_names_of_what_was_stored_before_have_not_changed() -> None:
         "randread-8KiB-qd32",
         "read-8KiB-qd8",
         "read-128KiB-qd8",
+        "randwrite-8KiB-qd1-dsync",
         "randwrite-8KiB-qd8-dsync",
         "write-8KiB-qd8-dsync",
         "write-128KiB-qd8-dsync",
@@ -84,8 +85,9 @@ def test_a_stored_workload_loads_and_is_written_as_it_was() -> None:
         '{"rw":"randwrite","bs":8192,"arrival":{"kind":"closed","iodepth":8},"threads":1,"rwmixread":null,'
         '"direct":true,"sync":"dsync","seed":1}'
     )
-    assert Workload.model_validate_json(stored) == DIAGNOSE[5]
-    assert DIAGNOSE[5].model_dump_json() == stored
+    [same] = [w for w in DIAGNOSE if w.key == "randwrite-8KiB-qd8-dsync"]
+    assert Workload.model_validate_json(stored) == same
+    assert same.model_dump_json() == stored
     opened = '{"kind":"open","iops":5.0,"process":"poisson","iodepth":16}'
     assert OpenLoop.model_validate_json(opened).model_dump_json() == opened
 

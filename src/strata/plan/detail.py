@@ -1,0 +1,55 @@
+"""Which cells are measured again, once all of them were looked at: those that cannot be told and matter.
+
+A comparison is worth a further round of both its cells where its interval lies on both sides of the line, and either
+reaches down to a loss that is worth naming (`AT_STAKE`), or has its best estimate below the line: then nobody may call
+the layers equal either. What is known to be slow, or to be as fast as it should be, is not measured again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection
+
+from strata.model.analysis import Analysis, Comparison, Equivalence
+from strata.model.plan import Plan, Step
+from strata.plan.order import interleave
+
+ROUNDS_MOST = 6
+"""Of one cell. From two to six rounds an interval becomes about half as wide; the next six take a third of that."""
+AT_STAKE = 1 / 1.25
+"""A loss is looked for from a factor of 1.25 on."""
+
+
+def further_round(plan: Plan, analysis: Analysis, seconds: float) -> tuple[Step, ...]:
+    """One more round of the cells that need it, the greatest possible loss first, as many as fit into ``seconds``.
+
+    Their orders count on from those of ``plan``. Empty where none needs it, or none fits.
+    """
+    asked = sorted((c for c in analysis.comparisons if matters(c)), key=lambda c: c.iops.low or 0.0)
+    had = Counter(step.cell for step in plan.steps)
+    chosen: set[str] = set()
+    for one in asked:
+        both = {f"{one.layer}/{one.workload_key}", f"{one.below}/{one.workload_key}"}
+        if max(had[key] for key in both) < ROUNDS_MOST and len(chosen | both) * plan.step_s <= seconds:
+            chosen |= both
+    return _interleaved(plan, chosen)
+
+
+def matters(one: Comparison) -> bool:
+    """Whether it cannot be told, and a further round could change what is said."""
+    if one.verdict is not Equivalence.CANNOT_TELL:
+        return False
+    low = one.iops.low
+    return low is None or low < AT_STAKE or one.iops.value < 1 - one.allowance
+
+
+def _interleaved(plan: Plan, chosen: Collection[str]) -> tuple[Step, ...]:
+    """Layers of one workload stand together, as in the rounds before: ratios are formed within a round."""
+    if not chosen:
+        return ()
+    number = plan.rounds_most
+    cells = [cell for cell in plan.cells if cell.key in chosen]
+    drawn = interleave(cells, 1, random.Random(f"{plan.seed}:{number}").getrandbits(32))
+    first = 1 + max((s.order for s in plan.steps), default=-1)
+    return tuple(s.model_copy(update={"order": first + i, "round": number}) for i, s in enumerate(drawn))

@@ -1,0 +1,115 @@
+"""What is measured again after every cell was looked at: the cells that cannot be told and matter, within bounds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strata.app.further import DETAIL_SHARE, Purse, fastest_writes
+from strata.model.analysis import Analysis, Comparison, Equivalence, NoiseFloor
+from strata.model.estimate import Estimate
+from strata.model.plan import Plan, StepKind
+from strata.model.result import CellResult
+from strata.model.stack import Layer, Stack
+from strata.plan import DIAGNOSE, expand
+from strata.plan.detail import AT_STAKE, ROUNDS_MOST, further_round
+from strata.plan.screening import LEAST_S, MOST_S, RAMP_S, ROUNDS, SCREENING_S, START_S, lengths
+from strata.units import MIB
+
+KEYS = [w.key for w in DIAGNOSE]
+
+
+def planned(layers: int = 3, further_s: float = 90.0) -> Plan:
+    stack = Stack(name="s", layers=tuple(Layer(name=f"l{i}", endpoint="null:") for i in range(layers)))
+    chosen = lengths(layers * len(DIAGNOSE))._asdict()
+    return expand(stack, DIAGNOSE, **chosen, file_size=64 * MIB, seed=3, further_s=further_s, detail=True)
+
+
+def pair(key: str, low: float, value: float, verdict: Equivalence, layer: str = "l1", below: str = "l0") -> Comparison:
+    ratio = Estimate(value=value, low=low, high=value * value / low, n=2, unit="ratio")
+    return Comparison(
+        layer=layer, below=below, workload_key=key, iops=ratio, latency={}, added_ns=ratio, expected_overhead=0.15,
+        allowance=0.1, verdict=verdict,
+    )  # fmt: skip
+
+
+def seen(*pairs: Comparison) -> Analysis:
+    noise = NoiseFloor(between_rounds=0.05, within_bins=0.05, tolerance=0.05, rounds=2, cells=8)
+    return Analysis(noise=noise, cells=(), comparisons=pairs, checks=())
+
+
+@given(cells=st.integers(1, 200))
+def test_a_screening_is_bounded_and_its_cells_are_whole_intervals(cells: int) -> None:
+    found = lengths(cells)
+    assert LEAST_S <= found.runtime_s <= MOST_S
+    assert found.runtime_s / found.interval_s == pytest.approx(round(found.runtime_s / found.interval_s))
+    in_all = cells * found.rounds * (found.ramp_s + found.runtime_s + START_S)
+    shortest = cells * ROUNDS * (RAMP_S + LEAST_S + START_S)
+    assert in_all <= max(SCREENING_S + cells * ROUNDS * found.interval_s / 2, shortest) + 1e-6
+
+
+def test_only_what_cannot_be_told_and_matters_is_measured_again() -> None:
+    cannot = Equivalence.CANNOT_TELL
+    some = seen(
+        pair(KEYS[0], 0.5, 0.9, cannot),  # a great loss may hide here
+        pair(KEYS[1], 0.83, 0.92, cannot),  # none that is worth naming
+        pair(KEYS[2], 0.2, 0.3, Equivalence.ABOVE),
+        pair(KEYS[3], 0.9, 0.95, Equivalence.WITHIN),
+        pair(KEYS[4], AT_STAKE + 0.01, 0.88, cannot),  # its best estimate lies below the line
+    )
+    plan = planned()
+    steps = further_round(plan, some, 60.0)
+    assert {s.cell for s in steps} == {f"{layer}/{key}" for layer in ("l0", "l1") for key in (KEYS[0], KEYS[4])}
+    assert [s.order for s in steps] == list(range(len(plan.steps), len(plan.steps) + 4))
+    assert {s.round for s in steps} == {plan.rounds}, "both sides of a ratio are of one round"
+    assert further_round(plan, some, 60.0) == steps, "the same again: a resumed run has the same plan"
+
+
+def test_a_further_round_fits_the_time_and_takes_the_worst_first() -> None:
+    cannot = Equivalence.CANNOT_TELL
+    some = seen(*(pair(key, 0.7 - n / 20, 0.9, cannot) for n, key in enumerate(KEYS)))
+    plan = planned()
+    steps = further_round(plan, some, 4.5 * plan.step_s)
+    assert {s.cell.partition("/")[2] for s in steps} == set(KEYS[-2:])
+    assert further_round(plan, some, plan.step_s) == ()
+
+
+def test_no_cell_is_measured_for_ever() -> None:
+    some = seen(pair(KEYS[0], 0.5, 0.9, Equivalence.CANNOT_TELL))
+    plan, added = planned(), 0
+    while steps := further_round(plan, some, 1e9):
+        plan = plan.model_copy(update={"steps": (*plan.steps, *steps)})
+        added += 1
+    assert added == ROUNDS_MOST - ROUNDS
+
+
+def result_of(plan: Plan, kind: StepKind, round_: int, order: int) -> CellResult:
+    cell = plan.cells[0]
+    return CellResult(
+        order=order, round=round_, cell=cell.key, kind=kind.value, layer=cell.layer, workload_key=cell.workload.key,
+        result=None,
+    )  # fmt: skip
+
+
+def test_what_was_paid_before_a_stop_is_not_there_again() -> None:
+    plan = planned()
+    fresh = Purse(plan, ())
+    kept = [result_of(plan, StepKind.MEASURE, 0, 0), result_of(plan, StepKind.MEASURE, plan.rounds, 90)]
+    kept += [result_of(plan, StepKind.CONFIRM, 0, 91)]
+    assert Purse(plan, kept).seconds_left == pytest.approx(fresh.seconds_left - 2 * plan.step_s, abs=0.1)
+    assert fresh.detail_left == pytest.approx(DETAIL_SHARE * 90.0, abs=0.1)
+
+
+def test_a_plan_announces_what_may_follow_and_writing_stays_within_it() -> None:
+    plan, without = planned(), planned(further_s=0)
+    assert plan.seconds == without.seconds + 90 and plan.step_s == pytest.approx(without.step_s)
+    assert plan.further is not None and plan.bytes_written == without.bytes_written + plan.further.bytes_written
+    purse = Purse(plan, ())
+    write, read = plan.workloads[-1], plan.workloads[0]
+    assert purse.may_write(read, 1e6, plan, None), "what only reads writes nothing"
+    assert purse.may_write(write, 1.0, plan, 1e6)
+    assert not purse.may_write(write, 1e6, plan, 1e6)
+    assert Purse(without, ()).seconds_left <= 0
+    assert not Purse(without, ()).may_write(write, 1.0, plan, 1.0)
+    assert fastest_writes([result_of(plan, StepKind.MEASURE, 0, 0)]) == {}
