@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from strata.host.proc import Sys
 from strata.probes.port import Scope
+from strata.probes.processes import Processes
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,9 @@ class Node:
     stats: str | None = None
     url: str | None = None
 
-    def scope(self, sys: Sys, devices: Sequence[str], paths: Sequence[str]) -> Scope:
+    def scope(
+        self, sys: Sys, devices: Sequence[str], paths: Sequence[str], processes: Processes | None = None
+    ) -> Scope:
         """What the probes of this node look at."""
         return Scope(
             sys=sys,
@@ -39,4 +42,5 @@ class Node:
             url=self.url,
             smb_conf=self.smb_conf,
             stats=self.stats,
+            processes=processes,
         )

@@ -12,6 +12,7 @@ from strata.host.netns import within
 from strata.host.proc import Sys
 from strata.model.counters import Counter
 from strata.model.series import SeriesKind
+from strata.probes.processes import Processes
 
 _READ_BYTES = 1 << 16
 _MAX_BYTES = 1 << 22
@@ -57,7 +58,8 @@ class Scope:
     ``devices``: block devices, as ``vda`` or ``/dev/vda``; ``paths``: files or directories of the path; ``netns``: the
     network namespace (a path; None: the one it runs in); ``pids``: processes of the path; ``ports``: TCP ports of
     servers of the path, at whichever end; ``url``: OpenMetrics text of another machine; ``smb_conf``: the
-    configuration of a Samba server here; ``stats``: statistics socket of a target of our own.
+    configuration of a Samba server here; ``stats``: statistics socket of a target of our own; ``processes``: what is
+    known of this machine's, shared by the probes of one recording.
     """
 
     sys: Sys = field(default_factory=Sys)
@@ -69,6 +71,7 @@ class Scope:
     url: str | None = None
     smb_conf: str | None = None
     stats: str | None = None
+    processes: Processes | None = field(default=None, compare=False, repr=False)
 
 
 class Probe(Protocol):

@@ -18,6 +18,7 @@ from strata.model.series import Series
 from strata.probes.glance import glance
 from strata.probes.node import Node
 from strata.probes.port import Opener, Scope
+from strata.probes.processes import Processes
 from strata.probes.recording import Recording, Watched
 
 REMOTE_INTERVAL_S = 1.0
@@ -110,11 +111,12 @@ class Sampler:
 
         here = Scope(sys=self._sys, devices=self._devices, paths=self._paths)
         remote = iter(self._remote)
+        processes = Processes(self._sys)
         for name, opener in self._openers.items():
             if name not in OF_NODE:
                 self._add(self._edges if name in AT_EDGES else self._steady, name, opener, here, None)
         for node in self._nodes:
-            scope = node.scope(self._sys, self._devices, self._paths)
+            scope = node.scope(self._sys, self._devices, self._paths, processes)
             away = next(remote) if node.url else None
             for name, opener in self._openers.items():
                 if away is not None and name in REMOTE:

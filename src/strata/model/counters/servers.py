@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Scope
+from strata.model.counters.counter import Counter, Over, Scope
 from strata.model.series import SeriesKind
 
 MODES = ("user", "system")
@@ -25,4 +25,12 @@ SWITCHES = _grows("switches", "times", "times that it was given a processor")
 READ_BYTES = _grows("read_bytes", "B", "bytes it read from the storage, not from the page cache")
 WRITTEN_BYTES = _grows("written_bytes", "B", "bytes it wrote to the storage")
 RESIDENT = Counter("server_resident_bytes", "B", SeriesKind.GAUGE, Scope.PROCESS, "main memory it holds")
+BUSIEST_THREAD = Counter(
+    "server_busiest_thread",
+    "1",
+    SeriesKind.GAUGE,
+    Scope.PROCESS,
+    "share of one processor that its busiest thread took",
+    Over.MAX,
+)
 PROCESSES = Counter("server_processes", "processes", SeriesKind.GAUGE, Scope.PROCESS, "processes it consists of")

@@ -7,14 +7,16 @@ from strata.model.series import SeriesKind
 
 CLIENT, SERVER = "client", "server"
 """Which end of a connection a node is: the label ``end``."""
+_ALSO = ("port",)
+"""Of the service, at either end; runs of earlier versions do not have it."""
 
 
 def _gauge(name: str, unit: str, words: str, over: Over = Over.SUM) -> Counter:
-    return Counter(f"tcp_{name}", unit, SeriesKind.GAUGE, Scope.CONNECTION, words, over)
+    return Counter(f"tcp_{name}", unit, SeriesKind.GAUGE, Scope.CONNECTION, words, over, also=_ALSO)
 
 
 def _grows(name: str, unit: str, words: str) -> Counter:
-    return Counter(f"tcp_{name}", unit, SeriesKind.COUNTER, Scope.CONNECTION, words)
+    return Counter(f"tcp_{name}", unit, SeriesKind.COUNTER, Scope.CONNECTION, words, also=_ALSO)
 
 
 RTT = _gauge("rtt_seconds", "s", "round trip of the connection, smoothed by the kernel", Over.MEAN)

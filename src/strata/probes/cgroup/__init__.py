@@ -39,7 +39,7 @@ class CgroupProbe(Reader):
         labels: dict[str, dict[str, str]] = {}
         # This process is the client's end of the path. Another node has the servers, whatever drives it from here.
         own = () if scope.netns or scope.pids else ("self",)
-        for pid in (*own, *scope.pids, *(listeners(scope) if scope.ports else ())):
+        for pid in (*own, *scope.pids, *listeners(scope)):
             for directory, name in groups(scope.sys, pid):
                 if name in self._files or name == "/" or not _limited(directory, scope):
                     continue

@@ -1,34 +1,37 @@
 """TCP: each connection of the path as the kernel sees it, and the namespace's segments sent again.
 
-Reads    INET_DIAG over netlink (what ``ss -ti`` shows) for connections from or to the ports it is given;
-         /proc/net/snmp.
-Makes    with ``{peer=address:port, end=client|server, connection=0|1…}``: ``tcp_rtt_seconds``,
+Reads    INET_DIAG over netlink (what ``ss -ti`` shows) for connections from or to the ports it is given, and in the
+         namespace of a node for every other one that moves something there; /proc/net/snmp.
+Makes    with ``{peer=address:port, end=client|server, connection=0|1…, port=…}``: ``tcp_rtt_seconds``,
          ``tcp_rtt_variation_seconds``, ``tcp_min_rtt_seconds`` (s, gauge), ``tcp_cwnd``, ``tcp_unacked`` (segments,
          gauge), ``tcp_unsent_bytes`` (B, gauge), ``tcp_delivery_rate`` (B/s, gauge), ``tcp_retransmits`` (segments,
          counter), ``tcp_acked_bytes``, ``tcp_received_bytes`` (B, counter), ``tcp_busy_seconds``,
          ``tcp_receiver_limited_seconds``, ``tcp_sender_limited_seconds`` (s, counter). Of the whole namespace:
          ``tcp_segments{direction=in|out}``, ``tcp_retransmitted_segments`` (segments, counter).
-Costs    193 µs per sample with both ends of 1 connection; every 2 s it looks for new ones.
+Costs    193 µs per sample with both ends of 1 connection; looking for new ones takes at most 0.2 % of the time.
 Needs    tcp_diag; another namespace: CAP_SYS_ADMIN. At most 64 connections are followed.
-Blind to RDMA; connections shorter than a sample; the far end's view (its window shows as receiver limited).
-         ``connection`` counts them in the order they were seen. A closed one leaves a gap, not zeroes.
+Blind to RDMA; connections shorter than a sample; the far end's view (its window shows as receiver limited), unless
+         the far end is a namespace of this machine, where it is followed too. ``connection`` counts them in the order
+         they were seen. A closed one leaves a gap, not zeroes. ``port`` is the service's at either end, and so tells
+         the connections of one layer from another's.
 """
 
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Sequence
 
 from strata.model.counters import tcp
 from strata.probes.netlink import SOCK_DIAG, Netlink
+from strata.probes.paced import Paced
 from strata.probes.port import Column, Probe, Reader, Scope, net_file
-from strata.probes.tcp.diag import ESTABLISHED, Socket, info, sockets
+from strata.probes.tcp.diag import ESTABLISHED, LISTEN, Socket, info, sockets, sockets_and_info
 
 OF_NODE = True
 
 MOST = 64
-LOOK_EVERY_S = 2.0
+MOVES_BYTES = 4096
+"""A connection that nobody named is followed when it has moved so much since it was first seen: others are idle."""
 _US = 1e-6
 _WRAP = float(1 << 32)
 
@@ -69,14 +72,18 @@ class TcpProbe(Reader):
         self._followed: list[Socket] = []
         self._seen: set[bytes] = set()
         self._numbers: dict[tuple[str, str], int] = {}
-        self._looked = float("-inf")
+        self._looks = Paced()
+        self._served: frozenset[int] = frozenset()
+        self._others: dict[bytes, int] = {}
+        self._of_node = scope.netns is not None
         self._snmp = self.keep(net_file("snmp", scope), scope)
         if None not in self._whole():
             self.columns = _SEGMENTS
         self._namespace = len(self.columns)
-        if self._ports and scope.sys.live:
+        if (self._ports or self._of_node) and scope.sys.live:
             try:
                 self._netlink = Netlink(SOCK_DIAG, scope.netns)
+                self._served = frozenset(s.local_port for s in sockets(self._netlink, LISTEN) if self._of_node)
             except OSError as e:
                 self.absent = (f"no connections: {e.strerror}",)
 
@@ -103,18 +110,27 @@ class TcpProbe(Reader):
         return [int(found[name]) if name in found else None for name in _SNMP]
 
     def _look(self) -> None:
-        """The walk is dear: often until something is found, then now and then."""
-        now = time.monotonic()
-        if self._netlink is None or (self._followed and now - self._looked < LOOK_EVERY_S):
+        if self._netlink is None or not self._looks.due:
             return
-        self._looked = now
-        for one in sockets(self._netlink, ESTABLISHED):
-            if one.key in self._seen or len(self._followed) >= MOST:
-                continue
-            if one.local_port in self._ports:
-                self._follow(one, tcp.SERVER)
-            elif one.peer_port in self._ports:
-                self._follow(one, tcp.CLIENT)
+        with self._looks.timed():
+            if not self._of_node:
+                new = (one for one in sockets(self._netlink, ESTABLISHED) if self._named(one))
+            else:
+                seen = list(sockets_and_info(self._netlink, ESTABLISHED))
+                # Those that were asked for first: there is a most.
+                seen.sort(key=lambda found: not self._named(found[0]))
+                new = (one for one, told in seen if self._named(one) or self._moves(one, told))
+            for one in new:
+                if one.key not in self._seen and len(self._followed) < MOST:
+                    at_server = one.local_port in self._ports | self._served
+                    self._follow(one, tcp.SERVER if at_server else tcp.CLIENT)
+
+    def _named(self, one: Socket) -> bool:
+        return one.local_port in self._ports or one.peer_port in self._ports
+
+    def _moves(self, one: Socket, told: dict[str, int]) -> bool:
+        moved = told.get("acked_bytes", 0) + told.get("received_bytes", 0)
+        return moved - self._others.setdefault(one.key, moved) >= MOVES_BYTES
 
     def _follow(self, one: Socket, end: str) -> None:
         # A server's peers have ports of chance: its own address names the service.
@@ -123,7 +139,8 @@ class TcpProbe(Reader):
         self._numbers[end, peer] = number + 1
         self._seen.add(one.key)
         self._followed.append(one)
-        labels = {"peer": peer, "end": end, "connection": str(number)}
+        port = one.peer_port if end == tcp.CLIENT else one.local_port
+        labels = {"peer": peer, "end": end, "connection": str(number), "port": str(port)}
         self.columns += tuple(Column(counter, labels, wrap) for _, counter, _, wrap in _FIELDS)
 
 

@@ -14,6 +14,7 @@ from strata.probes.netlink import Netlink, attributes
 
 _BY_FAMILY = 20
 _TCP, _INFO = 6, 2
+_WITH_INFO = 1 << (_INFO - 1)
 ESTABLISHED, LISTEN = 1, 10
 _ID = struct.Struct("!HH16s16s")  # ports and addresses are in network order
 _REQUEST = struct.Struct("=BBBxI")
@@ -53,28 +54,35 @@ class Socket:
 
 def sockets(netlink: Netlink, state: int) -> Iterator[Socket]:
     """Every TCP socket in that state, of both families. Walks the kernel's whole table."""
+    return (_socket(answer) for answer in _walk(netlink, state, 0))
+
+
+def sockets_and_info(netlink: Netlink, state: int) -> Iterator[tuple[Socket, dict[str, int]]]:
+    """As `sockets`, and what `info` says of each."""
+    return ((_socket(answer), _info(answer)) for answer in _walk(netlink, state, _WITH_INFO))
+
+
+def _walk(netlink: Netlink, state: int, more: int) -> Iterator[bytes]:
     for family in (socket.AF_INET, socket.AF_INET6):
-        body = _REQUEST.pack(family, _TCP, 0, 1 << state) + bytes(48)
+        body = _REQUEST.pack(family, _TCP, more, 1 << state) + bytes(48)
         with contextlib.suppress(OSError):  # no IPv6 here, or no tcp_diag
-            for answer in netlink.ask(_BY_FAMILY, body, dump=True):
-                if len(answer) >= _MESSAGE:
-                    yield _socket(answer)
+            yield from (answer for answer in netlink.ask(_BY_FAMILY, body, dump=True) if len(answer) >= _MESSAGE)
 
 
 def info(netlink: Netlink, one: Socket) -> dict[str, int] | None:
     """Of one socket, by its exact key: no walk. None once it is closed. Raises `OSError` when refused."""
-    body = _REQUEST.pack(one.family, _TCP, 1 << (_INFO - 1), 0xFFFFFFFF) + one.key
+    body = _REQUEST.pack(one.family, _TCP, _WITH_INFO, 0xFFFFFFFF) + one.key
     try:
         answers = netlink.ask(_BY_FAMILY, body, dump=False)
     except OSError as e:
         if e.errno in (errno.ENOENT, errno.ESTALE):
             return None
         raise
-    for answer in answers:
-        for kind, content in attributes(answer, _MESSAGE):
-            if kind == _INFO:
-                return parse_info(content)
-    return None
+    return next((found for answer in answers if (found := _info(answer))), None)
+
+
+def _info(answer: bytes) -> dict[str, int]:
+    return next((parse_info(content) for kind, content in attributes(answer, _MESSAGE) if kind == _INFO), {})
 
 
 def parse_info(data: bytes) -> dict[str, int]:

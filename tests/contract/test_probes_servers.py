@@ -1,0 +1,148 @@
+"""Server processes: found by what they listen on, with their children and all threads, in real processes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from strata.model.counters import servers
+from strata.probes import PROBES, Scope
+from strata.probes.port import Probe
+
+FORKING = """
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    one, _ = listener.accept()
+    if os.fork() == 0:
+        # As smbd does: a process for each connection, which ends with it.
+        while one.recv(1):
+            begun = time.process_time()
+            while time.process_time() - begun < 0.1: pass
+            one.sendall(b"s")
+        os._exit(0)
+    one.close()
+    os.waitpid(-1, 0)
+    print("reaped", flush=True)
+"""
+
+THREADS = """
+import sys, threading, time
+def spin():
+    while True: pass
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+print("ready", flush=True)
+sys.stdin.readline()
+spin()
+"""
+
+
+@contextmanager
+def running(code: str) -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-c", code]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.stdin.close()
+        child.stdout.close()
+        child.wait()
+
+
+def told(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def reader(probe: Probe) -> Callable[[], dict[str, float | None]]:
+    def read() -> dict[str, float | None]:
+        values = probe.read()
+        found = {c.metric: v for c, v in zip(probe.columns, values, strict=True)}
+        modes = [v for c, v in zip(probe.columns, values, strict=True) if c.counter is servers.CPU_SECONDS]
+        known = [v for v in modes if v is not None]
+        return found | {"cpu": sum(known) if len(known) == len(modes) else None}
+
+    return read
+
+
+def until(read: Callable[[], dict[str, float | None]], processes: int) -> dict[str, float | None]:
+    """The sample in which so many processes are seen: how often it may look is bounded by what that takes."""
+    for _ in range(500):
+        found = read()
+        if found["server_processes"] == processes:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"{processes} processes were not seen")
+
+
+def test_a_process_for_each_connection_counts_from_its_birth_and_after_its_end() -> None:
+    with running(FORKING) as server:
+        port = int(told(server))
+        probe = PROBES["servers"](Scope(ports=(port,)))
+        read = reader(probe)
+        try:
+            first = read()
+            assert first["server_processes"] == 1, "found by its port, before anybody connects"
+            assert first["cpu"] is not None
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                # What it does before anybody looks again is not lost.
+                client.sendall(b"x")
+                assert client.recv(1) == b"s"
+                second = until(read, 2)
+                assert second["cpu"] is not None
+                assert second["cpu"] - first["cpu"] >= 0.085  # nine ticks at least
+                client.sendall(b"x")
+                assert client.recv(1) == b"s"
+            assert told(server) == "reaped"
+            third = read()
+            assert third["server_processes"] == 1
+            assert third["cpu"] is not None, "its parent was told what it had"
+            assert third["cpu"] - first["cpu"] >= 0.175
+            assert third["cpu"] - first["cpu"] < 1.0, "and it is counted once"
+            assert third["server_run_delay_seconds"] is None, "the waits of its last moments nobody knows"
+            fourth = read()
+            assert fourth["server_run_delay_seconds"] is not None
+            assert fourth["server_run_delay_seconds"] >= (second["server_run_delay_seconds"] or 0)
+        finally:
+            probe.close()
+
+
+def test_the_busiest_thread_of_an_idle_process_with_one_that_spins() -> None:
+    with running(THREADS) as child:
+        assert told(child) == "ready"
+        probe = PROBES["servers"](Scope(pids=(child.pid,)))
+        read = reader(probe)
+        try:
+            assert read()["server_busiest_thread"] is None, "nothing to hold it against"
+            time.sleep(0.05)
+            idle = read()["server_busiest_thread"]
+            assert child.stdin is not None
+            child.stdin.write("go\n")
+            time.sleep(0.05)
+            read()
+            # On a machine that others use it may get less than all of a processor, but not little of it for long.
+            spun = [busy for _ in range(40) if (busy := wait_and(read)["server_busiest_thread"]) is not None]
+            assert idle is not None and idle < 0.5
+            assert max(spun) > 0.5 and max(spun) <= 1.0
+        finally:
+            probe.close()
+
+
+def wait_and(read: Callable[[], dict[str, float | None]]) -> dict[str, float | None]:
+    time.sleep(0.02)
+    return read()
+
+
+def test_we_ourselves_are_no_server_of_ours() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mine:
+        probe = PROBES["servers"](Scope(ports=(mine.getsockname()[1],), pids=(os.getpid(),)))
+        assert probe.columns == () and probe.absent == ()
+        probe.close()
