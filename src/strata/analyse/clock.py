@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from strata import units
+from strata.model.counters import clock
 from strata.model.plan import round_words
 from strata.model.result import CellResult
 from strata.model.series import Series, SeriesKind
@@ -21,7 +22,7 @@ def events(cells: Sequence[CellResult]) -> Iterator[str]:
     """In words, with the round, in the order they happened."""
     for cell in cells:
         for series in cell.counters:
-            if series.metric == "clock_offset_seconds":
+            if series.metric == clock.OFFSET.name:
                 for step in steps(series):
                     yield f"{_told(series, step)} in {round_words(cell.round)}"
         anew = [s.metric for s in cell.counters if _fell(s)]
@@ -43,7 +44,7 @@ def steps(series: Series) -> list[float]:
 
 def _told(series: Series, step: float) -> str:
     size = units.duration(abs(step) * units.NS_PER_S)
-    if series.labels.get("clock") == "boottime":
+    if series.labels.get("clock") == clock.BOOTTIME:
         return f"the machine slept for {size}"
     return f"the wall clock was set {'forward' if step > 0 else 'back'} by {size}"
 

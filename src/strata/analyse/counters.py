@@ -11,16 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from strata.model.counters import Counter, Readings, blockdev, cpu, name_of, net
 from strata.model.result import CellResult
-from strata.model.series import Series, SeriesKind, counter_labels, counter_name
-
-_BESIDE = " + "
-BUSY_MODES = ("idle", "iowait")
-
-
-def name_of(series: Series) -> str:
-    """``cpu_seconds{cpu=all,mode=user}``."""
-    return counter_name(series.metric, series.labels)
+from strata.model.series import Series, SeriesKind
 
 
 def reading(series: Series, start_ns: int, end_ns: int) -> float | None:
@@ -44,22 +37,22 @@ def reading(series: Series, start_ns: int, end_ns: int) -> float | None:
     return float((last - first) / ((high - low) / 1e9))
 
 
-def readings(cell: CellResult) -> dict[str, float]:
-    """Every counter of one measurement by `name_of`."""
+def readings(cell: CellResult) -> Readings:
+    """Every counter of one measurement."""
     result = cell.result
     start = 0 if result is None else result.started_unix_ns + result.ramp_ns
     end = 0 if result is None else start + result.measured_ns
     found = {name_of(s): reading(s, start, end) for s in cell.counters}
-    return {k: v for k, v in found.items() if v is not None}
+    return Readings({k: v for k, v in found.items() if v is not None})
 
 
-def mean_of(rounds: Iterable[dict[str, float]]) -> dict[str, float]:
+def mean_of(rounds: Iterable[Readings]) -> Readings:
     """The mean over rounds of every counter, over the rounds that have it."""
     sums: dict[str, list[float]] = {}
     for one in rounds:
-        for key, value in one.items():
+        for key, value in one.stored.items():
             sums.setdefault(key, []).append(value)
-    return {k: sum(v) / len(v) for k, v in sorted(sums.items())}
+    return Readings({k: sum(v) / len(v) for k, v in sorted(sums.items())})
 
 
 @dataclass(frozen=True)
@@ -71,33 +64,22 @@ class Processors:
     steal: float
 
 
-def processors(values: dict[str, float], node: str | None = None) -> Processors | None:
-    """From ``cpu_seconds{cpu,mode}`` of this machine, or of another one that has the label ``node``.
-
-    Waiting for I/O is idleness: the processor could have done other work.
-    """
-    modes: dict[str, dict[str, float]] = {}
-    for key, value in values.items():
-        metric, labels = counter_labels(key)
-        if metric == "cpu_seconds" and {"cpu", "mode"} <= labels.keys() and labels.get("node") == node:
-            modes.setdefault(labels["cpu"], {})[labels["mode"]] = value
-    single = {c: m for c, m in modes.items() if c != "all"}
-    if "all" not in modes and single:
-        names = {mode for m in single.values() for mode in m}
-        modes["all"] = {mode: sum(m.get(mode, 0.0) for m in single.values()) for mode in names}
-    if "all" not in modes or not any(mode in modes["all"] for mode in BUSY_MODES):
-        return None
-    busy = _busy(modes["all"])
+def processors(told: Readings, node: str | None = None) -> Processors | None:
+    """Of this machine, or of another one of that name."""
+    every = {str(mode): value for (mode,), value in told.each(cpu.SECONDS, "mode", node=node).items()}
+    busy = _busy(every) if any(mode in every for mode in cpu.IDLE_MODES) else None
     if busy is None:
         return None
+    single: dict[str, dict[str, float]] = {}
+    for r in told.of(cpu.SECONDS, node=node):
+        single.setdefault(r["cpu"], {})[r["mode"]] = r.value
     shares = [s for s in map(_busy, single.values()) if s is not None]
-    total = sum(modes["all"].values())
-    return Processors(busy=busy, busiest=max(shares, default=busy), steal=modes["all"].get("steal", 0.0) / total)
+    return Processors(busy, max(shares, default=busy), every.get("steal", 0.0) / sum(every.values()))
 
 
 def _busy(modes: dict[str, float]) -> float | None:
     total = sum(modes.values())
-    return 1 - sum(modes.get(m, 0.0) for m in BUSY_MODES) / total if total > 0 else None
+    return 1 - sum(modes.get(m, 0.0) for m in cpu.IDLE_MODES) / total if total > 0 else None
 
 
 @dataclass(frozen=True)
@@ -112,66 +94,57 @@ class DeviceLoad:
     ns_per_io: float | None
 
 
-def device(values: dict[str, float], chain: Sequence[str], carriers: Sequence[str] = ()) -> DeviceLoad | None:
+def device(told: Readings, chain: Sequence[str], carriers: Sequence[str] = ()) -> DeviceLoad | None:
     """What carries the data: the first of ``chain`` (top to medium) that was sampled, or ``carriers`` together.
 
     Several carriers share the bytes, so all of them count, or none where one was not sampled. Without a chain, or with
     none of it sampled, the one device that was; None when that is not unique.
     """
-    found: dict[str, dict[str, float]] = {}
-    for key, value in values.items():
-        metric, labels = counter_labels(key)
-        if metric.startswith("blockdev_") and "device" in labels and "node" not in labels:
-            found.setdefault(labels["device"], {})[metric.removeprefix("blockdev_")] = value
-    if len(carriers) > 1:
-        name, parts = together(carriers), [found.get(d, {}) for d in carriers]
-        of = {key: sum(p[key] for p in parts) for key in parts[0] if all(key in p for p in parts)}
-    else:
-        one = next((d for d in chain if d in found), next(iter(found)) if len(found) == 1 else None)
-        if one is None:
-            return None
-        name, of = one, found[one]
-    if not {"read_bytes", "write_bytes"} <= of.keys():
+    sampled = [r["device"] for r in told.of(blockdev.READ_BYTES, node=None)]
+    first = [d for d in chain if d in sampled][:1] or (sampled if len(sampled) == 1 else [])
+    names = carriers if len(carriers) > 1 else first
+
+    def of(*counters: Counter) -> float | None:
+        """Of all devices together; None where one of them lacks one of the counters."""
+        each = [told.value(counter, device=name, node=None) for counter in counters for name in names]
+        known = [value for value in each if value is not None]
+        return sum(known) if known and len(known) == len(each) else None
+
+    read, written = of(blockdev.READ_BYTES), of(blockdev.WRITE_BYTES)
+    if read is None or written is None:
         return None
-    ios = of.get("reads", 0.0) + of.get("writes", 0.0)
-    waited = [of[k] for k in ("read_seconds", "write_seconds") if k in of]
+    ios = (of(blockdev.READS) or 0.0) + (of(blockdev.WRITES) or 0.0)
+    waited = [s for s in (of(blockdev.READ_SECONDS), of(blockdev.WRITE_SECONDS)) if s is not None]
+    under_way = of(blockdev.WEIGHTED_SECONDS)
     return DeviceLoad(
-        name=name,
-        bytes_per_second=of["read_bytes"] + of["write_bytes"],
-        read_bytes_per_second=of["read_bytes"],
+        name=together(names),
+        bytes_per_second=read + written,
+        read_bytes_per_second=read,
         iops=ios,
-        in_flight=of.get("weighted_seconds", of.get("in_flight")),
+        in_flight=of(blockdev.IN_FLIGHT) if under_way is None else under_way,
         ns_per_io=sum(waited) / ios * 1e9 if waited and ios > 0 else None,
     )
 
 
 def together(carriers: Sequence[str]) -> str:
     """What several devices that share the bytes are called as one."""
-    return _BESIDE.join(carriers)
+    return " + ".join(carriers)
 
 
-def apart(name: str) -> tuple[str, ...]:
-    """The devices that `together` names."""
-    return tuple(name.split(_BESIDE))
-
-
-def wire_bytes(values: dict[str, float]) -> float | None:
+def wire_bytes(told: Readings) -> float | None:
     """Bytes per second on the wires: the larger direction of every interface, and what the loopback sent.
 
     Loopback bytes are received as they are sent; they are counted once. Of named nodes, what all sent or all received,
     whichever is more: a byte that one node sends another receives.
     """
-    directions: dict[str, dict[str, float]] = {}
+    here: dict[str, dict[str, float]] = {}
     nodes: dict[str, float] = {}
-    for key, value in values.items():
-        metric, labels = counter_labels(key)
-        if metric != "net_bytes" or not {"interface", "direction"} <= labels.keys():
-            continue
-        if "node" not in labels:
-            directions.setdefault(labels["interface"], {})[labels["direction"]] = value
-        elif labels["interface"] != "lo":
-            nodes[labels["direction"]] = nodes.get(labels["direction"], 0.0) + value
-    if not directions and not nodes:
+    for r in told.of(net.BYTES):
+        if r.node is None:
+            here.setdefault(r["interface"], {})[r["direction"]] = r.value
+        elif r["interface"] != net.LOOPBACK:
+            nodes[r["direction"]] = nodes.get(r["direction"], 0.0) + r.value
+    if not here and not nodes:
         return None
-    here = sum(d.get("tx", 0.0) if i == "lo" else max(d.values()) for i, d in directions.items())
-    return here + max(nodes.values(), default=0.0)
+    own = sum(d.get(net.SENT, 0.0) if i == net.LOOPBACK else max(d.values()) for i, d in here.items())
+    return own + max(nodes.values(), default=0.0)

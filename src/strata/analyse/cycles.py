@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from strata.analyse.stats import estimate
+from strata.model.counters import Counter, Key, Readings, cpu, servers
 from strata.model.ends import CycleCost
 from strata.model.estimate import Estimate
-from strata.model.series import counter_labels
 
-KERNEL_MODES = ("system", "irq", "softirq")
 IDLE = 0.005
 """Of the machine's cycles: what a server spends that has nothing to do."""
 COUNTED = "counted by the processors"
@@ -24,11 +23,11 @@ COUNTED = "counted by the processors"
 
 @dataclass(frozen=True)
 class RoundWork:
-    """One round: bytes and I/Os per second, counters' rates, and the generator's own processor time (s/s)."""
+    """One round: bytes and I/Os per second, what the counters said, and the generator's own processor time (s/s)."""
 
     bytes_per_second: float
     iops: float
-    counters: Mapping[str, float]
+    told: Readings
     own_user: float | None = None
     own_system: float | None = None
 
@@ -71,30 +70,16 @@ def _idle(server: Sequence[_Spent], machine: Sequence[_Spent]) -> bool:
 
 
 def _ends(one: RoundWork) -> Iterator[tuple[tuple[str, str | None], _Spent]]:
-    by_node: dict[str | None, dict[str, float]] = {}
-    counted: dict[str | None, dict[str, float]] = {}
-    clocks: dict[tuple[str | None, str], list[float]] = {}
-    servers: dict[tuple[str, str | None], dict[str, float]] = {}
-    for key, value in one.counters.items():
-        metric, labels = counter_labels(key)
-        node = labels.get("node")
-        # The sum over all is there beside the parts on this machine, the parts alone on others.
-        if metric == "cpu_seconds" and labels.get("cpu") != "all":
-            modes = by_node.setdefault(node, {})
-            modes[labels["mode"]] = modes.get(labels["mode"], 0.0) + value
-        elif metric == "cpu_cycles":
-            modes = counted.setdefault(node, {})
-            modes[labels["mode"]] = modes.get(labels["mode"], 0.0) + value
-        elif metric == "cpu_frequency_hz":
-            clocks.setdefault((node, labels["source"]), []).append(value)
-        elif metric == "server_cpu_seconds":
-            servers.setdefault((f"server {labels['process']}", node), {})[labels["mode"]] = value
-    for node, modes in by_node.items():
-        if node in counted and {"kernel", "user"} <= counted[node].keys():
-            yield ("machine", node), _Spent(counted[node]["kernel"], counted[node]["user"], None, COUNTED)
+    told = one.told
+    clocks = told.each(cpu.FREQUENCY, "node", "source")
+    spent, counted = _by_node(told, cpu.SECONDS), _by_node(told, cpu.CYCLES)
+    for node, modes in spent.items():
+        rings = counted.get(node, {})
+        if all(ring in rings for ring in cpu.RINGS):
+            yield ("machine", node), _Spent(rings["kernel"], rings["user"], None, COUNTED)
         elif (clock := _clock(clocks, node)) is not None and "system" in modes:
             hz, source = clock
-            kernel = sum(modes.get(m, 0.0) for m in KERNEL_MODES)
+            kernel = sum(modes.get(m, 0.0) for m in cpu.KERNEL_MODES)
             yield ("machine", node), _Spent(kernel * hz, modes.get("user", 0.0) * hz, hz, source)
     here = _clock(clocks, None)
     if here is None:
@@ -103,16 +88,26 @@ def _ends(one: RoundWork) -> Iterator[tuple[tuple[str, str | None], _Spent]]:
     if one.own_user is not None and one.own_system is not None:
         yield ("generator", None), _Spent(one.own_system * hz, one.own_user * hz, hz, source)
     # A namespace's processes run on this machine's processors; another machine's are not seen.
-    for end, modes in servers.items():
-        if {"user", "system"} <= modes.keys():
+    ends: dict[tuple[str, str | None], dict[str, float]] = {}
+    for r in told.of(servers.CPU_SECONDS):
+        ends.setdefault((f"server {r['process']}", r.node), {})[r["mode"]] = r.value
+    for end, modes in ends.items():
+        if all(mode in modes for mode in servers.MODES):
             yield end, _Spent(modes["system"] * hz, modes["user"] * hz, hz, source)
 
 
-def _clock(clocks: Mapping[tuple[str | None, str], list[float]], node: str | None) -> tuple[float, str] | None:
+def _by_node(told: Readings, counter: Counter) -> dict[str | None, dict[str, float]]:
+    """Of each node what it spent in each mode, over its processors."""
+    found: dict[str | None, dict[str, float]] = {}
+    for (node, mode), value in told.each(counter, "node", "mode").items():
+        found.setdefault(node, {})[str(mode)] = value
+    return found
+
+
+def _clock(clocks: Mapping[Key, float], node: str | None) -> tuple[float, str] | None:
     for source, words in (("cpufreq", "processor time × clock ({}, as cpufreq reads it)"),
                           ("cpuinfo", "processor time × clock ({}, the name plate of /proc/cpuinfo)")):  # fmt: skip
-        if values := clocks.get((node, source)):
-            hz = sum(values) / len(values)
+        if (hz := clocks.get((node, source))) is not None:
             return hz, words.format(f"{hz / 1e9:.2f} GHz")
     return None
 

@@ -2,52 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from strata.analyse.cycles import RoundWork, cycle_costs
 from strata.analyse.flows import RoundBytes, flows
 from strata.analyse.rounds import CellRounds
 from strata.analyse.split import Ends, split
 from strata.model import histogram
+from strata.model.counters import Counter, Readings, smbd, target
 from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.percentiles import PERCENTILES, supported
 from strata.model.result import CellResult, EngineResult
-from strata.model.series import counter_labels
 
-# The far ends that tell the time of a request: (requests, seconds, the label that is the direction, further labels).
-_SERVERS = {
-    "target": ("target_requests", "target_seconds", "direction", {}),
-    "smbd": ("smbd_operations", "smbd_seconds", "operation", {"part": "protocol"}),
+# The far ends that tell the time of a request: (requests, seconds, the labels of one direction).
+_SERVERS: Mapping[str, tuple[Counter, Counter, Callable[[str], dict[str, str]]]] = {
+    "target": (target.REQUESTS, target.SECONDS, lambda direction: {"direction": direction}),
+    "smbd": (smbd.OPERATIONS, smbd.SECONDS, lambda direction: {"operation": direction, "part": smbd.PROTOCOL}),
 }
 
 
-def flows_of(
-    cell: CellRounds, per_round: Sequence[Mapping[str, float]], carriers: Sequence[str] = ()
-) -> tuple[Flow, ...]:
+def flows_of(cell: CellRounds, per_round: Sequence[Readings], carriers: Sequence[str] = ()) -> tuple[Flow, ...]:
     """Bytes at each place for each byte of the application, and requests for each of its I/Os."""
     rounds = [
         RoundBytes(
             read=r.read.bytes / r.seconds,
             write=r.write.bytes / r.seconds,
-            counters=counters,
+            told=told,
             reads=r.read.ops / r.seconds,
             writes=r.write.ops / r.seconds,
         )
-        for r, counters in _measured(cell, per_round)
+        for r, told in _measured(cell, per_round)
     ]
     return flows(rounds, carriers)
 
 
-def costs_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tuple[CycleCost, ...]:
+def costs_of(cell: CellRounds, per_round: Sequence[Readings]) -> tuple[CycleCost, ...]:
     """Cycles per byte and per I/O of every end whose processor time was read."""
     made = []
-    for r, counters in _measured(cell, per_round):
+    for r, told in _measured(cell, per_round):
         user, system = r.cpu.get("user_ns"), r.cpu.get("system_ns")
         made.append(
             RoundWork(
                 bytes_per_second=r.bytes_per_second,
                 iops=r.iops,
-                counters=counters,
+                told=told,
                 own_user=None if user is None else user / r.measured_ns,
                 own_system=None if system is None else system / r.measured_ns,
             )
@@ -55,29 +53,25 @@ def costs_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tupl
     return cycle_costs(made)
 
 
-def splits_of(cell: CellRounds, per_round: Sequence[Mapping[str, float]]) -> tuple[LatencySplit, ...]:
+def splits_of(cell: CellRounds, per_round: Sequence[Readings]) -> tuple[LatencySplit, ...]:
     """client = wire + server, for each direction and each far end that told its times in every round."""
     pairs = list(zip(cell.results, per_round, strict=True))
     made = []
     for server in _SERVERS:
         for direction in ("read", "write"):
-            found = [e for one, counters in pairs for e in _ends(one, counters, server, direction, cell.ios)]
+            found = [e for one, told in pairs for e in _ends(one, told, server, direction, cell.ios)]
             if found and len(found) == len(pairs) and (told := split(direction, server, found)) is not None:
                 made.append(told)
     return tuple(made)
 
 
-def _ends(one: CellResult, counters: Mapping[str, float], server: str, direction: str, ios: int) -> Iterator[Ends]:
-    requests, seconds, key, others = _SERVERS[server]
+def _ends(one: CellResult, told: Readings, server: str, direction: str, ios: int) -> Iterator[Ends]:
+    requests, seconds, labels = _SERVERS[server]
     if one.result is None or one.result.seconds <= 0:
         return
     mine = one.result.read if direction == "read" else one.result.write
-    rate, took = 0.0, 0.0
-    for name, value in counters.items():
-        metric, labels = counter_labels(name)
-        if labels.get(key) == direction and others.items() <= labels.items():
-            rate += value if metric == requests else 0.0
-            took += value if metric == seconds else 0.0
+    rate = told.total(requests, **labels(direction)) or 0.0
+    took = told.total(seconds, **labels(direction)) or 0.0
     if not mine.ops or rate <= 0:
         return
     theirs = None if one.server is None or one.server.source != server else getattr(one.server, direction)
@@ -100,9 +94,7 @@ def _percentiles(payload: str | None, wanted: Sequence[str]) -> dict[str, float]
     return dict(zip(wanted, map(float, times), strict=True))
 
 
-def _measured(
-    cell: CellRounds, per_round: Sequence[Mapping[str, float]]
-) -> Iterator[tuple[EngineResult, Mapping[str, float]]]:
-    for one, counters in zip(cell.results, per_round, strict=True):
+def _measured(cell: CellRounds, per_round: Sequence[Readings]) -> Iterator[tuple[EngineResult, Readings]]:
+    for one, told in zip(cell.results, per_round, strict=True):
         if one.result is not None and one.result.seconds > 0:
-            yield one.result, counters
+            yield one.result, told

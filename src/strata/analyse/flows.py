@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from strata import units
-from strata.analyse.counters import apart, together
+from strata.analyse.counters import together
 from strata.analyse.stats import estimate
+from strata.model.counters import Readings, blockdev, members, net, target
 from strata.model.ends import Flow
 from strata.model.estimate import Estimate
-from strata.model.series import counter_labels, counter_name
 
 NEAR = 0.05
 """What may be missing or too much without a word: headers, the journal's own writes, the edges of the samples."""
@@ -22,21 +22,27 @@ UNEVEN = 1.5
 
 @dataclass(frozen=True)
 class RoundBytes:
-    """One round: the application's bytes and I/Os per second, and every counter's rate by its name."""
+    """One round: the application's bytes and I/Os per second, and what the counters said."""
 
     read: float
     write: float
-    counters: Mapping[str, float]
+    told: Readings
     reads: float = 0.0
     writes: float = 0.0
 
 
 @dataclass(frozen=True)
 class _Place:
+    """``device``: the block device, or the one that a member belongs to; ``member`` None: it is none."""
+
     kind: str
     name: str
     node: str | None
     direction: str
+    device: str | None = None
+    member: str | None = None
+    several: tuple[str, ...] = ()
+    """The devices that share the data, where the place is all of them."""
 
 
 def flows(rounds: Sequence[RoundBytes], carriers: Sequence[str] = ()) -> tuple[Flow, ...]:
@@ -46,7 +52,7 @@ def flows(rounds: Sequence[RoundBytes], carriers: Sequence[str] = ()) -> tuple[F
     """
     found: dict[_Place, list[float]] = {}
     for one in rounds:
-        for place, rate in _with_all(dict(_places(one.counters)), carriers):
+        for place, rate in _with_all(dict(_places(one.told)), carriers):
             found.setdefault(place, []).append(rate)
     made = []
     for place, rates in found.items():
@@ -63,11 +69,13 @@ def flows(rounds: Sequence[RoundBytes], carriers: Sequence[str] = ()) -> tuple[F
                     node=place.node,
                     direction=place.direction,
                     of=words[0][0],
+                    device=place.device,
+                    member=place.member,
                     per_byte=estimate(ratios, "1"),
                     per_io=estimate(per_io, "1") if len(per_io) == len(rounds) else None,
                 )
             )
-    return tuple(sorted(made, key=lambda f: (_ORDER.index(f.place.split()[0]), f.node or "", f.place, f.direction)))
+    return tuple(sorted(made, key=lambda f: (_ORDER.index(f.kind), f.node or "", f.place, f.direction)))
 
 
 _ORDER = ("device", "member", "target", "wire")
@@ -83,9 +91,9 @@ def notes(
 
 
 def _at_device(found: Sequence[Flow], chain: Sequence[str], direct: bool) -> Iterator[str]:
-    devices = {f.place.removeprefix("device "): f.place for f in found if f.place.startswith("device ") and not f.node}
-    name = next((d for d in chain if d in devices), None)
-    for flow in (f for f in found if name is not None and f.place == devices[name] and f.node is None):
+    here = [f for f in found if f.kind == "device" and f.node is None]
+    name = next((d for d in chain if any(f.name == d for f in here)), None)
+    for flow in (f for f in here if f.name == name):
         times = f"{units.significant(flow.per_byte.value)} bytes"
         if _below(flow.per_byte, 1 - NEAR) and flow.direction == flow.of == "read":
             yield f"{name} read {times} per byte read: the rest came from a cache above it"
@@ -101,10 +109,10 @@ def _at_device(found: Sequence[Flow], chain: Sequence[str], direct: bool) -> Ite
 
 
 def _between_nodes(found: Sequence[Flow]) -> Iterator[str]:
-    wires = [f for f in found if f.place.startswith("wire ") and f.node is not None and f.place != "wire lo"]
+    wires = [f for f in found if f.kind == "wire" and f.node is not None and f.name != net.LOOPBACK]
     if len({f.node for f in wires}) < 2:
         return
-    sent, received = (sum(f.per_byte.value for f in wires if f.direction == d) for d in ("tx", "rx"))
+    sent, received = (sum(f.per_byte.value for f in wires if f.direction == d) for d in (net.SENT, net.RECEIVED))
     if max(sent, received) > 0 and abs(sent - received) / max(sent, received) > NEAR:
         yield (
             f"the nodes sent {units.significant(sent)} and received {units.significant(received)} bytes per byte: "
@@ -113,42 +121,46 @@ def _between_nodes(found: Sequence[Flow]) -> Iterator[str]:
 
 
 def _between_members(found: Sequence[Flow]) -> Iterator[str]:
-    families: dict[tuple[str, str], list[Flow]] = {}
+    families: dict[tuple[str | None, str], list[Flow]] = {}
     for flow in found:
-        if flow.place.startswith("member "):
-            families.setdefault((flow.place.partition(" of ")[2], flow.direction), []).append(flow)
-    for (device, direction), members in families.items():
-        values = [m.per_byte.value for m in members]
+        if flow.member is not None:
+            families.setdefault((flow.device, flow.direction), []).append(flow)
+    for (device, direction), family in families.items():
+        values = [m.per_byte.value for m in family]
         mean = sum(values) / len(values)
-        most = max(members, key=lambda m: m.per_byte.value)
-        if len(members) > 1 and mean > LITTLE and most.per_byte.value > UNEVEN * mean:
-            name = most.place.removeprefix("member ").partition(" of ")[0]
+        most = max(family, key=lambda m: m.per_byte.value)
+        if len(family) > 1 and mean > LITTLE and most.per_byte.value > UNEVEN * mean:
             verb = "reads" if direction == "read" else "writes"
             share = units.percent(most.per_byte.value / sum(values), 2)
-            yield f"{name} carries {share} of the {verb} of {device}, which has {len(members)} members"
+            yield f"{most.member} carries {share} of the {verb} of {device}, which has {len(family)} members"
 
 
-def _places(counters: Mapping[str, float]) -> Iterator[tuple[_Place, float]]:
-    for key, rate in counters.items():
-        metric, labels = counter_labels(key)
-        node = labels.get("node")
-        if metric in ("blockdev_read_bytes", "blockdev_write_bytes"):
-            yield _Place("device", labels["device"], node, metric.split("_")[1]), rate
-        elif metric in ("member_read_bytes", "member_write_bytes"):
-            yield _Place("member", f"{labels['member']} of {labels['device']}", node, metric.split("_")[1]), rate
-        elif metric == "target_bytes" and labels["direction"] in ("read", "write"):
-            yield _Place("target", "of our own", node, labels["direction"]), rate
-        elif metric == "net_bytes":
-            yield _Place("wire", labels["interface"], node, labels["direction"]), rate
+_DEVICE = {"read": (blockdev.READ_BYTES, blockdev.READS), "write": (blockdev.WRITE_BYTES, blockdev.WRITES)}
+_MEMBER = {"read": members.READ_BYTES, "write": members.WRITE_BYTES}
+
+
+def _places(told: Readings) -> Iterator[tuple[_Place, float]]:
+    for direction, (moved, _) in _DEVICE.items():
+        for r in told.of(moved):
+            yield _Place("device", r["device"], r.node, direction, r["device"]), r.value
+    for direction, moved in _MEMBER.items():
+        for r in told.of(moved):
+            name = f"{r['member']} of {r['device']}"
+            yield _Place("member", name, r.node, direction, r["device"], r["member"]), r.value
+    for r in told.of(target.BYTES):
+        if r["direction"] in _DEVICE:
+            yield _Place("target", "of our own", r.node, r["direction"]), r.value
+    for r in told.of(net.BYTES):
+        yield _Place("wire", r["interface"], r.node, r["direction"]), r.value
 
 
 def _with_all(places: dict[_Place, float], carriers: Sequence[str]) -> Iterator[tuple[_Place, float]]:
     yield from places.items()
-    for direction in ("read", "write") if len(carriers) > 1 else ():
-        each = [places.get(_Place("device", name, None, direction)) for name in carriers]
+    for direction in _DEVICE if len(carriers) > 1 else ():
+        each = [places.get(_Place("device", name, None, direction, name)) for name in carriers]
         known = [rate for rate in each if rate is not None]
         if len(known) == len(carriers):
-            yield _Place("device", together(carriers), None, direction), sum(known)
+            yield _Place("device", together(carriers), None, direction, several=tuple(carriers)), sum(known)
 
 
 def _requests(place: _Place, of: str, one: RoundBytes) -> float | None:
@@ -156,8 +168,8 @@ def _requests(place: _Place, of: str, one: RoundBytes) -> float | None:
     mine = {"read": one.reads, "write": one.writes, "all": one.reads + one.writes}[of]
     if place.kind != "device" or mine <= 0:
         return None
-    labels = [{"device": name} | ({"node": place.node} if place.node else {}) for name in apart(place.name)]
-    each = [one.counters.get(counter_name(f"blockdev_{place.direction}s", x)) for x in labels]
+    _, asked = _DEVICE[place.direction]
+    each = [one.told.value(asked, device=name, node=place.node) for name in place.several or (place.device,)]
     known = [rate for rate in each if rate is not None]
     return sum(known) / mine if len(known) == len(each) else None
 

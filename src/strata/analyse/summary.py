@@ -81,8 +81,7 @@ def summarise(
         wire_bytes_per_byte=wire / app if wire is not None and app > 0 else None,
         errors=cell.errors,
         caching=tuple(r.result.caching for r in cell.results if r.result is not None and r.result.caching is not None),
-        counters=mean
-        | ({} if device is None else {f"device_bytes_per_byte{{device={device.name}}}": _share(device, app)}),
+        counters=dict(mean.stored),
         timeline=_timeline(cell, origin_ns),
         flushes=sum(d.ops for d in flushes),
         flush_ns=_flush_times(flushes),
@@ -145,10 +144,6 @@ def _latency(cell: CellRounds, pooled: float | None) -> dict[str, Estimate]:
             }
         )
     return found
-
-
-def _share(device: counters.DeviceLoad, app: float) -> float:
-    return device.bytes_per_second / app if app > 0 else 0.0
 
 
 def _device_reads(device: counters.DeviceLoad | None, app: float) -> float | None:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from strata.model.analysis import CellSummary
-from strata.model.series import counter_labels
+from strata.model.counters import Counter, Key, cgroup, net, qdisc, tcp
 
 QUIET_SEGMENTS = 20.0
 """Segments per second below which a share of them says nothing."""
-
-
-def of(cell: CellSummary, metric: str) -> Iterator[tuple[dict[str, str], float]]:
-    """(labels, value) of every series of this metric."""
-    for key, value in cell.counters.items():
-        if key.startswith(metric):
-            name, labels = counter_labels(key)
-            if name == metric:
-                yield labels, value
-
-
-def at(labels: dict[str, str]) -> str:
-    """`` of n1``; empty for this machine."""
-    return f" of {labels['node']}" if "node" in labels else ""
 
 
 @dataclass(frozen=True)
@@ -37,18 +22,16 @@ class Resent:
 
 def resent(cell: CellSummary) -> Resent | None:
     """Over all nodes whose counters were read; None where hardly anything was sent."""
-    again = {labels.get("node"): value for labels, value in of(cell, "tcp_retransmitted_segments")}
-    sent = sum(value for labels, value in of(cell, "tcp_segments") if labels.get("direction") == "out")
-    if not again or sent < QUIET_SEGMENTS:
+    told = cell.readings
+    rate, sent, worst = told.total(tcp.RESENT), told.total(tcp.SEGMENTS, direction="out"), told.largest(tcp.RESENT)
+    if rate is None or worst is None or sent is None or sent < QUIET_SEGMENTS:
         return None
-    rate = sum(again.values())
-    worst = max(again, key=lambda node: again[node])
-    return Resent(rate, rate / sent, worst or "this machine")
+    return Resent(rate, rate / sent, worst.node or "this machine")
 
 
 def dropped_here(cell: CellSummary) -> float:
     """Packets per second that queueing disciplines and interfaces of the nodes dropped themselves."""
-    return sum(value for metric in ("qdisc_drops", "net_drops") for _, value in of(cell, metric))
+    return sum(cell.readings.total(counter) or 0.0 for counter in (qdisc.DROPS, net.DROPS))
 
 
 @dataclass(frozen=True)
@@ -77,14 +60,13 @@ class Quota:
 
 def quotas(cell: CellSummary) -> tuple[Quota, ...]:
     """Every group with a quota, the most held back first."""
-    periods = {(x.get("node"), x["cgroup"]): value for x, value in of(cell, "cgroup_periods")}
-    held = {(x.get("node"), x["cgroup"]): value for x, value in of(cell, "cgroup_throttled_periods")}
-    process = {(x.get("node"), x["cgroup"]): x.get("process") for x, _ in of(cell, "cgroup_periods")}
     found = []
-    for (node, group), value in periods.items():
-        if value <= 0 or (node, group) not in held:
-            continue
-        found.append(Quota(group, node, min(1.0, held[node, group] / value), process.get((node, group))))
+    for one in cell.readings.of(cgroup.PERIODS):
+        held = cell.readings.value(
+            cgroup.THROTTLED_PERIODS, cgroup=one["cgroup"], node=one.node, process=one.get("process")
+        )
+        if one.value > 0 and held is not None:
+            found.append(Quota(one["cgroup"], one.node, min(1.0, held / one.value), one.get("process")))
     return tuple(sorted(found, key=lambda q: -q.share))
 
 
@@ -107,21 +89,15 @@ class Wire:
 
 def wires(cell: CellSummary) -> tuple[Wire, ...]:
     """Interfaces that are no loopback, the busiest first."""
+    waiting, held = _per_wire(cell, qdisc.BACKLOG_BYTES), _per_wire(cell, qdisc.OVERLIMITS)
     busiest: dict[tuple[str | None, str], float] = {}
-    for x, value in of(cell, "net_bytes"):
-        if x["interface"] != "lo":
-            key = x.get("node"), x["interface"]
-            busiest[key] = max(busiest.get(key, 0.0), value)
-    waiting = _per_wire(cell, "qdisc_backlog_bytes")
-    held = _per_wire(cell, "qdisc_overlimits")
+    for r in cell.readings.of(net.BYTES):
+        if r["interface"] != net.LOOPBACK:
+            key = r.node, r["interface"]
+            busiest[key] = max(busiest.get(key, 0.0), r.value)
     found = [Wire(*key, value, waiting.get(key), held.get(key)) for key, value in busiest.items()]
     return tuple(sorted(found, key=lambda w: -w.sent))
 
 
-def _per_wire(cell: CellSummary, metric: str) -> dict[tuple[str | None, str], float]:
-    found: dict[tuple[str | None, str], float] = {}
-    for x, value in of(cell, metric):
-        key = x.get("node"), x["interface"]
-        # Nested disciplines count the same packets.
-        found[key] = max(found.get(key, 0.0), value)
-    return found
+def _per_wire(cell: CellSummary, counter: Counter) -> dict[Key, float]:
+    return cell.readings.each(counter, "node", "interface")

@@ -22,6 +22,9 @@ class Flow(Value):
     of: str
     per_byte: Estimate
     per_io: Estimate | None = Field(default=None, exclude_if=lambda none: none is None)
+    device: str | None = Field(default=None, exclude_if=lambda none: none is None)
+    """The block device, where the place is one or a member of one; None in runs of earlier versions."""
+    member: str | None = Field(default=None, exclude_if=lambda none: none is None)
     node: str | None = None
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from strata.analyse import counters
-from strata.model.series import Series, SeriesKind, counter_labels
+from strata.model.counters import Readings
+from strata.model.series import Series, SeriesKind
 
 from .material import SECOND, START, cell_result, counter, engine_result, workload
 
@@ -15,7 +16,7 @@ def test_a_counter_is_read_over_the_measured_span_only() -> None:
     t = tuple(START + i * SECOND for i in range(5))
     series = Series(metric="m", unit="", kind=SeriesKind.COUNTER, t_ns=t, values=(0, 0, 10, 20, 120))
     cell = cell_result("a", workload(), 0, engine_result(workload(), 100), [series])
-    assert counters.readings(cell) == {"m": pytest.approx(10.0)}
+    assert counters.readings(cell).stored == {"m": pytest.approx(10.0)}
 
 
 def test_edges_between_samples_are_interpolated() -> None:
@@ -42,12 +43,12 @@ def test_waiting_for_io_is_not_busy_and_the_busiest_is_a_single_one() -> None:
         "cpu_seconds{cpu=1,mode=user}": 0.0,
         "cpu_seconds{cpu=1,mode=idle}": 1.0,
     }
-    found = counters.processors(values)
+    found = counters.processors(Readings(values))
     assert found is not None
     assert found.busy == pytest.approx(0.3)
     assert found.busiest == pytest.approx(0.6)
     assert found.steal == pytest.approx(0.05)
-    assert counters.processors({"cpu_seconds{cpu=all,mode=user}": 1.0}) is None
+    assert counters.processors(Readings({"cpu_seconds{cpu=all,mode=user}": 1.0})) is None
 
 
 def test_the_device_is_the_one_that_carries_the_file_system() -> None:
@@ -61,12 +62,12 @@ def test_the_device_is_the_one_that_carries_the_file_system() -> None:
             f"blockdev_read_seconds{{device={name}}}": 0.02 * scale,
             f"blockdev_weighted_seconds{{device={name}}}": 4.0 * scale,
         }
-    one = counters.device(values, ["dm-0", "vda1", "vda"])
+    one = counters.device(Readings(values), ["dm-0", "vda1", "vda"])
     assert one is not None and one.name == "vda1"
     assert (one.bytes_per_second, one.in_flight) == (100, 4.0)
     assert one.ns_per_io == pytest.approx(2e6)
-    assert counters.device(values, []) is None  # two devices, no chain: nobody knows which
-    assert counters.device({}, ["vda"]) is None
+    assert counters.device(Readings(values), []) is None  # two devices, no chain: nobody knows which
+    assert counters.device(Readings({}), ["vda"]) is None
 
 
 def test_loopback_bytes_count_once() -> None:
@@ -76,10 +77,5 @@ def test_loopback_bytes_count_once() -> None:
         "net_bytes{direction=tx,interface=eth0}": 1.0,
         "net_bytes{direction=rx,interface=eth0}": 5.0,
     }
-    assert counters.wire_bytes(values) == 15.0
-    assert counters.wire_bytes({}) is None
-
-
-def test_labels_survive_the_way_there_and_back() -> None:
-    series = counter("cpu_seconds", 1.0, cpu="0", mode="user")
-    assert counter_labels(counters.name_of(series)) == ("cpu_seconds", {"cpu": "0", "mode": "user"})
+    assert counters.wire_bytes(Readings(values)) == 15.0
+    assert counters.wire_bytes(Readings({})) is None

@@ -13,6 +13,7 @@ from strata.analyse.flows import RoundBytes, flows, notes
 from strata.analyse.split import Ends, split
 from strata.analyse.summary import cell_summary
 from strata.model import histogram
+from strata.model.counters import Readings
 from strata.model.result import ServerTimes
 from strata.model.series import Series, SeriesKind
 
@@ -71,6 +72,20 @@ def test_percentiles_stand_side_by_side_and_notes_say_what_is_wrong() -> None:
     assert split("read", "target", []) is None
 
 
+def moved(read: float, write: float, counters: dict[str, float]) -> RoundBytes:
+    return RoundBytes(read, write, Readings(counters))
+
+
+def worked(
+    bytes_per_second: float,
+    iops: float,
+    counters: dict[str, float],
+    user: float | None = None,
+    system: float | None = None,
+) -> RoundWork:
+    return RoundWork(bytes_per_second, iops, Readings(counters), user, system)
+
+
 def device(name: str, read: float, write: float) -> dict[str, float]:
     return {f"blockdev_read_bytes{{device={name}}}": read, f"blockdev_write_bytes{{device={name}}}": write}
 
@@ -84,17 +99,17 @@ def wire(node: str, tx: float, rx: float) -> dict[str, float]:
 
 def test_the_owner_and_the_non_owner_of_a_mirror_have_their_ratios() -> None:
     """Writes of r = 2 copies: a client that holds one sends 1, one that holds none sends 2."""
-    owner = flows([RoundBytes(0, 100, wire("n1", 101 + i, 1) | wire("n2", 1, 101 + i)) for i in range(3)])
+    owner = flows([moved(0, 100, wire("n1", 101 + i, 1) | wire("n2", 1, 101 + i)) for i in range(3)])
     assert {(f.node, f.direction): round(f.per_byte.value) for f in owner if f.per_byte.value > 0.5} == {
         ("n1", "tx"): 1,
         ("n2", "rx"): 1,
     }
     assert notes(owner, direct=True) == ()
     apart = {**wire("n3", 208, 2), **wire("n1", 1, 104), **wire("n2", 1, 104)}
-    other = flows([RoundBytes(0, 100, apart)] * 3)
+    other = flows([moved(0, 100, apart)] * 3)
     assert next(f for f in other if f.node == "n3" and f.direction == "tx").per_byte.value == pytest.approx(2.08)
     assert notes(other, direct=True) == ()
-    lost = flows([RoundBytes(0, 100, wire("n1", 200, 0) | wire("n2", 0, 100))] * 3)
+    lost = flows([moved(0, 100, wire("n1", 200, 0) | wire("n2", 0, 100))] * 3)
     assert any("lost on the way" in n for n in notes(lost, direct=True))
 
 
@@ -112,18 +127,18 @@ def test_the_owner_and_the_non_owner_of_a_mirror_have_their_ratios() -> None:
 def test_where_bytes_do_not_add_up_it_is_said(
     read: float, write: float, counters: dict[str, float], word: str | None
 ) -> None:
-    said = notes(flows([RoundBytes(read, write, counters)] * 3), ["sda"], direct=True)
+    said = notes(flows([moved(read, write, counters)] * 3), ["sda"], direct=True)
     assert (said == ()) if word is None else any(word in n for n in said)
 
 
 def test_a_ratio_is_not_claimed_from_rounds_that_do_not_have_it() -> None:
-    assert flows([RoundBytes(100, 0, device("sda", 100, 0)), RoundBytes(100, 0, {})]) == ()
-    assert flows([RoundBytes(0, 0, device("sda", 100, 0))]) == ()
+    assert flows([moved(100, 0, device("sda", 100, 0)), moved(100, 0, {})]) == ()
+    assert flows([moved(0, 0, device("sda", 100, 0))]) == ()
 
 
 def test_a_member_that_carries_all_is_named() -> None:
     counters = {f"member_read_bytes{{device=md0,member={m}}}": v for m, v in (("sda", 95.0), ("sdb", 5.0))}
-    said = notes(flows([RoundBytes(100, 0, counters)] * 3), direct=True)
+    said = notes(flows([moved(100, 0, counters)] * 3), direct=True)
     assert len(said) == 1
     assert said[0].startswith("sda carries 95")
 
@@ -136,7 +151,7 @@ PLATE = {"cpu_frequency_hz{cpu=0,source=cpuinfo}": 2e9}
 
 def test_cycles_from_time_and_clock_with_the_clock_stated() -> None:
     server = {f"server_cpu_seconds{{mode={m},node=n2,process=smbd}}": v for m, v in (("user", 0.01), ("system", 0.05))}
-    (machine, own, smbd) = cycle_costs([RoundWork(1e6, 100, CPU | PLATE | server, own_user=0.05, own_system=0.1)] * 2)
+    (machine, own, smbd) = cycle_costs([worked(1e6, 100, CPU | PLATE | server, user=0.05, system=0.1)] * 2)
     assert machine.kernel_per_byte.value == pytest.approx(0.4 * 2e9 / 1e6)
     assert machine.kernel_per_io.value == pytest.approx(0.4 * 2e9 / 100)
     assert machine.user_per_byte is not None
@@ -150,23 +165,23 @@ def test_cycles_from_time_and_clock_with_the_clock_stated() -> None:
 
 def test_cycles_that_were_counted_are_used_and_without_a_clock_nothing_is_said() -> None:
     counted = {"cpu_cycles{cpu=0,mode=kernel}": 5e8, "cpu_cycles{cpu=0,mode=user}": 1e8}
-    (machine,) = cycle_costs([RoundWork(1e6, 100, CPU | counted)])
+    (machine,) = cycle_costs([worked(1e6, 100, CPU | counted)])
     assert machine.source == COUNTED
     assert machine.kernel_per_byte.value == 500
     assert machine.clock_hz is None
-    assert cycle_costs([RoundWork(1e6, 100, CPU)]) == ()
-    assert cycle_costs([RoundWork(0, 0, CPU | PLATE)]) == ()
+    assert cycle_costs([worked(1e6, 100, CPU)]) == ()
+    assert cycle_costs([worked(0, 0, CPU | PLATE)]) == ()
     away = {k.replace("}", ",node=far}"): v for k, v in (CPU | PLATE).items()}
-    assert [(c.end, c.node) for c in cycle_costs([RoundWork(1e6, 100, away)])] == [("machine", "far")]
+    assert [(c.end, c.node) for c in cycle_costs([worked(1e6, 100, away)])] == [("machine", "far")]
 
 
 def test_another_machines_processors_and_wires_are_not_this_ones() -> None:
     away = {k.replace("}", ",node=far}"): v for k, v in CPU.items()}
-    assert processors(away) is None
-    busy = processors(CPU | away)
+    assert processors(Readings(away)) is None
+    busy = processors(Readings(CPU | away))
     assert busy is not None
     assert busy.busy == pytest.approx(0.6)
-    assert wire_bytes(wire("n1", 100, 5) | wire("n2", 5, 100)) == 105
+    assert wire_bytes(Readings(wire("n1", 100, 5) | wire("n2", 5, 100))) == 105
 
 
 def clock(values: list[float], name: str = "realtime") -> Series:

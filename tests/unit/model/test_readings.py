@@ -18,6 +18,7 @@ CARDS = {
     "net_bytes{direction=rx,interface=eth1,node=n1}": 5.0,
     "net_bytes_of_tomorrow{direction=tx,interface=eth0}": 99.0,
     "net_bytes{interface=eth0}": 77.0,
+    "net_bytes{colour=red,direction=tx,interface=eth0}": 55.0,
 }
 
 
@@ -97,6 +98,14 @@ def test_different_things_are_never_added() -> None:
     assert told.total(memory.BYTES, kind="dirty") == 1.0
     with pytest.raises(ValueError, match="several things"):
         Readings({}).total(blockdev.READS)
+
+
+def test_one_value_is_asked_for_by_all_its_labels() -> None:
+    told = Readings(CARDS)
+    assert told.value(net.BYTES, interface="eth0", direction="tx", node="n1") == 7.0
+    assert told.value(net.BYTES, interface="eth9", direction="tx", node="n1") is None
+    with pytest.raises(ValueError, match="node"):
+        told.value(net.BYTES, interface="eth0", direction="tx")
 
 
 def test_a_label_that_a_counter_does_not_have_is_the_programmers_mistake() -> None:

@@ -4,6 +4,6 @@ Adding a counter: one line in its family's module (or a new module here), and th
 """
 
 from strata.model.counters.counter import LABELS, NODE, Counter, Over, Scope
-from strata.model.counters.readings import Reading, Readings, name_of
+from strata.model.counters.readings import Key, Reading, Readings, name_of
 
-__all__ = ["LABELS", "NODE", "Counter", "Over", "Reading", "Readings", "Scope", "name_of"]
+__all__ = ["LABELS", "NODE", "Counter", "Key", "Over", "Reading", "Readings", "Scope", "name_of"]

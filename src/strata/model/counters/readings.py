@@ -1,9 +1,10 @@
 """The one question about the counters of a cell: what does this counter say, of which things.
 
-cell.readings.of(blockdev.READ_BYTES, device="sda")      # every series of it
-cell.readings.total(qdisc.DROPS, node="n1")              # one value, added up as the counter says
-cell.readings.largest(servers.CPU_SECONDS)               # the thing that has most of it
-cell.readings.each(net.BYTES, "node", "interface")       # one value for each
+``of``       every series of it                ``cell.readings.of(blockdev.READ_BYTES)``
+``value``    of the one series that is meant   ``cell.readings.value(blockdev.READ_BYTES, device="sda", node=None)``
+``total``    one value, as the counter says    ``cell.readings.total(qdisc.DROPS, node="n1")``
+``each``     the same for each of some labels  ``cell.readings.each(net.BYTES, "node", "interface")``
+``largest``  the series with most of it        ``cell.readings.largest(servers.CPU_SECONDS)``
 """
 
 from __future__ import annotations
@@ -69,6 +70,13 @@ class Readings:
             found = [r for r in found if not _is_whole(r)]
         return tuple(found)
 
+    def value(self, counter: Counter, **where: str | None) -> float | None:
+        """Of the one series that is meant; None where it was not read. Raises `ValueError` where several may be."""
+        if loose := [label for label in (NODE, *counter.labels) if label not in where]:
+            raise ValueError(f"{counter.name} is not one series without {', '.join(loose)}")
+        found = self._found(counter, where)
+        return found[0].value if found else None
+
     def total(self, counter: Counter, **where: str | None) -> float | None:
         """One value of all, as the counter says: added up, the largest, or the mean. None where nothing was read."""
         told = self._added_up(counter, where, ())
@@ -91,6 +99,8 @@ class Readings:
                 continue
             metric, labels = taken_apart(name)
             if metric != counter.name or not all(label in labels for label in counter.labels):
+                continue
+            if not all(map(counter.knows, labels)):
                 continue
             reading = Reading(counter, labels.get(NODE), labels, value)
             if all(reading.get(label) == value for label, value in where.items()):

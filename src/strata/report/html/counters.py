@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from strata import units
 from strata.model.analysis import CellSummary
+from strata.model.counters import Counter, cgroup, pressure, qdisc, tcp
 from strata.model.run import Report
-from strata.model.series import counter_labels
 from strata.model.workload import Workload
 from strata.report import figures
 from strata.report.ladder import Ladder
@@ -28,30 +28,21 @@ class Column:
     """Left out where it is 0 everywhere."""
 
 
-def _sum(cell: CellSummary, metric: str, **labels: str) -> float | None:
-    """Over every place that has it; None where nobody has."""
-    named = ((counter_labels(name), value) for name, value in cell.counters.items())
-    found = [value for (is_, has), value in named if is_ == metric and labels.items() <= has.items()]
-    return sum(found) if found else None
-
-
-def _metric(name: str) -> Reader:
-    return lambda cell: _sum(cell, name)
-
-
 def _rtt(cell: CellSummary) -> float | None:
-    named = ((counter_labels(name), value) for name, value in cell.counters.items())
     # The server's end of the same connection is measured by its own traffic, which is the replies.
-    found = [v for (is_, has), v in named if is_ == "tcp_rtt_seconds" and has.get("end") == "client"]
-    return sum(found) / len(found) * 1e9 if found else None
-
-
-def _pressure(cell: CellSummary) -> float | None:
-    return _sum(cell, "pressure_seconds", resource="io", kind="some")
+    seconds = cell.readings.total(tcp.RTT, end=tcp.CLIENT)
+    return None if seconds is None else seconds * 1e9
 
 
 def _kernel_cycles(cell: CellSummary) -> float | None:
     return next((c.kernel_per_byte.value for c in cell.cycles if c.end == "machine" and c.node is None), None)
+
+
+def _of(
+    name: str, counter: Counter, write: Callable[[float], str], *, rare: bool = False, more: str = "", **where: str
+) -> Column:
+    """The column of one counter, over everything that has it, in the catalogue's words."""
+    return Column(name, f"{counter.words}{more}", lambda cell: cell.readings.total(counter, **where), write, rare)
 
 
 ALL = (
@@ -70,24 +61,17 @@ ALL = (
     ),
     Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
     Column("cycles/B", "kernel cycles of the whole machine per byte", _kernel_cycles, units.significant),
-    Column("TCP rtt", "mean round trip of the path's connections, as the kernel has it", _rtt, units.duration),
+    Column("TCP rtt", f"{tcp.RTT.words}, mean", _rtt, units.duration),
+    _of("sent again", tcp.RESENT, units.significant, rare=True, more=", per second"),
+    _of("qdisc drops", qdisc.DROPS, units.significant, rare=True, more=", per second"),
+    _of("backlog", qdisc.BACKLOG_BYTES, units.size, rare=True),
     Column(
-        "sent again",
-        "TCP segments the path sent again, per second",
-        _metric("tcp_retransmits"),
-        units.significant,
-        True,
+        "I/O pressure",
+        "share of time in which a task waited for I/O",
+        lambda cell: cell.readings.total(pressure.SECONDS, resource="io", kind="some"),
+        figures.percent,
     ),
-    Column(
-        "qdisc drops",
-        "packets dropped before an interface, per second",
-        _metric("qdisc_drops"),
-        units.significant,
-        True,
-    ),
-    Column("backlog", "bytes waiting before an interface", _metric("qdisc_backlog_bytes"), units.size, True),
-    Column("I/O pressure", "share of time in which a task waited for I/O", _pressure, figures.percent),
-    Column("throttled", "held back by a processor quota", _metric("cgroup_throttled_seconds"), figures.percent, True),
+    _of("throttled", cgroup.THROTTLED_SECONDS, figures.percent, rare=True),
     Column("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
     Column("flush p99", "99 of 100 flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
     Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
