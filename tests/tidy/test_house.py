@@ -160,6 +160,27 @@ def test_the_page_of_the_causes_is_made_from_their_docstrings() -> None:
     assert written == causes_page(), "python -m strata.diagnose.page > docs/guide/causes.md"
 
 
+def test_a_counters_name_is_written_once_and_taken_apart_in_one_place() -> None:
+    """Everybody else asks `strata.model.counters.Readings`."""
+    from strata.model.counters.catalogue import catalogue
+
+    takes = r"\btaken_apart\b|\bstored_name\b|\.counters\.(items|keys|get)\(|\.counters\[|\w\{\{?\w+="
+    names = "|".join(name for name in catalogue() if "_" in name)
+    readers = ("analyse/", "app/", "diagnose/", "probes/", "report/", "run/")
+    code = {room(p): re.sub(r"``.*?``", "", _code(p)) for p in SOURCES}
+    assert {r for r, text in code.items() if re.search(takes, text) and not r.startswith("model/counters/")} == set()
+    assert {
+        r for r, text in code.items() if re.search(rf"['\"]({names})['\"{{]", text) and r.startswith(readers)
+    } == set()
+
+
+def test_the_page_of_the_counters_is_made_from_the_catalogue() -> None:
+    from strata.model.counters.page import counters_page
+
+    written = (ROOT / "docs" / "guide" / "counters.md").read_text()
+    assert written == counters_page(), "python -m strata.model.counters.page > docs/guide/counters.md"
+
+
 def test_the_page_of_the_laws_is_made_from_their_docstrings() -> None:
     from strata.analyse.laws.page import laws_page
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from itertools import pairwise
-from urllib.parse import unquote
 
 from strata.model.base import Value
 
@@ -15,23 +13,6 @@ class SeriesKind(StrEnum):
 
     COUNTER = "counter"
     GAUGE = "gauge"
-
-
-def counter_name(metric: str, labels: Mapping[str, str]) -> str:
-    """``cpu_seconds{cpu=all,mode=user}``. What would end a label stands as its percent code."""
-    parts = ",".join(f"{k}={_quoted(v)}" for k, v in sorted(labels.items()))
-    return f"{metric}{{{parts}}}" if parts else metric
-
-
-def counter_labels(name: str) -> tuple[str, dict[str, str]]:
-    """Metric and labels back from `counter_name`."""
-    metric, _, rest = name.removesuffix("}").partition("{")
-    pairs = (part.split("=", 1) for part in rest.split(",") if "=" in part)
-    return metric, {key: unquote(value) for key, value in pairs}
-
-
-def _quoted(value: str) -> str:
-    return value.replace("%", "%25").replace(",", "%2C").replace("}", "%7D")
 
 
 class Series(Value):

@@ -33,6 +33,7 @@ from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
+from strata.model.counters import cpu
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.PROCESSORS
@@ -159,9 +160,6 @@ def _cost(points: list[Point], below: str) -> str:
 
 def cost_ns(cell: CellSummary) -> float | None:
     """Processor time per I/O over the whole machine, ns (S3's cycles per byte without the clock)."""
-    spent = sum(
-        v
-        for k, v in cell.counters.items()
-        if k.startswith("cpu_seconds{cpu=all,") and not k.endswith(("mode=idle}", "mode=iowait}"))
-    )
+    modes = cell.readings.each(cpu.SECONDS, "mode", node=None)
+    spent = sum(seconds for (mode,), seconds in modes.items() if mode not in cpu.IDLE_MODES)
     return spent / cell.iops.value * 1e9 if spent > 0 else None
