@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test check setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -21,6 +21,9 @@ lab-selftest: setup ## every lab stack and injection, as root (QUICK=1: one of e
 
 bench-demos: setup ## how often each demo is named correctly (TIMES=10)
 	@.venv/bin/python benches/demos/run.py --times $(or $(TIMES),10)
+
+bench-diagnosis: setup ## how often a verdict is right, by the lab's truth: replays the kept cases (ARGS="--live 10": as root, trials more)
+	@.venv/bin/python benches/diagnosis/run.py $(ARGS)
 
 bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARGS=--smoke)
 	@.venv/bin/python benches/engine/run.py $(ARGS)

@@ -78,7 +78,9 @@ def test_every_injection_says_the_whole_truth(cause: str) -> None:
         assert row["impact_at_least"] > 1
         assert row["mechanism"]
     assert truth.signals, "without a signature it could be anything"
-    assert not set(truth.must) & set(truth.never)
+    assert truth.must, "a diagnosis has to say something"
+    assert not (set(truth.must) | set(truth.partly)) & set(truth.never)
+    assert not set(truth.must) & set(truth.partly)
     assert truth.never, "a truth that excludes nothing convicts nobody"
     assert truth.impact[Severity.MILD] <= truth.impact[Severity.MARKED] <= truth.impact[Severity.SEVERE]
     values = [truth.value[s] for s in Severity]

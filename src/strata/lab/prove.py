@@ -37,16 +37,19 @@ class Proof:
         return f"{self.asked}: {self.impact:.2f}x {words} ({rates}; {truth.cell.text})"
 
 
-def measured(lab: Lab, asked: inject.Asked) -> Proof:
-    """Measures twice, injects, and measures again as often: what came of it, whatever was promised."""
-    truth = asked.injection.on(lab.stack)
+def measured(lab: Lab, asked: inject.Asked, truth: Injection | None = None) -> Proof:
+    """Measures twice, injects, and measures again as often: what came of it, whatever was promised.
+
+    ``truth`` instead of the injection of that name as it is on this stack: with another cell, or of a bench's own.
+    """
+    truth = truth or asked.injection.on(lab.stack)
     truth.prepare(lab)
     limit = bound(truth, asked.severity, lab)
     twins = [measure(lab, truth.cell), measure(lab, truth.cell)]
     # What else this machine does makes a twin slower, never faster than its medium: more of them can only help.
     while limit and len(twins) < _MOST_ROUNDS and not any(limit.lets(twin) for twin in twins):
         twins.append(measure(lab, truth.cell))
-    asked.apply(lab)
+    asked.apply(lab, truth)
     # As often as the twin, and the less disturbed of each counts: else a disturbance would pass for the injection.
     cells = [measure(lab, truth.cell) for _ in (twins[:1] if truth.fades else twins)]
     return proven(lab, asked, truth, twins, cells)

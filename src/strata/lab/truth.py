@@ -121,7 +121,11 @@ class Injection:
     hurts: Hurts = Hurts.IOPS
     signals: tuple[Signal, ...] = ()
     must: tuple[Cause, ...] = ()
-    """A diagnosis must name one of these; empty: no rule for it yet."""
+    """The causes that are true of it: a diagnosis must name one of these."""
+    partly: tuple[Cause, ...] = ()
+    """Causes that are so, but say less than there is to say: naming one is neither right nor wrong."""
+    also: tuple[str, ...] = ()
+    """Further layers that are rightly blamed: those that are seen to suffer from it themselves."""
     never: tuple[Cause, ...] = ()
     stack: str = "local"
     """A stack that can show it: what the self-test builds."""
@@ -188,6 +192,7 @@ class Injection:
             "impact_at_least": self.least(severity),
             "signals": [f"{s.figure} {s.how.value} {s.by:g}" for s in self.signals],
             "must": [c.value for c in self.must],
+            "partly": [c.value for c in self.partly],
             "never": [c.value for c in self.never],
         }
         # Strings, numbers and lists of strings are written the same way in JSON and TOML.

@@ -35,9 +35,9 @@ class Asked:
         """What is true of it."""
         return injection(self.cause)
 
-    def apply(self, lab: Lab) -> None:
+    def apply(self, lab: Lab, truth: Injection | None = None) -> None:
         """Puts it into the lab. Raises `UsageError` when the stack has nothing it could act on."""
-        truth = self.injection.on(lab.stack)
+        truth = truth or self.injection.on(lab.stack)
         truth.inject(lab, self.value(truth))
         lab.fact("injection", cause=self.cause, word=str(self))
 

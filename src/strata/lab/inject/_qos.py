@@ -38,7 +38,7 @@ def on_vm_disks(limit: str, value: Severities, unit: str, cell: Cell, factor: fl
             "inject": capped(limit, factor),
             "cell": cell,
             "signals": (Signal("disk.ios", How.FALLS, 1.2), Signal("disk.service_us", How.STAYS, 1.3)),
-            "must": (Cause.IOPS_CAP,),
+            "must": (Cause.IOPS_CAP if limit == "iops-total" else Cause.BANDWIDTH_CAP,),
             "never": (Cause.MEDIUM, Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY),
             "options": {"disks": "1"},
         }

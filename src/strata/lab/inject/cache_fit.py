@@ -27,7 +27,8 @@ INJECTION = Injection(
     impact=per_severity(1.2, 2, 2),
     hurts=Hurts.FLATTERS,
     signals=(Signal("disk.read_hit_share", How.ABOVE, 0.3), Signal("disk.service_us", How.FALLS, 1.2)),
-    must=(Cause.MEDIUM, Cause.IMPOSSIBLE),
+    must=(Cause.CACHE_FLATTERS,),
+    partly=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP),
     # Slow, so that being too good needs no machine of its own.
     options={"model": "c=4 svc=3200 bw=250"},

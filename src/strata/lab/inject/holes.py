@@ -45,7 +45,8 @@ INJECTION = Injection(
     impact=per_severity(1.1, 1.4, 2.5),
     hurts=Hurts.FLATTERS,
     signals=(Signal("disk.ios_per_io", How.FALLS, 1.1), Signal("disk.service_us", How.STAYS, 1.3)),
-    must=(Cause.IMPOSSIBLE,),
+    must=(Cause.HOLES,),
+    partly=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     # Slow, so that being too good needs no machine of its own.
     options={"model": "c=4 svc=3200 bw=250"},

@@ -34,7 +34,7 @@ INJECTION = Injection(
     cell=Cell("store", "randread", "8k", 16),
     impact=per_severity(1.2, 2, 2),
     signals=(Signal("disks.busiest_ratio", How.RISES, 1.3),),
-    must=(Cause.MEDIUM,),
+    must=(Cause.FEW_NODES,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY),
     # One server of 2.5 ms in each node.
     ceiling=lambda nodes: nodes * 400,

@@ -17,7 +17,8 @@ INJECTION = Injection(
     cell=Cell("file system", "randread", "8k", 8),
     impact=per_severity(1.4, 2.2, 4),
     signals=(Signal("disk.member_busy_ratio", How.RISES, 1.25),),
-    must=(Cause.MEDIUM,),
+    must=(Cause.SLOW_MEMBER,),
+    partly=(Cause.SLOW_MEDIUM,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     # Every fourth I/O goes to it, and the others wait for that one.
     ceiling=lambda factor: most(8192) / factor,

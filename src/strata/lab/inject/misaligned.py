@@ -36,7 +36,8 @@ INJECTION = Injection(
         Signal("disk.rmw_per_write", How.ABOVE, 1.8),
         Signal("disk.service_us", How.RISES, 1.5),
     ),
-    must=(Cause.MEDIUM,),
+    must=(Cause.MISALIGNED,),
+    also=("file system",),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options={"model": "c=4 svc=2400 bw=250 block=4KiB"},
     # Three blocks more, and five are moved instead of two.

@@ -39,7 +39,8 @@ INJECTION = Injection(
     cell=Cell("top", "read", "128k", 8),
     impact=per_severity(1.3, 1.7, 3),
     signals=(Signal("disk.service_us", How.STAYS, 1.5), Signal("wire.bytes_per_byte", How.RISES, 1.2)),
-    must=(Cause.WIRE_BANDWIDTH,),
+    must=(Cause.NOISY_WIRE,),
+    partly=(Cause.WIRE_BANDWIDTH,),
     never=(Cause.MEDIUM, Cause.PROCESSORS),
     stack="block-share",
 )

@@ -19,7 +19,7 @@ INJECTION = Injection(
     cell=Cell("file system", "randread", "8k", 8),
     impact=per_severity(1.12, 1.6, 2.8),
     signals=(Signal("disk.service_us", How.STAYS, 1.2), Signal("disk.wait_us", How.RISES, 1.4)),
-    must=(Cause.MEDIUM,),
+    must=(Cause.LIMITED_QUEUE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options=CALM,
     ceiling=lambda servers: most(8192, servers=servers),

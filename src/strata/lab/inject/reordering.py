@@ -44,6 +44,7 @@ INJECTION = Injection(
     cell=Cell(LAYER, "write", "8k", 32),
     impact=per_severity(1.3, 2, 2),
     signals=(Signal("disk.sequential_share", How.FALLS, 1.1),),
+    must=(Cause.REORDERING,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP),
     stack="cluster-volume",
     # Over SMB several connections cost sequential writes too, but less and less surely: 1.4 to 3 times.

@@ -19,7 +19,8 @@ INJECTION = Injection(
     impact=per_severity(1.5, 2.5, 5),
     hurts=Hurts.TAIL,
     signals=(Signal("disk.slowed_us", How.ABOVE, 50),),
-    must=(Cause.MEDIUM,),
+    must=(Cause.STALLS,),
+    partly=(Cause.SLOW_PHASES,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options=CALM,
     # What came first in a stall, behind what was under way: 32 on four servers.

@@ -35,7 +35,8 @@ INJECTION = Injection(
     impact=per_severity(1.2, 1.2, 1.2),
     hurts=Hurts.FLATTERS,
     signals=(Signal("disk.ios", How.FALLS, 20),),
-    must=(Cause.IMPOSSIBLE,),
+    must=(Cause.WRONG_FILE,),
+    partly=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.MEDIUM),
     stack="block-share",
     # Slow, so that being too good needs no machine of its own.

@@ -17,7 +17,8 @@ INJECTION = Injection(
     cell=Cell("file system", "randwrite", "8k", 1, ("--fdatasync", "1")),
     impact=per_severity(1.5, 3, 8),
     signals=(Signal("disk.flush_us", How.ABOVE, 1500), Signal("disk.service_us", How.STAYS, 1.3)),
-    must=(Cause.MEDIUM,),
+    must=(Cause.SLOW_FLUSH,),
+    also=("file system",),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     ceiling=lambda flush_us: 1e6 / (flush_us + 833),
 )

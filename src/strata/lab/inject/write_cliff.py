@@ -18,7 +18,8 @@ INJECTION = Injection(
     cell=Cell("file system", "randwrite", "8k", 8, runtime="2s"),
     impact=per_severity(1.25, 2, 4),
     signals=(Signal("disk.absorbed", How.ABOVE, 100), Signal("disk.full", How.ABOVE, 50)),
-    must=(Cause.MEDIUM,),
+    must=(Cause.WRITE_CACHE_FULL,),
+    also=("file system",),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options=CALM,
     # Over the two seconds, with what the cache takes at once.

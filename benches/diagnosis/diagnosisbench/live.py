@@ -1,0 +1,176 @@
+"""One trial from nothing to a kept case: build, inject with its proof, diagnose as a user would, remove."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from diagnosisbench import beside, kept, outside, recorder
+from diagnosisbench.kept import Case, Machine, Proof, verdict_of
+from diagnosisbench.setups import SETUPS, Setup
+from diagnosisbench.trial import Put, Trial
+from strata.errors import StrataError
+from strata.host import programs
+from strata.lab import inject, prove
+from strata.lab.client import client_groups
+from strata.lab.down import down
+from strata.lab.lab import Lab
+from strata.lab.truth import Injection
+from strata.lab.up import up
+from strata.model.analysis import Analysis
+from strata.model.experiment import Tried
+from strata.model.finding import Diagnosis
+from strata.model.stack import Stack
+
+ROOT = Path(__file__).resolve().parents[3]
+MOST_SECONDS = 900.0
+NEIGHBOUR_PROCESSOR, NEIGHBOUR_MB_S = 0.5, 20
+Say = Callable[[str], None]
+
+
+def tried(trial: Trial, say: Say, battery: bool = False, folder: Path = kept.FOLDER) -> Case:
+    """The case, which is saved; whatever goes wrong is kept with it, but for a stop by the user."""
+    say(str(trial))
+    lab: Lab | None = None
+    proofs: list[Proof] = []
+    case = Case(trial=trial, revision=_revision(), machine=_machine((os.getloadavg()[0],) * 2, 0.0))
+    try:
+        lab = up(trial.stack, f"bd{os.getpid() % 10**8}", trial.options)
+        for put in trial.put:
+            proofs.append(_put_in(lab, put, SETUPS[trial.setup], say))
+        case = case.model_copy(update={"proofs": tuple(proofs)})
+        case = _diagnosed(case, lab, battery)
+    except StrataError as e:
+        case = case.model_copy(update={"proofs": tuple(proofs), "failed": " · ".join((e.headline, *e.problems))})
+    finally:
+        if lab is not None:
+            down(lab)
+    kept.save(case, folder)
+    return case
+
+
+def truth_of(put: Put, stack: str) -> Injection:
+    """What is true of it on that stack."""
+    return outside.ALL[put.what] if put.what in outside.ALL else inject.injection(put.what).on(stack)
+
+
+def _put_in(lab: Lab, put: Put, setup: Setup, say: Say) -> Proof:
+    truth = truth_of(put, lab.stack)
+    cell = replace(truth.cell, layer=setup.cells.get(truth.cell.layer, truth.cell.layer))
+    proof = prove.measured(lab, inject.Asked(put.what, own=put.value), replace(truth, cell=cell))
+    say(f"  {proof.line}")
+    return Proof(what=put.what, impact=round(proof.impact, 3), cell=cell.text, line=proof.line)
+
+
+def _diagnosed(case: Case, lab: Lab, battery: bool) -> Case:
+    fact = lab.last_fact("stack")
+    assert fact is not None
+    with ExitStack() as open_ones:
+        home = Path(open_ones.enter_context(tempfile.TemporaryDirectory(prefix="strata-bench-")))
+        if case.trial.neighbour:
+            open_ones.enter_context(_neighbour(home))
+        words = [sys.executable, str(Path(recorder.__file__)), str(home / "case.json")]
+        words += ["diagnose", fact["path"], "--json", "--progress", "none", "--store", f"sqlite:///{home / 'runs.db'}"]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        environment |= {"STRATA_BENCH_BATTERY": "1"} if battery else {}
+        load, busy, begun = os.getloadavg()[0], _busy(), time.monotonic()
+        own = os.times()
+        ended = _run(_limited(lab, words), environment)
+        seconds, spent = time.monotonic() - begun, os.times()
+        used = spent.children_user + spent.children_system - own.children_user - own.children_system
+        others = max(0.0, (_busy() - busy - used) / seconds / (os.cpu_count() or 1))
+        case = case.model_copy(
+            update={"seconds": round(seconds, 1), "machine": _machine((load, os.getloadavg()[0]), others)}
+        )
+        if not (home / "case.json").exists():
+            return case.model_copy(update={"failed": ended})
+        return _with_evidence(case, json.loads((home / "case.json").read_text()))
+
+
+def _with_evidence(case: Case, found: dict[str, object]) -> Case:
+    listed = found["tried"]
+    assert isinstance(listed, list)
+    return case.model_copy(
+        update={
+            "stack": Stack.model_validate(found["stack"]),
+            "analysis": Analysis.model_validate(found["analysis"]),
+            "tried": tuple(Tried.model_validate(t) for t in listed),
+            "verdict": verdict_of(Diagnosis.model_validate(found["diagnosis"])),
+        }
+    )
+
+
+def _run(words: list[str], environment: dict[str, str]) -> str:
+    """Its last words. It is ended, with what it started, when it takes too long or this is stopped."""
+    client = subprocess.Popen(
+        words, env=environment, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        _, said = client.communicate(timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"no verdict in {MOST_SECONDS:g} s"
+    finally:
+        if client.poll() is None:
+            client.send_signal(signal.SIGINT)
+            client.communicate()
+    return f"exit status {client.returncode}: {' · '.join(said.strip().splitlines()[-3:])}"
+
+
+def _limited(lab: Lab, words: list[str]) -> list[str]:
+    """Under the limits of the lab's clients: here one process is the client of every layer."""
+    groups = [group for node in lab.nodes for group in client_groups(lab, node)]
+    if not groups:
+        return words
+    join = "".join(f"echo $$ > {group}/cgroup.procs && " for group in groups)
+    return [programs.find("sh") or "/bin/sh", "-c", f'{join}exec "$@"', "sh", *words]
+
+
+@contextmanager
+def _neighbour(home: Path) -> Iterator[None]:
+    """Half of one processor's time, and writing to the disk that the machine's own files are on."""
+    program, folder = (
+        [sys.executable, "-I", str(Path(beside.__file__))],
+        tempfile.mkdtemp(dir="/var/tmp", prefix="strata-beside-"),
+    )
+    asked = [["burn", str(NEIGHBOUR_PROCESSOR)], ["write", f"{folder}/data", str(NEIGHBOUR_MB_S)]]
+    running = [subprocess.Popen([*program, *words]) for words in asked]
+    try:
+        yield
+    finally:
+        for one in running:
+            one.terminate()
+        for one in running:
+            one.wait()
+        shutil.rmtree(folder)
+
+
+def _machine(load: tuple[float, ...], others: float) -> Machine:
+    return Machine(
+        processors=os.cpu_count() or 1,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        kernel=platform.release(),
+        load=(round(load[0], 2), round(load[-1], 2)),
+        others=round(others, 3),
+    )
+
+
+def _busy() -> float:
+    """Seconds that all processors together were busy since the machine was started."""
+    fields = [int(x) for x in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def _revision() -> str:
+    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()

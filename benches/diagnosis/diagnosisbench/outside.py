@@ -1,0 +1,180 @@
+"""Limits that are in no catalogue of causes, in the form of the lab's injections; only the bench has them.
+
+``must`` are the causes that describe them well enough; to name another one is to name wrongly.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyroute2 import IPRoute
+
+from diagnosisbench import beside
+from strata.errors import RunFailed
+from strata.lab import nodes
+from strata.lab.inject._disk import CALM, model
+from strata.lab.inject._file import test_file
+from strata.lab.inject._wire import client_node, server_node
+from strata.lab.inside import on_a_thread_in, within
+from strata.lab.lab import Lab
+from strata.lab.nodes import FABRICS
+from strata.lab.truth import Cell, Hurts, Injection, per_severity
+from strata.model.finding import Cause
+
+PROGRAM = Path(beside.__file__)
+
+
+def _beside(lab: Lab, *words: object) -> None:
+    lab.run(None, [sys.executable, "-I", str(PROGRAM), *map(str, words)], name=f"beside-{words[0]}")
+
+
+def _stop(lab: Lab, value: float) -> None:
+    servers = {f["process"] for f in lab.facts("server")}
+    if not servers:
+        raise RunFailed("cannot stop the server of", lab.name, "the stack has none")
+    _beside(lab, "stop", f"{value:g}", *sorted(lab.process(name).pid for name in servers))
+
+
+def _frames(lab: Lab, value: float) -> None:
+    """Of the server's cards and of the ports they lead to; what TCP hands over at once is cut before."""
+    server, client = server_node(lab), client_node(lab)
+    assert server.netns is not None and client.netns is not None and lab.switch is not None
+    for nic, fabric in zip(range(len(server.addresses)), FABRICS, strict=False):
+        _small(server.netns, f"eth{nic}", int(value))
+        _small(client.netns, f"eth{nic}", int(value))
+        _small(lab.switch, f"{server.name}{fabric}", int(value))
+
+
+def _small(netns: str, card: str, most_bytes: int) -> None:
+    nodes._segmented(netns, card)
+
+    def change(ns: IPRoute) -> None:
+        ns.link("set", index=ns.link_lookup(ifname=card)[0], mtu=most_bytes)
+
+    within(netns, change)
+
+
+def _overtaking(lab: Lab, value: float) -> None:
+    node = server_node(lab)
+    for nic in range(len(node.addresses)):
+        lab.hop(node, nic, f"delay=300 reorder={value:.0f}")
+
+
+def _window(lab: Lab, value: float) -> None:
+    """Of connections that the client makes from now on."""
+
+    def small() -> None:
+        Path("/proc/sys/net/ipv4/tcp_rmem").write_text(f"{value:.0f} {value:.0f} {value:.0f}")
+
+    on_a_thread_in(client_node(lab).netns, small)
+
+
+def _hold(lab: Lab, value: float) -> None:
+    _beside(lab, "hold", test_file(lab), f"{value:g}")
+
+
+def _freeze(lab: Lab, value: float) -> None:
+    volume = lab.last_fact("volume")
+    if volume is None or not volume["path"]:
+        raise RunFailed("cannot freeze the volume of", lab.name, "it has none")
+    _beside(lab, "freeze", volume["path"], f"{value:g}")
+
+
+ALL: Mapping[str, Injection] = {
+    "frozen-server": Injection(
+        title="the server's processes stand still now and then",
+        kind="server",
+        layer="top",
+        mechanism="SIGSTOP for so long, 400 ms apart on average",
+        value=per_severity(50, 120, 300),
+        unit="ms",
+        inject=_stop,
+        cell=Cell("top", "randread", "8k", 8, runtime="3s"),
+        impact=per_severity(1.25, 1.25, 1.25),
+        hurts=Hurts.TAIL,
+        must=(Cause.STALLS,),
+        options=CALM,
+    ),
+    "tiny-frames": Injection(
+        title="tiny frames",
+        kind="wire",
+        layer="top",
+        mechanism="the cards of server and client carry frames of at most so much (MTU)",
+        value=per_severity(300, 180, 120),
+        unit="bytes",
+        inject=_frames,
+        cell=Cell("top", "read", "128k", 8),
+        impact=per_severity(1.25, 1.25, 1.25),
+        must=(Cause.PROCESSORS, Cause.SINGLE_THREAD),
+        options=CALM,
+    ),
+    "overtaking-frames": Injection(
+        title="frames overtake each other",
+        kind="wire",
+        layer="top",
+        mechanism="a hop sends so many of a million frames at once, past those that it holds for 300 µs",
+        value=per_severity(50_000, 150_000, 400_000),
+        unit="of a million frames",
+        inject=_overtaking,
+        cell=Cell("top", "read", "128k", 8),
+        impact=per_severity(1.25, 1.25, 1.25),
+        must=(Cause.WIRE_LATENCY,),
+        options=CALM,
+    ),
+    "small-window": Injection(
+        title="a small receive window",
+        kind="wire",
+        layer="top",
+        mechanism="the client's sockets have a receive buffer of so much (tcp_rmem): few bytes are under way at once",
+        value=per_severity(32768, 12000, 4608),
+        unit="bytes",
+        inject=_window,
+        cell=Cell("top", "read", "128k", 8),
+        impact=per_severity(1.25, 1.25, 1.25),
+        options=CALM,
+    ),
+    "erratic-disk": Injection(
+        title="an erratic disk",
+        kind="medium",
+        layer="disk",
+        mechanism="the modelled disk's service times are exponential about the same mean, which is so long",
+        value=per_severity(2400, 2900, 3600),
+        unit="µs",
+        inject=model("jitter=exponential svc={value}"),
+        cell=Cell("file system", "randread", "8k", 4, runtime="1500ms"),
+        impact=per_severity(1.25, 1.25, 1.25),
+        hurts=Hurts.TAIL,
+        must=(Cause.MEDIUM, Cause.SLOW_MEDIUM),
+        options=CALM,
+    ),
+    "held-file": Injection(
+        title="the file's lock is held by somebody else",
+        kind="neighbour",
+        layer="file system",
+        mechanism="a process reserves blocks beyond the file's end, so long apart: no I/O begins meanwhile",
+        value=per_severity(5, 1, 0.2),
+        unit="ms",
+        inject=_hold,
+        cell=Cell("file system", "randread", "8k", 8),
+        impact=per_severity(1.25, 1.25, 1.25),
+        must=(Cause.LIMITED_QUEUE,),
+        options=CALM,
+    ),
+    "frozen-file-system": Injection(
+        title="the file system is frozen now and then",
+        kind="neighbour",
+        layer="file system",
+        mechanism="FIFREEZE for so long, 400 ms apart on average, as for a snapshot",
+        value=per_severity(50, 120, 300),
+        unit="ms",
+        inject=_freeze,
+        cell=Cell("file system", "randwrite", "8k", 8, runtime="3s"),
+        impact=per_severity(1.25, 1.25, 1.25),
+        hurts=Hurts.TAIL,
+        must=(Cause.STALLS, Cause.SLOW_PHASES),
+        options=CALM,
+    ),
+}
+"""By name."""

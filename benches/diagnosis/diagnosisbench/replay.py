@@ -1,0 +1,106 @@
+"""The rules of today on the evidence of then: whole, with truths swapped, with counters taken away."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from diagnosisbench.judge import Judged, judged
+from diagnosisbench.kept import Case, verdict_of
+from diagnosisbench.split import Split
+from strata.diagnose import diagnose
+from strata.model.analysis import Analysis, CellSummary
+from strata.model.finding import Diagnosis
+
+WITHHELD_TIMES = 3
+"""How often each case is replayed with other counters away."""
+_EYES = (
+    "cpu_busy",
+    "cpu_busiest",
+    "cpu_steal",
+    "device_read_bytes_per_byte",
+    "device_in_flight",
+    "device_busy_ns_per_io",
+    "wire_bytes_per_byte",
+)
+
+
+def diagnosed(case: Case) -> Diagnosis:
+    """What is said of it now."""
+    assert case.stack is not None and case.analysis is not None
+    return diagnose(case.stack, case.analysis, case.tried)
+
+
+def replayed(cases: Sequence[Case], split: Split) -> list[Judged]:
+    """All that count, judged anew."""
+    return [judged(c, verdict_of(diagnosed(c)), split) for c in cases if c.counts and c.analysis is not None]
+
+
+def swapped(cases: Sequence[Judged]) -> list[Judged]:
+    """Each with the truth of another: of the next one whose truth is another. What passes so is no test."""
+    found = []
+    for number, case in enumerate(cases):
+        others = [*cases[number + 1 :], *cases[:number]]
+        other = next((o for o in others if o.truth.limits != case.truth.limits), case)
+        found.append(replace(case, truth=other.truth))
+    return found
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """A case without some of its evidence, and what is then said. ``away``: what was taken."""
+
+    away: tuple[str, ...]
+    judged: Judged
+
+    @property
+    def says_what_is_missing(self) -> bool:
+        """Whoever does not know says what would tell."""
+        return self.judged.decided or bool(self.judged.verdict.missing)
+
+
+def withheld(cases: Sequence[Case], split: Split, times: int = WITHHELD_TIMES) -> list[Withheld]:
+    """Every case that counts, so often with something else away, the same each time."""
+    found = []
+    for case in (c for c in cases if c.counts and c.analysis is not None):
+        for turn in range(times):
+            away, less = _without(case, random.Random(case.trial.seed * 100 + turn))
+            found.append(Withheld(away, judged(less, verdict_of(diagnosed(less)), split)))
+    return found
+
+
+def _without(case: Case, chance: random.Random) -> tuple[tuple[str, ...], Case]:
+    """Without counters of some kinds and some nodes, as without root or without the far node."""
+    assert case.analysis is not None
+    names = sorted({name for cell in case.analysis.cells for name in cell.counters})
+    kinds = sorted({name.split("_", 1)[0] for name in names})
+    nodes = sorted({node for name in names if (node := _node(name))})
+    gone_kinds = {kind for kind in kinds if chance.random() < 0.5}
+    gone_nodes = {node for node in nodes if chance.random() < 0.5}
+    blind = chance.random() < 0.5
+
+    def less(cell: CellSummary) -> CellSummary:
+        kept = {
+            name: value
+            for name, value in cell.counters.items()
+            if name.split("_", 1)[0] not in gone_kinds and _node(name) not in gone_nodes
+        }
+        changes: dict[str, object] = {"counters": kept}
+        if blind:
+            changes |= dict.fromkeys(_EYES) | {"flows": (), "splits": (), "cycles": ()}
+        return cell.model_copy(update=changes)
+
+    def poorer(analysis: Analysis) -> Analysis:
+        changes: dict[str, object] = {"cells": tuple(map(less, analysis.cells))}
+        return analysis.model_copy(update=changes | ({"remotes": ()} if blind else {}))
+
+    tried = tuple(t.model_copy(update={"reference": less(t.reference), "changed": less(t.changed)}) for t in case.tried)
+    away = (*sorted(gone_kinds), *sorted(gone_nodes), *(("everything derived",) if blind else ()))
+    return away, case.model_copy(update={"analysis": poorer(case.analysis), "tried": tried})
+
+
+def _node(name: str) -> str | None:
+    """Of ``tcp_retransmits{node=n1}``."""
+    _, _, labels = name.partition("{")
+    return next((part[5:] for part in labels.rstrip("}").split(",") if part.startswith("node=")), None)

@@ -1,0 +1,145 @@
+"""The labs that trials are drawn from: a stack with its options, what can be put into it, and what limits it anyway.
+
+Options are chosen so that a healthy lab has few limits of its own: a medium of 1640 IOPS that two processors serve
+without effort, and cards that are not shaped. The few that stay are declared: ``natural`` are causes that are true of
+the healthy lab, so that naming them blames nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from strata.lab.inject._disk import CALM
+from strata.lab.truth import Severities, per_severity
+from strata.model.cause import Cause
+
+SMALL_MEDIUM = ("slow-medium", "one-queue", "stalls", "gc-waves", "qos-iops", "qos-bandwidth", "noisy-disk")
+MEDIUM = (
+    *SMALL_MEDIUM,
+    "sync-commit",
+    "lame-member",
+    "misaligned",
+    "split-requests",
+    "write-cliff",
+    "cache-fit",
+    "cold-cache",
+    "holes",
+)
+WIRE = ("wire-bandwidth", "wire-latency", "wire-loss", "noisy-wire")
+SERVED = (*WIRE, "wrong-nic", "server-cpu", "client-cpu")
+OUTSIDE_SERVED = ("frozen-server", "tiny-frames", "overtaking-frames", "small-window", "erratic-disk")
+PAIRS = (
+    ("wire-latency", "slow-medium"),
+    ("wire-bandwidth", "stalls"),
+    ("wire-latency", "qos-iops"),
+    ("server-cpu", "wire-bandwidth"),
+    ("wire-loss", "one-queue"),
+)
+VALUES: Mapping[str, Severities] = {
+    # The bench gives the limit to the whole diagnosis, which also has to start and to think.
+    "client-cpu": per_severity(0.4, 0.2, 0.1)
+}
+"""Severities that differ from the injection's own."""
+NEEDS: Mapping[str, Mapping[str, str]] = {
+    # A wire that one neighbour can fill.
+    "noisy-wire": {"rate": "125m"}
+}
+"""Options that an injection needs here beside its own."""
+UNSHAPED = {"rate": "0"}
+SMALL_IO_COSTS = (Cause.PER_REQUEST_COST, Cause.PROCESSORS, Cause.SINGLE_THREAD)
+"""Of servers in user space on two processors, where the medium is quick."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """``cells`` says which layer of this stack an injection's cell is measured at, by the name it has elsewhere."""
+
+    stack: str
+    options: Mapping[str, str]
+    one: tuple[str, ...]
+    two: tuple[tuple[str, str], ...] = ()
+    outside: tuple[str, ...] = ()
+    natural: tuple[Cause, ...] = ()
+    cells: Mapping[str, str] = field(default_factory=dict)
+    weight: int = 1
+    """How often it is drawn healthy, compared with others."""
+
+
+SETUPS: Mapping[str, Setup] = {
+    "local-ext4": Setup(
+        "local",
+        {"model": CALM["model"]},
+        MEDIUM,
+        two=(("stalls", "qos-bandwidth"), ("sync-commit", "one-queue")),
+        outside=("erratic-disk", "held-file", "frozen-file-system"),
+    ),
+    "local-xfs": Setup("local", {"model": CALM["model"], "fs": "xfs"}, ("stalls", "slow-medium", "qos-iops")),
+    "block-nbd": Setup(
+        "block-share",
+        {"model": CALM["model"], **UNSHAPED},
+        (*SERVED, *SMALL_MEDIUM, "swapped"),
+        two=PAIRS,
+        outside=OUTSIDE_SERVED,
+    ),
+    # As the stack comes: a quick medium behind a wire of 125 MB/s, which is what holds large blocks.
+    "block-nbd-wire": Setup(
+        "block-share",
+        {},
+        ("wire-latency", "wire-bandwidth", "wire-loss", "server-cpu"),
+        natural=(Cause.WIRE_BANDWIDTH, *SMALL_IO_COSTS),
+    ),
+    "block-iscsi": Setup(
+        "block-share",
+        {"model": CALM["model"], "protocol": "iscsi", **UNSHAPED},
+        (*WIRE, "server-cpu", "stalls", "slow-medium", "qos-iops"),
+        two=PAIRS[:2],
+        outside=("frozen-server", "tiny-frames"),
+    ),
+    "share-smb": Setup(
+        "share",
+        {"model": CALM["model"], **UNSHAPED},
+        (*SERVED, *SMALL_MEDIUM),
+        two=PAIRS,
+        outside=OUTSIDE_SERVED,
+    ),
+    "share-nfs": Setup(
+        "share",
+        {"model": CALM["model"], "protocol": "nfs", **UNSHAPED},
+        (*WIRE, "server-cpu", "stalls", "slow-medium"),
+        two=PAIRS[:2],
+        outside=("frozen-server", "small-window"),
+    ),
+    "cluster-smb": Setup(
+        "cluster-volume",
+        {"medium": "slow", "landing": "direct"},
+        ("redirected-path", "slow-medium", "stalls"),
+        natural=(Cause.REDIRECTED, *SMALL_IO_COSTS),
+        cells={"file system": "direct, coordinator"},
+    ),
+    "cluster-hdd": Setup(
+        "cluster-volume",
+        {"medium": "hdd", "protocol": "nbd"},
+        ("reordering",),
+        natural=(Cause.REDIRECTED, Cause.REORDERING, *SMALL_IO_COSTS),
+        cells={"file system": "direct, coordinator"},
+    ),
+    "vm-disks": Setup(
+        "vm-disks",
+        {"medium": "slow", "nodes": "3", "disks": "1"},
+        ("hot-node", "qos-iops", "qos-bandwidth"),
+        natural=(
+            Cause.FEW_QUEUES,
+            Cause.LIMITED_QUEUE,
+            Cause.SINGLE_THREAD,
+            Cause.CACHE_FLATTERS,
+            Cause.WRITE_CACHE_FULL,
+        ),
+    ),
+    "mirror-btrfs": Setup(
+        "mirrored",
+        {"engine": "btrfs", "medium": "slow", "rate": "16m"},
+        ("mirror-copies", "wire-latency"),
+        natural=(Cause.REDIRECTED, Cause.MIRROR_COPIES, Cause.WIRE_BANDWIDTH),
+    ),
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""How often a verdict is right, by the lab's truth: `make bench-diagnosis`. README.md beside this says how.
+
+Without ``--live`` every kept case is judged anew by the rules of today; ``--live N`` adds N trials first (as root).
+Prints Markdown tables. Exit status 1 when a bar is missed by more than chance, or a verdict is confident and wrong
+where counters were taken away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+from diagnosisbench import confusion, draw, explained, kept, replay, score, split  # noqa: E402
+from diagnosisbench.judge import Judged  # noqa: E402
+from diagnosisbench.kept import Case  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURE = ROOT / "docs" / "diagnosis.png"
+
+
+def main() -> int:
+    """Run what was asked for."""
+    words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    words.add_argument("--live", type=int, default=0, metavar="N", help="so many trials more, each kept as a case")
+    words.add_argument("--base", type=int, default=1, help="which endless row of trials they are taken from")
+    words.add_argument("--only", default="", help="trials and cases whose name holds this")
+    words.add_argument("--whole-battery", action="store_true", help="live: make every experiment that is proposed")
+    words.add_argument("--list", type=int, default=0, metavar="N", help="only name the next trials")
+    words.add_argument("--replay", action="store_true", help="judge the kept cases anew (what is done without --live)")
+    words.add_argument("--swap", action="store_true", help="hold each case against another's truth: this has to fail")
+    words.add_argument("--withhold", type=int, default=replay.WITHHELD_TIMES, help="replays with counters taken away")
+    words.add_argument("--explain", metavar="CASE", help="print everything that is said of one case")
+    words.add_argument("--cases", type=Path, default=kept.FOLDER)
+    words.add_argument("--picture", type=Path, help=f"draw the confusion matrix, e.g. to {PICTURE.relative_to(ROOT)}")
+    asked = words.parse_args()
+    if asked.explain:
+        print(explained.case(next(kept.load(p) for p in _files(asked.cases, asked.explain))))
+        return 0
+    if asked.list or asked.live:
+        _live(asked)
+        if asked.list or not asked.replay:
+            return 0
+    cases = [kept.load(path) for path in _files(asked.cases, asked.only)]
+    begun = time.monotonic()
+    found = replay.replayed(cases, split.read())
+    took = time.monotonic() - begun
+    if asked.swap:
+        found = replay.swapped(found)
+    missed = _tables(found)
+    _left_out(cases)
+    print(f"\n{len(found)} cases replayed in {took:.1f} s.\n\n{confusion.text(found)}")
+    if not asked.swap and asked.withhold:
+        missed += _withheld(cases, asked.withhold)
+    if asked.picture:
+        print(f"\npicture: {confusion.draw(found, asked.picture)}")
+    for name in missed:
+        print(f"missed: {name}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+def _live(asked: argparse.Namespace) -> None:
+    """The next trials that have no case yet; a line each in the running table."""
+    from diagnosisbench import live
+
+    rules = split.read()
+    done = {path.name.removesuffix(".json.gz") for path in asked.cases.glob("*.json.gz")}
+    wanted = (t for t in draw.trials(asked.base, rules) if t.name not in done and asked.only in t.name)
+    for trial in islice(wanted, asked.live or asked.list):
+        if asked.list:
+            print(f"{trial}  {' '.join(sorted(trial.kept(rules))) and 'kept apart'}".rstrip())
+            continue
+        case = live.tried(trial, _say, asked.whole_battery, asked.cases)
+        print(explained.line(case, rules), flush=True)
+
+
+def _tables(found: list[Judged]) -> list[str]:
+    """All, each stack, tuned and kept apart; the names of the bars that are missed."""
+    tuned, apart = [c for c in found if not c.kept], [c for c in found if c.kept]
+    rows = [*score.table(found), score.lost(tuned, apart)]
+    print(score.text(rows, "all cases"))
+    parts = {
+        "there to learn from": tuned,
+        "kept apart": apart,
+        "beside a neighbour": [c for c in found if c.neighbour],
+        "alone": [c for c in found if not c.neighbour],
+        **{setup: [c for c in found if c.setup == setup] for setup in sorted({c.setup for c in found})},
+    }
+    columns = ("right layer", "right cause", "healthy blamed", "wrong at ≥ 0.8", "wrong and confirmed")
+    print(f"\n| part | n | {' | '.join(columns)} |\n|---|---|{'---|' * len(columns)}")
+    for name, mine in parts.items():
+        told = [next(r for r in score.table(mine) if r.name.startswith(column)) for column in columns]
+        shares = ["–" if r.value is None else f"{r.value * 100:.0f} % of {r.n}" for r in told]
+        print(f"| {name} | {len(mine)} | {' | '.join(shares)} |")
+    return [row.name for row in rows if row.missed]
+
+
+def _withheld(cases: list[Case], times: int) -> list[str]:
+    """No confident wrong cause, whatever is not seen; and it is said what is missing."""
+    found = replay.withheld(cases, split.read(), times)
+    if not found:
+        return []
+    wrong = [w for w in found if w.judged.wrong and score.sure(w.judged)]
+    silent = [w for w in found if not w.says_what_is_missing]
+    decided = sum(w.judged.decided for w in found)
+    print(f"\nCounters taken away, n = {len(found)}: decided {decided}, confident and wrong {len(wrong)}, ", end="")
+    print(f"does not know and does not say what is missing {len(silent)}.")
+    for one in wrong[:10]:
+        said = one.judged.first
+        print(f"  {one.judged.name}: {said.cause} at {said.layer} without {', '.join(one.away)}")
+    return ["counters taken away: a confident wrong verdict"] if wrong else []
+
+
+def _left_out(cases: list[Case]) -> None:
+    failed = [c for c in cases if c.failed]
+    unfelt = [c for c in cases if not c.counts and not c.failed]
+    print(f"\nNot scored: {len(unfelt)} whose impact was below {kept.COUNTS_FROM:g}, {len(failed)} without a verdict.")
+    for case in failed:
+        print(f"  {case.trial.name}: {case.failed}")
+
+
+def _files(folder: Path, part: str) -> list[Path]:
+    found = [path for path in sorted(folder.glob("*.json.gz")) if part in path.name]
+    if not found:
+        raise SystemExit(f"no case in {folder} has {part!r} in its name; --live N makes some")
+    return found
+
+
+def _say(what: str) -> None:
+    print(f"· {time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+"""The scoring of verdicts, with made-up ones; and every kept case replayed."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from diagnosisbench import confusion, draw, kept, outside, replay, score, split
+from diagnosisbench.judge import Judged, Limit, Truth
+from diagnosisbench.kept import Said, Verdict
+from diagnosisbench.setups import SETUPS
+from diagnosisbench.trial import Kind
+
+from strata.lab import inject, stacks
+from strata.model.cause import Cause
+from strata.model.finding import VerdictKind
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOW = Limit("slow-medium", frozenset({Cause.MEDIUM, Cause.SLOW_MEDIUM}), frozenset({"disk"}))
+WIRE = Limit("wrong-nic", frozenset({Cause.WRONG_CARD}), frozenset({"share"}), frozenset({Cause.WIRE_BANDWIDTH}))
+CLIENT = Limit("client-cpu", frozenset({Cause.GENERATOR}), frozenset({"share"}), anywhere=True)
+
+
+def case(
+    limits: tuple[Limit, ...],
+    *said: tuple[str | None, Cause, float],
+    kind: VerdictKind = VerdictKind.LAYER,
+    of: Kind | None = None,
+    holds: bool | None = None,
+    seed: int = 1,
+    stack: str = "share",
+    natural: tuple[Cause, ...] = (),
+) -> Judged:
+    found = [Said(layer=layer, cause=cause, confidence=c, holds=holds) for layer, cause, c in said]
+    of = of or (Kind.HEALTHY if not limits else Kind.ONE if len(limits) == 1 else Kind.TWO)
+    return Judged(
+        name=f"case-{seed}",
+        stack=stack,
+        setup=stack,
+        truth=Truth(of, limits, frozenset(natural)),
+        verdict=Verdict(kind=kind, headline="", said=tuple(found)),
+        kept=frozenset(),
+        neighbour=False,
+        seconds=60,
+        layers=3,
+        seed=seed,
+    )
+
+
+@pytest.mark.parametrize(
+    ("judged", "layer", "cause", "wrong"),
+    [
+        (case((SLOW,), ("disk", Cause.SLOW_MEDIUM, 0.9)), True, True, False),
+        (case((SLOW,), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), True, True, False),
+        (case((SLOW,), ("disk", Cause.STALLS, 0.9)), True, False, True),
+        (case((SLOW,), ("share", Cause.SLOW_MEDIUM, 0.9)), False, False, True),
+        (case((SLOW,), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY), False, False, True),
+        (case((SLOW,), ("disk", Cause.UNEXPLAINED, 0.4)), True, False, False),
+        (case((SLOW,), ("disk", Cause.STALLS, 0.3), kind=VerdictKind.INCONCLUSIVE), False, False, False),
+        (case((WIRE,), ("share", Cause.WIRE_BANDWIDTH, 0.9)), True, False, False),
+        (case((CLIENT,), (None, Cause.GENERATOR, 0.9), kind=VerdictKind.GENERATOR), True, True, False),
+        (case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY), False, True, False),
+        (case((), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), False, True, False),
+        (case((), ("share", Cause.WIRE_LATENCY, 0.9)), False, False, True),
+        (case((), ("share", Cause.WIRE_BANDWIDTH, 0.9), natural=(Cause.WIRE_BANDWIDTH,)), False, True, False),
+    ],
+)
+def test_what_is_right_and_what_is_wrong(judged: Judged, layer: bool, cause: bool, wrong: bool) -> None:
+    assert (judged.right_layer, judged.right_cause, judged.wrong) == (layer, cause, wrong)
+
+
+def test_a_share_says_how_little_few_cases_show() -> None:
+    assert score.clopper_pearson(0, 10) == (0.0, pytest.approx(0.3085, abs=1e-4))
+    assert score.clopper_pearson(10, 10) == (pytest.approx(0.6915, abs=1e-4), 1.0)
+    # R: binom.test(47, 50)$conf.int
+    assert score.clopper_pearson(47, 50) == (pytest.approx(0.8345, abs=1e-4), pytest.approx(0.9875, abs=1e-4))
+
+
+def test_a_bar_is_missed_when_chance_cannot_have_done_it() -> None:
+    good, bad = case((SLOW,), ("disk", Cause.MEDIUM, 0.9)), case((SLOW,), ("disk", Cause.STALLS, 0.9))
+    rows = {r.name: r for r in score.table([*[good] * 8, bad])}
+    assert rows["right cause, first named"].word == "below, within chance"
+    rows = {r.name: r for r in score.table([*[good] * 20, *[bad] * 20])}
+    assert rows["right cause, first named"].missed and rows["wrong at ≥ 0.8"].missed
+    assert rows["right layer, first named"].word == "aim"
+    assert rows["cases: all"].value == 40 and rows["cases: all"].missed
+    rows = {r.name: r for r in score.table([])}
+    assert rows["right cause, first named"].word == "no cases" and not rows["right cause, first named"].missed
+
+
+def test_the_worst_stack_is_told_beside_the_pool() -> None:
+    good = [case((SLOW,), ("disk", Cause.MEDIUM, 0.9), stack="local") for _ in range(30)]
+    bad = [case((SLOW,), ("disk", Cause.STALLS, 0.9), stack="share") for _ in range(5)]
+    row = next(r for r in score.table([*good, *bad]) if "worst stack" in r.name and "cause" in r.name)
+    assert (row.name, row.value, row.n) == ("right cause, worst stack: share", 0.0, 5)
+
+
+def test_healthy_two_and_outside_have_measures_of_their_own() -> None:
+    said = ("share", Cause.WRONG_CARD, 0.9), ("disk", Cause.MEDIUM, 0.5)
+    two = [case((SLOW, WIRE), *said), case((SLOW, WIRE), *said[:1])]
+    stranger = Limit("frozen-server", frozenset({Cause.STALLS}), frozenset({"share"}))
+    away = [case((stranger,), ("share", c, 0.6), of=Kind.OUTSIDE) for c in (Cause.STALLS, Cause.WIRE_LOSS)]
+    healthy = [case((), ("share", Cause.WIRE_LOSS, 0.7)), case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY)]
+    rows = {r.name: r.value for r in score.table([*two, *away, *healthy])}
+    assert rows["two limits: both of the first three"] == 0.5
+    assert rows["outside: wrongly named at ≥ 0.5"] == 0.5
+    assert (rows["healthy blamed at any layer"], rows["healthy blamed at ≥ 0.8"]) == (0.5, 0.0)
+
+
+def test_confidence_is_held_against_how_often_it_is_right() -> None:
+    right, wrong = case((SLOW,), ("disk", Cause.MEDIUM, 0.75)), case((SLOW,), ("disk", Cause.STALLS, 0.75))
+    assert score.calibration_error([right] * 3 + [wrong]) == pytest.approx(0)
+    assert score.calibration_error([wrong] * 4) == pytest.approx(0.75)
+    assert score.calibration_error([case((SLOW,), (None, Cause.NONE, 0), kind=VerdictKind.INCONCLUSIVE)]) is None
+
+
+def test_what_is_lost_on_what_was_kept_has_an_interval() -> None:
+    good, bad = case((SLOW,), ("disk", Cause.MEDIUM, 0.9)), case((SLOW,), ("disk", Cause.STALLS, 0.9))
+    row = score.lost([good] * 50, [good] * 5 + [bad] * 5)
+    assert row.value == pytest.approx(0.5) and row.missed
+    assert not score.lost([good] * 50, [good] * 10).missed
+
+
+def test_truths_that_are_swapped_fail() -> None:
+    cases = [case((SLOW,), ("disk", Cause.MEDIUM, 0.95)), case((WIRE,), ("share", Cause.WRONG_CARD, 0.95))] * 20
+    assert not any(r.missed for r in score.table(cases) if "cases" not in r.name)
+    missed = {r.name for r in score.table(replay.swapped(cases)) if r.missed}
+    assert {"right layer, first named", "right cause, first named", "wrong at ≥ 0.8"} <= missed
+
+
+def test_the_matrix_tells_what_was_said_instead(tmp_path: Path) -> None:
+    cases = [case((SLOW,), ("disk", Cause.MEDIUM, 0.9))] * 3 + [case((SLOW,), ("disk", Cause.STALLS, 0.9))] * 2
+    assert confusion.text(cases).split() == ["slow-medium", "5", "3", "right", "stalls", "2"]
+    picture = confusion.svg(cases)
+    assert picture.count(confusion.RIGHT_INK) == 1 and picture.count(confusion.WRONG_INK) == 1
+
+
+def test_trials_are_drawn_evenly_and_always_the_same() -> None:
+    rules = split.read()
+    drawn = list(islice(draw.trials(1, rules), 2000))
+    assert drawn[:50] == list(islice(draw.trials(1, rules), 50))
+    assert len({t.name for t in drawn}) == 2000
+    of = {kind: sum(t.kind is kind for t in drawn) / 2000 for kind in Kind}
+    assert of == pytest.approx({Kind.ONE: 0.55, Kind.HEALTHY: 0.25, Kind.TWO: 0.1, Kind.OUTSIDE: 0.1}, abs=0.01)
+    assert sum(t.neighbour for t in drawn) / 2000 == pytest.approx(0.5, abs=0.01)
+    low, high = rules.low, rules.high
+    assert all(low <= put.position <= high for t in drawn for put in t.put)
+    # Everything that is drawn can be built and put in.
+    for trial in drawn[:300]:
+        stacks.chosen(trial.stack, trial.options)
+        for put in trial.put:
+            if put.what not in outside.ALL:
+                inject.parse(f"{put.what}={put.value}")
+
+
+def test_every_injection_is_tried_somewhere_and_what_is_outside_of_it_is_no_injection() -> None:
+    from strata.host import shipped
+
+    everywhere = {what for setup in SETUPS.values() for what in setup.one}
+    assert set(shipped.injections()) == everywhere
+    assert not set(outside.ALL) & set(shipped.injections())
+    assert {what for setup in SETUPS.values() for what in setup.outside} == set(outside.ALL)
+
+
+# --- the kept cases
+
+
+CASES = sorted(kept.FOLDER.glob("*.json.gz"))
+
+
+def test_every_kept_case_is_small_and_can_be_judged_again() -> None:
+    assert sum(path.stat().st_size for path in CASES) < 10_000_000
+    for path in CASES:
+        assert path.stat().st_size <= kept.MOST_BYTES, path
+        one = kept.load(path)
+        assert path.name == f"{one.trial.name}.json.gz"
+        assert kept.packed_of(one) == kept.packed_of(kept.Case.model_validate_json(one.model_dump_json()))
+        if one.analysis is not None:
+            assert replay.diagnosed(one).verdict.headline
