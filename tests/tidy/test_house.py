@@ -181,6 +181,14 @@ def test_the_page_of_the_counters_is_made_from_the_catalogue() -> None:
     assert written == counters_page(), "python -m strata.model.counters.page > docs/guide/counters.md"
 
 
+def test_a_page_of_a_cause_cites_only_what_everybody_can_read() -> None:
+    from strata.diagnose.registry import rules
+
+    named = {r.cause: re.findall(r"\bS[0-4]\b|\b[A-Z]{4,}S?\b's|\(rules? \d", r.page) for r in rules()}
+    assert {cause: found for cause, found in named.items() if found} == {}
+    assert all("Source" in r.page for r in rules())
+
+
 def test_the_page_of_the_laws_is_made_from_their_docstrings() -> None:
     from strata.analyse.laws.page import laws_page
 

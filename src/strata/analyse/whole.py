@@ -52,6 +52,7 @@ def analyse(
         generator=generator,
         remotes=tuple(remotes),
         goals=goal_results(plan.profile, run.cells, [x.name for x in plan.stack.layers]) if plan.profile else (),
+        devices=survey.devices if survey else (),
     )
 
 

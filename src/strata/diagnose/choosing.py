@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from strata.diagnose.case import Case
 from strata.diagnose.causes import medium
-from strata.diagnose.layers import Named
+from strata.diagnose.layers import Named, suspected
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import predicted
 from strata.diagnose.registry import trials
@@ -25,20 +25,17 @@ def best(
 ) -> Experiment | None:
     """Of the first finding that an experiment can still tell more of; None where there is none in time."""
     done = {t.experiment.name for t in case.tried} | {e.name for e in refused}
-    if not named:
-        one = medium.experiment(case.stack, case.analysis)
-        fits = one is not None and one.name not in done and _seconds(one) <= seconds
-        return one if fits else None
-    for finding in named:
-        layer = finding.finding.layer
-        if _settled(case, layer, finding):
-            continue
-        ready = [e for e in _candidates(case, layer, finding.standing) if e.name not in done and _seconds(e) <= seconds]
+    asked = [(n.finding.layer, n.standing) for n in named if not _settled(case, n.finding.layer, n)]
+    full = Opinion(Cause.MEDIUM, True, "", layer=medium.bottom(case.stack).name)
+    asked += [(o.layer, (o, full)) for o in suspected(case)]
+    for layer, standing in asked:
+        ready = [e for e in _candidates(case, layer, standing) if e.name not in done and _seconds(e) <= seconds]
         worth = [(_worth(e) / _seconds(e), e) for e in ready]
         worth = [w for w in worth if w[0] > 0]
         if worth:
             return max(worth, key=lambda w: w[0])[1]
-    return None
+    one = None if named else medium.experiment(case.stack, case.analysis)
+    return one if one is not None and one.name not in done and _seconds(one) <= seconds else None
 
 
 def _settled(case: Case, layer: str, finding: Named) -> bool:

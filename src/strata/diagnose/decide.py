@@ -42,15 +42,13 @@ def propose(
 
 
 def _named(case: Case) -> tuple[Named, ...]:
-    if impossible.broken(case.analysis) or not case.analysis.cells:
-        return ()
-    return findings(case)
+    return findings(case) if case.analysis.cells else ()
 
 
 def _judged(case: Case, named: tuple[Named, ...]) -> Diagnosis:
     stack, analysis = case.stack, case.analysis
     if broken := impossible.broken(analysis):
-        return verdicts.impossible(broken)
+        return verdicts.impossible(broken, next((n.finding for n in named if n.finding.cause in impossible.WHY), None))
     if not analysis.cells:
         return verdicts.nothing_measured(analysis)
     above = [c for c in analysis.comparisons if c.verdict is Equivalence.ABOVE]

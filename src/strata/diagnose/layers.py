@@ -46,8 +46,7 @@ class Named:
 
 def findings(case: Case) -> tuple[Named, ...]:
     """What makes layers slow, the costliest first; empty when nothing does."""
-    own = [o for r in rules() if r.judge is not None for o in r.judge(case)]
-    own = [after(o, o.layer, case.tried) for o in own]
+    own = by_themselves(case)
     found: list[Named] = []
     for pair in case.pairs:
         found += of_pair(pair, own)
@@ -57,6 +56,19 @@ def findings(case: Case) -> tuple[Named, ...]:
         mine = [o for o in own if o.layer == layer and (layer, o.cause) not in told]
         found += _of_layer(case, mine)
     return tuple(sorted(found, key=lambda n: -n.loss))
+
+
+def by_themselves(case: Case) -> list[Opinion]:
+    """What layers show by themselves or against their reference, as experiments left it."""
+    own = [o for r in rules() if r.judge is not None for o in r.judge(case)]
+    return [after(o, o.layer, case.tried) for o in own]
+
+
+def suspected(case: Case) -> tuple[Opinion, ...]:
+    """What may be so, and needs an experiment before it may be said: the lowest layer's first."""
+    order = [s.layer.name for s in case.stations]
+    found = [o for o in by_themselves(case) if o.holds is None and o.evidence]
+    return tuple(sorted(found, key=lambda o: order.index(o.layer)))
 
 
 def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:

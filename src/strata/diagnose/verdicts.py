@@ -19,8 +19,8 @@ from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Findi
 from strata.model.stack import Stack
 
 
-def impossible(checks: tuple[Check, ...]) -> Diagnosis:
-    """At least one figure cannot be true."""
+def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnosis:
+    """At least one figure cannot be true; ``why``: the cause that makes it so, where one is shown."""
     first = checks[0]
     where = f"{first.layer}, {first.workload_key}" if first.workload_key else first.layer
     others = f" {len(checks) - 1} more figures break a law." if len(checks) > 1 else ""
@@ -53,7 +53,16 @@ def impossible(checks: tuple[Check, ...]) -> Diagnosis:
         explanation=f"{where}: {first.message}.{others} Nothing is concluded from the other figures.",
         next_step=step,
     )
-    return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
+    if why is None:
+        return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
+    named = {
+        "layer": why.layer,
+        "cause": why.cause,
+        "headline": f"the result is impossible · {why.layer} · {why.title}",
+        "explanation": f"{why.explanation} {verdict.explanation}",
+        "next_step": why.next_step,
+    }
+    return Diagnosis(verdict=verdict.model_copy(update=named), findings=(why, finding), ruled_out=())
 
 
 def nothing_measured(analysis: Analysis) -> Diagnosis:

@@ -12,6 +12,7 @@ from strata.model.counters import Readings
 from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.profile import GoalResult
+from strata.model.survey import Device
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 
@@ -205,6 +206,8 @@ class Analysis(Value):
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
     goals: tuple[GoalResult, ...] = Field(default=(), exclude_if=lambda goals: not goals)
+    devices: tuple[Device, ...] = Field(default=(), exclude_if=lambda devices: not devices)
+    """What the survey knows of the block devices under the test file, upper before lower."""
 
     def summary(self, layer: str, workload_key: str) -> CellSummary | None:
         """The summary of one cell, None where it was not measured."""

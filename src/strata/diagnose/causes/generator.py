@@ -5,10 +5,10 @@ What it claims
 Why it matters
     Every layer then looks alike, and all of them too slow.
 Evidence it needs
-    Operational: at least 80 % of the IOPS the generator reaches against nothing (a null endpoint) at the same depth and
-    size; or its own control group has used up a quota of processor time in at least half of the periods (then the
-    ceiling, measured under the same quota, says nothing). Differential: the layers agree there (each is as fast as the
-    generator).
+    Operational: at least 80 % of the IOPS the generator reaches against nothing (a null endpoint) at the same depth
+    and size; or its own control group has used up a quota of processor time in at least half of the periods (then the
+    ceiling, measured under the same quota, says nothing). Differential: the layers agree there (each is as fast as
+    the generator).
 What rules it out
     Headroom: less than 80 % of the ceiling.
 What to do next
@@ -18,7 +18,8 @@ How sure
 Example
     190 000 IOPS on the file system and 200 000 against nothing.
 Source
-    S3 (rule 69: the generator's own cost is not the storage's); METHODS: "slow disk or generator bound".
+    Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): the load generator's own cost
+    is not the storage's.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ What to do next
 How sure
     As sure as the law is general: 0.9, and 0.95 with two different laws.
 Example
-    177 880 IOPS beside 138 MB/s at 8 KiB: the IOPS imply 1 390 MiB/s (S0, case 1).
+    177 880 IOPS beside 138 MB/s at 8 KiB: the IOPS imply 1 390 MiB/s.
 Source
-    S0's slips; REQUIREMENTS' laws: conservation, Little, utilisation, units, sample counts.
+    Little 1961; Denning, Buzen 1978 (the operational laws); the page of the laws.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from strata.model.finding import Cause
 CAUSE = Cause.IMPOSSIBLE
 OURS = {CheckKind.LITTLE: "Measure again; if it stays, report it as an error of the measurement."}
 """Where a law's own step asks which run and which clock a figure is from: here both are known."""
+
+WHY = (Cause.WRONG_FILE, Cause.HOLES, Cause.CACHE_FLATTERS)
+"""What makes figures too good to be true, where it is shown."""
 
 
 def broken(analysis: Analysis) -> tuple[Check, ...]:

@@ -5,8 +5,8 @@ What it claims
 Why it matters
     It is a setting (quality of service, a volume type), not a fault: it is changed by asking, not by tuning.
 Evidence it needs
-    Differential: X = min(X_below, C) with one C over block sizes, patterns and depths. Operational: requests wait above
-    the layer below while processors idle.
+    Differential: X = min(X_below, C) with one C over block sizes, patterns and depths. Operational: requests wait
+    above the layer below while processors idle.
 What rules it out
     Slow cells with different IOPS; time added below the cap (then requests are served one at a time instead).
 What to do next
@@ -16,7 +16,7 @@ How sure
 Example
     8 KiB and 128 KiB reads at depths 8 and 32 all give 1 000 IOPS; at depth 1 nothing is lost (500 on both).
 Source
-    METHODS' pair "lock at the guest or a cap": depth 1 separates them (a lock adds 1/C, a cap adds 0).
+    Denning, Buzen 1978 (asymptotic bounds): depth 1 separates a lock, which adds 1/C, from a cap, which adds 0.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ Why it matters
     It is the good end of an elimination: only a faster medium (or fewer requests to it) makes this path faster.
 Evidence it needs
     Differential: no layer above its allowance. Operational, one of: the lowest layer gives no more IOPS at a greater
-    depth; as many requests are in flight at the device as the workload keeps; at least 85 % of a request's time on the
-    top layer is spent in the lowest.
+    depth; as many requests are in flight at the device as the workload keeps; at least 85 % of a request's time on
+    the top layer is spent in the lowest.
 What rules it out
     A layer that costs more than expected; a queue elsewhere.
 What to do next
@@ -18,7 +18,8 @@ How sure
 Example
     Depth 8 and depth 32 both give 4 000 IOPS at the disk, and 0.99 of that on the share.
 Source
-    S0 (rules 47, 49, 57: if the disk is the bottleneck, latency and queue depth are equal at all layers).
+    Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (if the disk is the bottleneck,
+    latency and queue depth are equal at all layers).
 """
 
 from __future__ import annotations

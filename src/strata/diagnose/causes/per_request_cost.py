@@ -17,7 +17,8 @@ How sure
 Example
     Every request takes 1.2 ms longer at any depth while the handshake's round trip is 40 µs and processors idle.
 Source
-    S0 (rules 58, 59: a layer whose latency exceeds the disk's is the suspect); S3 (rules 38, 68).
+    Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (a layer whose latency exceeds the
+    disk's is the suspect); Talpey, SMB3 application workload performance (SNIA Storage Developer Conference).
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ Why it matters
     A faster disk or wire changes nothing; fewer copies, larger requests or more cores do.
 Evidence it needs
     Operational, in the cells that hold 60 % of the loss: the processors are used up (busy share at least 85 %, or one
-    processor at least 95 %, with a cell somewhere in the run below 70 %), or the time that the layer adds to a request
-    is processor time (see `working`). Either way the cells are clearly busier (8 points) than the same cells on the
-    layer below, so that it is the layer and not a neighbour. Differential: the loss.
+    processor at least 95 %, with a cell somewhere in the run below 70 %), or the time that the layer adds to a
+    request is processor time (see `working`). Either way the cells are clearly busier (8 points) than the same cells
+    on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
 What rules it out
     Headroom in the slow cells. The same cells below keeping them as busy without being slow. One common rate of bytes
     over very different block sizes. Processors busy in every cell say nothing either way: someone else may use them.
@@ -20,7 +20,9 @@ How sure
 Example
     A share over loopback on two cores: both 97 % busy at depth 8 and more, 0.4 of the file system's IOPS.
 Source
-    S0 (rules 50, 51: CPU bound), S3 (rules 69–71: cycles per byte at both ends, saturation), Denning, Buzen 1978.
+    Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (CPU bound); Talpey, SMB3
+    application workload performance (SNIA Storage Developer Conference): cycles per byte at both ends; Denning, Buzen
+    1978 (saturation).
 """
 
 from __future__ import annotations
@@ -159,7 +161,7 @@ def _cost(points: list[Point], below: str) -> str:
 
 
 def cost_ns(cell: CellSummary) -> float | None:
-    """Processor time per I/O over the whole machine, ns (S3's cycles per byte without the clock)."""
+    """Processor time per I/O over the whole machine, ns (cycles per byte without the clock)."""
     modes = cell.readings.each(cpu.SECONDS, "mode", node=None)
     spent = sum(seconds for (mode,), seconds in modes.items() if mode not in cpu.IDLE_MODES)
     return spent / cell.iops.value * 1e9 if spent > 0 else None

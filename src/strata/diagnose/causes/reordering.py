@@ -17,9 +17,10 @@ What to do next
 How sure
     By the share of the loss that the longer service time at the device explains.
 Example
-    Sequential writes at 5 % of the disk's own, 41 % of them out of order, issued by two threads (S0, Baseline 2).
+    Sequential writes at 5 % of the disk's own, 41 % of them out of order, issued by two threads.
 Source
-    S0 (rules 60–62: offsets in the order of issue; several dispatchers turn sequential writes into near-random ones).
+    Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (offsets in the order of issue;
+    several dispatchers turn sequential writes into near-random ones); RFC 4737.
 """
 
 from __future__ import annotations

@@ -9,14 +9,15 @@ Evidence it needs
 What rules it out
     Any rule that holds.
 What to do next
-    By the fingerprint: only sequential writes or reads fell: look at the order at the device; only writes: flushes and
-    write-through; everything by the same factor: processors of the far end, extra copies of the data.
+    By the fingerprint: only sequential writes or reads fell: look at the order at the device; only writes: flushes
+    and write-through; everything by the same factor: processors of the far end, extra copies of the data.
 How sure
     Of the layer as of any other; of the cause not at all, so never above a half.
 Example
-    Sequential writes fall to 5 % and nothing else changes: two threads dispatch them out of order (S0, Baseline 2).
+    Sequential writes fall to 5 % and nothing else changes: two threads dispatch them out of order.
 Source
-    S0 (rules 59–62); DESIGN: "the set of patterns affected is a fingerprint".
+    Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (trace the I/O where the numbers do
+    not explain themselves).
 """
 
 from __future__ import annotations

@@ -5,20 +5,22 @@ What it claims
 Why it matters
     No tuning of the disk or the file system helps; only fewer bytes or a faster path do.
 Evidence it needs
-    Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or shallow
-    workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, processors idle.
-    Where they are counted: packets that wait in front of an interface, and a second one that is idle.
+    Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or
+    shallow workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below,
+    processors idle. Where they are counted: packets that wait in front of an interface, and a second one that is
+    idle.
 What rules it out
     Slow cells that carry different bytes per second; a layer without a wire.
 What to do next
     Check the link's rate and its path, compression and the number of connections; then limits set on the volume.
 How sure
-    By the part of the loss explained and the distance to a cap or a latency; a wire and a bytes-per-second limit set at
-    the far end look the same.
+    By the part of the loss explained and the distance to a cap or a latency; a wire and a bytes-per-second limit set
+    at the far end look the same.
 Example
     128 KiB reads give 160 IOPS and 8 KiB reads 2 560 over a path whose other end gives 4 000 for both: 20 MiB/s.
 Source
-    S3, multichannel and network limits (rules 51, 53, 72); asymptotic bounds: Denning, Buzen 1978.
+    Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): multichannel and network
+    limits; asymptotic bounds: Denning, Buzen 1978.
 """
 
 from __future__ import annotations

@@ -14,10 +14,11 @@ What to do next
 How sure
     By the part of the loss explained, the distance to other shapes, and the handshake's share of the added time.
 Example
-    8 KiB reads take 7.0 ms instead of 2.0 ms at depth 1 and depth 8, at depth 32 nothing is lost; the handshake's round
-    trip is 5.0 ms.
+    8 KiB reads take 7.0 ms instead of 2.0 ms at depth 1 and depth 8, at depth 32 nothing is lost; the handshake's
+    round trip is 5.0 ms.
 Source
-    S3 (rule 68: latency = wire + server); Little 1961; "latency: X proportional to depth; lock: plateau" (METHODS).
+    Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): latency = wire + server; Little
+    1961.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 What it claims
     What this layer sends is lost on the way and sent again; requests wait for that, on a wire that is not full.
 Why it matters
-    A lost segment costs a round trip, or a timer of 200 ms and more where nothing follows it. The mean falls, the tail
-    is far worse, and neither a faster disk nor a wider wire helps.
+    A lost segment costs a round trip, or a timer of 200 ms and more where nothing follows it. The mean falls, the
+    tail is far worse, and neither a faster disk nor a wider wire helps.
 Evidence it needs
-    Operational: in slow cells with 60 % of the loss at least 0.5 % of the TCP segments are sent again, and at most half
-    as many in the same cells below; among them a cell that moves less than half of the bytes per second that the layer
-    reaches elsewhere, so that it is not a full wire that drops. Differential: the loss.
+    Operational: in slow cells with 60 % of the loss at least 0.5 % of the TCP segments are sent again, and at most
+    half as many in the same cells below; among them a cell that moves less than half of the bytes per second that the
+    layer reaches elsewhere, so that it is not a full wire that drops. Differential: the loss.
 What rules it out
     No segments sent again. Drops at the nodes' own queues that account for half of them: then it is their rate.
 What to do next

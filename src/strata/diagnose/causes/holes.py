@@ -1,0 +1,86 @@
+"""Parts of the data were never written.
+
+What it claims
+    The file system answers reads of what was never written (a hole, an extent that is only reserved) by itself, with
+    zeros; the medium is not asked.
+Why it matters
+    The figures are too good, the more of the file is missing the more; the first write changes them.
+Evidence it needs
+    Operational: at a file that is read unbuffered the device read at least 3 % less than the workload, and the same
+    share in every random read; writes of the same file do reach it.
+What rules it out
+    As many bytes at the device as were asked for; a cache in use, which answers more the second time.
+What to do next
+    Write the file once from its beginning to its end (``strata`` does it with files of its own), then measure again.
+How sure
+    By how equal the share is over the workloads: a cache's depends on the workload, the share of holes does not.
+Example
+    Half of the file punched out: 0.50 bytes read at the disk for each byte asked for, at depths 1, 8 and 32.
+Source
+    The kernel's documentation of holes and unwritten extents (lseek(2) SEEK_HOLE;
+    Documentation/filesystems/fiemap.rst).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from strata import units
+from strata.diagnose.case import Case, Station
+from strata.diagnose.causes.wrong_file import REACHED, moved
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.endpoint import EndpointKind
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.HOLES
+PRECEDENCE = 6
+LEAST_MISSING, ALIKE, LEAST_CELLS = 0.03, 0.08, 2
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At files of this machine that were read unbuffered."""
+    for station in case.stations:
+        if station.layer.target.kind is not EndpointKind.FILE:
+            continue
+        reads = [c for c in station.cells if c.workload.direct and c.workload.rw.random and not c.workload.rw.writes]
+        shares = [share for c in reads if (share := moved(c)) is not None]
+        writes = [share for c in station.cells if c.workload.rw.writes and (share := moved(c)) is not None]
+        if len(shares) < LEAST_CELLS or not writes or min(writes) < REACHED:
+            continue
+        if max(shares) <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
+            yield _opinion(station, [c.workload.key for c in reads], float(np.median(shares)))
+
+
+def _opinion(station: Station, keys: list[str], share: float) -> Opinion:
+    name, missing = station.layer.name, units.percent(1 - share, 2)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"{missing} of the data was never written",
+        explanation=f"The device read {units.significant(share, 2)} bytes for each byte that was asked for, alike at "
+        f"every depth: {name} answers the rest by itself.",
+        next_step="Write the file once from its beginning to its end, then measure again.",
+        cells=frozenset(keys),
+        strength=1.0,
+        lead=6.0,
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{units.significant(share, 2)} bytes read at the device for each byte asked for, in "
+                f"{len(keys)} workloads that read at random, unbuffered",
+                cells=tuple(f"{name}/{key}" for key in keys),
+            ),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement="writes of the same file do reach it",
+                cells=(),
+            ),
+        ),
+        weight=Weight.SHOWN,
+        layer=name,
+        loss=-math.log(max(share, 0.01)),
+    )

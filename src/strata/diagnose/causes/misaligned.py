@@ -1,0 +1,129 @@
+"""Requests lie across the blocks of the medium.
+
+What it claims
+    What the layer calls a multiple of a block begins inside a block of the medium: a read touches one block more, a
+    write reads two before it can be written.
+Why it matters
+    Small writes lose most, and nothing above the partition can help; making it anew on a boundary cures it for good.
+Evidence it needs
+    Operational: a partition, loop device or mapping that begins at no multiple of the medium's block (4 KiB where it
+    states less); small writes slower than small reads of the same order and depth, or than their reference. Or, where
+    no such beginning is seen (a disk behind a controller, a virtual one), the experiment: the same workload shifted
+    by a sector gains an eighth or more.
+What rules it out
+    The shifted workload gains nothing, or loses.
+What to do next
+    Make the partition (the LUN, the virtual disk) anew from 1 MiB on; until then ask for larger blocks.
+How sure
+    By the experiment; without it a beginning off the boundary is a fact, and that it costs anything is not.
+Example
+    A file system from sector 63 on, blocks of 4 KiB: random writes of 8 KiB at 260 IOPS, shifted by 512 bytes at 1
+    640.
+Source
+    The kernel's documentation of I/O topology (Documentation/ABI/stable/sysfs-block: alignment_offset,
+    physical_block_size).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose.case import Case, Station
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.trying import measured
+from strata.model.analysis import CellSummary
+from strata.model.experiment import Metric
+from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.survey import Device
+
+CAUSE = Cause.MISALIGNED
+PRECEDENCE = 22
+BLOCK = 4096
+SLOWER, GAINS = 0.75, 1.12
+EXPERIMENT = "shifted"
+
+
+def shift_of(case: Case) -> tuple[Device, int] | None:
+    """The device that begins off the boundary and the bytes that would bring it back to one."""
+    for device in case.analysis.devices:
+        offset = begins(device)
+        unit = max(BLOCK, device.physical_block or 0)
+        if offset % unit:
+            return device, unit - offset % unit
+    return None
+
+
+def begins(device: Device) -> int:
+    """The byte of the device below at which it begins, as far as it is known."""
+    told = device.detail.get("loop_offset", "")
+    return device.partition_start or (int(told) if told.isdigit() else 0) or device.alignment_offset or 0
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At the lowest layer."""
+    tried = next(iter(case.outcomes(EXPERIMENT)), None)
+    station = case.stations[0] if case.stations else None
+    fact = shift_of(case)
+    if station is None:
+        return
+    gain = measured(tried, Metric.RATIO) if tried is not None else None
+    if gain is not None and (gain.low or gain.value) < GAINS:
+        yield Opinion(CAUSE, False, "shifted by a sector the same workload gains nothing", layer=station.layer.name)
+        return
+    pair = slow_writes(station)
+    if gain is None and (fact is None or pair is None):
+        return
+    seen = []
+    if fact is not None:
+        device, shift = fact
+        text = f"{device.path} begins at byte {begins(device)}, {units.size(shift)} before a block of the medium"
+        seen.append(Evidence(kind=EvidenceKind.OPERATIONAL, statement=text))
+    if pair is not None:
+        write, read = pair
+        seen.append(
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"{write.workload.label}: {units.count(write.iops.value)} IOPS, where "
+                f"{read.workload.label} gives {units.count(read.iops.value)}",
+                cells=tuple(f"{station.layer.name}/{c.workload.key}" for c in pair),
+            )
+        )
+    factor = gain.value if gain is not None else pair[1].iops.value / pair[0].iops.value if pair is not None else 1.0
+    writes = [c for c in station.cells if c.workload.rw.writes]
+    yield Opinion(
+        cause=CAUSE,
+        holds=True if gain is not None else None,
+        because="" if gain is not None else "that it costs anything is not shown",
+        title="requests lie across the blocks of the medium",
+        explanation="Each of them touches one block more, and a write reads two before."
+        + (f" Shifted by a sector it is {units.significant(factor, 2)} times as fast." if gain is not None else ""),
+        next_step="Make the partition, LUN or virtual disk anew from 1 MiB on; about "
+        f"{units.significant(factor, 2)} times the IOPS for small writes.",
+        cells=frozenset(c.workload.key for c in writes),
+        strength=1.0 if gain is not None else 0.5,
+        lead=8.0 if gain is not None else 1.0,
+        evidence=tuple(seen),
+        missing=() if gain is not None else ("the same workload shifted by a sector",),
+        weight=Weight.SHOWN,
+        layer=station.layer.name,
+        loss=math.log(max(factor, 1.0)) * max(1, len(writes)) / len(station.cells),
+    )
+
+
+def slow_writes(station: Station) -> tuple[CellSummary, CellSummary] | None:
+    """(random write, random read) of one size and depth where the write is much slower; None where none is."""
+    found = [
+        (w, r)
+        for w in station.cells
+        for r in station.cells
+        if w.workload.rw.writes
+        and not w.workload.rw.reads
+        and not r.workload.rw.writes
+        and w.workload.rw.random
+        and r.workload.rw.random
+        and (w.workload.bs, w.workload.outstanding) == (r.workload.bs, r.workload.outstanding)
+        and (w.iops.high or w.iops.value) < SLOWER * (r.iops.low or r.iops.value)
+    ]
+    return min(found, key=lambda pair: pair[0].iops.value / pair[1].iops.value, default=None)

@@ -1,0 +1,142 @@
+"""Requests are cut into smaller ones.
+
+What it claims
+    The device is given several requests for each large I/O, and each of them pays the cost of a request.
+Why it matters
+    Large blocks then gain nothing over small ones; it is one setting of the queue (or the stripe), not the medium.
+Evidence it needs
+    Operational: at the lowest device 1.4 requests or more for each I/O of a large block, and about one for a small
+    block of the same direction. Differential: from what a request and a byte cost there, whole requests would carry
+    at least a tenth more.
+What rules it out
+    One request for each I/O; a device that takes as long for the pieces as for the whole, because bytes are its
+    limit.
+What to do next
+    Raise the largest request of the queue (``max_sectors_kb``, at most ``max_hw_sectors_kb``), or ask for blocks of
+    that size; then the stripe and the alignment of large requests to it.
+How sure
+    By how far the number of requests lies from one, and by what whole requests would give.
+Example
+    Reads of 256 KiB on a queue that takes 16 KiB: 16 requests for each, 27 MB/s where whole ones carry 180.
+Source
+    The kernel's documentation of the block queue (Documentation/ABI/stable/sysfs-block: max_sectors_kb,
+    max_hw_sectors_kb).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from strata import units
+from strata.diagnose.case import Case, Station
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.analysis import CellSummary
+from strata.model.ends import Flow
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.SPLITS
+PRECEDENCE = 24
+LEAST_PIECES, MOST_WHOLE, LEAST_LOSS = 1.4, 1.2, 0.1
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One cell whose requests are cut: into so many pieces at a device; ``whole`` is what whole ones would give."""
+
+    cell: CellSummary
+    device: str
+    pieces: float
+    whole: float
+
+    @property
+    def loss(self) -> float:
+        """−ln of what is left of the IOPS that whole requests would give."""
+        return math.log(self.whole / self.cell.iops.value)
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At the lowest layer where it is seen."""
+    for station in case.stations:
+        cuts = [cut for cell in station.cells if (cut := _cut(station, cell)) is not None]
+        costly = [cut for cut in cuts if cut.loss >= LEAST_LOSS]
+        if costly:
+            yield _opinion(station, costly)
+            return
+        if cuts:
+            return
+
+
+def _opinion(station: Station, cuts: list[Cut]) -> Opinion:
+    worst = max(cuts, key=lambda c: c.loss)
+    size = worst.cell.workload.bs_moments[0]
+    pieces, piece = units.significant(worst.pieces, 2), units.size(round(size / worst.pieces))
+    gain = worst.whole / worst.cell.iops.value
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"I/Os of {units.size(round(size))} are cut into {pieces} requests of about {piece}",
+        explanation=f"{worst.device} is given {pieces} requests for each {worst.cell.workload.label}, and each pays "
+        f"the cost of a request; whole ones would give about {units.significant(gain, 2)} times as much.",
+        next_step=f"Raise /sys/block/{worst.device}/queue/max_sectors_kb to {units.size(round(size))} or more, "
+        f" or ask for blocks of {piece}.",
+        cells=frozenset(c.cell.workload.key for c in cuts),
+        strength=min(1.0, 0.6 + worst.loss),
+        lead=6 * min(1.0, worst.pieces - 1),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{len(cuts)} workloads of large blocks reach {worst.device} as {pieces} requests for each "
+                "I/O, small blocks as one",
+                cells=tuple(f"{station.layer.name}/{c.cell.workload.key}" for c in cuts),
+            ),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"{worst.cell.workload.label}: {units.count(worst.cell.iops.value)} IOPS, where the cost of "
+                f"a request and of a byte at this device give {units.count(worst.whole)} for whole requests",
+                cells=(f"{station.layer.name}/{worst.cell.workload.key}",),
+            ),
+        ),
+        weight=Weight.SHOWN,
+        layer=station.layer.name,
+        loss=sum(c.loss for c in cuts) / len(station.cells),
+    )
+
+
+def _cut(station: Station, cell: CellSummary) -> Cut | None:
+    """The cell against a small one of the same direction and depth; None where it is not cut, or that is not known."""
+    flow = _requests(cell)
+    if flow is None or flow.per_io is None or (flow.per_io.low or flow.per_io.value) < LEAST_PIECES:
+        return None
+    size, n = cell.workload.bs_moments[0], cell.workload.outstanding
+    alike = [
+        c
+        for c in station.cells
+        if c.workload.rw.writes == cell.workload.rw.writes
+        and c.workload.outstanding == n
+        and c.workload.bs_moments[0] * LEAST_PIECES < size
+        and (small := _requests(c)) is not None
+        and small.per_io is not None
+        and small.per_io.value <= MOST_WHOLE
+    ]
+    if not alike:
+        return None
+    # Of the same order if there is one: what a disk with a head takes for a random block is no guide to a stream.
+    nearest = min(alike, key=lambda c: (c.workload.rw.random != cell.workload.rw.random, c.workload.bs_moments[0]))
+    pieces, least = flow.per_io.value, nearest.workload.bs_moments[0]
+    of_small, of_piece = n / nearest.iops.value, n / (pieces * cell.iops.value)
+    # Pieces as small as the small blocks say nothing of what a byte costs.
+    longer = size / pieces - least
+    per_byte = max(0.0, (of_piece - of_small) / longer) if longer > 0.5 * least else 0.0
+    whole = n / (min(of_small, of_piece) + per_byte * (size - least))
+    return Cut(cell, flow.name, pieces, max(whole, cell.iops.value))
+
+
+def _requests(cell: CellSummary) -> Flow | None:
+    """What the lowest device of the layer was given in the direction of the workload."""
+    direction = "write" if cell.workload.rw.writes else "read"
+    lowest = cell.devices[-1] if cell.devices else None
+    found = [f for f in cell.flows if f.kind == "device" and f.direction == f.of == direction and f.per_io is not None]
+    return next((f for f in found if f.name == lowest), found[0] if len(found) == 1 else None)

@@ -1,0 +1,100 @@
+"""A layer reaches other data than the layer it is compared with.
+
+What it claims
+    What this layer reads and writes is not the data of the layers below: another file, volume or export answers.
+Why it matters
+    Nothing of the comparison means anything; it is the slip that costs the longest search.
+Evidence it needs
+    Operational: the device that the layer stands on moved less than a twentieth of what the layer read **and** of
+    what it wrote through, while the same workloads from below did reach it. Differential: a figure that no layer
+    above that device can have, where there is one.
+What rules it out
+    Writes that do reach the device (then a cache answers the reads); a device that is not watched.
+What to do next
+    Compare what the export, the mount or the mapping leads to with the file below; then measure again.
+How sure
+    By how little the device moved. Before it measures, Strata reads its own mark through every layer; so this is seen
+    where something is swapped afterwards, and in others' figures.
+Example
+    An export that was pointed at a copy on a quicker disk: 9 400 IOPS at the share, 0 requests at the volume's
+    device.
+Source
+    Operational conservation: what a layer moves, the device below it moves (Denning, Buzen 1978).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose.case import Case, Station
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.analysis import CellSummary
+from strata.model.counters import blockdev
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.WRONG_FILE
+PRECEDENCE = 5
+NOTHING, REACHED = 0.05, 0.5
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """Every layer whose reads and writes never reached the device it stands on."""
+    for station in case.stations:
+        missed = [c for c in station.cells if (share := moved(c)) is not None and share <= NOTHING]
+        if {c.workload.rw.writes for c in missed} != {False, True}:
+            continue
+        below = [s for s in case.stations if s.layer.name in station.layer.on]
+        if any(reached(below, c) for c in missed) and len(missed) >= 0.6 * len(station.cells):
+            yield _opinion(station, missed)
+
+
+def moved(cell: CellSummary) -> float | None:
+    """Bytes at the lowest device for each byte of the application, in the direction of the workload."""
+    direction = "write" if cell.workload.rw.writes else "read"
+    lowest = cell.devices[-1] if cell.devices else None
+    if lowest is None or (cell.workload.rw.writes and cell.workload.rw.reads):
+        return None
+    flow = next((f for f in cell.flows if f.kind == "device" and f.name == lowest and f.direction == direction), None)
+    if flow is not None:
+        return flow.per_byte.value
+    # A place that took no part at all is in no flow: it counts as nothing only where the device was read.
+    return 0.0 if cell.readings.of(blockdev.READ_BYTES, device=lowest) else None
+
+
+def reached(below: list[Station], cell: CellSummary) -> bool:
+    """Whether the same workload from a layer below did reach its device."""
+    same = [c for s in below if (c := s.cell(cell.workload.key)) is not None]
+    return any((moved(c) or 0.0) >= REACHED for c in same)
+
+
+def _opinion(station: Station, missed: list[CellSummary]) -> Opinion:
+    name, device = station.layer.name, missed[0].devices[-1]
+    most = max(moved(c) or 0.0 for c in missed)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"what {name} reads and writes is not the data below it",
+        explanation=f"In {len(missed)} of {len(station.cells)} workloads {device} moved at most "
+        f"{units.percent(most, 2)} of the bytes, written ones too, and the same workloads from below did reach it.",
+        next_step=f"Compare what the endpoint of {name} leads to with the file below, then measure again.",
+        cells=frozenset(c.workload.key for c in missed),
+        strength=len(missed) / len(station.cells),
+        lead=8.0,
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{device} moved at most {units.percent(most, 2)} of the bytes that {name} read and wrote",
+                cells=tuple(f"{name}/{c.workload.key}" for c in missed),
+            ),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement="the same workloads from the layer below reached it",
+                cells=tuple(f"{name}/{c.workload.key}" for c in missed),
+            ),
+        ),
+        weight=Weight.SHOWN,
+        layer=name,
+        loss=1.0,
+    )

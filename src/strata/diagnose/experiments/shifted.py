@@ -1,0 +1,68 @@
+"""The same workload, shifted by a sector.
+
+What it changes
+    Every read begins so many bytes behind a multiple of its block as brings it to a boundary of the medium (one sector
+    of 512 bytes where no beginning is known: that of a partition from sector 63 on).
+What it tells apart
+    Under misalignment it gains an eighth or more. Every other limit keeps its IOPS, or loses where the medium was
+    aligned before.
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.diagnose.case import Case, Station
+from strata.diagnose.causes import misaligned
+from strata.diagnose.opinion import Opinion
+from strata.model.cause import Cause
+from strata.model.experiment import Experiment, Metric, Prediction
+from strata.model.workload import Workload
+
+SECTOR = 512
+LEAST, MOST = 0.2, 20.0
+"""Times the IOPS: what a shift may cost where it was aligned before, and what it may gain where it was not."""
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """At the lowest layer, where small writes are much slower than small reads or a beginning lies off a boundary."""
+    station = case.stations[0] if case.stations else None
+    fact = misaligned.shift_of(case)
+    if station is None or (fact is None and misaligned.slow_writes(station) is None):
+        return None
+    cell = _deepest_read(station)
+    shift = SECTOR if fact is None else fact[1]
+    if cell is None or shift >= cell.bs or cell.misalign:
+        return None
+    known = [_prediction(o, station.layer.name) for o in standing]
+    if not any(o.cause is Cause.MISALIGNED for o in standing):
+        return None
+    return Experiment(
+        layer=station.layer.name,
+        workload=cell.model_copy(update={"misalign": shift}),
+        reference=cell.key,
+        changes=f"the same reads shifted by {units.size(shift)}",
+        prediction=known[0],
+        predictions=tuple(known),
+        otherwise="every other limit keeps its IOPS, or loses",
+    )
+
+
+def _deepest_read(station: Station) -> Workload | None:
+    small = [
+        c.workload
+        for c in station.cells
+        if c.workload.rw.random and not c.workload.rw.writes and c.workload.outstanding > 1
+    ]
+    return min(small, key=lambda w: (w.bs, w.outstanding), default=None)
+
+
+def _prediction(opinion: Opinion, layer: str) -> Prediction:
+    gains = opinion.cause is Cause.MISALIGNED
+    return Prediction(
+        metric=Metric.RATIO,
+        low=misaligned.GAINS if gains else LEAST,
+        high=MOST if gains else 1.1,
+        unit="ratio",
+        cause=opinion.cause.value,
+        layer=opinion.layer or layer,
+    )

@@ -1,0 +1,163 @@
+"""What the device moved against what was asked for: splits, holes, another file, and blocks that lie across its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import pytest
+
+from strata.diagnose import diagnose, propose
+from strata.model.analysis import Analysis, CellSummary, Check, CheckKind
+from strata.model.ends import Flow
+from strata.model.estimate import Estimate
+from strata.model.experiment import Tried
+from strata.model.finding import Cause, Diagnosis, VerdictKind
+from strata.model.stack import Layer, Stack
+from strata.model.survey import Device
+
+from .queueing import Path
+from .scenes import everyday_stack, simulate
+
+STACK = Stack(name="local", layers=everyday_stack().layers[:2])
+Moved = Callable[[CellSummary], tuple[float, float]]
+"""(bytes for each byte, requests for each I/O) at the device."""
+
+
+def exactly(value: float) -> Estimate:
+    return Estimate(value=value, low=value * 0.99, high=value * 1.01, n=3, unit="1")
+
+
+@lru_cache
+def healthy(seed: int = 1, slow_writes: float = 1.0, stack: Stack = STACK) -> Analysis:
+    """A disk of four servers, its file system, and whatever stands on it."""
+    medium = {"servers": 4, "service": 1e-3, "per_byte": 4e-9}
+    paths = {x.name: Path(**medium, base=5e-6 * n) for n, x in enumerate(stack.layers)}  # type: ignore[arg-type]
+    found = simulate(stack, paths, seed=seed, sd=0.03)
+    cells = tuple(slowed(c, slow_writes) if c.workload.rw.writes else c for c in found.cells)
+    return found.model_copy(update={"cells": cells})
+
+
+def slowed(cell: CellSummary, factor: float) -> CellSummary:
+    iops = cell.iops.model_copy(
+        update={k: getattr(cell.iops, k) / factor for k in ("value", "low", "high") if getattr(cell.iops, k)}
+    )
+    return cell.model_copy(update={"iops": iops})
+
+
+def reaching(analysis: Analysis, moved: Moved) -> Analysis:
+    """The same run with what its cells moved at ``loop0``."""
+    cells = []
+    for cell in analysis.cells:
+        direction = "write" if cell.workload.rw.writes else "read"
+        per_byte, per_io = moved(cell)
+        flow = Flow(
+            place="device loop0", direction=direction, of=direction, per_byte=exactly(per_byte), per_io=exactly(per_io)
+        )
+        counters = cell.counters | {"blockdev_read_bytes{device=loop0}": 1.0}
+        flows = (flow,) if per_byte > 0 else ()
+        cells.append(cell.model_copy(update={"flows": flows, "devices": ("loop0",), "counters": counters}))
+    return analysis.model_copy(update={"cells": tuple(cells)})
+
+
+def causes(found: Diagnosis) -> set[Cause]:
+    return {f.cause for f in found.findings}
+
+
+@pytest.mark.parametrize("pieces", [2.0, 4.0, 16.0])
+def test_large_requests_that_are_cut_are_named_where_each_piece_costs(pieces: float) -> None:
+    def cut(cell: CellSummary) -> tuple[float, float]:
+        return 1.0, pieces if cell.workload.bs > 8192 else 1.0
+
+    analysis = reaching(healthy(), cut)
+    cells = tuple(slowed(c, 0.8 * pieces) if c.workload.bs > 8192 else c for c in analysis.cells)
+    found = diagnose(STACK, analysis.model_copy(update={"cells": cells}))
+    assert (found.verdict.layer, found.verdict.cause) == ("disk", Cause.SPLITS), found.verdict.headline
+    assert "max_sectors_kb" in found.verdict.next_step
+
+
+def test_pieces_that_cost_no_more_than_the_whole_are_no_finding() -> None:
+    """Twice the requests and as many bytes a second as ever: bytes are the limit there."""
+    analysis = reaching(healthy(), lambda c: (1.0, 1.0 if c.workload.bs <= 8192 else 1.5))
+    per_byte = {c.workload.key: c.iops.value for c in analysis.cells if c.workload.bs > 8192}
+    assert per_byte
+    # As quick for each byte as the large ones are.
+    cells = [
+        slowed(c, c.iops.value / (16 * min(per_byte.values()))) if c.workload.bs <= 8192 else c for c in analysis.cells
+    ]
+    found = diagnose(STACK, analysis.model_copy(update={"cells": tuple(cells)}))
+    assert Cause.SPLITS not in causes(found)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
+def test_holes_answer_the_same_share_of_every_read(share: float) -> None:
+    found = diagnose(STACK, reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else share, 1.0)))
+    assert Cause.HOLES in causes(found)
+    assert next(f for f in found.findings if f.cause is Cause.HOLES).layer == "file system"
+
+
+def test_a_share_that_depends_on_the_workload_is_a_cache_and_not_holes() -> None:
+    shares = {1: 0.2, 8: 0.5, 32: 0.9}
+    found = diagnose(STACK, reaching(healthy(), lambda c: (shares[c.workload.outstanding], 1.0)))
+    assert Cause.HOLES not in causes(found)
+
+
+THREE = Stack(
+    name="three",
+    layers=(*STACK.layers, Layer(name="share", endpoint="nbd://127.0.0.1:3/data", on=("file system",))),
+)
+
+
+def test_a_layer_whose_reads_and_writes_never_reach_the_device_has_another_file() -> None:
+    analysis = reaching(healthy(stack=THREE), lambda c: (0.0, 0.0) if c.layer == "share" else (1.0, 1.0))
+    found = diagnose(THREE, analysis)
+    assert (found.verdict.layer, found.verdict.cause) == ("share", Cause.WRONG_FILE)
+    broken = Check(
+        kind=CheckKind.FASTER_THAN_BELOW, layer="share", workload_key=None, impossible=True, message="3 times"
+    )
+    found = diagnose(THREE, analysis.model_copy(update={"checks": (broken,)}))
+    assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.IMPOSSIBLE, Cause.WRONG_FILE)
+    assert found.verdict.layer == "share"
+
+
+@pytest.mark.parametrize("written", [0.5, 1.0])
+def test_a_cache_at_the_far_end_is_not_another_file(written: float) -> None:
+    def moved(cell: CellSummary) -> tuple[float, float]:
+        return (0.0, 0.0) if cell.layer == "share" and not cell.workload.rw.writes else (written, 1.0)
+
+    assert Cause.WRONG_FILE not in causes(diagnose(THREE, reaching(healthy(stack=THREE), moved)))
+
+
+LOOP = Device(name="loop0", path="/dev/loop0", devno="7:0", kind="loop", detail={"loop_offset": str(63 * 512)})
+
+
+def crooked(analysis: Analysis) -> Analysis:
+    return analysis.model_copy(update={"devices": (LOOP,)})
+
+
+def shifted(stack: Stack, analysis: Analysis, gain: float) -> tuple[Tried, ...]:
+    experiment = propose(stack, analysis)
+    assert experiment is not None and experiment.key == "shifted", experiment
+    assert experiment.workload.misalign == 512
+    reference = analysis.summary(experiment.layer, experiment.reference)
+    assert reference is not None
+    return (Tried(experiment=experiment, reference=reference, changed=slowed(reference, 1 / gain)),)
+
+
+def test_a_beginning_off_the_boundary_is_named_when_the_shifted_workload_gains() -> None:
+    analysis = crooked(healthy(slow_writes=3.0))
+    assert Cause.MISALIGNED not in causes(diagnose(STACK, analysis))
+    found = diagnose(STACK, analysis, shifted(STACK, analysis, 2.0))
+    assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.LAYER, Cause.MISALIGNED)
+    assert found.verdict.confidence >= 0.8 and "times as fast" in found.verdict.explanation
+
+
+def test_it_is_not_named_when_the_shifted_workload_gains_nothing() -> None:
+    analysis = crooked(healthy(slow_writes=3.0))
+    found = diagnose(STACK, analysis, shifted(STACK, analysis, 1.0))
+    assert Cause.MISALIGNED not in causes(found)
+    assert "disk: misaligned" in found.story[0].fell
+
+
+def test_a_beginning_off_the_boundary_without_slow_writes_is_no_finding() -> None:
+    assert Cause.MISALIGNED not in causes(diagnose(STACK, crooked(healthy())))
