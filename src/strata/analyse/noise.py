@@ -12,7 +12,7 @@ intervals inside the measurements stands in for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -111,9 +111,33 @@ def _within(cells: list[CellRounds]) -> float:
     return float(np.median(spreads)) if spreads else 0.0
 
 
-def interval_rates(intervals: Iterable[Interval]) -> list[float]:
-    """IOPS of each whole interval; a last one shorter than half of the first is left out."""
-    spans = [(i.end_ns - i.start_ns, i.read.ops + i.write.ops) for i in intervals]
-    if not spans:
+PIECES = 8
+LONGEST_NS = 10**9
+
+
+def pieces(intervals: Sequence[Interval]) -> list[tuple[int, int, int]]:
+    """(start_ns, end_ns, I/Os) of neighbouring intervals joined: an eighth of a measurement, at most a second.
+
+    Intervals may be as short as what is looked for in them (a stall); what is said of a measurement's evenness, of
+    noise and in pictures is of pieces that do not depend on that.
+    """
+    if not intervals:
         return []
+    shortest = min(LONGEST_NS, (intervals[-1].end_ns - intervals[0].start_ns) / PIECES)
+    found: list[tuple[int, int, int]] = []
+    begin, ops = intervals[0].start_ns, 0
+    for one in intervals:
+        ops += one.read.ops + one.write.ops
+        # Half of an interval may be missing: with the next one the piece would be as much too long.
+        if one.end_ns - begin + (one.end_ns - one.start_ns) / 2 > shortest:
+            found.append((begin, one.end_ns, ops))
+            begin, ops = one.end_ns, 0
+    if intervals[-1].end_ns > begin:
+        found.append((begin, intervals[-1].end_ns, ops))
+    return found
+
+
+def interval_rates(intervals: Sequence[Interval]) -> list[float]:
+    """IOPS of each of the `pieces`; a last one shorter than half of the first is left out."""
+    spans = [(end - start, ops) for start, end, ops in pieces(intervals)]
     return [ops / ns * 1e9 for ns, ops in spans if ns > spans[0][0] / 2]

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from strata.analyse import counters, ends, flows
+from strata.analyse.noise import pieces
 from strata.analyse.rounds import CellRounds, collect
 from strata.analyse.stats import estimate
+from strata.analyse.steadiness import steadiness, tail
 from strata.model import histogram
 from strata.model.analysis import CellSummary, NoiseFloor
 from strata.model.estimate import Estimate
@@ -92,6 +94,8 @@ def summarise(
         devices=chain,
         carriers=carriers,
         absent=_never(cell.results),
+        steadiness=steadiness(cell),
+        tail=tail(cell),
     )
 
 
@@ -175,8 +179,6 @@ def _timeline(cell: CellRounds, origin_ns: int | None) -> tuple[tuple[int, float
             continue
         begin = one.result.started_unix_ns + one.result.ramp_ns
         origin = begin if origin_ns is None else origin_ns
-        for i in one.result.intervals:
-            if i.end_ns > i.start_ns:
-                ops = i.read.ops + i.write.ops
-                points.append((one.round, (begin - origin + i.start_ns) / 1e9, ops / (i.end_ns - i.start_ns) * 1e9))
+        for start, end, ops in pieces(one.result.intervals):
+            points.append((one.round, (begin - origin + start) / 1e9, ops / (end - start) * 1e9))
     return tuple(points)

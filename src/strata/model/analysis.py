@@ -12,6 +12,7 @@ from strata.model.counters import Readings
 from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.profile import GoalResult
+from strata.model.steadiness import Steadiness, Tail
 from strata.model.survey import Device
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
@@ -94,6 +95,9 @@ class CellSummary(Value):
     """Times of the flushes over all rounds: ``mean``, and the percentiles that their number supports."""
     traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
     """What reached the devices in an extra window, the upper device first."""
+    steadiness: Steadiness | None = Field(default=None, exclude_if=lambda found: found is None)
+    """Over its time, where it was cut finely enough."""
+    tail: Tail | None = Field(default=None, exclude_if=lambda found: found is None)
 
     @property
     def readings(self) -> Readings:

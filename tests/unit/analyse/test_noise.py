@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from strata.analyse.noise import noise_floor
+from strata.analyse.noise import interval_rates, noise_floor, pieces
 from strata.analyse.rounds import CellRounds, collect
 from strata.model.noise import PooledNoise
 from strata.model.run import NoiseProbe
@@ -110,3 +110,15 @@ def test_one_round_takes_its_tolerance_from_earlier_runs() -> None:
     alone = noise_floor(cells(0.0, 0.0, rounds=1))
     known = noise_floor(cells(0.0, 0.0, rounds=1), earlier=EARLIER)
     assert known.tolerance == pytest.approx(2 * EARLIER.error(1.0), rel=0.2) and known.tolerance > alone.tolerance
+
+
+@pytest.mark.parametrize(("span_ms", "count", "pieces_made"), [(20, 50, 8), (20, 100, 8), (250, 4, 4), (1000, 30, 30)])
+def test_what_is_said_of_evenness_does_not_hang_on_the_length_of_intervals(
+    span_ms: int, count: int, pieces_made: int
+) -> None:
+    result = engine_result(workload(), 1000, seconds=count * span_ms / 1000, rates=[1000.0] * count)
+    made = pieces(result.intervals)
+    assert abs(len(made) - pieces_made) <= 1
+    assert sum(ops for _, _, ops in made) == sum(i.read.ops for i in result.intervals)
+    assert made[0][0] == 0 and made[-1][1] == result.intervals[-1].end_ns
+    assert interval_rates(result.intervals) == pytest.approx([1000.0] * len(interval_rates(result.intervals)))

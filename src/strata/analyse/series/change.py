@@ -20,9 +20,9 @@ SHORTEST_S = 2.0
 """A stall is shorter: noise of the regime it lies in."""
 
 
-def changes(values: Floats, bin_s: float) -> tuple[int, ...]:
-    """The first bins of new levels, ascending."""
-    shortest = max(10, round(SHORTEST_S / bin_s))
+def changes(values: Floats, bin_s: float, shortest: int | None = None) -> tuple[int, ...]:
+    """The first bins of new levels, ascending. ``shortest``: least bins of a level; None: those of a regime."""
+    shortest = max(10, round(SHORTEST_S / bin_s)) if shortest is None else shortest
     found: list[int] = []
     todo = [(0, values.size)]
     while todo:
