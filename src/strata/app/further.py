@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from strata.model.plan import Further, Plan, StepKind
-from strata.model.progress import Phase
+from strata.model.plan import Further, Plan, Step, StepKind
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
 from strata.model.workload import Workload
@@ -31,12 +31,23 @@ class Purse:
         later = [c for c in kept if c.round >= plan.rounds or c.kind == StepKind.CONFIRM.value]
         self._gone_s = len(later) * plan.step_s
         self._written = sum(c.result.write.bytes for c in later if c.result is not None)
+        self._since: float | None = None
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        """While the block lasts the clock runs: what is thought about is paid too."""
         self._since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._gone_s += time.monotonic() - self._since
+            self._since = None
 
     @property
     def seconds_left(self) -> float:
-        """Of the clock: what is thought about is paid too."""
-        return self._allowed.seconds - self._gone_s - (time.monotonic() - self._since)
+        """Of the budget."""
+        now = 0.0 if self._since is None else time.monotonic() - self._since
+        return self._allowed.seconds - self._gone_s - now
 
     @property
     def detail_left(self) -> float:
@@ -69,33 +80,40 @@ def add_rounds(session: Session) -> RunStatus:
 
     Each round is a part of the plan before it is measured, so that a run that is stopped in it goes on there.
     """
-    purse = session.purse()
-    while True:
-        run = session.running()
-        kept = session.store.cells(run.id)
-        plan = run.plan
-        steps = further_round(plan, session.looked_at(kept), purse.detail_left)
-        fastest = fastest_writes(kept)
-        span = plan.ramp_s + plan.runtime_s
-        steps = tuple(
-            s for s in steps
-            if purse.may_write(plan.cell(s.cell).workload, span * len(steps), plan, fastest.get(s.cell))
-        )  # fmt: skip
-        if not steps:
-            return RunStatus.DONE
+    with session.purse().spending():
+        while steps := _next_round(session):
+            if _measured(session, steps) is RunStatus.STOPPED:
+                return RunStatus.STOPPED
+    return RunStatus.DONE
+
+
+def _next_round(session: Session) -> tuple[Step, ...]:
+    """In the plan of the run already; empty where nothing is left to be told, or no time for it."""
+    run, purse = session.running(), session.purse()
+    kept, plan = session.store.cells(run.id), run.plan
+    steps = further_round(plan, session.looked_at(kept), purse.detail_left)
+    fastest = fastest_writes(kept)
+    span = len(steps) * (plan.ramp_s + plan.runtime_s)
+    if not all(purse.may_write(plan.cell(s.cell).workload, span, plan, fastest.get(s.cell)) for s in steps):
+        steps = tuple(s for s in steps if not plan.cell(s.cell).workload.rw.writes)
+    if steps:
         session.keep(run.model_copy(update={"plan": plan.model_copy(update={"steps": (*plan.steps, *steps)})}))
+    return steps
 
-        def commit(result: CellResult, run_id: str = run.id) -> None:
-            session.store.save_cell(run_id, result)
-            purse.wrote(result)
 
-        status = execute(
-            plan.model_copy(update={"steps": steps, "precondition": None}),
-            done=frozenset(),
-            measure=session.measure_step,
-            commit=commit,
-            emit=lambda p: session.emit(p.model_copy(update={"phase": Phase.MEASURE})),
-            stop_requested=session.stop_requested,
-        )
-        if status is RunStatus.STOPPED:
-            return status
+def _measured(session: Session, steps: tuple[Step, ...]) -> RunStatus:
+    run, purse = session.running(), session.purse()
+
+    def commit(result: CellResult) -> None:
+        session.store.save_cell(run.id, result)
+        purse.wrote(result)
+
+    now = {s.order for s in steps}
+    return execute(
+        run.plan.model_copy(update={"precondition": None}),
+        done=frozenset(s.order for s in run.plan.steps if s.order not in now),
+        measure=session.measure_step,
+        commit=commit,
+        emit=session.emit,
+        stop_requested=session.stop_requested,
+    )

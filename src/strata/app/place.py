@@ -17,6 +17,7 @@ from strata.engine import (
     TargetProcess,
     claim,
     device_segments,
+    drop_pages,
     file_segments,
     fill,
     own_mark,
@@ -169,6 +170,15 @@ class Place:
             return
         # The mark alone: the whole check reads more of the file, which a measurement would notice.
         self._file.check_still_ours()
+
+    def read_only(self, layer: str) -> bool:
+        """Whether nothing is written at the layer: what lies on a raw device is not all ours."""
+        return self._endpoints[layer].kind is EndpointKind.BLOCK
+
+    def drop_pages(self) -> float:
+        """This run's own file leaves the page cache of this machine; the share of its pages that stayed. `OSError`."""
+        assert self.data is not None
+        return drop_pages(self._file.opened, self.data.size)
 
     def gone(self) -> str | None:
         """As `HeldFile.gone`, of the test file."""

@@ -16,7 +16,7 @@ from strata.model.workload import Workload
 from strata.plan.expand import expand
 from strata.plan.screening import lengths
 
-CONFIRM_ROUNDS_MIN = 3
+EXPERIMENT_LEAST_S = 0.5
 
 
 def refused_cells(
@@ -70,18 +70,28 @@ def plan_of(
     ).model_copy(update={"profile": options.profile})
 
 
-def experiment_plan(plan: Plan, experiment: Experiment, first: int) -> Plan:
-    """Reference and changed workload in turn, in rounds of their own; ``first`` is the order of its first step."""
+def experiment_plan(plan: Plan, experiment: Experiment) -> Plan:
+    """The reference and the changed cell, in this order, with the times that the experiment asks for; no steps yet.
+
+    A cell of a screening is too short to be held against a prediction: an experiment's lasts half a second at least.
+    """
     reference = next(w for w in plan.workloads if w.key == experiment.reference)
     there = experiment.reference_layer or experiment.layer
     cells = (Cell(layer=there, workload=reference), Cell(layer=experiment.layer, workload=experiment.workload))
-    rounds = max(CONFIRM_ROUNDS_MIN, plan.rounds)
-    steps = tuple(
-        Step(order=first + 2 * r + i, round=r, cell=cells[i ^ (r % 2)].key, kind=StepKind.CONFIRM)
-        for r in range(rounds)
-        for i in range(2)
+    seconds = experiment.runtime_s or max(plan.runtime_s, EXPERIMENT_LEAST_S)
+    return plan.model_copy(
+        update={"cells": cells, "steps": (), "rounds": 0, "precondition": None, "runtime_s": seconds}
     )
-    changes: dict[str, object] = {"cells": cells, "steps": steps, "rounds": rounds, "precondition": None}
-    if experiment.runtime_s is not None:
-        changes["runtime_s"] = experiment.runtime_s
-    return plan.model_copy(update=changes)
+
+
+def experiment_round(plan: Plan, experiment: Experiment, number: int, first: int) -> tuple[Step, ...]:
+    """Both cells of `experiment_plan`, the order turned round from one round to the next; ``first`` is the order of
+    the first step."""
+    sides = (False, True) if number % 2 == 0 else (True, False)
+    return tuple(
+        Step(
+            order=first + i, round=number, cell=plan.cells[changed].key, kind=StepKind.CONFIRM,
+            experiment=experiment.label, changed=changed,
+        )
+        for i, changed in enumerate(sides)
+    )  # fmt: skip

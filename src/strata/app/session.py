@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strata.app.circumstances import environment, other_engine, remarks
+from strata.app.conditions import Change
 from strata.app.earlier import earlier_noise, noise_place
+from strata.app.experimenting import experimented
 from strata.app.further import Purse, add_rounds
 from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.place import Place
-from strata.app.planning import experiment_plan, plan_of, refused_cells
+from strata.app.planning import plan_of, refused_cells
 from strata.app.preconditioning import said_of, write_until_steady
 from strata.app.sampled import run_sampled
 from strata.app.stacks import drop_layers
@@ -28,11 +30,10 @@ from strata.engine import (
     measure_generator,
     prepare_cell,
 )
-from strata.errors import RunFailed, Stopped
+from strata.errors import RunFailed
 from strata.host.clock import now_unix_ns
 from strata.model import histogram
-from strata.model.analysis import Analysis, NoiseFloor
-from strata.model.experiment import Experiment, Tried
+from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.precondition import Preconditioned
@@ -226,64 +227,14 @@ class Session:
         return self._purse
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
-        """Name what limits, run experiments until one cause stands or the budget is used up, and keep the outcome."""
-        from strata.diagnose import diagnose, propose
+        """Name what limits, experiment until one cause stands or the budget is used up, and keep the outcome."""
+        return experimented(self, analysis)
 
-        run = self.running()
-        stack, tried = run.plan.stack, tuple[Tried, ...]()
-        purse = self.purse()
-        # Kept before each experiment too: what ends it must not cost the verdict.
-        self.store.save_outcome(run.id, analysis, diagnosis := diagnose(stack, analysis))
-        refused: tuple[Experiment, ...] = ()
-        while self.options.confirm:
-            experiment = propose(stack, analysis, tried, purse.seconds_left, refused)
-            if experiment is None:
-                break
-            found = self._carry_out(experiment, analysis.noise)
-            if found is None:
-                refused = (*refused, experiment)
-                continue
-            tried = (*tried, found)
-            self.store.save_outcome(run.id, analysis, diagnosis := diagnose(stack, analysis, tried))
-        return diagnosis
-
-    def _carry_out(self, experiment: Experiment, noise: NoiseFloor) -> Tried | None:
-        from strata.analyse import cell_summary
-
-        run = self.running()
-        plan = experiment_plan(run.plan, experiment, first=self._next_order())
-        self.emit(Progress(phase=Phase.CONFIRM, message=experiment.changes))
-        results: list[CellResult] = []
-
-        def commit(result: CellResult) -> None:
-            self.store.save_cell(run.id, result)
-            self.purse().wrote(result)
-            results.append(result)
-
-        status = execute(
-            plan,
-            done=frozenset(),
-            measure=lambda step, cell: self.measure_step(step, cell, Phase.CONFIRM),
-            commit=commit,
-            emit=lambda p: self.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
-            stop_requested=self.stop_requested,
-        )
-        if status is RunStatus.STOPPED:
-            raise Stopped("the verdict is kept, its experiment was not finished", hint=f"strata report {run.id}")
-        # A run of its own: here the experiment's cells are what is measured. The noise is that of the whole run.
-        measured = [r.model_copy(update={"kind": StepKind.MEASURE.value}) for r in results]
-        found = [
-            cell_summary(c.layer, c.workload, [r for r in measured if r.cell == c.key], noise=noise) for c in plan.cells
-        ]
-        if found[0] is None or found[1] is None:
-            return None
-        return Tried(experiment=experiment, reference=found[0], changed=found[1])
-
-    def _next_order(self) -> int:
+    def next_order(self) -> int:
         """Behind every step that is kept, but for the traced windows."""
         run = self.running()
         kept = [c.order for c in self.store.cells(run.id) if c.order < FIRST_TRACE]
-        return max((len(run.plan.steps) - 1, *kept)) + 1
+        return max((*(s.order for s in run.plan.steps), *kept), default=-1) + 1
 
     def _precondition(self, cell: Cell) -> Preconditioned:
         run = self.running()
@@ -304,9 +255,20 @@ class Session:
         self.store.update_run(self.run)
         return done
 
-    def measure_step(self, step: Step, cell: Cell, phase: Phase = Phase.MEASURE) -> CellResult:
-        """One step, with the counters of all nodes beside it. Raises what the engine raises."""
-        plan = self.running().plan
+    def measure_step(
+        self,
+        step: Step,
+        cell: Cell,
+        phase: Phase = Phase.MEASURE,
+        plan: Plan | None = None,
+        change: Change | None = None,
+    ) -> CellResult:
+        """One step, with the counters of all nodes beside it. Raises what the engine raises.
+
+        ``plan``: where it is not the run's own; ``change`` is made to the request of an experiment's changed cell.
+        """
+        plan = plan or self.running().plan
+        place = next((i for i, s in enumerate(plan.steps, start=1) if s.order == step.order), None)
 
         def on_interval(interval: Interval, now: Glance) -> None:
             seconds = (interval.end_ns - interval.start_ns) / 1e9
@@ -318,7 +280,7 @@ class Session:
                     label=cell.workload.label,
                     round=step.round + 1,
                     rounds=plan.rounds_most,
-                    step=step.order + 1,
+                    step=place,
                     steps=len(plan.steps),
                     iops=ops / seconds if seconds else None,
                     bytes_per_second=size / seconds if seconds else None,
@@ -329,7 +291,8 @@ class Session:
 
         if cell.workload.rw.writes:
             self.place.check_still_ours(cell.layer)
-        prepared = prepare_cell(self._request(plan, cell, step.round))
+        request = self._request(plan, cell, step.round)
+        prepared = prepare_cell(change(request) if change is not None and step.changed else request)
         done = run_sampled(self.engine, prepared, self._watch(cell.layer), on_interval, self.stop_requested)
         return CellResult(
             order=step.order,
@@ -344,6 +307,8 @@ class Session:
             server=done.server,
             devices=done.under.devices,
             carriers=done.under.carriers,
+            experiment=step.experiment,
+            changed=step.changed,
         )
 
     def _trace_cells(self) -> list[str]:

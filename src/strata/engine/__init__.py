@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strata.engine import remote_file
-from strata.engine.cell import Prepared, prepare_cell, run_cell
+from strata.engine.cell import Prepared, drop_pages, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing, build_job
 from strata.engine.layout import Layout, device_segments, file_segments
@@ -35,6 +35,7 @@ __all__ = [
     "claim",
     "content",
     "device_segments",
+    "drop_pages",
     "engine_for",
     "engine_of",
     "file_segments",

@@ -75,14 +75,25 @@ def prepare_cell(request: Request) -> Prepared:
                 if request.endpoint.kind is EndpointKind.BLOCK and not workload.direct:
                     held.enter_context(io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
                 if workload.cache is Cache.COLD:
-                    # All of it: a folio is dropped only as a whole, and may begin before the first block.
-                    _core.drop_cached(path, 0, 1 << 62)
+                    _drop(path)
                 elif workload.cache is Cache.WARM:
                     _read_through(path, spans)
             except OSError as e:
                 raise RunFailed("cannot prepare the page cache for", names[path], said(e)) from e
         before, unknown = residency_of_all(cached)
         return Prepared(request, cached, before, unknown, held.pop_all())
+
+
+def drop_pages(path: str, size: int) -> float:
+    """The file is written out and leaves the page cache; the share of its pages that are there still. `OSError`."""
+    _drop(path)
+    found, _ = residency(path, [(0, size)])
+    return found.resident / found.pages if found is not None and found.pages else 0.0
+
+
+def _drop(path: str) -> None:
+    # All of it: a folio is dropped only as a whole, and may begin before the first block.
+    _core.drop_cached(path, 0, 1 << 62)
 
 
 def run_cell(

@@ -74,6 +74,11 @@ class Experiment(Value):
         at = self.reference_layer or self.layer
         return (self.key, self.layer, self.workload.key, at, self.reference, self.condition.value)
 
+    @property
+    def label(self) -> str:
+        """The same as one word: what its measurements carry in the store."""
+        return " / ".join(self.name)
+
 
 class Tried(Value):
     """An experiment that was run: both cells as they were measured in its own rounds."""

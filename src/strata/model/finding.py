@@ -9,7 +9,7 @@ from pydantic import Field
 from strata.model.base import Value
 from strata.model.cause import Cause as Cause  # noqa: PLC0414 - findings and causes are asked for together
 from strata.model.estimate import Estimate
-from strata.model.experiment import Experiment, Outcome, Told
+from strata.model.experiment import Experiment, Outcome, Refusal, Told
 
 
 class VerdictKind(StrEnum):
@@ -100,9 +100,13 @@ class Verdict(Value):
 
 
 class Diagnosis(Value):
-    """The verdict and every finding, the strongest first. ``story``: the experiments in the order they were run."""
+    """The verdict and every finding, the strongest first.
+
+    ``story``: the experiments in the order they were run; ``refused``: those that could not be run here.
+    """
 
     verdict: Verdict
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
     story: tuple[Told, ...] = Field(default=(), exclude_if=lambda told: not told)
+    refused: tuple[Refusal, ...] = Field(default=(), exclude_if=lambda some: not some)

@@ -50,6 +50,10 @@ class Step(Value):
     round: int
     cell: str
     kind: StepKind = StepKind.MEASURE
+    experiment: str = Field(default="", exclude_if=lambda label: not label)
+    """Of which experiment it is, by `Experiment.label`."""
+    changed: bool = Field(default=False, exclude_if=lambda changed: not changed)
+    """Whether it is that experiment's changed cell, and not its reference."""
 
 
 class Segment(Value):

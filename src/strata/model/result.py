@@ -231,5 +231,8 @@ class CellResult(Value):
     carriers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """Those of ``devices`` that the data lies on itself: one, or several that share it (btrfs)."""
     error: str | None = None
+    experiment: str = Field(default="", exclude_if=lambda label: not label)
+    """Of which experiment it is (kind ``confirm``), and ``changed`` which of its two cells."""
+    changed: bool = Field(default=False, exclude_if=lambda changed: not changed)
     traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
     """Of a window of its own (kind ``trace``): one for each device, the upper one first."""

@@ -144,6 +144,8 @@ class RunMachine:
             workload_key=cell.workload.key,
             result=None,
             error=event.error,
+            experiment=step.experiment,
+            changed=step.changed,
         )
 
     def _commit(self, result: CellResult, event: StepDone | None) -> tuple[Instruction, ...]:

@@ -1,0 +1,190 @@
+"""Experiments until one cause stands or the budget is used up: each proposed, carried out, kept, and asked again.
+
+`propose` and `diagnose` are pure; this is what gives them hands. A reference and a changed cell are measured in turn,
+in rounds of their own, and a few rounds more where that leaves a prediction undecided. The outcome is in the store
+before each experiment and after it: what ends one must not cost the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from strata.app.conditions import Change, Refused, condition
+from strata.app.further import fastest_writes
+from strata.app.planning import experiment_plan, experiment_round
+from strata.errors import Stopped
+from strata.model.analysis import Analysis, CellSummary, NoiseFloor
+from strata.model.caching import refusal
+from strata.model.experiment import Experiment, Refusal, Told, Tried
+from strata.model.finding import Diagnosis
+from strata.model.plan import Cell, Plan, Step
+from strata.model.progress import Phase, Progress
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+from strata.run.execute import execute
+
+if TYPE_CHECKING:
+    from strata.app.session import Session
+
+MOST = 8
+"""Experiments of one diagnosis: causes that so many do not tell apart, no further one will."""
+ROUNDS, ROUNDS_MOST = 3, 6
+"""Of one experiment: at least, and at most where a prediction is still undecided."""
+LONG_S, LONG_ROUNDS = 2.0, 2
+"""A longer cell is asked for what happens within it, and seen in fewer rounds."""
+
+
+def experimented(session: Session, analysis: Analysis) -> Diagnosis:
+    """The diagnosis after every experiment that was worth its time. Raises `Stopped` with the verdict kept."""
+    from strata.diagnose import diagnose, propose
+
+    run, purse = session.running(), session.purse()
+    stack = run.plan.stack
+    tried = _before(session, analysis.noise)
+    refused: tuple[Refusal, ...] = ()
+
+    def kept() -> Diagnosis:
+        told = diagnose(stack, analysis, tried).model_copy(update={"refused": refused})
+        session.store.save_outcome(run.id, analysis, told)
+        return told
+
+    diagnosis = kept()
+    with purse.spending():
+        while session.options.confirm and len(tried) + len(refused) < MOST:
+            passed = tuple(r.experiment for r in refused)
+            experiment = propose(stack, analysis, tried, purse.seconds_left, passed)
+            if experiment is None:
+                break
+            found = _carried_out(session, experiment, analysis.noise)
+            if isinstance(found, Refusal):
+                refused = (*refused, found)
+            else:
+                tried = (*tried, found)
+            diagnosis = kept()
+    return diagnosis
+
+
+def tried_of(plan: Plan, story: Iterable[Told], cells: Sequence[CellResult], noise: NoiseFloor) -> tuple[Tried, ...]:
+    """The experiments of a kept run as they were measured: what `diagnose` was asked with.
+
+    Those of earlier versions, whose cells do not say of which experiment they are, are left out.
+    """
+    found = (_summed_up(plan, told.outcome.experiment, cells, noise) for told in story)
+    return tuple(one for one in found if one is not None)
+
+
+def _before(session: Session, noise: NoiseFloor) -> tuple[Tried, ...]:
+    """What was tried before the run was stopped."""
+    run = session.running()
+    outcome = session.store.outcome(run.id)
+    return () if outcome is None else tried_of(run.plan, outcome[1].story, session.store.cells(run.id), noise)
+
+
+def _summed_up(plan: Plan, experiment: Experiment, cells: Sequence[CellResult], noise: NoiseFloor) -> Tried | None:
+    """Both cells; None where one of them gave nothing."""
+    from strata.analyse import cell_summary
+
+    mine = [c for c in cells if c.experiment == experiment.label]
+    sides: list[CellSummary | None] = []
+    for changed, cell in enumerate(experiment_plan(plan, experiment).cells):
+        some = [c for c in mine if c.changed is bool(changed)]
+        sides.append(cell_summary(cell.layer, cell.workload, some, noise=noise) if some else None)
+    reference, other = sides
+    if reference is None or other is None:
+        return None
+    return Tried(experiment=experiment, reference=reference, changed=other)
+
+
+def _carried_out(session: Session, experiment: Experiment, noise: NoiseFloor) -> Tried | Refusal:
+    run = session.running()
+    try:
+        _check(session, experiment)
+        with condition(session, experiment) as change:
+            cells = _rounds(session, experiment, change, noise)
+    except Refused as e:
+        return Refusal(experiment=experiment, because=str(e))
+    found = _summed_up(run.plan, experiment, cells, noise)
+    if found is None:
+        why = next((c.error for c in cells if c.error), "it gave nothing")
+        return Refusal(experiment=experiment, because=why)
+    return found
+
+
+def _rounds(session: Session, experiment: Experiment, change: Change, noise: NoiseFloor) -> list[CellResult]:
+    """Both cells in turn, until every prediction is decided; a few rounds at most. Every step is kept."""
+    run, purse = session.running(), session.purse()
+    plan = experiment_plan(run.plan, experiment)
+    session.emit(Progress(phase=Phase.CONFIRM, layer=experiment.layer, message=experiment.changes))
+    least = LONG_ROUNDS if plan.runtime_s >= LONG_S else ROUNDS
+    results: list[CellResult] = []
+
+    def commit(result: CellResult) -> None:
+        session.store.save_cell(run.id, result)
+        purse.wrote(result)
+        results.append(result)
+
+    for number in range(ROUNDS_MOST):
+        if number >= least and (not _open(run.plan, experiment, results, noise) or not _affordable(session, plan)):
+            break
+        steps = experiment_round(plan, experiment, number, session.next_order())
+        batch = plan.model_copy(update={"steps": steps, "rounds": number + 1})
+        status = execute(
+            batch,
+            done=frozenset(),
+            measure=_measuring(session, batch, change),
+            commit=commit,
+            emit=lambda p: session.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
+            stop_requested=session.stop_requested,
+        )
+        if status is RunStatus.STOPPED:
+            raise Stopped("the verdict is kept, its experiment was not finished", hint=f"strata report {run.id}")
+    return results
+
+
+def _measuring(session: Session, batch: Plan, change: Change) -> Callable[[Step, Cell], CellResult]:
+    return lambda step, cell: session.measure_step(step, cell, Phase.CONFIRM, batch, change)
+
+
+def _open(plan: Plan, experiment: Experiment, results: Sequence[CellResult], noise: NoiseFloor) -> bool:
+    """Whether some prediction is neither held nor broken yet, and more rounds could tell."""
+    from strata.diagnose.trying import story
+
+    found = _summed_up(plan, experiment, results, noise)
+    return found is not None and any(told.open for told in story((found,)))
+
+
+def _affordable(session: Session, plan: Plan) -> bool:
+    """A further round of both cells, in time and bytes."""
+    span = plan.ramp_s + plan.runtime_s
+    rates = fastest_writes(session.store.cells(plan.id))
+    writes = all(session.purse().may_write(c.workload, 2 * span, plan, rates.get(c.key)) for c in plan.cells)
+    return writes and session.purse().seconds_left > 2 * span
+
+
+def _check(session: Session, experiment: Experiment) -> None:
+    """Raises `Refused` with the reason where it cannot be run here, or would do more than was announced."""
+    run = session.running()
+    there = {layer.name: layer for layer in run.plan.stack.layers}
+    if experiment.reference not in {w.key for w in run.plan.workloads}:
+        raise Refused(f"{experiment.reference} was not measured")
+    plan = experiment_plan(run.plan, experiment)
+    for cell in plan.cells:
+        if cell.layer not in there:
+            raise Refused(f"there is no layer {cell.layer}")
+        if why := _impossible(session, cell):
+            raise Refused(why)
+    span = ROUNDS * (plan.ramp_s + plan.runtime_s)
+    rates = fastest_writes(session.store.cells(run.id))
+    known = max(rates.values(), default=None)
+    if not all(session.purse().may_write(c.workload, span, run.plan, rates.get(c.key, known)) for c in plan.cells):
+        raise Refused("it would write more than the plan announced")
+
+
+def _impossible(session: Session, cell: Cell) -> str | None:
+    endpoint = session.place.endpoint(cell.layer)
+    if cell.workload.rw.writes and session.place.read_only(cell.layer):
+        return f"{cell.layer} is read-only: Strata does not write to what it did not create"
+    if why := refusal(endpoint, cell.workload):
+        return why
+    return "; ".join(session.engine.refusals(endpoint, cell.workload, session.place.segments(cell.layer))) or None

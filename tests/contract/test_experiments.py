@@ -1,0 +1,146 @@
+"""What an experiment may change, with real files, servers and namespaces; and what of it is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from engine_cases import MIB, request
+from namespaces import two_nodes
+
+from strata.app.conditions import Refused, condition
+from strata.app.diagnosing import DEMO_SIZE, chosen_workloads, demo_source
+from strata.app.experimenting import _carried_out, tried_of
+from strata.app.kept import opened
+from strata.app.options import Options
+from strata.app.session import Session
+from strata.diagnose import diagnose
+from strata.engine import drop_pages, engine_of
+from strata.engine.cell import residency
+from strata.lab.scenario import scenario
+from strata.model.analysis import NoiseFloor
+from strata.model.endpoint import Endpoint
+from strata.model.experiment import Condition, Experiment, Prediction, Refusal, Tried
+from strata.model.plan import StepKind
+from strata.model.run import Report
+from strata.model.stack import Layer, Node, Stack
+from strata.model.workload import Rw, Workload
+from strata.plan.ident import new_id
+
+NOISE = NoiseFloor(between_rounds=0.05, within_bins=0.05, tolerance=0.05, rounds=2, cells=2)
+ONE = "randread-8KiB-qd1"
+
+
+@contextmanager
+def demo(store: Path, **options: Any) -> Iterator[Session]:
+    """A modelled stack, every cell measured for a moment."""
+    chosen = Options(
+        store=f"sqlite:///{store}", workloads=(ONE, "randwrite-8KiB-qd1*"), rounds=2, runtime_s=0.1, ramp_s=0.0,
+        **options,
+    )  # fmt: skip
+    with demo_source(scenario("capped-target")) as source, opened(chosen.store) as kept:
+        session = Session(
+            source.stack, source.survey, source.data_path, chosen, kept, lambda _: None,
+            workloads=chosen_workloads(source.workloads, chosen), shapes=source.shapes, direct=source.direct,
+        )  # fmt: skip
+        with session:
+            session.prepare(new_id(), DEMO_SIZE)
+            yield session
+
+
+def asked(workload: Workload, condition_: Condition = Condition.NONE, **more: Any) -> Experiment:
+    told = Prediction(metric="ratio", low=0.01, high=100.0, unit="ratio")
+    return Experiment(
+        layer="share", workload=workload, reference=ONE, changes="a test", prediction=told, otherwise="",
+        condition=condition_, runtime_s=0.1, **more,
+    )  # fmt: skip
+
+
+def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path: Path) -> None:
+    with demo(tmp_path / "s.db") as session:
+        session.measure()
+        analysis = session.analyse()
+        told = session.conclude(analysis)
+        run = session.running()
+        reads = next(w for w in run.plan.workloads if w.key == ONE)
+        cells = session.store.cells(run.id)
+        again = tried_of(run.plan, told.story, cells, analysis.noise)
+        assert len(again) == len(told.story)
+        assert diagnose(run.plan.stack, analysis, again) == told.model_copy(update={"refused": ()})
+        # Both sides may be the same workload: what tells them apart is on the cells.
+        found = _carried_out(session, asked(reads, Condition.PINNED), analysis.noise)
+        assert isinstance(found, Tried), found
+        mine = [c for c in session.store.cells(run.id) if c.experiment == found.experiment.label]
+        assert {c.kind for c in mine} == {StepKind.CONFIRM.value}
+        assert [c.changed for c in mine[:4]] == [False, True, True, False], "turned round from round to round"
+        pinned = {c.changed: {t.pinned for t in c.result.threads} for c in mine if c.result is not None}
+        last = str(sorted(os.sched_getaffinity(0))[-1])
+        assert pinned[True] == {last} and pinned[False] != {last}
+        orders = [c.order for c in session.store.cells(run.id)]
+        assert len(orders) == len(set(orders))
+        assert Report.model_validate_json(
+            Report(run=run, results=mine, analysis=analysis, diagnosis=told).model_dump_json()
+        )
+
+
+def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with demo(tmp_path / "s.db", budget_s=0.0) as session:
+        run = session.running()
+        reads, writes = run.plan.workloads
+
+        def because(experiment: Experiment) -> str:
+            found = _carried_out(session, experiment, NOISE)
+            assert isinstance(found, Refusal)
+            return found.because
+
+        assert "on purpose" in because(asked(reads, Condition.SLOWED))
+        assert "no namespace" in because(asked(reads, Condition.NULL_END))
+        assert "more than the plan announced" in because(asked(writes))
+        assert "was not measured" in because(asked(reads).model_copy(update={"reference": "elsewhere"}))
+        assert "no layer" in because(asked(reads).model_copy(update={"layer": "elsewhere"}))
+        assert not [c for c in session.store.cells(run.id) if c.experiment]
+
+
+def test_cold_means_that_no_page_of_our_file_is_in_memory() -> None:
+    path = Path(__file__).resolve().parents[2] / ".pytest-disk" / "cold.dat"
+    path.parent.mkdir(exist_ok=True)
+    try:
+        path.write_bytes(os.urandom(4 * MIB))
+        path.read_bytes()
+        before, _ = residency(str(path), [(0, 4 * MIB)])
+        assert before is not None and before.resident == before.pages
+        assert drop_pages(str(path), 4 * MIB) == 0.0
+    finally:
+        path.unlink(missing_ok=True)
+
+
+@pytest.mark.root
+def test_a_null_far_end_is_started_on_the_far_node_and_goes_again() -> None:
+    with two_nodes() as nodes:
+        there = Endpoint.parse(f"nbd://{nodes.second_address}:10809/x").seen_from(nodes.first)
+        stack = Stack(
+            name="s",
+            nodes=(Node(name="near", netns=nodes.first), Node(name="far", netns=nodes.second)),
+            layers=(Layer(name="share", endpoint=there.uri),),
+        )
+        run = SimpleNamespace(plan=SimpleNamespace(stack=stack), data=SimpleNamespace(size=8 * MIB))
+        place = SimpleNamespace(endpoint=lambda _layer: there)
+        session = cast("Session", SimpleNamespace(running=lambda: run, place=place))
+        plain = request(there.uri).model_copy(update={"endpoint": there})
+        experiment = asked(plain.workload, Condition.NULL_END)
+        with condition(session, experiment) as change:
+            changed = change(plain)
+            result = engine_of("native").run(changed)
+            assert result.ops > 0 and result.effective["netns"] == nodes.first
+        with pytest.raises(Exception, match="cannot open"):
+            engine_of("native").run(changed)
+        with (
+            pytest.raises(Refused, match="only reads"),
+            condition(session, asked(plain.workload.model_copy(update={"rw": Rw.RANDWRITE}), Condition.NULL_END)),
+        ):
+            pass
