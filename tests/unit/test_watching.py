@@ -55,8 +55,8 @@ UNDER = {
 }
 
 
-def layer(name: str, endpoint: str, *above: str) -> Layer:
-    return Layer(name=name, endpoint=endpoint, above=above)
+def layer(name: str, endpoint: str, *on: str) -> Layer:
+    return Layer(name=name, endpoint=endpoint, on=on)
 
 
 def test_every_layers_devices_are_sampled_and_each_layer_knows_which_are_its_own(

@@ -11,6 +11,7 @@ from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import collect_all
 from strata.analyse.summary import summarise
 from strata.model.analysis import Analysis, Generator, Remote
+from strata.model.foreign_io import ForeignIo
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan
 from strata.model.result import CellResult
@@ -25,6 +26,7 @@ def analyse(
     data: DataSet | None = None,
     generator: Generator | None = None,
     remotes: Sequence[Remote] = (),
+    foreign: Sequence[ForeignIo] = (),
     survey: Survey | None = None,
     first_noise: NoiseProbe | None = None,
     chain: Sequence[str] | None = None,
@@ -51,6 +53,7 @@ def analyse(
         checks=check_run(run),
         generator=generator,
         remotes=tuple(remotes),
+        foreign=tuple(foreign),
         goals=goal_results(plan.profile, run.cells, [x.name for x in plan.stack.layers]) if plan.profile else (),
         devices=survey.devices if survey else (),
     )

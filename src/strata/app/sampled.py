@@ -15,6 +15,9 @@ from strata.model.series import Series
 from strata.probes import Sampler
 from strata.probes.target import ask, between
 
+INTERVAL_S, LEAST_S, SAMPLES = 0.25, 0.1, 4
+"""Between two samples, and of a short measurement so many at least, as far as the least interval allows it."""
+
 
 @dataclass(frozen=True)
 class Sampled:
@@ -39,7 +42,9 @@ def run_sampled(
 
     Raises what the engine raises; the counters are closed either way.
     """
-    sampler = Sampler(watch.devices, paths=watch.paths, nodes=watch.nodes)
+    timing = prepared.request.timing
+    interval_s = min(INTERVAL_S, max(LEAST_S, (timing.ramp_s + timing.runtime_s) / SAMPLES))
+    sampler = Sampler(watch.devices, interval_s, paths=watch.paths, nodes=watch.nodes)
     before = _server(watch)
     sampler.start()
     try:

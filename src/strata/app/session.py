@@ -11,6 +11,7 @@ from strata.app.circumstances import environment, other_engine, remarks
 from strata.app.conditions import Change
 from strata.app.earlier import earlier_noise, noise_place
 from strata.app.experimenting import experimented
+from strata.app.foreign_io import with_foreign_io
 from strata.app.further import Purse, add_rounds
 from strata.app.noise import probe_noise
 from strata.app.options import Options
@@ -21,7 +22,8 @@ from strata.app.sampled import run_sampled
 from strata.app.stacks import drop_layers
 from strata.app.stopping import caught
 from strata.app.traced import traced
-from strata.app.watching import Watch, watch_of
+from strata.app.watching import Watch, joined, watch_of
+from strata.discover.chain import devices_of
 from strata.engine import (
     Request,
     Shape,
@@ -130,6 +132,11 @@ class Session:
             raise RunFailed("cannot resume", resumed.id, other, "start it anew")
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        devices = joined(devices_of(self.place.endpoint(x.name)) for x in plan.stack.layers).devices
+        generator, foreign = with_foreign_io(
+            devices,
+            lambda: measure_generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement),
+        )
         place = noise_place(plan.stack.layers[0].target, all(w.direct for w in plan.workloads))
         run = Run(
             id=plan.id,
@@ -139,7 +146,8 @@ class Session:
             environment=environment(self._identity, resumed),
             survey=self.survey,
             data=self.place.data,
-            generator=measure_generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement),
+            generator=generator,
+            foreign=foreign,
             remotes=self.place.remotes,
             noise=self._noise(plan),
             message="; ".join(remarks(self.place, self.survey, self._identity, size)) or None,
@@ -209,6 +217,7 @@ class Session:
             data=run.data,
             generator=run.generator,
             remotes=run.remotes,
+            foreign=run.foreign,
             survey=self.survey,
             first_noise=run.noise,
             earlier=run.earlier,

@@ -11,6 +11,7 @@ from strata.model.caching import Caching
 from strata.model.counters import Readings
 from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
+from strata.model.foreign_io import ForeignIo
 from strata.model.profile import GoalResult
 from strata.model.steadiness import Steadiness, Tail
 from strata.model.survey import Device
@@ -209,6 +210,8 @@ class Analysis(Value):
     checks: tuple[Check, ...]
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
+    foreign: tuple[ForeignIo, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """What the devices did while nothing of ours ran."""
     goals: tuple[GoalResult, ...] = Field(default=(), exclude_if=lambda goals: not goals)
     devices: tuple[Device, ...] = Field(default=(), exclude_if=lambda devices: not devices)
     """What the survey knows of the block devices under the test file, upper before lower."""

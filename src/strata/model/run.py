@@ -11,6 +11,7 @@ from pydantic import Field
 from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import CommandLine, RunId, UnixNs, Value
 from strata.model.finding import Diagnosis
+from strata.model.foreign_io import ForeignIo
 from strata.model.matrix import MatrixEnd
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan, Segment
@@ -103,6 +104,8 @@ class Run(Value):
     data: DataSet | None = None
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
+    foreign: tuple[ForeignIo, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """Of every device that is sampled, while nothing of ours reached it: beside the generator's own measurement."""
     noise: NoiseProbe | None = None
     message: str | None = None
     preconditions: tuple[Preconditioned, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from strata.model.series import Series
+from strata.model.series import Series, SeriesKind
 from strata.probes.port import Column, Probe
 from strata.probes.unwrap import unwrap
 
@@ -26,11 +26,14 @@ class Watched:
 
 
 class Recording:
-    """Reads its probes in their order. ``interval_s`` None: only when asked, no thread."""
+    """Reads its probes in their order. ``interval_s`` None: only when asked, no thread.
 
-    def __init__(self, interval_s: float | None) -> None:
+    ``thin``: of samples in a row in which a counter did not move, the first and the last are kept.
+    """
+
+    def __init__(self, interval_s: float | None, *, thin: bool = False) -> None:
         self.watched: list[Watched] = []
-        self._interval_s = interval_s
+        self._interval_s, self._thin = interval_s, thin
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -63,7 +66,11 @@ class Recording:
 
     def series(self, epoch_ns: int) -> tuple[Series, ...]:
         """Every column with at least one value; ``epoch_ns`` is added to the instants."""
-        found = (_series(one, place, column, epoch_ns) for one in self.watched for place, column in _columns(one))
+        found = (
+            _series(one, place, column, epoch_ns, thin=self._thin)
+            for one in self.watched
+            for place, column in _columns(one)
+        )
         return tuple(s for s in found if s is not None)
 
     def _go(self, interval_s: float) -> None:
@@ -82,7 +89,7 @@ def _columns(one: Watched) -> list[tuple[int, Column]]:
     return list(enumerate(one.probe.columns))
 
 
-def _series(one: Watched, place: int, column: Column, epoch_ns: int) -> Series | None:
+def _series(one: Watched, place: int, column: Column, epoch_ns: int, *, thin: bool) -> Series | None:
     # A column that appeared later is missing in the rows before.
     seen = [(at, float(v)) for at, row in one.rows if place < len(row) and (v := row[place]) is not None]
     if not seen:
@@ -92,6 +99,10 @@ def _series(one: Watched, place: int, column: Column, epoch_ns: int) -> Series |
     if len(values) > 2 and len(set(values)) == 1:
         # What never moved is told by its two ends; most counters of a run are such.
         times, values = [times[0], times[-1]], [values[0], values[-1]]
+    if thin and column.kind is SeriesKind.COUNTER:
+        last = len(values) - 1
+        kept = [i for i, v in enumerate(values) if i in (0, last) or not values[i - 1] == v == values[i + 1]]
+        times, values = [times[i] for i in kept], [values[i] for i in kept]
     labels = dict(column.labels) if one.node is None else {**column.labels, "node": one.node}
     return Series(
         metric=column.metric,

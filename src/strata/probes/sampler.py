@@ -2,8 +2,8 @@
 
 A first sample is taken in `Sampler.start` and a last one in `Sampler.stop`, both in the caller's thread, so that the
 growth of every counter covers exactly what was done between the two calls. The probes of this machine share one thread
-and with it their instants (a sample of all takes well below a millisecond or so); a source on another machine has a
-thread of its own, so that a slow answer delays nobody.
+and with it their instants (a sample of all takes some milliseconds); a source on another machine has a thread of its
+own, so that a slow answer delays nobody, and so has a probe that says itself how often it must be read.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class Sampler:
         self._sys = sys or Sys()
         self._steady = Recording(interval_s)
         self._edges = Recording(None)
+        self._paced: dict[str, Recording] = {}
         self._remote = [Recording(max(interval_s, REMOTE_INTERVAL_S)) for node in self._nodes if node.url]
         self._started = False
         self._epoch_ns = 0
@@ -104,17 +105,17 @@ class Sampler:
 
     @property
     def _all(self) -> tuple[Recording, ...]:
-        return (self._steady, *self._remote, self._edges)
+        return (self._steady, *self._paced.values(), *self._remote, self._edges)
 
     def _open(self) -> None:
-        from strata.probes import AT_EDGES, OF_NODE, REMOTE
+        from strata.probes import OF_NODE, REMOTE
 
         here = Scope(sys=self._sys, devices=self._devices, paths=self._paths)
         remote = iter(self._remote)
         processes = Processes(self._sys)
         for name, opener in self._openers.items():
             if name not in OF_NODE:
-                self._add(self._edges if name in AT_EDGES else self._steady, name, opener, here, None)
+                self._add(self._recording(name), name, opener, here, None)
         for node in self._nodes:
             scope = node.scope(self._sys, self._devices, self._paths, processes)
             away = next(remote) if node.url else None
@@ -122,7 +123,14 @@ class Sampler:
                 if away is not None and name in REMOTE:
                     self._add(away, name, opener, scope, node.name)
                 elif away is None and name in OF_NODE and name not in REMOTE:
-                    self._add(self._edges if name in AT_EDGES else self._steady, name, opener, scope, node.name)
+                    self._add(self._recording(name), name, opener, scope, node.name)
+
+    def _recording(self, name: str) -> Recording:
+        from strata.probes import AT_EDGES, EVERY_S
+
+        if name in EVERY_S:
+            return self._paced.setdefault(name, Recording(EVERY_S[name], thin=True))
+        return self._edges if name in AT_EDGES else self._steady
 
     def _add(self, recording: Recording, name: str, opener: Opener, scope: Scope, node: str | None) -> None:
         place = name if node is None else f"{name} of {node}"
@@ -132,7 +140,11 @@ class Sampler:
             # A node that is gone takes its counters along, not the measurement.
             self.absent += (f"{place}: {e.what} {e.where}: {e.why}",)
             return
-        recording.watched.append(Watched(probe, node))
+        if recording in self._paced.values() and not probe.columns:
+            # To wake up is dearer than to read.
+            probe.close()
+        else:
+            recording.watched.append(Watched(probe, node))
         self.absent += tuple(f"{place}: {why}" for why in probe.absent)
 
     def _close(self) -> None:

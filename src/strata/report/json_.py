@@ -17,6 +17,7 @@ from strata.model.analysis import CellSummary, Check, Comparison, Generator, Noi
 from strata.model.base import Value
 from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
+from strata.model.foreign_io import ForeignIo
 from strata.model.plan import Cell, Plan
 from strata.model.precondition import Preconditioned
 from strata.model.remembered import RunHead
@@ -41,6 +42,7 @@ class RunPart(Value):
     data: DataSet | None
     generator: Generator | None
     remotes: tuple[Remote, ...]
+    foreign: tuple[ForeignIo, ...]
     noise: NoiseProbe | None
     preconditions: tuple[Preconditioned, ...]
     debug_build: bool
@@ -122,6 +124,7 @@ def document(report: Report) -> Document:
             data=run.data,
             generator=run.generator,
             remotes=run.remotes,
+            foreign=run.foreign,
             noise=run.noise,
             preconditions=run.preconditions,
             debug_build=debug,

@@ -27,6 +27,8 @@ DISCARD_BYTES = _grows("discard_bytes", "B", "bytes discarded")
 DISCARD_SECONDS = _grows("discard_seconds", "s", "time of all discards")
 FLUSHES = _grows("flushes", "requests", "flushes")
 FLUSH_SECONDS = _grows("flush_seconds", "s", "time of all flushes")
+STALLS = _grows("stalls", "times", "requests were under way for 35 ms or more, and none was completed")
+STALLED_SECONDS = _grows("stalled_seconds", "s", "requests were under way, and none was completed for 35 ms or more")
 IN_FLIGHT = Counter(
     "blockdev_in_flight", "requests", SeriesKind.GAUGE, Scope.DEVICE, "requests under way at the sample", Over.NONE
 )
