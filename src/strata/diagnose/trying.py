@@ -113,8 +113,11 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
 
 
 def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
-    """The opinion as experiments left it: one that predicted wrongly no longer holds."""
+    """The opinion as experiments left it: what predicted wrongly no longer holds, what was only suspected and predicted
+    rightly, where others did not, does."""
     found = fate(layer, opinion.cause.value, tried)
+    if opinion.holds is None and found.telling and not found.fell:
+        return replace(opinion, holds=True, because="", missing=())
     if opinion.holds is False or not found.fell:
         return opinion
     one = found.fell[-1]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from strata.diagnose import diagnose
+from strata.diagnose import diagnose, propose
 from strata.model.analysis import Analysis
-from strata.model.finding import Cause, Diagnosis
+from strata.model.experiment import Tried
+from strata.model.finding import Cause, Diagnosis, VerdictKind
+from strata.model.stack import Stack
 from strata.model.trace import OrderSummary, TraceSummary
 
-from .known import SCENES
+from .known import OVER_NBD, SCENES
+from .queueing import Path
+from .scenes import demo_stack, simulate
 
 MS = 1e6
 
@@ -100,3 +104,28 @@ def test_another_cause_stays_what_it_is(name: str) -> None:
         SCENES[name].stack, analysis.model_copy(update={"cells": SCENES[name].analysis(seed=3, sd=0.01).cells})
     )
     assert found.verdict.cause is before.verdict.cause is SCENES[name].cause
+
+
+def out_of_order(seed: int = 3) -> tuple[Stack, Analysis]:
+    """A medium that writes ten times as fast in order, reached through a path that loses most of the order."""
+    stack = demo_stack()
+    paths = {"direct": Path(base=20e-6, reorder=0.1), "path": Path(base=OVER_NBD, reorder=0.8)}
+    return stack, simulate(stack, paths, seed=seed, sd=0.03, trips={"direct": 4e-5, "path": 45e-6})
+
+
+@pytest.mark.parametrize(("times", "named"), [(6.0, True), (1.0, False)])
+def test_without_a_trace_two_threads_on_the_layer_below_tell_it(times: float, named: bool) -> None:
+    stack, analysis = out_of_order()
+    # In order no faster than at random: a cap would look the same, and only the experiment tells the two apart.
+    before = diagnose(stack, analysis).verdict
+    assert before.layer == "path" and before.confidence < 0.8
+    experiment = propose(stack, analysis)
+    assert experiment is not None and (experiment.key, experiment.layer) == ("two-threads", "direct")
+    assert (experiment.workload.threads, experiment.workload.outstanding) == (2, 8)
+    reference = analysis.summary("direct", experiment.reference)
+    assert reference is not None
+    iops = {k: getattr(reference.iops, k) / times for k in ("value", "low", "high")}
+    changed = reference.model_copy(update={"iops": reference.iops.model_copy(update=iops)})
+    after = diagnose(stack, analysis, (Tried(experiment=experiment, reference=reference, changed=changed),)).verdict
+    assert ((after.kind, after.cause) == (VerdictKind.LAYER, Cause.REORDERING)) is named, after.headline
+    assert after.confidence >= 0.8

@@ -38,6 +38,7 @@ from strata.model.trace import OrderSummary, TraceSummary
 CAUSE = Cause.REORDERING
 PRECEDENCE = 10
 MORE_LATE, LONGER = 0.05, 1.25
+ORDER_MATTERS, LEAST_EXCESS = 1.3, 0.25
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -45,7 +46,7 @@ def judge_pair(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     traced = [(p, both) for p in slow if (both := same_device(p)) is not None]
     if not traced:
-        return Opinion(CAUSE, None, "the order at the device was not traced")
+        return _untraced(pair)
     if random := [p for p in slow if p.workload.rw.random]:
         return Opinion(CAUSE, False, f"{random[0].workload.label} has no order to lose and is slow too")
     late = [(p, here, there) for p, (here, there) in traced if _late(p, here) - _late(p, there) >= MORE_LATE]
@@ -73,6 +74,54 @@ def judge_pair(pair: Pair) -> Opinion:
         lead=4 * explained,
         evidence=(observe.slower(view), *(_evidence(p, h, t, pair) for p, h, t in hurt[:2])),
     )
+
+
+def _untraced(pair: Pair) -> Opinion:
+    """By what falls: streams that the layer below profits from, and random work of the same kind hardly."""
+    view = pair.view
+    hurt = [(p, extra) for p in view.affected if (extra := excess(pair, p)) is not None]
+    if not hurt:
+        return Opinion(CAUSE, None, "the order at the device was not traced")
+    point, extra = max(hurt, key=lambda one: one[1])
+    what = "writes" if point.workload.rw.writes else "reads"
+    return Opinion(
+        cause=CAUSE,
+        holds=None,
+        because="the order at the device was not traced",
+        title=f"sequential {what} seem to arrive out of order",
+        explanation=f"{point.workload.label} keeps {units.percent(math.exp(-extra), 2)} of what random {what} keep, "
+        f"and {view.below.name} is quicker in order.",
+        next_step="Use one dispatcher for this layer, or a write-back cache at the device; random work gains nothing.",
+        cells=frozenset(p.key for p, _ in hurt),
+        strength=sum(e for _, e in hurt) / sum(p.loss for p in view.affected),
+        lead=2.0,
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"{len(hurt)} sequential workloads lose more than random ones of the same size and depth, "
+                f"{point.workload.label} most: {units.significant(math.exp(extra), 2)} times as much",
+                cells=observe.cells(view, [p for p, _ in hurt]),
+            ),
+        ),
+        missing=("a trace of the order at the device (--trace), or two threads on the layer below",),
+    )
+
+
+def excess(pair: Pair, point: Point) -> float | None:
+    """How much more a sequential cell loses (−ln) than the random one of its direction, size and depth; None where it
+    is not clearly more, or the layer below does not care about the order."""
+    if point.workload.rw.random or point.n < 2:
+        return None
+    same = [
+        p
+        for p in pair.view.points
+        if p.workload.rw.random and (p.workload.rw.writes, p.bs, p.n) == (point.workload.rw.writes, point.bs, point.n)
+    ]
+    if not same or point.x_below < ORDER_MATTERS * same[0].x_below:
+        return None
+    extra = same[0].ratio_log - point.ratio_log
+    return extra if extra > max(LEAST_EXCESS, 2 * math.hypot(point.sd, same[0].sd)) else None
 
 
 def same_device(point: Point) -> tuple[TraceSummary, TraceSummary] | None:

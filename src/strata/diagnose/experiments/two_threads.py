@@ -1,0 +1,73 @@
+"""Two threads on the layer below.
+
+What it changes
+    The stream of a sequential workload is dealt out to two threads, each of which takes every other block; as many
+    requests are outstanding as before. It runs on the layer below the one that is blamed.
+What it tells apart
+    Where reordering is the cause, the layer below falls as the layer itself did, by the order alone. Every other cause
+    leaves the layer below as it was.
+"""
+
+from __future__ import annotations
+
+import math
+
+from strata.diagnose.case import Case, Pair
+from strata.diagnose.causes import reordering
+from strata.diagnose.opinion import Opinion
+from strata.model.access import Strided
+from strata.model.cause import Cause
+from strata.model.endpoint import EndpointKind
+from strata.model.experiment import Experiment, Metric, Prediction
+from strata.model.workload import ClosedLoop, Workload
+
+LEAST_PART, MOST_PART = 0.3, 3.0
+"""Of the loss that reordering has to explain: what two threads of ours bring about, which deal less or more unevenly
+than the layer's own dispatchers."""
+SAME = (0.8, 1.3)
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """Where reordering stands, on the nearest layer below that may be driven in the workload's direction."""
+    if not any(o.cause is Cause.REORDERING for o in standing):
+        return None
+    for pair in case.pairs:
+        found = [(extra, p) for p in pair.view.affected if (extra := reordering.excess(pair, p)) is not None]
+        for extra, point in sorted(found, key=lambda one: -one[0]):
+            if _drivable(pair, point.workload) and (dealt := _dealt(point.workload)) is not None:
+                predictions = tuple(_prediction(o, pair, extra) for o in standing)
+                return Experiment(
+                    layer=pair.view.below.name,
+                    workload=dealt,
+                    reference=point.key,
+                    changes=f"two threads on {pair.view.below.name}",
+                    prediction=predictions[0],
+                    predictions=predictions,
+                    otherwise="every other cause leaves it as it was",
+                )
+    return None
+
+
+def _drivable(pair: Pair, workload: Workload) -> bool:
+    """A raw device is only read."""
+    return not workload.rw.writes or pair.view.below.target.kind is not EndpointKind.BLOCK
+
+
+def _dealt(workload: Workload) -> Workload | None:
+    if not isinstance(workload.arrival, ClosedLoop) or workload.threads > 1 or workload.arrival.iodepth < 2:
+        return None
+    arrival = workload.arrival.model_copy(update={"iodepth": workload.arrival.iodepth // 2})
+    order = Strided(stride=2 * workload.bs, thread_offset=workload.bs)
+    return workload.model_copy(update={"threads": 2, "arrival": arrival, "order": order})
+
+
+def _prediction(opinion: Opinion, pair: Pair, extra: float) -> Prediction:
+    mine = opinion.cause is Cause.REORDERING
+    return Prediction(
+        metric=Metric.RATIO,
+        low=math.exp(-MOST_PART * extra) if mine else SAME[0],
+        high=math.exp(-LEAST_PART * extra) if mine else SAME[1],
+        unit="ratio",
+        cause=opinion.cause.value,
+        layer=opinion.layer or pair.view.layer.name,
+    )
