@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.model.counters import Counter, Readings, blockdev, cpu, name_of, net
+from strata.model.counters import Counter, Readings, blockdev, name_of, net
 from strata.model.result import CellResult
 from strata.model.series import Series, SeriesKind
 
@@ -53,33 +53,6 @@ def mean_of(rounds: Iterable[Readings]) -> Readings:
         for key, value in one.stored.items():
             sums.setdefault(key, []).append(value)
     return Readings({k: sum(v) / len(v) for k, v in sorted(sums.items())})
-
-
-@dataclass(frozen=True)
-class Processors:
-    """Shares 0..1 of processor time: not idle over all, the busiest one, and taken away by the hypervisor."""
-
-    busy: float
-    busiest: float
-    steal: float
-
-
-def processors(told: Readings, node: str | None = None) -> Processors | None:
-    """Of this machine, or of another one of that name."""
-    every = {str(mode): value for (mode,), value in told.each(cpu.SECONDS, "mode", node=node).items()}
-    busy = _busy(every) if any(mode in every for mode in cpu.IDLE_MODES) else None
-    if busy is None:
-        return None
-    single: dict[str, dict[str, float]] = {}
-    for r in told.of(cpu.SECONDS, node=node):
-        single.setdefault(r["cpu"], {})[r["mode"]] = r.value
-    shares = [s for s in map(_busy, single.values()) if s is not None]
-    return Processors(busy, max(shares, default=busy), every.get("steal", 0.0) / sum(every.values()))
-
-
-def _busy(modes: dict[str, float]) -> float | None:
-    total = sum(modes.values())
-    return 1 - sum(modes.get(m, 0.0) for m in cpu.IDLE_MODES) / total if total > 0 else None
 
 
 @dataclass(frozen=True)

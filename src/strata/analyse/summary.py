@@ -15,6 +15,7 @@ from strata.model import histogram
 from strata.model.analysis import CellSummary, NoiseFloor
 from strata.model.estimate import Estimate
 from strata.model.percentiles import PERCENTILES, supported
+from strata.model.resources import processors_of
 from strata.model.result import CellResult, CpuPerIo, Direction, cpu_per_io
 from strata.model.workload import Workload
 
@@ -51,7 +52,7 @@ def summarise(
     flushes = [r.result.sync for r in cell.results if r.result and r.result.sync]
     per_round = [counters.readings(r) for r in cell.results]
     mean = counters.mean_of(per_round)
-    cpu = [p for p in map(counters.processors, per_round) if p is not None]
+    cpu = [p for p in map(processors_of, per_round) if p is not None]
     latest = cell.results[-1]
     chain, carriers = latest.devices or tuple(chain), latest.carriers
     device = counters.device(mean, chain, carriers)

@@ -13,6 +13,7 @@ from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.foreign_io import ForeignIo
 from strata.model.profile import GoalResult
+from strata.model.resources import Resources
 from strata.model.steadiness import Steadiness, Tail
 from strata.model.survey import Device
 from strata.model.trace import TraceSummary
@@ -104,6 +105,11 @@ class CellSummary(Value):
     def readings(self) -> Readings:
         """The cell's counters, to be asked by what they are."""
         return Readings(self.counters)
+
+    @property
+    def resources(self) -> Resources:
+        """What its counters say of each resource of the path: how busy, what each I/O asked of it, what waited."""
+        return Resources(self.readings, self.iops.value, self.bytes_per_second.value)
 
 
 class Comparison(Value):

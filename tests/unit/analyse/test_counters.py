@@ -6,6 +6,7 @@ import pytest
 
 from strata.analyse import counters
 from strata.model.counters import Readings
+from strata.model.resources import processors_of
 from strata.model.series import Series, SeriesKind
 
 from .material import SECOND, START, cell_result, counter, engine_result, workload
@@ -43,12 +44,12 @@ def test_waiting_for_io_is_not_busy_and_the_busiest_is_a_single_one() -> None:
         "cpu_seconds{cpu=1,mode=user}": 0.0,
         "cpu_seconds{cpu=1,mode=idle}": 1.0,
     }
-    found = counters.processors(Readings(values))
+    found = processors_of(Readings(values))
     assert found is not None
     assert found.busy == pytest.approx(0.3)
     assert found.busiest == pytest.approx(0.6)
     assert found.steal == pytest.approx(0.05)
-    assert counters.processors(Readings({"cpu_seconds{cpu=all,mode=user}": 1.0})) is None
+    assert processors_of(Readings({"cpu_seconds{cpu=all,mode=user}": 1.0})) is None
 
 
 def test_the_device_is_the_one_that_carries_the_file_system() -> None:

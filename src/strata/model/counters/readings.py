@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from strata.model.counters.counter import LABELS, NODE, Counter, Over
 from strata.model.counters.stored import stored_name, taken_apart
@@ -90,17 +91,21 @@ class Readings:
         """The series with the greatest value, of one thing."""
         return max(self.of(counter, **where), key=lambda r: r.value, default=None)
 
+    @cached_property
+    def _by_metric(self) -> dict[str, list[tuple[Mapping[str, str], float]]]:
+        """Labels and value of every series; many questions are asked of one cell."""
+        found: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+        for name, value in self.stored.items():
+            metric, labels = taken_apart(name)
+            found.setdefault(metric, []).append((labels, value))
+        return found
+
     def _found(self, counter: Counter, where: Mapping[str, str | None]) -> list[Reading]:
         if strange := [label for label in where if not counter.knows(label)]:
             raise ValueError(f"{counter.name} has no label {', '.join(strange)}")
         found = []
-        for name, value in self.stored.items():
-            if not name.startswith(counter.name):
-                continue
-            metric, labels = taken_apart(name)
-            if metric != counter.name or not all(label in labels for label in counter.labels):
-                continue
-            if not all(map(counter.knows, labels)):
+        for labels, value in self._by_metric.get(counter.name, ()):
+            if not all(label in labels for label in counter.labels) or not all(map(counter.knows, labels)):
                 continue
             reading = Reading(counter, labels.get(NODE), labels, value)
             if all(reading.get(label) == value for label, value in where.items()):
