@@ -67,7 +67,7 @@ def _rows(one: Case) -> list[str]:
     for c in one.analysis.comparisons:
         ratio = f"{c.iops.value:.2f} ({c.iops.low:.2f} to {c.iops.high:.2f})"
         lines.append(f"  {c.layer:20} {c.workload_key:28} over {c.below}: {ratio} {c.verdict.value}")
-    return [*lines, *(f"  {check.kind.value}: {check.layer}: {check.message}" for check in one.analysis.checks)]
+    return [*lines, *(f"  {check.kind}: {check.layer}: {check.message}" for check in one.analysis.checks)]
 
 
 def _whole(now: Diagnosis) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from strata.analyse import view_of
-from strata.analyse.laws import LAWS, check_table, flags_of_run
+from strata.analyse.laws import check_table, flags_of_run, laws
 from strata.errors import UsageError
 from strata.formats import numbers_not_read, read_fio, read_table
 from strata.host.foreign import TABLE_MOST, read_text
@@ -21,18 +21,18 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
     """
     table = _read(path, columns or {})
     if plan is not None:
-        asked = _read(plan, {})
-        rows = tuple(r.model_copy(update={"role": Role.PLANNED}) for r in asked.rows)
+        planned = _read(plan, {})
+        rows = tuple(r.model_copy(update={"role": Role.PLANNED}) for r in planned.rows)
         table = table.model_copy(update={"rows": table.rows + rows})
     rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)
-    laws = tuple(law.name for law in LAWS if law.table is not None)
+    asked = tuple(law.name for law in laws() if law.table is not None)
     return Checked(
         source=str(path),
         rows=len(rows),
         figures=tuple(dict.fromkeys([*(k for r in rows for k in r.figures), *table.figures])),
         labels=tuple(dict.fromkeys([*(k for r in rows for k in r.words), *table.words])),
         unread=numbers_not_read(table),
-        laws=laws,
+        laws=asked,
         flags=check_table(table),
     )
 
@@ -45,8 +45,8 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
             raise UsageError("there is no run in the store", "", "", "name a file, or measure: strata diagnose PATH")
         results = store.cells(run.id)
     seen = view_of(run.plan, results, data=run.data, generator=run.generator, survey=run.survey, first_noise=run.noise)
-    laws = tuple(law.name for law in LAWS)
-    return Checked(source=run.id, rows=len(seen.cells), laws=laws, flags=flags_of_run(seen))
+    asked = tuple(law.name for law in laws())
+    return Checked(source=run.id, rows=len(seen.cells), laws=asked, flags=flags_of_run(seen))
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> Table:

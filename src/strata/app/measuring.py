@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
+from strata.analyse.laws import laws
 from strata.app.opened import Target, gone_of
 from strata.app.opening import check_words, opened
 from strata.app.options import check_size
@@ -31,7 +32,7 @@ from strata.engine import (
     prepare_cell,
 )
 from strata.errors import RunFailed, UsageError
-from strata.model.analysis import CellSummary, Check, CheckKind, Generator
+from strata.model.analysis import CellSummary, Check, Generator
 from strata.model.base import Value
 from strata.model.caching import refusal
 from strata.model.course import Aim, Course
@@ -48,9 +49,6 @@ from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, dealt, workload_from_words
 from strata.run.judge import fault
-
-OF_NULL = frozenset({CheckKind.GENERATOR, CheckKind.OVERLOAD, CheckKind.ERRORS, CheckKind.BUILD, CheckKind.THREADS})
-"""Checks that mean something where nothing is driven: the other laws speak of a target."""
 
 __all__ = ["OneResult", "PatternWords", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
 
@@ -206,7 +204,7 @@ def measure_endpoint(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
         summary=summary.model_copy(update={"traces": traces}),
-        checks=tuple(c for c in single.analysis.checks if endpoint.kind is not EndpointKind.NULL or c.kind in OF_NULL),
+        checks=_of_null(single.analysis.checks) if endpoint.kind is EndpointKind.NULL else single.analysis.checks,
         result=result,
         generator=ceiling,
         precondition=done,
@@ -219,6 +217,12 @@ def measure_endpoint(
         stopped_by=stop.signal,
         report=report,
     )
+
+
+def _of_null(checks: Sequence[Check]) -> tuple[Check, ...]:
+    """What means something where nothing is driven."""
+    of_null = {law.name for law in laws() if law.of_null}
+    return tuple(c for c in checks if c.kind in of_null)
 
 
 def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workload) -> None:

@@ -35,7 +35,7 @@ def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnos
     )
     step = impossible_rule.next_step(first)
     finding = Finding(
-        id=f"impossible-{first.kind.value}",
+        id=f"impossible-{first.kind}",
         layer=first.layer,
         cause=Cause.IMPOSSIBLE,
         title=f"{where}: {first.message}",

@@ -253,6 +253,8 @@ class Flag(Value):
     column: str = ""
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}
+    title: str = ""
+    """The law's heading."""
 
 
 class Checked(Value):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import SAMPLES, Check
 from strata.model.run import Report
-from strata.report import figures, words
+from strata.report import figures
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class CheckLine:
 
 def check_lines(report: Report) -> tuple[CheckLine, ...]:
     """The impossible first, then in the order the laws are asked."""
-    groups: dict[tuple[bool, CheckKind], list[Check]] = {}
+    groups: dict[tuple[bool, str], list[Check]] = {}
     for check in sorted(report.analysis.checks, key=lambda c: not c.impossible):
         groups.setdefault((check.impossible, check.kind), []).append(check)
     cells = len(report.analysis.cells)
     return tuple(
-        CheckLine(impossible, words.CHECK[kind], _text(kind, some, cells), _each(some))
-        for (impossible, kind), some in groups.items()
+        CheckLine(impossible, some[0].title, _text(some, cells), _each(some))
+        for (impossible, _), some in groups.items()
     )
 
 
@@ -42,9 +42,9 @@ def told(check: Check) -> str:
     return f"{where}: {check.message}" if where else check.message
 
 
-def _text(kind: CheckKind, checks: Sequence[Check], cells: int) -> str:
+def _text(checks: Sequence[Check], cells: int) -> str:
     first, n = checks[0], len(checks)
-    if kind is CheckKind.SAMPLES and not first.impossible:
+    if first.kind == SAMPLES and not first.impossible:
         return (
             f"too few samples for p99 in {n} of {figures.plural(cells, 'cell')} "
             "(percentiles are shown up to what they carry); measure longer: --runtime"
@@ -52,6 +52,6 @@ def _text(kind: CheckKind, checks: Sequence[Check], cells: int) -> str:
     if not first.layer:
         return first.message
     if n == 1:
-        return f"{words.CHECK[kind]}: {told(first)}"
+        return f"{first.title}: {told(first)}"
     where = f"in {n} of {figures.plural(cells, 'cell')}" if first.workload_key else f"{n} times"
-    return f"{words.CHECK[kind]} {where}, such as {told(first)}"
+    return f"{first.title} {where}, such as {told(first)}"

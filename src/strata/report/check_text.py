@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from strata.model.analysis import CheckKind
 from strata.model.figures import Checked, Flag
-from strata.report import figures, words
+from strata.report import figures
 from strata.report.textual import Paint, wrap
 
 
@@ -34,10 +33,9 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
 
 
 def _flag(flag: Flag, width: int, paint: Paint) -> list[str]:
-    title = words.CHECK[CheckKind(flag.law)]
     where = flag.row or (f"column {flag.column}" if flag.column else "the table")
     sign, style = ("✗", "red") if flag.broken else ("!", "yellow")
-    head = wrap(f"{sign} {title} · {where}", width, "", "  ")
+    head = wrap(f"{sign} {flag.title} · {where}", width, "", "  ")
     body = wrap(flag.reason, width, "    ")
     step = wrap(f"Next: {flag.next_step}", width, "    ", "      ") if flag.next_step else []
     return [*(paint(x, "bold", style) for x in head), *body, *step, ""]

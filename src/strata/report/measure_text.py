@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.model import histogram
-from strata.model.analysis import CellSummary, Check, CheckKind
+from strata.model.analysis import THREADS, CellSummary, Check
 from strata.model.by_direction import directions_of
 from strata.model.caching import Caching
 from strata.model.course import Course
@@ -87,14 +87,14 @@ def measure_text(
         out += line(label, text)
     for label, text in [] if result is None else _in_force(result):
         out += line(label, text)
-    if result is not None and (verbose or any(c.kind is CheckKind.THREADS for c in checks)):
+    if result is not None and (verbose or any(c.kind == THREADS for c in checks)):
         for number, thread in enumerate(result.threads):
             out += line(f"thread {number}", _thread(thread, result.seconds))
     named = [] if result is None else [e for d in result.directions for e in d.errors]
     said = [f"{units.count(e.count)} {e.name}{_place(e)}" for e in named]
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
     for check in checks:
-        sign = "cannot be true" if check.impossible else words.CHECK[check.kind]
+        sign = "cannot be true" if check.impossible else check.title
         out += [paint(x, "yellow") for x in wrap(f"! {sign}: {check.message}", width, "  ", "    ")]
     return "\n".join(out)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container
 
 from strata import units
-from strata.model.analysis import CheckKind, NoiseFloor
+from strata.model.analysis import NoiseFloor
 from strata.model.experiment import Outcome
 from strata.model.finding import EvidenceKind, Verdict, VerdictKind
 from strata.model.percentiles import PERCENTILES, needed
@@ -21,43 +21,6 @@ KIND = {
     VerdictKind.IMPOSSIBLE: "the result is impossible",
     VerdictKind.HEALTHY: "nothing above the medium costs more than expected",
     VerdictKind.INCONCLUSIVE: "inconclusive",
-}
-
-CHECK = {
-    CheckKind.LITTLE: "Little's law",
-    CheckKind.RATE: "IOPS × size",
-    CheckKind.UNIT_LABEL: "unit label",
-    CheckKind.PARTS: "parts and whole",
-    CheckKind.UTILISATION: "utilisation",
-    CheckKind.SAMPLES: "too few samples",
-    CheckKind.TAIL: "share of time in the tail",
-    CheckKind.UNSTEADY: "unsteady",
-    CheckKind.GENERATOR: "load generator",
-    CheckKind.OVERLOAD: "overload",
-    CheckKind.CAP: "not a capacity",
-    CheckKind.EXECUTION: "plan against execution",
-    CheckKind.INTERLEAVED: "interleaved sequential writes",
-    CheckKind.SEED: "repeated seed",
-    CheckKind.ERRORS: "I/O errors",
-    CheckKind.FASTER_THAN_BELOW: "faster than the layer below",
-    CheckKind.CACHE: "cache",
-    CheckKind.CACHING: "caching asked and in force",
-    CheckKind.THREADS: "threads",
-    CheckKind.SCALING: "beyond linear",
-    CheckKind.PINNED: "busiest processor",
-    CheckKind.COST: "cycles per byte",
-    CheckKind.CHANGE: "reported change",
-    CheckKind.QUOTES: "quotations",
-    CheckKind.CONSTANT: "called constant",
-    CheckKind.QUANTISED: "quantised column",
-    CheckKind.PIECES: "pieces of an I/O",
-    CheckKind.DIRECTIONS: "per direction",
-    CheckKind.COPIES: "copies written",
-    CheckKind.NEARNESS: "decided by nearness",
-    CheckKind.CRITERION: "check without a verdict",
-    CheckKind.IDENTITY: "same data",
-    CheckKind.BUILD: "build",
-    CheckKind.COUNTERS: "counters",
 }
 
 EVIDENCE = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strata.analyse.laws import LAWS, check_table
+from strata.analyse.laws import check_table, laws
 from strata.formats.table import read_table
 from strata.model.figures import Flag
 
@@ -87,7 +87,7 @@ HOLDS: dict[str, tuple[str, ...]] = {
     "nearness": ("# link [Gb/s] = 10\nsize,iops,ref.network,ref.storage\n128K,8000,8000,20000\n",),
     "criterion": ("role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,98,\n,b,w,88,\nsaid,,,,r >= w\n",),
 }
-TABLE_LAWS = [law.name for law in LAWS if law.table is not None]
+TABLE_LAWS = [law.name for law in laws() if law.table is not None]
 
 
 def found(text: str) -> list[Flag]:

@@ -14,7 +14,6 @@ from strata.model.analysis import (
     Analysis,
     CellSummary,
     Check,
-    CheckKind,
     Comparison,
     Equivalence,
     Generator,
@@ -441,14 +440,14 @@ def build(share: str = "share", profile: str = "release", status: RunStatus = Ru
                 comparisons.append(_comparison(summaries[above, w.key], summaries[below, w.key], allowed))
     checks = (
         Check(
-            kind=CheckKind.UNSTEADY,
+            kind="unsteady",
             layer="file system",
             workload_key="randwrite-4KiB-qd32",
             impossible=False,
             message="the last third of each round is 6 % below the first: the write cache fills",
         ),
         Check(
-            kind=CheckKind.SAMPLES,
+            kind="samples",
             layer=names["share"],
             workload_key="read-128KiB-qd8",
             impossible=False,

@@ -207,7 +207,5 @@ def test_what_was_counted_is_written_whole() -> None:
 
 
 def test_a_rise_from_a_stall_is_no_factor() -> None:
-    (first, *_) = [
-        c.message for c in report_of(EDGES["stalls everywhere"]).analysis.checks if c.kind.value == "unsteady"
-    ]
+    (first, *_) = [c.message for c in report_of(EDGES["stalls everywhere"]).analysis.checks if c.kind == "unsteady"]
     assert first.startswith("IOPS rose from next to nothing from the first")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sample_report import build, estimate
 
-from strata.model.analysis import Check, CheckKind, Equivalence, NoiseFloor
+from strata.model.analysis import Check, Equivalence, NoiseFloor
 from strata.model.run import Report, RunStatus
 from strata.report import answer, html
 from strata.report.html.charts import scale
@@ -120,7 +120,7 @@ def test_the_verdict_stands_before_everything_else() -> None:
 def test_a_clean_report_has_no_banner_and_each_trouble_has_its_own() -> None:
     assert 'class="banner"' not in html.render(with_analysis(build(), checks=()))
     report = build(profile="debug", status=RunStatus.STOPPED)
-    bad = Check(kind=CheckKind.LITTLE, layer="share", workload_key=None, impossible=True, message="N is 8, X·R is 31")
+    bad = Check(kind="little", layer="share", workload_key=None, impossible=True, message="N is 8, X·R is 31")
     noise = NoiseFloor(between_rounds=0.21, within_bins=0.3, tolerance=0.4, rounds=5, cells=20)
     text = html.render(with_analysis(report, checks=(*report.analysis.checks, bad), noise=noise))
     for heading in ("Debug build", "Unfinished", "Cannot be true", "Noisy machine", "Unsteady"):

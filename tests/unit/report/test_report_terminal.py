@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from sample_report import build, estimate
 
-from strata.model.analysis import Check, CheckKind, Comparison, Equivalence, NoiseFloor
+from strata.model.analysis import Check, Comparison, Equivalence, NoiseFloor
 from strata.model.caching import Caching, CachingState, Residency
 from strata.model.estimate import Estimate
 from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
@@ -165,7 +165,14 @@ def test_debug_builds_and_unfinished_runs_are_said_first() -> None:
 
 def test_what_cannot_be_true_comes_before_what_colours() -> None:
     report = build()
-    bad = Check(kind=CheckKind.LITTLE, layer="share", workload_key=None, impossible=True, message="N is 8, X·R is 31")
+    bad = Check(
+        kind="little",
+        title="Little's law",
+        layer="share",
+        workload_key=None,
+        impossible=True,
+        message="N is 8, X·R is 31",
+    )
     checks = (*report.analysis.checks, bad)
     text = terminal.render(
         report.model_copy(update={"analysis": report.analysis.model_copy(update={"checks": checks})}), 200, False
@@ -281,14 +288,14 @@ def test_only_the_verdicts_own_experiment_is_told_as_not_run() -> None:
 def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name() -> None:
     report = build()
     few = [
-        Check(kind=CheckKind.SAMPLES, layer=c.layer, workload_key=c.workload.key, impossible=False, message="few")
+        Check(kind="samples", layer=c.layer, workload_key=c.workload.key, impossible=False, message="few")
         for c in report.analysis.cells[:14]
     ]
     steady = [
-        Check(kind=CheckKind.UNSTEADY, layer="disk", workload_key=f"w{i}", impossible=False, message="it fell")
+        Check(kind="unsteady", layer="disk", workload_key=f"w{i}", impossible=False, message="it fell")
         for i in range(3)
     ]
-    none = Check(kind=CheckKind.COUNTERS, layer="", workload_key=None, impossible=False, message="no counters of x")
+    none = Check(kind="counters", layer="", workload_key=None, impossible=False, message="no counters of x")
     told = report.model_copy(update={"analysis": report.analysis.model_copy(update={"checks": (*few, *steady, none)})})
     cells = len(report.analysis.cells)
     lines = terminal.render(told, 200, False).split("What colours the result\n")[1].split("\n\n")[0].splitlines()
@@ -359,5 +366,5 @@ def test_a_measurement_says_what_the_cache_held_and_what_each_thread_did() -> No
     told = terminal.measure_text(summary, "file:/x", 400, result=result, verbose=True)
     assert "100 IOPS · 400 KiB/s · mean 100 µs, p99 200 µs, max 400 µs · 100 ns user + 900 ns system per I/O" in told
     assert "7 voluntary, 2 other switches · waited 3.00 µs for a processor · pinned to processors 1" in told
-    unlike = Check(kind=CheckKind.THREADS, layer="x", workload_key="w", impossible=False, message="thread 1 did 9 %")
+    unlike = Check(kind="threads", layer="x", workload_key="w", impossible=False, message="thread 1 did 9 %")
     assert "thread 0" in terminal.measure_text(summary, "file:/x", 400, checks=(unlike,), result=result)

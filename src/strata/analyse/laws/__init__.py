@@ -1,57 +1,33 @@
-"""The laws every result is held against, our own and others' alike: one law, one file.
+"""The laws every result is held against, our own and others' alike: one law, one file, found because it lies here.
 
 `check_table` asks them of figures as they were printed, `check_run` of one of our own runs: its figures become a table
 for the same laws, and the laws that need more than figures (series, builds, proofs of identity) see the run itself.
+
+A law's docstring is its page. It says of itself:
+
+``NAME``, ``TITLE``, ``SAYS``   its key, its heading, and what it says when it does not hold
+``ORDER``                       its place among all laws: they are asked and told in this order
+``check(table)``                asked of a table of figures; ``of_run(run)`` of one of our own runs; one of them or both
+``NEXT``, ``NEXT_OF_RUN``       what to do first: where ``of_run`` found it; instead of what ``check`` says, in a run
+``OF_NULL``                     it means something where nothing is driven; all others speak of a target
+``COLOURS``                     it never makes a figure of our own impossible
 """
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-from strata.analyse.laws import (
-    below,
-    build,
-    cache,
-    caching,
-    cap,
-    change,
-    constant,
-    copies,
-    cost,
-    counters,
-    criterion,
-    directions,
-    errors,
-    execution,
-    generator,
-    identity,
-    interleaved,
-    little,
-    nearness,
-    overload,
-    parts,
-    percentiles,
-    pieces,
-    pinned,
-    quantised,
-    quotes,
-    rate,
-    scaling,
-    seed,
-    tail,
-    threads,
-    unit_label,
-    unsteady,
-    utilisation,
-)
 from strata.analyse.laws.own import table_of
 from strata.analyse.laws.view import RunView
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import Check
 from strata.model.figures import Flag, Table
+from strata.model.lying import modules
 
-__all__ = ["LAWS", "Law", "RunView", "check_run", "check_table", "flags_of_run"]
+__all__ = ["Law", "RunView", "check_run", "check_table", "flags_of_run", "laws"]
 
 
 @dataclass(frozen=True)
@@ -60,105 +36,90 @@ class Law:
 
     name: str
     title: str
+    says: str
+    order: float
     page: str
     table: Callable[[Table], Iterator[Flag]] | None
     run: Callable[[RunView], Iterator[Check]] | None
-    next_step: str = ""
+    next_step: str
+    next_of_run: str
+    of_null: bool
+    colours: bool
 
 
-_MODULES: tuple[ModuleType, ...] = (
-    little,
-    rate,
-    unit_label,
-    parts,
-    utilisation,
-    percentiles,
-    tail,
-    unsteady,
-    generator,
-    overload,
-    cap,
-    execution,
-    interleaved,
-    seed,
-    errors,
-    below,
-    cache,
-    caching,
-    threads,
-    scaling,
-    pinned,
-    cost,
-    change,
-    quotes,
-    constant,
-    quantised,
-    pieces,
-    directions,
-    copies,
-    nearness,
-    criterion,
-    identity,
-    build,
-    counters,
-)
+@functools.cache
+def laws() -> tuple[Law, ...]:
+    """Every law, in the order in which they are asked and told."""
+    return tuple(sorted(map(_law, modules(sys.modules[__name__], "NAME")), key=lambda law: law.order))
 
 
 def _law(module: ModuleType) -> Law:
     return Law(
         name=module.NAME,
         title=module.TITLE,
+        says=module.SAYS,
+        order=module.ORDER,
         page=module.__doc__ or "",
         table=getattr(module, "check", None),
         run=getattr(module, "of_run", None),
         next_step=getattr(module, "NEXT", ""),
+        next_of_run=getattr(module, "NEXT_OF_RUN", ""),
+        of_null=getattr(module, "OF_NULL", False),
+        colours=getattr(module, "COLOURS", False),
     )
-
-
-LAWS: tuple[Law, ...] = tuple(_law(m) for m in _MODULES)
-"""Every law, in the order in which they are asked and told."""
 
 
 def check_table(table: Table) -> tuple[Flag, ...]:
     """Everything that does not hold in a table, contradictions first."""
-    found = [flag for law in LAWS if law.table is not None for flag in law.table(table)]
+    found = [_titled(law, flag) for law in laws() if law.table is not None for flag in law.table(table)]
     return tuple(sorted(found, key=lambda f: not f.broken))
 
 
 def flags_of_run(run: RunView) -> tuple[Flag, ...]:
     """Everything that did not hold in one of our own runs, contradictions first."""
-    table = table_of(run)
-    found: list[Flag] = []
-    for law in LAWS:
-        found += law.table(table) if law.table is not None else []
-        found += [_as_flag(law, c) for c in law.run(run)] if law.run is not None else []
-    return tuple(sorted(found, key=lambda f: not f.broken))
+    return tuple(flag for _, flag in _found(run))
 
 
 def check_run(run: RunView) -> tuple[Check, ...]:
     """The same as checks of the analysis, the impossible first.
 
-    A broken law makes our figure impossible, but for one: what was run otherwise than planned was still run.
+    A broken law makes our figure impossible, but for those that only colour it: what was run otherwise than planned was
+    still run.
     """
     checks = [
         Check(
-            kind=CheckKind(flag.law),
+            kind=flag.law,
+            title=flag.title,
             layer=flag.words.get("layer", ""),
             workload_key=flag.words.get("workload"),
-            impossible=flag.broken and flag.law != execution.NAME,
+            impossible=flag.broken and not law.colours,
             message=flag.reason,
-            next_step=flag.next_step,
+            next_step=law.next_of_run or flag.next_step,
         )
-        for flag in flags_of_run(run)
+        for law, flag in _found(run)
     ]
     return tuple(sorted(checks, key=lambda c: not c.impossible))
+
+
+def _found(run: RunView) -> list[tuple[Law, Flag]]:
+    table = table_of(run)
+    found: list[tuple[Law, Flag]] = []
+    for law in laws():
+        found += [(law, _titled(law, flag)) for flag in (law.table(table) if law.table is not None else ())]
+        found += [(law, _as_flag(law, check)) for check in (law.run(run) if law.run is not None else ())]
+    return sorted(found, key=lambda f: not f[1].broken)
+
+
+def _titled(law: Law, flag: Flag) -> Flag:
+    return flag.model_copy(update={"title": law.title})
 
 
 def _as_flag(law: Law, check: Check) -> Flag:
     words = {"layer": check.layer} if check.layer else {}
     words |= {"workload": check.workload_key} if check.workload_key else {}
     return Flag(
-        law=check.kind.value,
+        law=check.kind,
+        title=law.title,
         row="/".join(words.values()),
         broken=check.impossible,
         reason=check.message,

@@ -24,7 +24,8 @@ from strata import units
 from strata.analyse.laws.base import flag, groups, measured, noise
 from strata.model.figures import Flag, Row, Table
 
-NAME, TITLE = "faster-than-below", "faster than the layer below"
+NAME, TITLE, ORDER = "faster-than-below", "faster than the layer below", 160
+SAYS = "a layer beats one that it stands on, and the stack gives no reason for it"
 IMPOSSIBLE = 0.10
 
 

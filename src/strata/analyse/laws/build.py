@@ -17,9 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import Check
 
-NAME, TITLE = "build", "build"
+NAME, TITLE, ORDER = "build", "build", 330
+SAYS = "the engine is a debug build"
+OF_NULL = True
 NEXT = "Build with --release and measure again."
 
 
@@ -27,4 +29,4 @@ def of_run(run: RunView) -> Iterator[Check]:
     """One for the run."""
     if any(r.result is not None and r.result.debug_build for c in run.rounds.values() for r in c.results):
         text = "the engine is a debug build: every time contains its own slowness; build with --release"
-        yield colour(CheckKind.BUILD, text)
+        yield colour(NAME, text)

@@ -24,7 +24,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, value
 from strata.model.figures import Flag, Role, Table
 
-NAME, TITLE = "cache", "cache"
+NAME, TITLE, ORDER = "cache", "cache", 170
+SAYS = "the data fits a cache, or a cache answered"
 SHARE = 0.5
 OWN, BELOW, NONE = "own", "below", "none"
 """Whose the device is that was read: the layer's own, that of a layer below which did read it, or neither is known."""

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import Check
 
-NAME, TITLE = "caching", "caching asked and in force"
+NAME, TITLE, ORDER = "caching", "caching asked and in force", 180
+SAYS = "the cache was not as cold or warm, or a write not as durable, as asked"
 NEXT = "Free the file from what keeps it in memory, or ask for the state that was in force."
 
 
@@ -33,4 +34,4 @@ def of_run(run: RunView) -> Iterator[Check]:
         text = "; ".join(departing[0].departures)
         if len(states) > 1:
             text = f"in {len(departing)} of {len(states)} rounds, such as: {text}"
-        yield colour(CheckKind.CACHING, text, cell.layer, cell.workload.key)
+        yield colour(NAME, text, cell.layer, cell.workload.key)

@@ -20,7 +20,8 @@ from strata import units
 from strata.analyse.laws.base import flag, value
 from strata.model.figures import Flag, Role, Table
 
-NAME, TITLE = "cap", "not a capacity"
+NAME, TITLE, ORDER = "cap", "not a capacity", 110
+SAYS = "a rate was asked for and reached: that is no capacity"
 REACHED = 0.98
 
 

@@ -20,7 +20,8 @@ from strata import units
 from strata.analyse.laws.base import Interval, flag, overlap
 from strata.model.figures import Flag, Role, Table
 
-NAME, TITLE = "change", "reported change"
+NAME, TITLE, ORDER = "change", "reported change", 230
+SAYS = "a percentage or difference that is not that of its two figures"
 NEXT = "Work it out again from the two figures."
 
 

@@ -20,7 +20,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured
 from strata.model.figures import Dimension, Figure, Flag, Role, Table
 
-NAME, TITLE = "constant", "called constant"
+NAME, TITLE, ORDER = "constant", "called constant", 250
+SAYS = "a figure called constant that is not"
 WITHIN = 1.25
 
 

@@ -22,7 +22,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, value
 from strata.model.figures import Flag, Table
 
-NAME, TITLE = "copies", "copies written"
+NAME, TITLE, ORDER = "copies", "copies written", 290
+SAYS = "disks that take less than the copies on the wire"
 SHORT = 0.25
 """The device may miss this share of what it must take: figures read off a chart."""
 

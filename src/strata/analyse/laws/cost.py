@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from strata.analyse.laws.base import bounds, flag, measured, overlap, rate_readings, value
 from strata.model.figures import Flag, Table
 
-NAME, TITLE = "cost", "cycles per byte"
+NAME, TITLE, ORDER = "cost", "cycles per byte", 220
+SAYS = "cycles per byte that are not those of the figures beside them"
 TOLERANCE = 0.02
 
 

@@ -21,9 +21,10 @@ from itertools import islice
 
 from strata.analyse.clock import events
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import Check
 
-NAME, TITLE = "counters", "counters"
+NAME, TITLE, ORDER = "counters", "counters", 340
+SAYS = "counters were not sampled"
 NEXT = "Make them readable (rights, /proc and /sys), then measure again."
 
 MOST = 5
@@ -40,7 +41,7 @@ def of_run(run: RunView) -> Iterator[Check]:
     if run.devices and all(c.device_in_flight is None for c in run.cells):
         absent.append("the block device")
     for event in islice(events([r for c in run.cells for r in run.of(c).results]), MOST):
-        yield colour(CheckKind.COUNTERS, event)
+        yield colour(NAME, event)
     if absent:
         text = f"no counters of {' and '.join(absent)}: causes there can be neither named nor ruled out"
-        yield colour(CheckKind.COUNTERS, text)
+        yield colour(NAME, text)

@@ -23,7 +23,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, noise
 from strata.model.figures import Flag, Role, Table
 
-NAME, TITLE = "criterion", "check without a verdict"
+NAME, TITLE, ORDER = "criterion", "check without a verdict", 310
+SAYS = "a check that broken layers pass"
 LOST = 0.2
 
 

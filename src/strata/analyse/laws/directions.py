@@ -21,7 +21,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, value
 from strata.model.figures import Flag, Row, Table
 
-NAME, TITLE = "directions", "per direction"
+NAME, TITLE, ORDER = "directions", "per direction", 280
+SAYS = "both directions of a link in one figure"
 TOLERANCE = 0.05
 
 

@@ -18,9 +18,11 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import Check
 
-NAME, TITLE = "errors", "I/O errors"
+NAME, TITLE, ORDER = "errors", "I/O errors", 150
+SAYS = "I/Os or measurements failed"
+OF_NULL = True
 NEXT = "Mend what the message names, then measure again."
 
 
@@ -31,4 +33,4 @@ def of_run(run: RunView) -> Iterator[Check]:
         if cell.failed:
             parts.append(f"{len(cell.failed)} measurement(s) failed: {cell.failed[0]}")
         if parts:
-            yield colour(CheckKind.ERRORS, "; ".join(parts), cell.layer, cell.workload.key)
+            yield colour(NAME, "; ".join(parts), cell.layer, cell.workload.key)

@@ -23,7 +23,9 @@ from strata import units
 from strata.analyse.laws.base import flag, overlap
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
-NAME, TITLE = "execution", "plan against execution"
+NAME, TITLE, ORDER = "execution", "plan against execution", 120
+SAYS = "what was run is not what was planned"
+COLOURS = True
 SETTINGS = ("size", "threads", "depth", "outstanding", "seconds")
 LABELS = ("caching", "sync", "pattern")
 NEXT = "Run it as planned, or write down what was run."

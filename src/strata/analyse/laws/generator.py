@@ -18,9 +18,11 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind, Generator
+from strata.model.analysis import Check, Generator
 
-NAME, TITLE = "generator", "load generator"
+NAME, TITLE, ORDER = "generator", "load generator", 90
+SAYS = "the load generator is near its own ceiling"
+OF_NULL = True
 NEXT = "Use more threads, larger blocks or a lower depth; else compare only below half of the ceiling."
 HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
 
@@ -45,4 +47,4 @@ def of_run(run: RunView) -> Iterator[Check]:
         text += " against nothing"
         limit = share >= HEADROOM_LIMIT
         text += ": the generator is the limit" if limit else ": its own cost is part of the figure"
-        yield colour(CheckKind.GENERATOR, text, cell.layer, cell.workload.key)
+        yield colour(NAME, text, cell.layer, cell.workload.key)

@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import Check
 from strata.model.endpoint import EndpointKind
 
-NAME, TITLE = "identity", "same data"
+NAME, TITLE, ORDER = "identity", "same data", 320
+SAYS = "it was not shown that a layer reaches the same data"
 NEXT = "Aim every layer at the same file or device."
 
 
@@ -31,4 +32,4 @@ def of_run(run: RunView) -> Iterator[Check]:
     for layer in run.plan.stack.layers:
         if layer.name not in run.data.identity and layer.target.kind is not EndpointKind.NULL:
             text = f"it was not shown that {layer.name} reaches the same data as the layers below it"
-            yield colour(CheckKind.IDENTITY, text, layer.name)
+            yield colour(NAME, text, layer.name)

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from strata.analyse.laws.base import flag, measured
 from strata.model.figures import Flag, Table
 
-NAME, TITLE = "interleaved", "interleaved sequential writes"
+NAME, TITLE, ORDER = "interleaved", "interleaved sequential writes", 130
+SAYS = "several threads write one sequence"
 
 
 def check(table: Table) -> Iterator[Flag]:

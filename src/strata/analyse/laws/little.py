@@ -28,7 +28,9 @@ from strata import units
 from strata.analyse.laws.base import Interval, bounds, flag, outstanding, throughput, times, value
 from strata.model.figures import Flag, Role, Row, Table
 
-NAME, TITLE = "little", "Little's law"
+NAME, TITLE, ORDER = "little", "Little's law", 10
+NEXT_OF_RUN = "Measure again; if it stays, report it as an error of the measurement."
+SAYS = "more I/Os in flight than are kept outstanding, or clearly fewer"
 TOLERANCE = 0.05
 DIRECTIONS = ("read", "write")
 RATIO_TOLERANCE = 0.03

@@ -22,7 +22,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, noise, value
 from strata.model.figures import Flag, Row, Table
 
-NAME, TITLE = "nearness", "decided by nearness"
+NAME, TITLE, ORDER = "nearness", "decided by nearness", 300
+SAYS = "a cause named by the nearest reference, where that decides nothing"
 USED = 0.5
 
 

@@ -20,10 +20,12 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import Check
 from strata.model.workload import OpenLoop
 
-NAME, TITLE = "overload", "overload"
+NAME, TITLE, ORDER = "overload", "overload", 100
+SAYS = "a rate was asked for and not kept"
+OF_NULL = True
 NEXT = "Ask for a lower rate, or read the IOPS and leave the times out."
 RATE_SHORT = 0.02
 SLOTS_FULL = 0.5
@@ -46,4 +48,4 @@ def of_run(run: RunView) -> Iterator[Check]:
             f"and response times grow with the length of the run; {units.significant(cell.outstanding)} of at most "
             f"{bound} I/Os were in flight"
         )
-        yield colour(CheckKind.OVERLOAD, text, cell.layer, cell.workload.key)
+        yield colour(NAME, text, cell.layer, cell.workload.key)

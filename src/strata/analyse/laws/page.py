@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 
-from strata.analyse.laws import LAWS, Law
+from strata.analyse.laws import Law, laws
 from strata.model.figures import KINDS, Dimension
 from strata.text.door import out
 
@@ -45,7 +45,9 @@ def laws_page() -> str:
         "### Kinds of figures\n\nA kind may be told apart by what it is of: `time.mean`, `time.p99`, `iops.read`, "
         f"`busy.kernel`, `wire.total`, `ref.network`.\n\n| kind | base unit | what it is |\n|---|---|---|\n{kinds}\n\n",
         f"### Labels that laws look at\n\n| label | meaning |\n|---|---|\n{labels}\n\n",
-        "## The laws\n\n" + "\n\n".join(_section(law) for law in LAWS) + "\n",
+        "## The laws\n\nWhat each says when it does not hold:\n\n| law | says |\n|---|---|\n",
+        "".join(f"| [{law.name}](#{law.name}) | {law.says} |\n" for law in laws()),
+        "\n" + "\n\n".join(_section(law) for law in laws()) + "\n",
     ]
     return "".join(parts)
 

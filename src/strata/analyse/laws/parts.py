@@ -22,7 +22,8 @@ from strata import units
 from strata.analyse.laws.base import Interval, flag, overlap
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
-NAME, TITLE = "parts", "parts and whole"
+NAME, TITLE, ORDER = "parts", "parts and whole", 40
+SAYS = "parts that do not make their whole"
 ADDITIVE = frozenset({"iops", "rate", "ios", "bytes", "busy", "in_flight"})
 COMPONENTS = frozenset({"server", "wire", "client", "device", "queue", "host"})
 TOTALS = frozenset({"total", "total:", "sum", "all"})

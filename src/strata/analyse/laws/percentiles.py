@@ -21,11 +21,12 @@ from itertools import pairwise
 from strata import units
 from strata.analyse.laws.base import flag, percentiles, value
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import SAMPLES, Check
 from strata.model.figures import Flag, Role, Row, Table
 from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 
-NAME, TITLE = "samples", "order and support of percentiles"
+NAME, TITLE, ORDER = SAMPLES, "too few samples", 60
+SAYS = "a percentile out of order, or with fewer than 100 I/Os beyond it"
 NEXT = "Leave it out, or measure longer."
 
 
@@ -87,4 +88,4 @@ def of_run(run: RunView) -> Iterator[Check]:
         if "99" not in known:
             best = f"up to p{known[-1]}" if known else "not even the median"
             text = f"{units.count(cell.ios)} I/Os carry {best}; p99 needs {units.count(needed('99'))}"
-            yield colour(CheckKind.SAMPLES, text, cell.layer, cell.workload.key)
+            yield colour(NAME, text, cell.layer, cell.workload.key)

@@ -24,7 +24,8 @@ from strata import units
 from strata.analyse.laws.base import flag, value
 from strata.model.figures import Figure, Flag, Role, Table
 
-NAME, TITLE = "pieces", "pieces of an I/O"
+NAME, TITLE, ORDER = "pieces", "pieces of an I/O", 270
+SAYS = "an I/O falls into other than the stated number of pieces"
 ALIGN = 4 * units.KIB
 
 

@@ -21,7 +21,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured
 from strata.model.figures import Flag, Table
 
-NAME, TITLE = "pinned", "busiest processor"
+NAME, TITLE, ORDER = "pinned", "busiest processor", 210
+SAYS = "the busiest processor is not one that the generator was pinned to"
 
 
 def check(table: Table) -> Iterator[Flag]:

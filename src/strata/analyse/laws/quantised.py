@@ -21,7 +21,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, outstanding, throughput, value
 from strata.model.figures import Flag, Role, Rounding, Table
 
-NAME, TITLE = "quantised", "quantised column"
+NAME, TITLE, ORDER = "quantised", "quantised column", 260
+SAYS = "a step too coarse to compare, or a zero that is none"
 APART = 0.10
 
 

@@ -21,7 +21,8 @@ from strata import units
 from strata.analyse.laws.base import Interval, flag, overlap, value
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
-NAME, TITLE = "quotes", "quotations"
+NAME, TITLE, ORDER = "quotes", "quotations", 240
+SAYS = "figures quoted together that no row has together"
 
 
 def check(table: Table) -> Iterator[Flag]:

@@ -23,7 +23,8 @@ from strata.analyse.laws import inference
 from strata.analyse.laws.base import bounds, flag, measured, overlap, times, value
 from strata.model.figures import Flag, Role, Row, Table
 
-NAME, TITLE = "rate", "IOPS × size"
+NAME, TITLE, ORDER = "rate", "IOPS × size", 20
+SAYS = "IOPS × size is not the rate beside it"
 NEXT = "Check the units and the columns of these figures."
 
 

@@ -21,7 +21,8 @@ from strata import units
 from strata.analyse.laws.base import Interval, flag, groups, measured, throughput, value
 from strata.model.figures import Flag, Row, Table
 
-NAME, TITLE = "scaling", "beyond linear"
+NAME, TITLE, ORDER = "scaling", "beyond linear", 200
+SAYS = "more than n times the rate from n threads"
 SERIES = ("size",)
 
 

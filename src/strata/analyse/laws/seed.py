@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from strata.analyse.laws.base import flag, groups, measured
 from strata.model.figures import Flag, Table
 
-NAME, TITLE = "seed", "repeated seed"
+NAME, TITLE, ORDER = "seed", "repeated seed", 140
+SAYS = "repetitions draw the same random offsets"
 
 
 def check(table: Table) -> Iterator[Flag]:

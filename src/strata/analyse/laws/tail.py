@@ -22,7 +22,8 @@ from strata import units
 from strata.analyse.laws.base import flag, percentiles, value
 from strata.model.figures import Flag, Role, Row, Table
 
-NAME, TITLE = "tail", "share of time in the tail"
+NAME, TITLE, ORDER = "tail", "share of time in the tail", 70
+SAYS = "a few slow I/Os take most of the time"
 SHARE, TAIL, NEARLY = 0.3, 1.0, 0.95
 
 

@@ -20,9 +20,11 @@ from collections.abc import Iterator
 from strata import units
 from strata.analyse.laws.view import RunView, colour
 from strata.analyse.rounds import CellRounds
-from strata.model.analysis import Check, CheckKind
+from strata.model.analysis import THREADS, Check
 
-NAME, TITLE = "threads", "threads"
+NAME, TITLE, ORDER = THREADS, "threads", 190
+SAYS = "threads that asked alike were served unlike, or ran elsewhere than pinned"
+OF_NULL = True
 NEXT = "Pin the threads alike (--cpus), or look at what the slower one shares with others."
 
 UNEQUAL = 0.5
@@ -36,7 +38,7 @@ def of_run(run: RunView) -> Iterator[Check]:
     """Over all rounds, so that what differs by chance from round to round cancels."""
     for cell in run.rounds.values():
         if said := [*_unequal(cell), *_elsewhere(cell)]:
-            yield colour(CheckKind.THREADS, "; ".join(said), cell.layer, cell.workload.key)
+            yield colour(NAME, "; ".join(said), cell.layer, cell.workload.key)
 
 
 def _unequal(cell: CellRounds) -> list[str]:

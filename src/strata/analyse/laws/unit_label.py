@@ -20,7 +20,8 @@ from strata.analyse.laws import inference
 from strata.analyse.laws.base import flag
 from strata.model.figures import Flag, Table
 
-NAME, TITLE = "unit-label", "unit label"
+NAME, TITLE, ORDER = "unit-label", "unit label", 30
+SAYS = "a column labelled MB that holds MiB"
 
 
 def check(table: Table) -> Iterator[Flag]:

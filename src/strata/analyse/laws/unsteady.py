@@ -24,9 +24,10 @@ from strata import units
 from strata.analyse.laws.view import RunView, colour
 from strata.analyse.noise import interval_rates
 from strata.analyse.rounds import CellRounds
-from strata.model.analysis import Check, CheckKind, NoiseFloor
+from strata.model.analysis import UNSTEADY, Check, NoiseFloor
 
-NAME, TITLE = "unsteady", "unsteady"
+NAME, TITLE, ORDER = UNSTEADY, "unsteady", 80
+SAYS = "the rate drifts, falls off a cliff or spreads within a measurement"
 NEXT = "Measure longer, with nothing else running, and look at the rate over time."
 BURST = 100.0
 """From a hundredfold rise on the first third held nothing, or a stall, and a factor would say nothing."""
@@ -37,7 +38,7 @@ def of_run(run: RunView) -> Iterator[Check]:
     for cell in run.cells:
         message = _unsteady(run.of(cell), run.noise)
         if message is not None:
-            yield colour(CheckKind.UNSTEADY, message, cell.layer, cell.workload.key)
+            yield colour(NAME, message, cell.layer, cell.workload.key)
 
 
 def _unsteady(cell: CellRounds, noise: NoiseFloor) -> str | None:

@@ -23,7 +23,8 @@ from strata import units
 from strata.analyse.laws.base import bounds, flag, throughput, times, value
 from strata.model.figures import Flag, Role, Table
 
-NAME, TITLE = "utilisation", "utilisation"
+NAME, TITLE, ORDER = "utilisation", "utilisation", 50
+SAYS = "something is busy for more than all of the time"
 TOLERANCE = 0.01
 NEXT = "Find what the share is of: cores, directions, servers."
 

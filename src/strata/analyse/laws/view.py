@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from strata.analyse.rounds import CellRounds
-from strata.model.analysis import CellSummary, Check, CheckKind, Comparison, Generator, NoiseFloor
+from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor
 from strata.model.plan import Plan
 from strata.model.run import DataSet
 
@@ -33,6 +33,6 @@ class RunView:
         return self.rounds[(cell.layer, cell.workload.key)]
 
 
-def colour(kind: CheckKind, message: str, layer: str = "", workload_key: str | None = None) -> Check:
+def colour(law: str, message: str, layer: str = "", workload_key: str | None = None) -> Check:
     """A check that colours a figure and does not make it impossible."""
-    return Check(kind=kind, layer=layer, workload_key=workload_key, impossible=False, message=message)
+    return Check(kind=law, layer=layer, workload_key=workload_key, impossible=False, message=message)

@@ -21,12 +21,10 @@ Source
 
 from __future__ import annotations
 
-from strata.model.analysis import Analysis, Check, CheckKind
+from strata.model.analysis import Analysis, Check
 from strata.model.finding import Cause
 
 CAUSE = Cause.IMPOSSIBLE
-OURS = {CheckKind.LITTLE: "Measure again; if it stays, report it as an error of the measurement."}
-"""Where a law's own step asks which run and which clock a figure is from: here both are known."""
 
 WHY = (Cause.WRONG_FILE, Cause.HOLES, Cause.CACHE_FLATTERS)
 """What makes figures too good to be true, where it is shown."""
@@ -39,7 +37,7 @@ def broken(analysis: Analysis) -> tuple[Check, ...]:
 
 def next_step(check: Check) -> str:
     """What this law points at."""
-    return OURS.get(check.kind) or check.next_step or "Measure again."
+    return check.next_step or "Measure again."
 
 
 def confidence(checks: tuple[Check, ...]) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from strata.model.analysis import CellSummary
+from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
 from strata.report import answer, figures, ladder, survey_text
@@ -155,7 +155,7 @@ def banners(report: Report) -> list[tuple[str, str]]:
     if noise.rounds > 1 and noise.between_rounds >= NOISY:
         spread = figures.percent(noise.between_rounds)
         said.append(("Noisy machine", f"Equal rounds differ by {spread}; differences below that cannot be seen here."))
-    unsteady = sum(1 for c in report.analysis.checks if c.kind.value == "unsteady")
+    unsteady = sum(1 for c in report.analysis.checks if c.kind == UNSTEADY)
     if unsteady:
         cells = figures.plural(unsteady, "cell")
         said.append(("Unsteady", f"{cells} changed while being measured; see the checks."))
