@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strata.discover.clusters import describe_rbd
 from strata.host import block
 from strata.host.proc import Sys
 from strata.model.survey import Device
@@ -129,7 +130,7 @@ def _detail(name: str, kind: str, sys: Sys) -> dict[str, str]:
         del found["zoned"]
     if medium := _medium(kind, base, sys):
         found["medium"] = medium
-    return found
+    return found | (describe_rbd(name, sys) if kind == "rbd" else {})
 
 
 def _medium(kind: str, base: str, sys: Sys) -> str | None:

@@ -1,51 +1,69 @@
-"""Drafts the stack file from a survey: the disk, the file system on it, and a share over it."""
+"""Drafts the stack file from a survey: the disk and its paths, the file system, its server, a share."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from pathlib import PurePath
+from urllib.parse import quote
 
-from strata.model.survey import Survey
+from strata.model.survey import Device, Survey
 
 FILE_SYSTEM_OVERHEAD, SHARE_OVERHEAD = 0.05, 0.15
 # File systems whose FIEMAP gives places on the one device below.
 _MAPS_TO_DEVICE = {"ext2", "ext3", "ext4", "xfs"}
-DISK, FILE_SYSTEM, SHARE = "disk", "file system", "share"
+DISK, FILE_SYSTEM, SHARE, PAST_MOUNT = "disk", "file system", "share", "past the mount"
+_SPEC = """\
+# Its specification, if you know it (docs/guide/stack-file.md says what each is held against):
+# expect.iops = 1640           # random reads of 8 KiB, at depth
+# expect.latency = "2.4ms"     # one of them alone
+# expect.bandwidth = "180MB/s" # large sequential reads"""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One ``[[layer]]``. ``note``: the comment before it. ``off``: why it is commented out; None where it is not."""
+
+    name: str
+    endpoint: str
+    note: str
+    on: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    expect: tuple[str, ...] = ()
+    more: str = ""
+    off: str | None = None
 
 
 def draft(survey: Survey, data_path: str, nbd_uri: str | None) -> str:
     """The stack file (TOML) for a test file at ``data_path``, as `Stack.from_toml` reads it.
 
-    The disk layer is there but commented out, with the reason, when it cannot be measured from here. ``nbd_uri`` adds
-    a share of the same file.
+    What is known and cannot be measured from here is there but commented out, with the reason; what cannot be known is
+    a comment that says what to fill in. ``nbd_uri`` adds a share of the same file.
     """
-    reason = no_disk_layer(survey)
-    parts = [
-        "# Drafted by strata survey. All layers reach the same data; check that this is so before you trust a ratio.",
-        f"[stack]\nname = {_text(_name(survey))}",
-        f"[[node]]\nname = {_text(survey.hostname)}\nowner = true",
-        _disk(survey, reason),
-        _layer(
-            survey,
-            FILE_SYSTEM,
-            f"file:{data_path}",
-            above=None if reason else DISK,
-            overhead=FILE_SYSTEM_OVERHEAD,
-            source="usual for a local file system with preallocated files; Strata's own assumption",
-            note=f"{survey.file_system.kind} at {survey.file_system.mount_point}",
-        ),
-    ]
+    tables = [*_paths(survey), _disk(survey), *_past_the_mount(survey, data_path)]
+    below = tuple(t.name for t in tables if t.off is None)
+    tables.append(_file_system(survey, data_path, below))
     if nbd_uri:
-        parts.append(
-            _layer(
-                survey,
-                SHARE,
-                nbd_uri,
-                above=FILE_SYSTEM,
-                overhead=SHARE_OVERHEAD,
-                source="10 to 15 percent where the processor is the limit; a slower wire costs more",
+        tables.append(
+            _Table(
+                name=SHARE,
+                endpoint=nbd_uri,
                 note="the same file over the network block protocol",
+                on=(FILE_SYSTEM,),
+                against=(FILE_SYSTEM,),
+                expect=_cost(
+                    SHARE_OVERHEAD, "10 to 15 percent where the processor is the limit; a slower wire costs more"
+                ),
             )
         )
+    parts = [
+        "# Drafted by strata survey. All layers reach the same data; check that this is so before you trust a ratio.\n"
+        "# on: what a layer's requests go through next. against: what it is compared with.",
+        f"[stack]\nname = {_text(_name(survey))}",
+        f"[[node]]\nname = {_text(survey.hostname)}{'' if survey.file_system.remote else chr(10) + 'owner = true'}",
+        *_server(survey),
+        *(_written(survey, t) for t in tables),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -60,31 +78,141 @@ def no_disk_layer(survey: Survey) -> str | None:
         return f"the blocks of a file on {fs.kind} do not map to places on one device"
     if any(o.startswith("rtdev=") for o in fs.options):
         return "files may lie on the XFS realtime device"
-    answer = survey.devices[0].detail.get("raw_read", "not tried")
-    return None if answer == "yes" else f"{survey.devices[0].path} may not be read raw: {answer}"
+    return _unreadable(survey.devices[0])
 
 
-def _disk(survey: Survey, reason: str | None) -> str:
-    path = survey.devices[0].path if survey.devices else "/dev/…"
+def _unreadable(device: Device) -> str | None:
+    answer = device.detail.get("raw_read", "not tried")
+    return None if answer == "yes" else f"{device.path} may not be read raw: {answer}"
+
+
+def _paths(survey: Survey) -> list[_Table]:
+    """Each path of a multipath device that carries the file system: its blocks lie at the same places there."""
+    if not survey.devices or survey.devices[0].kind != "multipath":
+        return []
+    top = survey.devices[0]
+    off = no_disk_layer(survey)
+    return [
+        _Table(
+            name=f"path {path.name}",
+            endpoint=f"block:{path.path}",
+            note=f"one path of {top.name}; a standby one refuses reads: take it out then, here and below",
+            off=off or _unreadable(path),
+        )
+        for path in survey.devices
+        if path.name in top.members
+    ]
+
+
+def _disk(survey: Survey) -> _Table:
+    top = survey.devices[0] if survey.devices else None
+    paths = tuple(t.name for t in _paths(survey) if t.off is None)
     below = " on ".join(f"{d.name} ({d.kind})" for d in survey.devices) or "unknown"
-    table = f"[[layer]]\nname = {_text(DISK)}\nnode = {_text(survey.hostname)}\nendpoint = {_text(f'block:{path}')}"
-    if reason is None:
-        return f"# {_comment(below)}; read only, and only the blocks of the test file\n{table}"
-    off = "\n".join(f"# {line}" for line in table.splitlines())
-    return f"# No disk layer: {_comment(reason)}.\n{off}"
+    note = f"{below}; read only, and only the blocks of the test file"
+    for deeper in (d for d in survey.devices[1:] if d.kind == "multipath"):
+        note += f"; the paths of {deeper.name} ({', '.join(deeper.members)}) have its blocks at other places: no layers"
+    if top is not None and top.detail.get("endpoint", "").startswith("rbd:"):
+        note += f"; the image past the kernel is {top.detail['endpoint']} (needs fio with its rbd engine)"
+    elif top is not None and (top.detail.get("medium") == "remote" or top.transport in ("iscsi", "fc")):
+        note += "; its server is another machine, whose own layers lie below"
+    return _Table(
+        name=DISK,
+        endpoint=f"block:{top.path if top else '/dev/…'}",
+        note=note,
+        on=paths,
+        against=paths,
+        expect=('expect.faster = "paths"',) if len(paths) > 1 else (),
+        more=_SPEC,
+        off=no_disk_layer(survey),
+    )
 
 
-def _layer(
-    survey: Survey, name: str, endpoint: str, *, above: str | None, overhead: float, source: str, note: str
-) -> str:
-    lines = [f"# {_comment(note)}", "[[layer]]", f"name = {_text(name)}", f"node = {_text(survey.hostname)}"]
-    if above:
-        lines.append(f"above = [{_text(above)}]")
-    lines.append(f"endpoint = {_text(endpoint)}")
-    if above:
-        lines.append(f"expect.overhead_max = {overhead}")
-        lines.append(f"expect.source = {_text(source)}")
-    return "\n".join(lines)
+def _past_the_mount(survey: Survey, data_path: str) -> list[_Table]:
+    """The same file by a client of Strata's own or of the cluster's library, where the mount tells its address."""
+    fs = survey.file_system
+    form = fs.detail.get("endpoint", "") if fs.remote else ""
+    if not form.endswith("/FILE"):
+        return []
+    path = PurePath(data_path)
+    inner = path.relative_to(fs.mount_point) if path.is_relative_to(fs.mount_point) else PurePath(path.name)
+    needs = {
+        "smb": "it asks for a password (docs/guide/shares.md says where it may stand); uncomment it, and against below",
+        "gluster": "it needs fio with its gfapi engine; uncomment it, and against below",
+    }.get(form.partition(":")[0])
+    return [
+        _Table(
+            name=PAST_MOUNT,
+            endpoint=form.removesuffix("FILE") + quote(str(inner)),
+            note=f"the same file without the kernel's client or the mount of {fs.mount_point}",
+            off=needs,
+        )
+    ]
+
+
+def _file_system(survey: Survey, data_path: str, below: tuple[str, ...]) -> _Table:
+    fs = survey.file_system
+    # What goes past a mount is beside it, not below it.
+    on = tuple(name for name in below if name == DISK)
+    against = on or tuple(name for name in below if name == PAST_MOUNT)
+    note, more = f"{fs.kind} at {fs.mount_point}", ""
+    if fs.remote:
+        note += (
+            f"; its requests go to {_comment(_server_name(survey))}: stand it on the layers there, once they are named"
+        )
+    if fs.remote and "endpoint" in fs.detail and not against:
+        more = f"# against = [{_text(PAST_MOUNT)}]"
+    source = "usual for a local file system with preallocated files; Strata's own assumption"
+    return _Table(
+        name=FILE_SYSTEM,
+        endpoint=f"file:{data_path}",
+        note=note,
+        on=on,
+        against=against,
+        expect=_cost(FILE_SYSTEM_OVERHEAD, source) if on else (),
+        more=more,
+    )
+
+
+def _server(survey: Survey) -> list[str]:
+    """What is known of the other machine, and what is not: comments."""
+    fs = survey.file_system
+    if not fs.remote:
+        return []
+    name = _server_name(survey)
+    lines = [
+        f"# The data of {fs.mount_point} lies on another machine, which cannot be asked from here. Fill in, uncomment:",
+        "# [[node]]",
+        f"# name = {_text(name)}",
+        "# owner = true",
+        f"# counters = {_text(f'http://{name}:9100/metrics')}   # of a node_exporter there, if there is one",
+        "# A layer there needs an address that can be reached from here (NBD, iSCSI …): [[layer]], first of all.",
+    ]
+    if "bricks" in fs.detail:
+        lines.append(f"# Its bricks, as this machine knows them: {fs.detail['bricks']}")
+    if fs.kind in ("ceph", "fuse.ceph", "fuse.ceph-fuse"):
+        lines.append("# A file of CephFS has no address of its own here; an image of RBD would have: rbd:POOL/IMAGE")
+    return ["\n".join(map(_comment, lines))]
+
+
+def _server_name(survey: Survey) -> str:
+    fs = survey.file_system
+    host = fs.source.removeprefix("//") if fs.source.startswith("//") else fs.source.partition(":")[0]
+    return fs.detail.get("server") or host.partition("/")[0] or "SERVER"
+
+
+def _cost(overhead: float, source: str) -> tuple[str, ...]:
+    return (f"expect.overhead_max = {overhead}", f"expect.source = {_text(source)}")
+
+
+def _written(survey: Survey, table: _Table) -> str:
+    keys = ["[[layer]]", f"name = {_text(table.name)}", f"node = {_text(survey.hostname)}"]
+    for key, names in (("on", table.on), ("against", table.against)):
+        keys += [f"{key} = [{', '.join(map(_text, names))}]"] if names else []
+    keys += [f"endpoint = {_text(table.endpoint)}", *table.expect, *table.more.splitlines()]
+    if table.off is None:
+        return "\n".join([f"# {_comment(table.note)}", *keys])
+    reason = f"# No layer {_text(table.name)}: {_comment(table.off)}."
+    return "\n".join([reason, *(key if key.startswith("#") else f"# {key}" for key in keys)])
 
 
 def _name(survey: Survey) -> str:
