@@ -65,3 +65,22 @@ endpoint = "nbd://storage-2/volume"
     found = survey_path(file, 0.01)
     assert found.path == str(tmp_path / "strata.dat")
     assert [n.why.split(",")[0] for n in found.notices if n.code == "another-machine"] == ["storage-2"]
+
+
+def test_who_loses_a_layer_stands_on_what_that_one_stood_on() -> None:
+    lanes = Stack(
+        name="lanes",
+        layers=(
+            Layer(name="disk", endpoint="block:/dev/sdx"),
+            Layer(name="file", endpoint="file:/srv/strata.dat", on=("disk",)),
+            Layer(name="one queue", endpoint="nbd://h/x", on=("file",)),
+            Layer(name="queues", endpoint="nbd://h/x?connections=4", on=("file",), against=("file", "one queue")),
+        ),
+    )
+
+    def left(*names: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+        return [(x.name, x.on, x.against) for x in keep_layers(lanes, names).layers]
+
+    assert left("disk", "queues") == [("disk", (), ()), ("queues", ("disk",), ("disk",))]
+    assert left("file", "queues") == [("file", (), ()), ("queues", ("file",), ("file",))]
+    assert left("disk", "one queue", "queues")[-1] == ("queues", ("disk",), ("disk", "one queue"))

@@ -31,6 +31,7 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
             against = f"on {', '.join(layer.on)} · {against}"
         allowed = layer.expect.overhead_max
         expected = f" · may cost {allowed * 100:.3g} %" if allowed is not None else ""
+        expected += f" · may be faster ({layer.expect.faster})" if layer.expect.faster else ""
         out += [
             paint(line, "bold") for line in wrap(f"{layer.name} · {against}{expected}", width, f"{i:>3}  ", "     ")
         ]

@@ -14,6 +14,7 @@ from sample_report import build, estimate
 from strata.model.analysis import Check, Comparison, Equivalence, NoiseFloor
 from strata.model.caching import Caching, CachingState, Residency
 from strata.model.estimate import Estimate
+from strata.model.expect import Expect, Faster
 from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
 from strata.model.remembered import RunHead
 from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTimes
@@ -53,6 +54,16 @@ def test_survey_plan_runs_and_measurement_read_as_they_were_looked_at(width: int
         terminal.measure_text(report.analysis.cells[3], "file:/srv/build/strata.dat", width),
     ]
     golden_file.check(f"others-{width}.txt", "\n----\n".join(texts))
+
+
+def test_a_plan_says_what_a_layer_stands_on_where_it_is_held_against_something_else() -> None:
+    plan = build().run.plan
+    disk, file, share = plan.stack.layers
+    changed = {"on": ("disk",), "against": ("file system",), "expect": Expect(faster=Faster.QUEUES)}
+    stack = plan.stack.model_copy(update={"layers": (disk, file, share.model_copy(update=changed))})
+    text = terminal.plan_text(plan.model_copy(update={"stack": stack}), 120)
+    assert f"{share.name} · on disk · against file system · may be faster (queues)" in text
+    assert "file system · against disk · may cost 5 %" in text
 
 
 @given(width=st.integers(min_value=80, max_value=240))
