@@ -63,9 +63,7 @@ def _entries(kind: Kind) -> list[tuple[str, tuple[str, ...]]]:
 
 def _put(what: str, setup: Setup, chance: random.Random, split: Split) -> Put:
     position = round(chance.uniform(split.low, split.high), 3)
-    if what in outside.ALL:
-        return Put(what=what, position=position, value=outside.ALL[what].at(position))
-    truth = inject.injection(what).on(setup.stack)
+    truth = outside.truth_of(what, setup.stack)
     if what in VALUES:
         truth = replace(truth, value=VALUES[what])
     return Put(what=what, position=position, value=float(f"{truth.at(position):.4g}"))

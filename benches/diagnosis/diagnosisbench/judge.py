@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diagnosisbench.kept import Case, Said, Verdict
-from diagnosisbench.live import truth_of
+from diagnosisbench.outside import truth_of
 from diagnosisbench.setups import SETUPS
 from diagnosisbench.split import Split, Why
 from diagnosisbench.trial import Kind
@@ -130,7 +130,7 @@ def truths(case: Case) -> Truth:
 
 def _limit(case: Case, number: int, layers: Sequence[str]) -> Limit:
     setup, put = SETUPS[case.trial.setup], case.trial.put[number]
-    truth = truth_of(put, case.trial.stack)
+    truth = truth_of(put.what, case.trial.stack)
     named = (truth.layer, *truth.also)
     where = {layers[-1] if name == "top" else setup.cells.get(name, name) for name in named}
     return Limit(put.what, frozenset(truth.must), frozenset(where), frozenset(truth.partly), truth.kind == "client")

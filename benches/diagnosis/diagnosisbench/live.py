@@ -18,6 +18,7 @@ from pathlib import Path
 
 from diagnosisbench import beside, kept, outside, recorder
 from diagnosisbench.kept import Case, Machine, Proof, verdict_of
+from diagnosisbench.replay import diagnosed
 from diagnosisbench.setups import SETUPS, Setup
 from diagnosisbench.trial import Put, Trial
 from strata.errors import StrataError
@@ -26,7 +27,6 @@ from strata.lab import inject, prove
 from strata.lab.client import client_groups
 from strata.lab.down import down
 from strata.lab.lab import Lab
-from strata.lab.truth import Injection
 from strata.lab.up import up
 from strata.model.analysis import Analysis
 from strata.model.experiment import Tried
@@ -35,6 +35,8 @@ from strata.model.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[3]
 MOST_SECONDS = 900.0
+SAME = 0.03
+"""Confidences that differ by less are the same but for the digits that a case leaves out."""
 NEIGHBOUR_PROCESSOR, NEIGHBOUR_MB_S = 0.5, 20
 Say = Callable[[str], None]
 
@@ -56,17 +58,24 @@ def tried(trial: Trial, say: Say, battery: bool = False, folder: Path = kept.FOL
     finally:
         if lab is not None:
             down(lab)
-    kept.save(case, folder)
+    again = kept.load(kept.save(case, folder))
+    if again.verdict is not None and not battery:
+        _same(again, say)
     return case
 
 
-def truth_of(put: Put, stack: str) -> Injection:
-    """What is true of it on that stack."""
-    return outside.ALL[put.what] if put.what in outside.ALL else inject.injection(put.what).on(stack)
+def _same(case: Case, say: Say) -> None:
+    """Says where a replay of what was kept does not give the verdict that was given."""
+    then, now = case.verdict, verdict_of(diagnosed(case))
+    assert then is not None
+    for a, b in zip(then.said, now.said, strict=False):
+        if (a.layer, a.cause) != (b.layer, b.cause) or abs(a.confidence - b.confidence) > SAME:
+            say(f"  the replay says {b.layer}: {b.cause} {b.confidence:.2f}")
+            say(f"  then it was     {a.layer}: {a.cause} {a.confidence:.2f}")
 
 
 def _put_in(lab: Lab, put: Put, setup: Setup, say: Say) -> Proof:
-    truth = truth_of(put, lab.stack)
+    truth = outside.truth_of(put.what, lab.stack)
     cell = replace(truth.cell, layer=setup.cells.get(truth.cell.layer, truth.cell.layer))
     proof = prove.measured(lab, inject.Asked(put.what, own=put.value), replace(truth, cell=cell))
     say(f"  {proof.line}")
@@ -101,8 +110,11 @@ def _diagnosed(case: Case, lab: Lab, battery: bool) -> Case:
 def _with_evidence(case: Case, found: dict[str, object]) -> Case:
     listed = found["tried"]
     assert isinstance(listed, list)
+    battery = found["battery_s"]
+    assert isinstance(battery, float)
     return case.model_copy(
         update={
+            "seconds": round(case.seconds - battery, 1),
             "stack": Stack.model_validate(found["stack"]),
             "analysis": Analysis.model_validate(found["analysis"]),
             "tried": tuple(Tried.model_validate(t) for t in listed),

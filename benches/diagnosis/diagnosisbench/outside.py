@@ -13,7 +13,7 @@ from pyroute2 import IPRoute
 
 from diagnosisbench import beside
 from strata.errors import RunFailed
-from strata.lab import nodes
+from strata.lab import inject, nodes
 from strata.lab.inject._disk import CALM, model
 from strata.lab.inject._file import test_file
 from strata.lab.inject._wire import client_node, server_node
@@ -178,3 +178,8 @@ ALL: Mapping[str, Injection] = {
     ),
 }
 """By name."""
+
+
+def truth_of(what: str, stack: str) -> Injection:
+    """What is true of one of these on any stack, or of an injection of the lab's on that one."""
+    return ALL[what] if what in ALL else inject.injection(what).on(stack)

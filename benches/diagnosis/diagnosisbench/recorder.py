@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ class Witness:
         self._into, self._battery = into, battery
         self._diagnose, self._propose = rules.diagnose, rules.propose
         self._said: dict[str, Any] | None = None
+        self._began = 0.0
 
     def diagnose(self, stack: Stack, analysis: Any, tried: tuple[Tried, ...] = ()) -> Any:
         """As the rules do. The last call of a run is what stays in the file."""
@@ -36,6 +38,7 @@ class Witness:
             "analysis": analysis.model_dump(mode="json"),
             "tried": [t.model_dump(mode="json") for t in tried],
             "diagnosis": self._said or told.model_dump(mode="json"),
+            "battery_s": time.monotonic() - self._began if self._said else 0.0,
         }
         self._into.write_text(json.dumps(found))
         self._last = told
@@ -46,7 +49,8 @@ class Witness:
         chosen = self._propose(stack, analysis, tried, *more, **named)
         if chosen is not None or not self._battery:
             return chosen
-        self._said = self._said or self._last.model_dump(mode="json")
+        if self._said is None:
+            self._said, self._began = self._last.model_dump(mode="json"), time.monotonic()
         refused: tuple[Experiment, ...] = (more[1] if len(more) > 1 else named.get("refused", ())) or ()
         done = {t.experiment.name for t in tried} | {e.name for e in refused}
         return next((e for e in every(stack, analysis, tried) if e.name not in done), None)
