@@ -71,7 +71,7 @@ def _live(asked: argparse.Namespace) -> None:
     from diagnosisbench import live
 
     rules = split.read()
-    done = {path.name.removesuffix(".json.gz") for path in asked.cases.glob("*.json.gz")}
+    done = {path.name.removesuffix(kept.ENDING) for path in asked.cases.glob(f"*{kept.ENDING}")}
     wanted = (t for t in draw.trials(asked.base, rules) if t.name not in done and asked.only in t.name)
     for trial in islice(wanted, asked.live or asked.list):
         if asked.list:
@@ -127,7 +127,7 @@ def _left_out(cases: list[Case]) -> None:
 
 
 def _files(folder: Path, part: str) -> list[Path]:
-    found = [path for path in sorted(folder.glob("*.json.gz")) if part in path.name]
+    found = [path for path in sorted(folder.glob(f"*{kept.ENDING}")) if part in path.name]
     if not found:
         raise SystemExit(f"no case in {folder} has {part!r} in its name; --live N makes some")
     return found

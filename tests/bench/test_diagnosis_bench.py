@@ -166,7 +166,7 @@ def test_every_injection_is_tried_somewhere_and_what_is_outside_of_it_is_no_inje
 # --- the kept cases
 
 
-CASES = sorted(kept.FOLDER.glob("*.json.gz"))
+CASES = sorted(kept.FOLDER.glob(f"*{kept.ENDING}"))
 
 
 def test_every_kept_case_is_small_and_can_be_judged_again() -> None:
@@ -174,7 +174,7 @@ def test_every_kept_case_is_small_and_can_be_judged_again() -> None:
     for path in CASES:
         assert path.stat().st_size <= kept.MOST_BYTES, path
         one = kept.load(path)
-        assert path.name == f"{one.trial.name}.json.gz"
+        assert path.name == f"{one.trial.name}{kept.ENDING}"
         assert kept.packed_of(one) == kept.packed_of(kept.Case.model_validate_json(one.model_dump_json()))
         if one.analysis is not None:
             assert replay.diagnosed(one).verdict.headline

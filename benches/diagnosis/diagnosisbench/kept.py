@@ -1,22 +1,23 @@
 """A kept case: everything that a diagnosis was made of, so that any later one can be made of it again.
 
-Gzipped JSON of at most 40 KB. Left out is what no rule can tell apart or looks at: digits beyond the fifth (of counters
-beyond the fourth), points of a distribution between others, traces, what the kernel keeps its memory for. Counters are
-kept by name, with a value for each cell, which packs a third better.
+Packed JSON (xz) of at most 40 KB. Left out is what no rule can tell apart or looks at: digits beyond the fifth (of
+counters beyond the fourth), points of a distribution between others, traces, what the kernel keeps its memory for; of
+large stacks a digit more. Counters are kept by name, with a value for each cell, which packs a third better.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from diagnosisbench.trial import Kind, Trial
-from strata.model.analysis import Analysis, CellSummary
+from strata.model.analysis import Analysis
 from strata.model.base import Value
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Diagnosis, VerdictKind
@@ -25,8 +26,7 @@ from strata.model.stack import Stack
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
 VERSION = 1
 MOST_BYTES = 40_000
-DIGITS, COUNTER_DIGITS = 5, 4
-CURVE_POINTS = 16
+ENDING = ".json.xz"
 UNREAD = (
     "blockdev_discard",
     "clock_offset_seconds",
@@ -38,6 +38,19 @@ UNREAD = (
     "softnet_packets",
 )
 """How the counters begin that say nothing of what limits."""
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much of a case is kept: digits of figures and of counters, points of a distribution."""
+
+    digits: int
+    of_counters: int
+    points: int
+
+
+DETAILS = (Detail(5, 4, 16), Detail(4, 3, 12), Detail(4, 3, 6), Detail(3, 2, 6))
+"""The first that makes a case small enough is the one that is kept."""
 COUNTS_FROM = 1.25
 """An impact below it is none that a diagnosis has to find."""
 
@@ -126,7 +139,7 @@ def verdict_of(diagnosis: Diagnosis) -> Verdict:
 
 def load(path: Path) -> Case:
     """Raises `ValueError` for a case of another version, or none."""
-    told = json.loads(gzip.decompress(path.read_bytes()))
+    told = json.loads(lzma.decompress(path.read_bytes()))
     for cells in _lists_of_cells(told):
         columns = cells[0].pop("columns") if cells else {}
         for number, cell in enumerate(cells):
@@ -137,33 +150,38 @@ def load(path: Path) -> Case:
 
 def all_cases(folder: Path = FOLDER) -> Iterator[Case]:
     """Every one, in the order of their names."""
-    for path in sorted(folder.glob("*.json.gz")):
+    for path in sorted(folder.glob(f"*{ENDING}")):
         yield load(path)
 
 
 def save(case: Case, folder: Path = FOLDER) -> Path:
-    """Writes it. Raises `ValueError` when it is larger than a case may be."""
-    packed = packed_of(case)
-    if len(packed) > MOST_BYTES:
-        raise ValueError(f"{case.trial.name}: {len(packed)} bytes, a case has at most {MOST_BYTES}")
+    """Writes it."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{case.trial.name}.json.gz"
-    path.write_bytes(packed)
+    path = folder / f"{case.trial.name}{ENDING}"
+    path.write_bytes(packed_of(case))
     return path
 
 
 def packed_of(case: Case) -> bytes:
-    """The same case gives the same bytes."""
-    thin = case
-    if case.analysis is not None:
-        thin = case.model_copy(update={"analysis": _thinned(case.analysis), "tried": tuple(map(_tried, case.tried))})
-    told = _short(thin.model_dump(mode="json"), DIGITS)
+    """The same case gives the same bytes. Of a stack that is too large for the least detail there are more of them."""
+    for detail in DETAILS:
+        packed = _packed(case, detail)
+        if len(packed) <= MOST_BYTES:
+            break
+    return packed
+
+
+def _packed(case: Case, detail: Detail) -> bytes:
+    told = _short(case.model_dump(mode="json"), detail.digits)
     for cells in _lists_of_cells(told):
-        counters = [_short(cell.pop("counters"), COUNTER_DIGITS) for cell in cells]
+        counters = [_short(cell.pop("counters"), detail.of_counters) for cell in cells]
         names = sorted({name for some in counters for name in some if not name.startswith(UNREAD)})
+        for cell in cells:
+            cell["curve"] = _curve(cell["curve"], detail.points)
+            cell.pop("traces", None)
         if cells:
             cells[0]["columns"] = {name: [some.get(name) for some in counters] for name in names}
-    return gzip.compress(json.dumps(told, separators=(",", ":")).encode(), 9, mtime=0)
+    return lzma.compress(json.dumps(told, separators=(",", ":")).encode(), preset=9 | lzma.PRESET_EXTREME)
 
 
 def _lists_of_cells(told: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
@@ -173,23 +191,11 @@ def _lists_of_cells(told: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
     yield [cell for tried in told["tried"] for cell in (tried["reference"], tried["changed"])]
 
 
-def _thinned(analysis: Analysis) -> Analysis:
-    return analysis.model_copy(update={"cells": tuple(map(_cell, analysis.cells))})
-
-
-def _tried(tried: Tried) -> Tried:
-    return tried.model_copy(update={"reference": _cell(tried.reference), "changed": _cell(tried.changed)})
-
-
-def _cell(cell: CellSummary) -> CellSummary:
-    return cell.model_copy(update={"curve": _curve(cell.curve), "traces": ()})
-
-
-def _curve(curve: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+def _curve(curve: list[list[float]], points: int) -> list[list[float]]:
     """Evenly taken, with both ends and everything beyond the 99th percentile."""
     body = [p for p in curve if p[0] < 99]
-    step = max(1, -(-len(body) // CURVE_POINTS))
-    return (*body[::step], *(p for p in curve if p[0] >= 99))
+    step = max(1, -(-len(body) // points))
+    return [*body[::step], *(p for p in curve if p[0] >= 99)]
 
 
 def _short(value: Any, digits: int) -> Any:
