@@ -3,14 +3,12 @@
 burn SHARE          one processor, so much of its time, in turns of 100 ms
 write FILE MB       so many MB/s into a file of 64 MiB, past the page cache, each MiB made durable
 stop MS PID …       the sessions of these processes stand still for so long, 400 ms apart on average
-hold FILE MS        takes the lock of the file's inode exclusively, again and again, so long apart
 freeze PATH MS      the file system stands still for so long, 400 ms apart on average
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import mmap
 import os
@@ -24,7 +22,6 @@ from pathlib import Path
 TURN_S, APART_S = 0.1, 0.4
 MIB, FILE_MIB = 1 << 20, 64
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878
-KEEP_SIZE = 1
 
 
 def burn(share: str) -> None:
@@ -64,18 +61,6 @@ def stop(ms: str, *leaders: str) -> None:
             time.sleep(float(ms) / 1e3)
         finally:
             _signal(found, signal.SIGCONT)
-
-
-def hold(file: str, ms: str) -> None:
-    """Reserves a block beyond the file's end: the kernel waits for the I/Os under way and lets none begin meanwhile."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
-    behind = (os.fstat(fd).st_size // MIB + 1) * MIB
-    for number in _forever():
-        at = ctypes.c_long(behind + number % 64 * 4096)
-        if libc.fallocate(fd, KEEP_SIZE, at, ctypes.c_long(4096)):
-            raise OSError(ctypes.get_errno(), "fallocate")
-        time.sleep(float(ms) / 1e3)
 
 
 def freeze(path: str, ms: str) -> None:
@@ -124,7 +109,6 @@ if __name__ == "__main__":
         "burn": burn,
         "write": write,
         "stop": stop,
-        "hold": hold,
         "freeze": freeze,
     }
     programs[sys.argv[1]](*sys.argv[2:])

@@ -15,7 +15,6 @@ from diagnosisbench import beside
 from strata.errors import RunFailed
 from strata.lab import inject, nodes
 from strata.lab.inject._disk import CALM, model
-from strata.lab.inject._file import test_file
 from strata.lab.inject._wire import client_node, server_node
 from strata.lab.inside import on_a_thread_in, within
 from strata.lab.lab import Lab
@@ -71,10 +70,6 @@ def _window(lab: Lab, value: float) -> None:
     on_a_thread_in(client_node(lab).netns, small)
 
 
-def _hold(lab: Lab, value: float) -> None:
-    _beside(lab, "hold", test_file(lab), f"{value:g}")
-
-
 def _freeze(lab: Lab, value: float) -> None:
     volume = lab.last_fact("volume")
     if volume is None or not volume["path"]:
@@ -102,7 +97,7 @@ ALL: Mapping[str, Injection] = {
         kind="wire",
         layer="top",
         mechanism="the cards of server and client carry frames of at most so much (MTU)",
-        value=per_severity(300, 180, 120),
+        value=per_severity(600, 300, 150),
         unit="bytes",
         inject=_frames,
         cell=Cell("top", "read", "128k", 8),
@@ -115,7 +110,7 @@ ALL: Mapping[str, Injection] = {
         kind="wire",
         layer="top",
         mechanism="a hop sends so many of a million frames at once, past those that it holds for 300 µs",
-        value=per_severity(50_000, 150_000, 400_000),
+        value=per_severity(10_000, 50_000, 200_000),
         unit="of a million frames",
         inject=_overtaking,
         cell=Cell("top", "read", "128k", 8),
@@ -128,7 +123,7 @@ ALL: Mapping[str, Injection] = {
         kind="wire",
         layer="top",
         mechanism="the client's sockets have a receive buffer of so much (tcp_rmem): few bytes are under way at once",
-        value=per_severity(32768, 12000, 4608),
+        value=per_severity(9000, 6500, 4608),
         unit="bytes",
         inject=_window,
         cell=Cell("top", "read", "128k", 8),
@@ -147,19 +142,6 @@ ALL: Mapping[str, Injection] = {
         impact=per_severity(1.25, 1.25, 1.25),
         hurts=Hurts.TAIL,
         must=(Cause.MEDIUM, Cause.SLOW_MEDIUM),
-        options=CALM,
-    ),
-    "held-file": Injection(
-        title="the file's lock is held by somebody else",
-        kind="neighbour",
-        layer="file system",
-        mechanism="a process reserves blocks beyond the file's end, so long apart: no I/O begins meanwhile",
-        value=per_severity(5, 1, 0.2),
-        unit="ms",
-        inject=_hold,
-        cell=Cell("file system", "randread", "8k", 8),
-        impact=per_severity(1.25, 1.25, 1.25),
-        must=(Cause.LIMITED_QUEUE,),
         options=CALM,
     ),
     "frozen-file-system": Injection(

@@ -72,7 +72,7 @@ SETUPS: Mapping[str, Setup] = {
         {"model": CALM["model"]},
         MEDIUM,
         two=(("stalls", "qos-bandwidth"), ("sync-commit", "one-queue")),
-        outside=("erratic-disk", "held-file", "frozen-file-system"),
+        outside=("erratic-disk", "frozen-file-system"),
     ),
     "local-xfs": Setup("local", {"model": CALM["model"], "fs": "xfs"}, ("stalls", "slow-medium", "qos-iops")),
     "block-nbd": Setup(
