@@ -33,6 +33,15 @@ class RoundWork:
 
 
 @dataclass(frozen=True)
+class _End:
+    """``process``: the server's, None where it is no server."""
+
+    words: str
+    node: str | None
+    process: str | None = None
+
+
+@dataclass(frozen=True)
 class _Spent:
     """Cycles per second of one end in one round."""
 
@@ -51,15 +60,15 @@ def cycle_costs(rounds: Sequence[RoundWork]) -> tuple[CycleCost, ...]:
     """Every end whose processor time is known in all rounds, with intervals over the rounds."""
     if not rounds or any(r.bytes_per_second <= 0 or r.iops <= 0 for r in rounds):
         return ()
-    ends: dict[tuple[str, str | None], list[_Spent]] = {}
+    ends: dict[_End, list[_Spent]] = {}
     for one in rounds:
         for end, spent in _ends(one):
             ends.setdefault(end, []).append(spent)
-    whole = ends.get(("machine", None), [])
+    whole = ends.get(_End("machine", None), [])
     return tuple(
-        _cost(end, node, spent, rounds)
-        for (end, node), spent in ends.items()
-        if len(spent) == len(rounds) and not (end.startswith("server") and _idle(spent, whole))
+        _cost(end, spent, rounds)
+        for end, spent in ends.items()
+        if len(spent) == len(rounds) and not (end.process is not None and _idle(spent, whole))
     )
 
 
@@ -69,28 +78,28 @@ def _idle(server: Sequence[_Spent], machine: Sequence[_Spent]) -> bool:
     return mine == 0 or mine < IDLE * all_
 
 
-def _ends(one: RoundWork) -> Iterator[tuple[tuple[str, str | None], _Spent]]:
+def _ends(one: RoundWork) -> Iterator[tuple[_End, _Spent]]:
     told = one.told
     clocks = told.each(cpu.FREQUENCY, "node", "source")
     spent, counted = _by_node(told, cpu.SECONDS), _by_node(told, cpu.CYCLES)
     for node, modes in spent.items():
         rings = counted.get(node, {})
         if all(ring in rings for ring in cpu.RINGS):
-            yield ("machine", node), _Spent(rings["kernel"], rings["user"], None, COUNTED)
+            yield _End("machine", node), _Spent(rings["kernel"], rings["user"], None, COUNTED)
         elif (clock := _clock(clocks, node)) is not None and "system" in modes:
             hz, source = clock
             kernel = sum(modes.get(m, 0.0) for m in cpu.KERNEL_MODES)
-            yield ("machine", node), _Spent(kernel * hz, modes.get("user", 0.0) * hz, hz, source)
+            yield _End("machine", node), _Spent(kernel * hz, modes.get("user", 0.0) * hz, hz, source)
     here = _clock(clocks, None)
     if here is None:
         return
     hz, source = here
     if one.own_user is not None and one.own_system is not None:
-        yield ("generator", None), _Spent(one.own_system * hz, one.own_user * hz, hz, source)
+        yield _End("generator", None), _Spent(one.own_system * hz, one.own_user * hz, hz, source)
     # A namespace's processes run on this machine's processors; another machine's are not seen.
-    ends: dict[tuple[str, str | None], dict[str, float]] = {}
+    ends: dict[_End, dict[str, float]] = {}
     for r in told.of(servers.CPU_SECONDS):
-        ends.setdefault((f"server {r['process']}", r.node), {})[r["mode"]] = r.value
+        ends.setdefault(_End(f"server {r['process']}", r.node, r["process"]), {})[r["mode"]] = r.value
     for end, modes in ends.items():
         if all(mode in modes for mode in servers.MODES):
             yield end, _Spent(modes["system"] * hz, modes["user"] * hz, hz, source)
@@ -112,7 +121,7 @@ def _clock(clocks: Mapping[Key, float], node: str | None) -> tuple[float, str] |
     return None
 
 
-def _cost(end: str, node: str | None, spent: Sequence[_Spent], rounds: Sequence[RoundWork]) -> CycleCost:
+def _cost(end: _End, spent: Sequence[_Spent], rounds: Sequence[RoundWork]) -> CycleCost:
     def over(what: Sequence[float | None], by: Sequence[float], unit: str) -> Estimate | None:
         known = [w / b for w, b in zip(what, by, strict=True) if w is not None]
         return estimate(known, unit) if len(known) == len(what) else None
@@ -122,8 +131,8 @@ def _cost(end: str, node: str | None, spent: Sequence[_Spent], rounds: Sequence[
     per_byte, per_io = over(kernel, sizes, "cycles/B"), over(kernel, ios, "cycles")
     assert per_byte is not None and per_io is not None, "the kernel's part is always known"
     return CycleCost(
-        end=end,
-        node=node,
+        end=end.words,
+        node=end.node,
         kernel_per_byte=per_byte,
         user_per_byte=over(user, sizes, "cycles/B"),
         kernel_per_io=per_io,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from types import ModuleType
 
+from strata.diagnose import causes, experiments
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.opinion import Opinion
 from strata.model.experiment import Experiment
 from strata.model.finding import Cause
+from strata.model.lying import modules
 
 Range = tuple[float, float]
 
@@ -38,12 +37,6 @@ class Trial:
     propose: Callable[[Case, tuple[Opinion, ...]], Experiment | None]
 
 
-def _modules(package: str) -> tuple[ModuleType, ...]:
-    found = importlib.import_module(package)
-    names = sorted(m.name for m in pkgutil.iter_modules(found.__path__) if not m.name.startswith("_"))
-    return tuple(importlib.import_module(f"{package}.{name}") for name in names)
-
-
 @lru_cache
 def rules() -> tuple[Rule, ...]:
     """Every cause, the most specific first."""
@@ -56,7 +49,7 @@ def rules() -> tuple[Rule, ...]:
             judge=getattr(module, "judge", None),
             predict=getattr(module, "predict", None),
         )
-        for module in _modules("strata.diagnose.causes")
+        for module in modules(causes)
     ]
     return tuple(sorted(made, key=lambda r: r.precedence))
 
@@ -71,5 +64,5 @@ def trials() -> tuple[Trial, ...]:
     """Every kind of experiment."""
     return tuple(
         Trial(module.__name__.rpartition(".")[2].replace("_", "-"), module.__doc__ or "", module.propose)
-        for module in _modules("strata.diagnose.experiments")
+        for module in modules(experiments)
     )

@@ -8,7 +8,10 @@ from types import ModuleType
 
 
 def modules(package: ModuleType, having: str | None = None) -> tuple[ModuleType, ...]:
-    """What lies directly in the folder, by name; with ``having`` only what has an attribute of that name."""
-    names = sorted(found.name for found in pkgutil.iter_modules(package.__path__))
+    """What lies directly in the folder, by name; what begins with ``_`` is a helper.
+
+    With ``having`` only modules with an attribute of that name: others may lie there too.
+    """
+    names = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_"))
     every = (importlib.import_module(f"{package.__name__}.{name}") for name in names)
     return tuple(module for module in every if having is None or hasattr(module, having))

@@ -265,6 +265,11 @@ class Workload(Value):
     @property
     def shape(self) -> str:
         """``8 KiB · depth 8`` and what departs from one thread, closed loop and unbuffered I/O."""
+        return " · ".join(self.shape_parts)
+
+    @property
+    def shape_parts(self) -> tuple[str, ...]:
+        """What `shape` tells, each by itself."""
         parts = [units.size(self.bs) if self.bssplit is None else self.bssplit.words]
         if isinstance(self.arrival, OpenLoop):
             parts.append(f"{units.count(self.arrival.iops)} IOPS asked")
@@ -282,7 +287,7 @@ class Workload(Value):
             parts.append(self.cache.value)
         if self.sync is not Sync.NONE:
             parts.append("write-through" if self.sync is Sync.DSYNC else "write-through by RWF_DSYNC")
-        return " · ".join((*parts, *(words for _, words in self._special())))
+        return (*parts, *(words for _, words in self._special()))
 
     @property
     def label(self) -> str:

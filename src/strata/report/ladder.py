@@ -155,7 +155,7 @@ def measured_workloads(report: Report) -> tuple[Workload, ...]:
 
 def common_shape(workloads: Iterable[Workload]) -> tuple[str, dict[str, str]]:
     """The parts of the shape all workloads share, and by workload key what is left."""
-    parts = {w.key: w.shape.split(" · ") for w in workloads}
+    parts = {w.key: w.shape_parts for w in workloads}
     if not parts:
         return "", {}
     first = next(iter(parts.values()))

@@ -22,8 +22,8 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
     seconds = f.window_ns / 1e9
     head = f"{clean(result.where)} · {units.duration(f.window_ns)} · {_plural(f.events, 'event')}"
     out = [paint(line, "bold") for line in wrap(head, width)]
+    style = "yellow" if result.whole else "red"
     for note in result.notes:
-        style = "red" if note.startswith("not whole") else "yellow"
         out += [paint(line, style) for line in field("note", note, width, column=_LABEL)]
     if result.absent_events:
         out += field("absent", f"events this kernel does not have: {', '.join(result.absent_events)}", width)

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strata.analyse.clock import events, steps
-from strata.analyse.counters import processors, wire_bytes
+from strata.analyse.counters import wire_bytes
 from strata.analyse.cycles import COUNTED, RoundWork, cycle_costs, cycles_per_byte
 from strata.analyse.flows import RoundBytes, flows, notes
 from strata.analyse.split import Ends, split
 from strata.analyse.summary import cell_summary
 from strata.model import histogram
 from strata.model.counters import Readings
+from strata.model.resources import processors_of
 from strata.model.result import ServerTimes
 from strata.model.series import Series, SeriesKind
 
@@ -177,8 +178,8 @@ def test_cycles_that_were_counted_are_used_and_without_a_clock_nothing_is_said()
 
 def test_another_machines_processors_and_wires_are_not_this_ones() -> None:
     away = {k.replace("}", ",node=far}"): v for k, v in CPU.items()}
-    assert processors(Readings(away)) is None
-    busy = processors(Readings(CPU | away))
+    assert processors_of(Readings(away)) is None
+    busy = processors_of(Readings(CPU | away))
     assert busy is not None
     assert busy.busy == pytest.approx(0.6)
     assert wire_bytes(Readings(wire("n1", 100, 5) | wire("n2", 5, 100))) == 105

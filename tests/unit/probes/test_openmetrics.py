@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.analyse.counters import processors, readings
+from strata.analyse.counters import readings
 from strata.errors import UsageError
+from strata.model.resources import processors_of
 from strata.model.result import CellResult
 from strata.probes import Node, Sampler
 from strata.probes.openmetrics.names import of_node_exporter
@@ -136,7 +137,7 @@ def test_a_machine_elsewhere_is_read_under_our_own_names() -> None:
     cell = CellResult(
         order=0, round=1, cell="c", kind="measure", layer="l", workload_key="w", result=None, counters=found
     )
-    busy = processors(readings(cell), node="storage-1")
+    busy = processors_of(readings(cell), node="storage-1")
     assert busy is not None
     assert busy.busy == pytest.approx(3 / 4)
 

@@ -34,6 +34,16 @@ def flag(
     )
 
 
+def writes(table: Table, row: Row) -> bool:
+    """Whether the row's pattern is one of writes."""
+    return (table.word(row, "pattern") or "").endswith("write")
+
+
+def is_random(table: Table, row: Row) -> bool:
+    """Whether the row's pattern draws its offsets."""
+    return "rand" in (table.word(row, "pattern") or "")
+
+
 def value(table: Table, row: Row, key: str) -> float | None:
     """The figure in its base unit, None where there is none or its unit is unknown."""
     found = table.figure(row, key)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag, measured, value
+from strata.analyse.laws.base import flag, measured, value, writes
 from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "copies", "copies written", 290
@@ -31,11 +31,11 @@ SHORT = 0.25
 def check(table: Table) -> Iterator[Flag]:
     """Write rows whose physical disks take less than the copies that the wire shows."""
     for row in measured(table, "rate", "wire.total", "device"):
-        words = (table.word(row, "pattern") or "", table.word(row, "disk"), table.word(row, "owner"))
-        if not words[0].endswith("write") or words[1] != "physical" or words[2] not in ("yes", "no"):
+        owner = table.word(row, "owner")
+        if not writes(table, row) or table.word(row, "disk") != "physical" or owner not in ("yes", "no"):
             continue
         app, wire, device = (value(table, row, k) or 0.0 for k in ("rate", "wire.total", "device"))
-        remote = round(wire / app - (words[2] == "no")) if app > 0 else 0
+        remote = round(wire / app - (owner == "no")) if app > 0 else 0
         least = (1 + remote) * app
         if remote < 1 or device >= least * (1 - SHORT):
             continue

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag, measured, value
+from strata.analyse.laws.base import flag, measured, value, writes
 from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "directions", "per direction", 280
@@ -51,6 +51,6 @@ def _busier(table: Table, row: Row, total: float) -> float | None:
     if known:
         return max(known)
     app = value(table, row, "rate")
-    if app is None or table.word(row, "owner") != "no" or not (table.word(row, "pattern") or "").endswith("write"):
+    if app is None or table.word(row, "owner") != "no" or not writes(table, row):
         return None
     return max(app, total - app)

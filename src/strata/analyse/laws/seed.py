@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strata.analyse.laws.base import flag, groups, measured
+from strata.analyse.laws.base import flag, groups, is_random, measured
 from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "seed", "repeated seed", 140
@@ -26,7 +26,7 @@ SAYS = "repetitions draw the same random offsets"
 
 def check(table: Table) -> Iterator[Flag]:
     """One flag for each set of repetitions that share a seed."""
-    random = [r for r in measured(table, "seed") if "rand" in (table.word(r, "pattern") or "")]
+    random = [r for r in measured(table, "seed") if is_random(table, r)]
     for rows in groups(random, "round", "run").values():
         by: dict[tuple[object, ...], int] = {}
         for row in rows:
