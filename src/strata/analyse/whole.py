@@ -8,6 +8,7 @@ from strata.analyse.compare import compare
 from strata.analyse.goals import goal_results
 from strata.analyse.laws import RunView, check_run
 from strata.analyse.noise import noise_floor
+from strata.analyse.references import specified
 from strata.analyse.rounds import collect_all
 from strata.analyse.summary import summarise
 from strata.model.analysis import Analysis, Generator, Remote
@@ -56,6 +57,7 @@ def analyse(
         foreign=tuple(foreign),
         goals=goal_results(plan.profile, run.cells, [x.name for x in plan.stack.layers]) if plan.profile else (),
         devices=survey.devices if survey else (),
+        references=specified(plan.stack, run.cells),
     )
 
 

@@ -59,7 +59,7 @@ def compared(
     labels = {c.workload.key: c.workload.label for c in b.plan.cells}
     told = compare_cells(
         left, right, labels, margin=margin, between_runs=between_runs,
-        history=lambda names: _others(store, [left[n][0] for n in names], {a.id, b.id}),
+        history=lambda names: others(store, [left[n][0] for n in names], {a.id, b.id}),
     )  # fmt: skip
     if not told.cells:
         raise InconclusiveError(
@@ -81,7 +81,7 @@ def compared(
     )
 
 
-def _others(store: Store, cells: Iterable[StepFigures], but: Collection[str]) -> list[list[list[float]]]:
+def others(store: Store, cells: Iterable[StepFigures], but: Collection[str]) -> list[list[list[float]]]:
     """Of each cell the IOPS of the rounds of each other run, the oldest first. The two that are compared are left out:
     what they differ by is the question."""
     names = [SeriesName(layer=c.layer, workload_key=c.workload_key, identity=c.identity) for c in cells]

@@ -18,6 +18,7 @@ from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.planning import plan_of, refused_cells
 from strata.app.preconditioning import said_of, write_until_steady
+from strata.app.references import remembered_of
 from strata.app.sampled import run_sampled
 from strata.app.stacks import drop_layers
 from strata.app.stopping import caught
@@ -204,7 +205,9 @@ class Session:
         kept = self.store.cells(run.id)
         results = tuple(c for c in kept if c.kind == StepKind.MEASURE.value)
         self.keep(run.model_copy(update={"pooled": noise_of(run.plan, results)}))
-        return with_traces(self.looked_at(kept), kept)
+        found = with_traces(self.looked_at(kept), kept)
+        before = remembered_of(self.store, self.running())
+        return found.model_copy(update={"references": (*found.references, *before)})
 
     def looked_at(self, kept: Sequence[CellResult]) -> Analysis:
         """What these results say; nothing of it is kept."""

@@ -13,6 +13,7 @@ from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.foreign_io import ForeignIo
 from strata.model.profile import GoalResult
+from strata.model.reference import Reference, Source
 from strata.model.resources import Resources
 from strata.model.steadiness import Steadiness, Tail
 from strata.model.survey import Device
@@ -190,6 +191,19 @@ class Analysis(Value):
     goals: tuple[GoalResult, ...] = Field(default=(), exclude_if=lambda goals: not goals)
     devices: tuple[Device, ...] = Field(default=(), exclude_if=lambda devices: not devices)
     """What the survey knows of the block devices under the test file, upper before lower."""
+    references: tuple[Reference, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """Cells against what they should give: a specification's before an earlier run's."""
+
+    def reference(self, layer: str, workload_key: str, source: Source | None = None) -> Reference | None:
+        """What the cell is held against, its specification first; None where nothing is known."""
+        return next(
+            (
+                r
+                for r in self.references
+                if (r.layer, r.workload_key) == (layer, workload_key) and source in (None, r.source)
+            ),
+            None,
+        )
 
     def summary(self, layer: str, workload_key: str) -> CellSummary | None:
         """The summary of one cell, None where it was not measured."""

@@ -20,7 +20,7 @@ from strata.model.steadiness import Episodes
 
 UPPER = 0.8
 APART = 3.3
-DEPTH = 0.75
+DEPTH = 0.65
 """The lower level is at most this share of the upper one."""
 NOTHING = 0.02
 """Of the upper level: so little is what the edges of bins leave of nothing."""
