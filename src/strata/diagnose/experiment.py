@@ -143,6 +143,37 @@ def delay(pair: Pair, found: Fit) -> Experiment | None:
     )
 
 
+def depth_of(pair: Pair, points: Sequence[Point], least: float) -> Experiment | None:
+    """Another depth where each request takes ``least`` seconds longer or more: as many times the IOPS as any such time
+    gives, up to the one that would make all of the loss."""
+    best: tuple[float, Point, float, float, float] | None = None
+    for point in points:
+        delays = np.array([least, max(least, point.added)])
+        profile = pair.view.profile(point)
+        before = solve_profile(profile, point.n, delays)
+        for factor in (2.0, 0.5):
+            n = point.n * factor
+            if n < 1 or n > MOST_DEPTH or (point.n % 2 and factor < 1):
+                continue
+            gains = solve_profile(profile, n, delays) / before
+            move = float(np.min(np.abs(np.log(gains))))
+            if best is None or move > best[0] + 0.1:
+                best = move, point, factor, float(np.min(gains)), float(np.max(gains))
+    if best is None or best[0] < math.log(1.4):
+        return None
+    _, point, factor, low, high = best
+    return _make(
+        pair.view,
+        point,
+        reshape(point.workload, depth=factor),
+        f"{_words(factor)} the depth",
+        "iops",
+        point.x * low,
+        point.x * high,
+        other_depth(pair, Shape.DELAY, factor, point.x),
+    )
+
+
 def per_request(pair: Pair, found: Fit) -> Experiment | None:
     """Twice the block: the added time stays (the layer below may at most take twice as long)."""
     if found.shape is Shape.SERIAL:

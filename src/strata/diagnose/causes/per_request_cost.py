@@ -24,7 +24,7 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.diagnose import experiment, observe
+from strata.diagnose import connections, experiment, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
 from strata.diagnose.models import Shape
@@ -45,15 +45,16 @@ def judge_pair(pair: Pair) -> Opinion:
     serial = found.shape is Shape.SERIAL
     missing: tuple[str, ...] = ()
     trips: tuple[Evidence, ...] = ()
-    if view.wired and view.rtt is None:
-        missing = ("the round trip of the layer's handshake: the wire cannot be told from the layer",)
-    elif view.wired and view.rtt is not None:
-        if not serial and view.rtt >= LEAST_SHARE * found.parameter:
-            return Opinion(CAUSE, False, f"{units.duration(view.rtt * 1e9)} of the {time} are the wire's round trip")
+    trip = connections.of_added(view, found.parameter) if view.wired else None
+    if view.wired and trip is None:
+        missing = ("the round trip of the layer's connections: the wire cannot be told from the layer",)
+    elif trip is not None:
+        if not serial and trip >= LEAST_SHARE * found.parameter:
+            return Opinion(CAUSE, False, f"{units.duration(trip * 1e9)} of the {time} are the wire's round trip")
         trips = (
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"the handshake's round trip is only {units.duration(view.rtt * 1e9)} longer than below",
+                statement=f"the wire's round trip is only {units.duration(trip * 1e9)} longer than below",
                 value=view.remote.rtt_ns if view.remote else None,
             ),
         )

@@ -1,61 +1,148 @@
 """The wire's latency.
 
 What it claims
-    Every request of this layer takes one round trip longer; depth hides it, nothing is used up.
+    A request of this layer takes at least one round trip longer; depth hides it, nothing is used up.
 Why it matters
     Shallow workloads (databases, logs) pay it in full. Bandwidth and faster disks do not help; nearness and depth do.
 Evidence it needs
-    Differential: one constant time added per request explains the loss at all depths. Operational: round trips of the
-    handshake, which touch no data, take at least half of that time (`Remote.min_rtt_ns`).
+    Operational: the least round trip of the layer's own connections, as the kernel measures it, above that of the
+    layer below. One such trip for each request, and nothing else, makes half of the loss. Where connections are not
+    seen: a constant added time explains the loss, and the handshake's round trip is at least half of it.
+    Differential: the loss.
 What rules it out
-    No constant added time; a round trip far below the added time (then the layer itself spends it).
+    A round trip that leaves the slow workloads nearly as fast as they are below. A workload that is clearly faster than
+    one round trip for each request allows. One workload that is slower than predicted rules nothing out: requests that
+    need several round trips (blocks larger than what may be under way, a protocol that asks before it sends) do.
 What to do next
-    Shorten the path, or ask for more at a time.
+    Ask for more at a time (depth, larger blocks, read-ahead), then shorten the path.
 How sure
-    By the part of the loss explained, the distance to other shapes, and the handshake's share of the added time.
+    By the part of the loss that one round trip explains; with the shape alone by the part explained and the distance to
+    other shapes. The rows say what is predicted of each slow workload beside what was measured.
 Example
-    8 KiB reads take 7.0 ms instead of 2.0 ms at depth 1 and depth 8, at depth 32 nothing is lost; the handshake's
-    round trip is 5.0 ms.
+    8 KiB reads take 6.5 ms instead of 1.2 ms at depth 1, and 7 to 9 ms longer at depth 8; the connection's own least
+    round trip is 4.1 ms, nothing is dropped and nothing waits: one trip makes 0.88 of the loss at depth 1.
 Source
     Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): latency = wire + server; Little
-    1961.
+    1961 (N = X · R); RFC 7323 (round trips that TCP measures itself); RFC 5681 (the window, and slow start).
 """
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from strata import units
-from strata.diagnose import experiment, observe
+from strata.diagnose import connections, experiment, models, observe, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
-from strata.diagnose.opinion import Opinion
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.view import Point, View
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_LATENCY
-PRECEDENCE = 70
+PRECEDENCE = 45
 LEAST_SHARE = 0.5
+FIRST_WINDOW = 10 * 1448
+"""Bytes under way in the first round trip of a connection that was idle (RFC 6928); each further trip doubles them."""
 
 
 def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
+    if not pair.view.wired:
+        return Opinion(CAUSE, False, "this layer has no wire")
+    trip = connections.farther(pair.view)
+    shown = None if trip is None else _shown(pair, trip)
+    if shown is not None and shown.holds:
+        return shown
+    # What ends the connections on the way answers for itself: behind it the way goes on.
+    by_shape = _by_shape(pair)
+    return shown if shown is not None and not by_shape.holds else by_shape
+
+
+def _shown(pair: Pair, trip: float) -> Opinion:
+    view, slow = pair.view, pair.view.affected
+    word = units.duration(trip * 1e9)
+    longer = f"its connections' least round trip is {word} longer than that of {view.below.name}"
+    found = tuple(predicted(view, p, trip) for p in view.points)
+    of_slow = tuple(f for f in found if f.point in slow)
+    cover = rows.cover(of_slow, slow)
+    if cover < LEAST_SHARE:
+        return Opinion(CAUSE, False, f"{longer}, which makes {units.percent(cover, 2)} of the loss")
+    if (faster := rows.exceeded(found)) is not None:
+        return Opinion(CAUSE, False, f"{longer}, and one such trip for each request would be felt; {rows.said(faster)}")
+    mine = tuple(f for f in of_slow if f.share >= LEAST_SHARE)
+    worst = max(mine, key=lambda f: f.share * f.point.loss)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        weight=Weight.SHOWN,
+        model=pair.shape(Shape.DELAY),
+        because="",
+        title=f"each request waits {word} for the wire",
+        explanation=f"A request has to go there and back, and that alone takes {word} longer than at "
+        f"{view.below.name}: {units.percent(cover, 2)} of the loss. Deep queues hide it, shallow ones pay it in full.",
+        next_step=_step(worst.point, trip),
+        cells=frozenset(f.point.key for f in mine),
+        strength=cover,
+        lead=10 * cover,
+        rows=tuple(f.row(view) for f in mine),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{longer}, with nothing on the way that waits; one for each request makes "
+                f"{units.percent(cover, 2)} of the loss. {rows.said(worst)}",
+                cells=observe.cells(view, [f.point for f in mine]),
+            ),
+            *observe.operational(view, slow),
+        ),
+        experiment=experiment.depth_of(pair, [f.point for f in mine], trip),
+    )
+
+
+def predicted(view: View, point: Point, trip: float) -> rows.Predicted:
+    """With one round trip for each request at most so much; at least as much as with every trip that it may need."""
+    low, high = models.with_delay(view, point, np.array([trip, trip * most_trips(point.bs)]))
+    return rows.Predicted(point, min(float(low[1]), float(low[0])), float(high[0]), sure=float(high[0]))
+
+
+def most_trips(size: float) -> int:
+    """Round trips that one request of so many bytes may take: it is asked for, and a cold window doubles until all of
+    it was sent."""
+    return 1 + math.ceil(math.log2(1 + size / FIRST_WINDOW))
+
+
+def _step(worst: Point, trip: float) -> str:
+    gain = units.significant(worst.x * trip / worst.n, 2)
+    return (
+        "Ask for more at a time (depth, larger blocks, read-ahead), or shorten the path; a faster disk would not be "
+        f"felt. Of the time of {worst.workload.label}, {gain} of 1 is the round trip."
+    )
+
+
+def _by_shape(pair: Pair) -> Opinion:
+    """Where the connections were not seen: by one constant time, and by the handshake's round trip."""
     view, found = pair.view, pair.shape(Shape.DELAY)
     slow = view.affected
-    if not view.wired:
-        return Opinion(CAUSE, False, "this layer has no wire")
     added = units.duration(found.parameter * 1e9)
     fits = pair.best is found and pair.acceptable(found)
     if view.rtt is None:
         if not fits:
             return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
         return Opinion(
-            CAUSE, None, "its round trip was not probed", missing=("the round trip of the layer's handshake",)
+            CAUSE, None, "its round trip was not probed", missing=("the round trip of the layer's connections",)
         )
     trip = units.duration(view.rtt * 1e9)
+    if view.rtt > connections.MOST_OF_ADDED * found.parameter:
+        return Opinion(CAUSE, False, f"its handshake takes {trip} for each question, which requests do not wait")
     if view.rtt < LEAST_SHARE * found.parameter:
         longer = f"its round trip is only {trip} longer than that of {view.below.name}"
         why = longer + (f", and each request gains {added}" if fits else "")
         return Opinion(CAUSE, False, why if fits else f"{why}; {observe.refuted(pair, Shape.DELAY)}")
     if not fits:
         return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
+    mine = rows.by_fit(pair, found, [p for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5])
     return Opinion(
         cause=CAUSE,
         holds=True,
@@ -66,9 +153,10 @@ def judge_pair(pair: Pair) -> Opinion:
         "handshake, which touches no data. Deep queues hide it, shallow ones pay it in full.",
         next_step="Ask for more at a time (depth, larger blocks, read-ahead) or shorten the path; "
         "a faster disk would not be felt.",
-        cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
+        cells=found.binding | {f.point.key for f in mine},
         strength=found.explained,
         lead=pair.lead(Shape.DELAY, Shape.SERIAL),
+        rows=tuple(f.row(view) for f in mine),
         evidence=(
             observe.slower(view),
             Evidence(
