@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,12 @@ import numpy as np
 from strata import units
 from strata.diagnose import counted
 from strata.diagnose.view import Point, View
+from strata.model.analysis import CellSummary
 from strata.model.finding import Evidence, EvidenceKind
 
-IDLE, OTHERS, WAITS = 0.01, 1.3, 1500.0
-"""``WAITS``: bytes; less than a frame on average is not a queue."""
+IDLE, OTHERS, WAITS, FOREIGN, HEADS = 0.01, 1.3, 1500.0, 0.2, 1.15
+"""``WAITS``: bytes; less than a frame on average is not a queue. ``FOREIGN``: of the most that the card carries.
+``HEADS``: bytes on a wire for each byte of the application, heads included."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,43 @@ def card_of(points: Sequence[Point]) -> Card | None:
         rate=wire.sent,
         waiting=float(np.median([w.waiting or 0.0 for _, w in same])),
     )
+
+
+def alone(view: View, keys: Collection[str]) -> Card | None:
+    """The full card that carries these workloads while another of its kind and node carries nothing; None without."""
+    met = card_of([p for p in view.points if p.key in keys])
+    return met if met is not None and met.full and met.idle is not None else None
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Bytes per second on a card that are no part of the path: they pass while it is not used at all."""
+
+    wire: counted.Wire
+    rate: float
+
+
+def neighbour(view: View) -> Neighbour | None:
+    """What the card of the slow workloads carries while the layer below is measured, in every one of its cells, beyond
+    what that layer moves itself where it uses a wire; None where that is less than a part."""
+    met = card_of(view.affected)
+    if met is None:
+        return None
+    own = HEADS if view.below.target.remote else 0.0
+    there = [rate(p.lower, met.wire) - own * p.lower.bytes_per_second.value for p in view.everything]
+    usual = float(np.median(there))
+    most = max(rate(p.upper, met.wire) for p in view.affected)
+    return Neighbour(met.wire, usual) if usual >= FOREIGN * most and min(there) >= FOREIGN * most / 3 else None
+
+
+def rate(cell: CellSummary, wire: counted.Wire) -> float:
+    """Bytes per second of the busier direction of this card in the cell; 0 where it carried nothing."""
+    return next((w.sent for w in counted.wires(cell) if w.name == wire.name), 0.0)
+
+
+def waits(cell: CellSummary, wire: counted.Wire) -> bool:
+    """Whether packets wait in front of this card."""
+    return any(w.name == wire.name and (w.waiting or 0.0) >= WAITS for w in counted.wires(cell))
 
 
 def _kind(wire: counted.Wire) -> str:

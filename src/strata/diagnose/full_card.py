@@ -27,12 +27,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strata import units
-from strata.diagnose import card, counted, experiment, observe
+from strata.diagnose import card, experiment, observe, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion, Weight
-from strata.diagnose.view import Point
-from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_BANDWIDTH
@@ -43,19 +41,20 @@ def judge_pair(pair: Pair) -> Opinion | None:
     """None where the queues do not show it."""
     view, slow = pair.view, pair.view.affected
     met = card.card_of(slow)
-    if met is None or not any(_waits(p, met) for p in slow):
+    if met is None or not any(card.waits(p.upper, met.wire) for p in slow):
         return None
-    top = max(_sent(p.upper, met) for p in slow if _waits(p, met))
+    top = max(card.rate(p.upper, met.wire) for p in slow if card.waits(p.upper, met.wire))
     full = [
         p
         for p in slow
-        if (_waits(p, met) or _sent(p.upper, met) >= AS_FULL * top) and _sent(p.lower, met) < BELOW * top
+        if (card.waits(p.upper, met.wire) or card.rate(p.upper, met.wire) >= AS_FULL * top)
+        and card.rate(p.lower, met.wire) < BELOW * top
     ]
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
-    if cover < LEAST_COVER or any(_sent(p.upper, met) < BELOW * top for p in full):
+    if cover < LEAST_COVER or any(card.rate(p.upper, met.wire) < BELOW * top for p in full):
         return None
     seen = card.evidence(view, met, full)
-    rate = units.rate(top)
+    rate, sent = units.rate(top), [card.rate(p.upper, met.wire) for p in full]
     limit = replace(
         pair.shape(Shape.BANDWIDTH),
         parameter=max(p.x * p.bs for p in full),
@@ -67,6 +66,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         weight=Weight.SHOWN,
         model=limit,
         because="",
+        rows=tuple(f.row(view) for f in rows.by_fit(pair, limit, full)),
         title=f"{met.wire.name} carries no more than {rate}",
         explanation=f"Packets wait in front of {met.wire.name} in {len(full)} of {len(slow)} slow workloads."
         + (f" {met.idle} of the same node is idle." if met.idle else ""),
@@ -78,9 +78,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{met.wire.name} carries {observe.spread([_sent(p.upper, met) for p in full], 'rate')} in "
-                f"{len(full)} slow workloads, and {units.rate(max(_sent(p.lower, met) for p in full))} with the same "
-                f"from {view.below.name}",
+                statement=f"{met.wire.name} carries {observe.spread(sent, 'rate')} in {len(full)} slow workloads, and "
+                f"{units.rate(max(card.rate(p.lower, met.wire) for p in full))} with the same from {view.below.name}",
                 cells=observe.cells(view, full),
             ),
             *((seen,) if seen is not None else ()),
@@ -88,17 +87,3 @@ def judge_pair(pair: Pair) -> Opinion | None:
         ),
         experiment=experiment.bandwidth(pair, limit),
     )
-
-
-def _wire(cell: CellSummary, met: card.Card) -> counted.Wire | None:
-    return next((w for w in counted.wires(cell) if w.name == met.wire.name), None)
-
-
-def _sent(cell: CellSummary, met: card.Card) -> float:
-    found = _wire(cell, met)
-    return 0.0 if found is None else found.sent
-
-
-def _waits(point: Point, met: card.Card) -> bool:
-    found = _wire(point.upper, met)
-    return found is not None and (found.waiting or 0.0) >= card.WAITS

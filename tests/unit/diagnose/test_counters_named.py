@@ -136,8 +136,8 @@ def cards(waiting: float, second: float | None) -> Counters:
 
 def test_the_card_that_is_met_is_named_with_the_one_that_is_idle() -> None:
     found = seen("slow-wire", cards(18_800, 0.0))
-    assert found.verdict.cause is Cause.WIRE_BANDWIDTH
-    assert "over eth1 of n1 alone" in found.verdict.headline
+    assert found.verdict.cause is Cause.WRONG_CARD
+    assert "all of it passes eth1 of n1, and eth0 is idle" in found.verdict.headline
     said = " ".join(e.statement for e in found.findings[0].evidence)
     assert "eth1 of n1 carries" in said and "18.4 KiB wait in front of it" in said and "eth0 carries nothing" in said
     assert "not eth0" in found.verdict.next_step

@@ -26,10 +26,10 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.diagnose import card, experiment, full_card, observe
+from strata.diagnose import card, experiment, full_card, observe, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Scope, Shape
-from strata.diagnose.opinion import Opinion
+from strata.diagnose.opinion import Opinion, Weight
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_BANDWIDTH
@@ -37,7 +37,19 @@ PRECEDENCE = 50
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
+    """See the module. Where the counters say more of a full wire than that it is full, it is left to who says it."""
+    found = limit(pair)
+    if not found.holds:
+        return found
+    if (others := card.neighbour(pair.view)) is not None:
+        return Opinion(CAUSE, False, f"{others.wire.name} carries {units.rate(others.rate)} of somebody else's")
+    if (alone := card.alone(pair.view, found.cells)) is not None:
+        return Opinion(CAUSE, False, f"{alone.wire.name} is one card of several, and {alone.idle} carries nothing")
+    return found
+
+
+def limit(pair: Pair) -> Opinion:
+    """Whether all requests share so many bytes per second, by the shape of the losses or by a queue before a card."""
     view, found = pair.view, pair.shape(Shape.BANDWIDTH)
     slow = view.affected
     if not view.wired:
@@ -46,12 +58,15 @@ def judge_pair(pair: Pair) -> Opinion:
         if (by_queue := full_card.judge_pair(pair)) is not None:
             return by_queue
         return Opinion(CAUSE, False, observe.refuted(pair, Shape.BANDWIDTH))
+    told = rows.by_fit(pair, found, view.points)
+    if (faster := rows.exceeded(told)) is not None:
+        return Opinion(CAUSE, False, f"{observe.parameter(found)} is exceeded; {rows.said(faster)}")
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
     met = card.card_of(full)
     seen = card.evidence(view, met, full) if met is not None else None
-    idle = met is not None and met.idle is not None
+    mine = tuple(f for f in told if f.point in slow and f.share >= 0.5)
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
     sizes = sorted({p.bs for p in full})
     over = (
@@ -60,16 +75,17 @@ def judge_pair(pair: Pair) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
+        weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
         model=found,
         because="",
-        title=f"the wire carries no more than {rate}{where}"
-        + (f", over {met.wire.name} alone" if met is not None and idle else ""),
+        title=f"the wire carries no more than {rate}{where}",
         explanation=f"{len(full)} workloads meet the same {rate} {over}; "
         f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
         next_step=card.step(met),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
         lead=pair.lead(Shape.BANDWIDTH),
+        rows=tuple(f.row(view) for f in mine),
         evidence=(
             observe.slower(view),
             Evidence(

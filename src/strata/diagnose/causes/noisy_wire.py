@@ -1,0 +1,83 @@
+"""A neighbour on the wire.
+
+What it claims
+    Somebody else's bytes fill the card that this layer's requests need.
+Why it matters
+    The wire is as fast as it should be. Its rate, the disk and the protocol are not the place to look; who else uses
+    it is.
+Evidence it needs
+    Operational: in slow cells with 60 % of the loss packets wait in front of a card, or it carries at least 85 % of the
+    most that it carried with such a queue; and the same card carries at least a fifth of that while the layer below
+    is measured, which does not use it. Differential: the loss.
+What rules it out
+    A card that is quiet while nobody of the path uses it; a card with room left; a layer below that uses the wire too.
+What to do next
+    Find who sends (per-connection counters of both nodes), then move it, limit it, or give this layer its own card.
+How sure
+    By the share of the loss in such cells.
+Example
+    A neighbour reads 90 MB/s over eth0; 128 KiB reads fall to a third, while the card carries its 119 MB/s.
+Source
+    Denning, Buzen 1978 (a full station, whoever fills it); the kernel's counters of interfaces and queues.
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.diagnose import card, observe
+from strata.diagnose.case import Pair
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.view import Point
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.NOISY_WIRE
+PRECEDENCE = 35
+LEAST_COVER, AS_FULL = 0.6, 0.85
+
+
+def judge_pair(pair: Pair) -> Opinion:
+    """See the module."""
+    view, slow = pair.view, pair.view.affected
+    if not view.wired:
+        return Opinion(CAUSE, False, "this layer has no wire")
+    met = card.card_of(slow)
+    if met is None:
+        return Opinion(CAUSE, None, "the bytes of its cards were not counted")
+    others = card.neighbour(view)
+    if others is None:
+        return Opinion(CAUSE, False, f"{met.wire.name} is quiet while the layer is not measured")
+    full = _full(slow, met)
+    cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
+    if cover < LEAST_COVER:
+        return Opinion(CAUSE, False, f"{met.wire.name} has room left in the slow cells")
+    top = max(card.rate(p.upper, met.wire) for p in full)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        weight=Weight.SHOWN,
+        because="",
+        title=f"somebody else sends {units.rate(others.rate)} over {met.wire.name}",
+        explanation=f"{met.wire.name} is full with {units.rate(top)} in {len(full)} of {len(slow)} slow workloads, and "
+        f"it carries {units.rate(others.rate)} while nobody of this path uses it.",
+        next_step=f"Find who else sends over {met.wire.name} (ss -ti at both nodes) and move it, limit it, or give "
+        "this layer its own card; a faster disk would not be felt.",
+        cells=frozenset(p.key for p in full),
+        strength=cover,
+        lead=10 * min(1.0, others.rate / top + 0.3),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{met.wire.name} carries {units.rate(others.rate)} (median) while {view.below.name} is "
+                f"measured, which does not use it, and {units.rate(top)} with {view.layer.name}",
+                cells=observe.cells(view, full),
+            ),
+            *observe.operational(view, slow),
+        ),
+    )
+
+
+def _full(slow: tuple[Point, ...], met: card.Card) -> tuple[Point, ...]:
+    waits = [p for p in slow if card.waits(p.upper, met.wire)]
+    top = max((card.rate(p.upper, met.wire) for p in waits), default=float("inf"))
+    return tuple(p for p in slow if p in waits or card.rate(p.upper, met.wire) >= AS_FULL * top)

@@ -1,0 +1,98 @@
+"""A wire is named by what its connections and cards show, and not by what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.model.analysis import CellSummary
+from strata.model.finding import Cause, Diagnosis
+
+from .known import MIB
+from .test_counters_named import Counters, cards, reason, scene, seen
+
+
+def connection(least: float, usual: float | None = None, *, share: float = 1.0) -> Counters:
+    """One connection to port 10809 with these round trips in seconds, that moves a share of the layer's bytes."""
+
+    def made(cell: CellSummary) -> dict[str, float]:
+        labels = "{connection=0,end=client,node=n2,peer=10.0.0.1:10809,port=10809}"
+        return {
+            f"tcp_min_rtt_seconds{labels}": least,
+            f"tcp_rtt_seconds{labels}": usual or least,
+            f"tcp_received_bytes{labels}": share * cell.bytes_per_second.value,
+        }
+
+    return made
+
+
+def both(*made: Counters) -> Counters:
+    return lambda cell: {k: v for one in made for k, v in one(cell).items()}
+
+
+def test_latency_is_shown_by_the_connections_own_round_trip_with_a_prediction_for_each_slow_workload() -> None:
+    found = seen("far-wire", connection(5.05e-3, 6.5e-3), connection(50e-6))
+    assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.WIRE_LATENCY)
+    rows = found.findings[0].rows
+    assert rows and all(r.low * 0.8 <= r.measured <= r.high * 1.2 and r.share > 0.5 for r in rows)
+    assert found.findings[0].left == ()
+
+
+def test_a_round_trip_that_makes_two_thirds_of_the_loss_is_enough() -> None:
+    """Processors of both ends add to it: no constant time fits, and the round trip is seen all the same."""
+    found = seen("far-wire", connection(3.3e-3, 4e-3), connection(0.0))
+    assert found.verdict.cause is Cause.WIRE_LATENCY
+    assert 0.3 < found.verdict.confidence < 0.75
+
+
+@pytest.mark.parametrize("least", [10e-6, 0.3e-3])
+def test_a_short_round_trip_is_no_latency(least: float) -> None:
+    found = seen("slow-service", connection(least), connection(10e-6))
+    assert found.verdict.cause is Cause.PER_REQUEST_COST
+    assert "least round trip" in reason(found, Cause.WIRE_LATENCY)
+
+
+def test_requests_that_do_not_wait_for_the_round_trip_rule_it_out() -> None:
+    found = seen("slow-wire", connection(20e-3), connection(50e-6))
+    assert found.verdict.cause is Cause.WIRE_BANDWIDTH
+    assert "would be felt" in reason(found, Cause.WIRE_LATENCY)
+
+
+def test_a_connection_that_carries_other_bytes_is_not_asked() -> None:
+    found = seen("slow-service", connection(3e-3, share=0.01), connection(10e-6))
+    assert found.verdict.cause is Cause.PER_REQUEST_COST
+
+
+def carried(rate: float, waiting: float, own: float = 0.0) -> Counters:
+    """eth0 of n1 sends so many bytes a second, and ``own`` for each byte of the layer."""
+    return lambda cell: {
+        "net_bytes{direction=tx,interface=eth0,node=n1}": rate + own * cell.bytes_per_second.value,
+        "qdisc_backlog_bytes{discipline=tbf,handle=1,interface=eth0,node=n1}": waiting,
+    }
+
+
+def test_a_card_that_is_used_while_nobody_of_the_path_does_is_a_neighbours() -> None:
+    found = seen("slow-wire", carried(100 * MIB, 90_000), carried(90 * MIB, 40_000, own=1.15))
+    assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.NOISY_WIRE)
+    assert "90.0 MiB/s" in found.verdict.headline
+
+
+@pytest.mark.parametrize(("below", "waiting"), [(1 * MIB, 90_000.0), (90 * MIB, 0.0)])
+def test_a_quiet_card_and_one_with_room_are_not(below: float, waiting: float) -> None:
+    assert named(seen("slow-wire", carried(100 * MIB, waiting), carried(below, 0.0))) is not Cause.NOISY_WIRE
+
+
+def test_a_second_card_that_carries_something_is_no_wrong_card() -> None:
+    assert seen("slow-wire", cards(18_800, 0.0)).verdict.cause is Cause.WRONG_CARD
+    assert seen("slow-wire", cards(18_800, 5e6)).verdict.cause is Cause.WIRE_BANDWIDTH
+    # A limit at the far end, with an idle card beside the one that has room.
+    assert seen("slow-wire", cards(0.0, 0.0)).verdict.cause is Cause.WIRE_BANDWIDTH
+
+
+def test_without_any_counter_nothing_is_said_of_the_wire_but_by_the_shape() -> None:
+    found = seen("slow-service", lambda _: {})
+    assert found.verdict.cause is Cause.PER_REQUEST_COST
+    assert scene("slow-service").remotes, "the handshake was probed"
+
+
+def named(found: Diagnosis) -> Cause:
+    return found.verdict.cause
