@@ -6,14 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from strata import units
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
-from strata.diagnose.opinion import Opinion, confidence, separation
+from strata.diagnose.explained import contradiction, cover, rows_of
+from strata.diagnose.opinion import Opinion, Weight, confidence, separation
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.trying import Fate, after, fate, outcome
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
 MOST_FINDINGS = 3
+LEAST_LEFT = 0.05
 CONFIRMED_PART = 0.8
 CEILING_CONFIRMED = 0.97
 
@@ -87,15 +90,45 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
         rest = rest.without(set(chosen.cells))
         if not rest.view.points:
             break
-    return tuple(found)
+    return _with_what_is_left(pair, found)
+
+
+def _with_what_is_left(pair: Pair, found: list[Named]) -> tuple[Named, ...]:
+    """Slow rows that no finding of the layer explains take confidence with them, by their part of its loss."""
+    told = {key for n in found for key in n.keys}
+    rest = [p for p in pair.view.affected if p.key not in told]
+    lost = sum(p.loss for p in rest) / (sum(p.loss for p in pair.view.affected) or 1.0)
+    if lost < LEAST_LEFT:
+        return tuple(found)
+    left = tuple(pair.view.cell(p) for p in rest)
+    return tuple(
+        replace(
+            n,
+            finding=n.finding.model_copy(
+                update={"left": left, "confidence": round(n.finding.confidence * (1 - lost / 2), 3)}
+            ),
+        )
+        for n in found
+    )
 
 
 def _opinions(pair: Pair, own: Sequence[Opinion]) -> list[Opinion]:
     """Of every rule about this pair, and of what the layer shows by itself where that is about its slow cells."""
     slow, layer = {p.key for p in pair.view.affected}, pair.view.layer.name
     asked = [r.judge_pair(pair) for r in rules() if r.judge_pair is not None and r.cause is not Cause.UNEXPLAINED]
-    judged = [after(o, layer, pair.case.tried) for o in asked if o is not None]
+    judged = [after(_held(pair, o), layer, pair.case.tried) for o in asked if o is not None]
     return judged + [o for o in own if o.layer == layer and o.cells & slow]
+
+
+def _held(pair: Pair, opinion: Opinion) -> Opinion:
+    """A shape that some row contradicts is not accepted: the row says so."""
+    if opinion.model is None or not opinion.holds or opinion.weight is Weight.SHOWN:
+        return opinion
+    row = contradiction(pair, opinion.model)
+    if row is None:
+        return opinion
+    because = f"{row.cell} gives {units.count(row.measured)} IOPS, and it allows {units.count(row.high)}"
+    return replace(opinion, holds=None, because=because, missing=(*opinion.missing, f"what lets {row.cell} give more"))
 
 
 def choose(opinions: Sequence[Opinion]) -> Opinion | None:
@@ -122,6 +155,9 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
     if chosen.lead < least_lead(view.analysis.noise.between_rounds) and chosen.cause is not Cause.UNEXPLAINED:
         missing.append("workloads that differ in block size and depth: another cause explains these nearly as well")
     out = [RuledOut(cause=o.cause, because=o.because) for o in opinions if o.holds is False and o is not chosen]
+    if chosen.model is not None and not chosen.rows:
+        rows = rows_of(pair, chosen.model, mine)
+        chosen = replace(chosen, rows=rows, strength=min(chosen.strength, cover(rows, mine, view.layer.name)))
     named = _named(pair.case, view.layer.name, chosen, standing(opinions), missing, separation(view), out)
     finding = named.finding.model_copy(
         update={

@@ -8,7 +8,7 @@ from functools import lru_cache
 import pytest
 
 from strata.diagnose import diagnose, propose
-from strata.model.analysis import Analysis, CellSummary, Check, CheckKind
+from strata.model.analysis import Analysis, CellSummary, Check
 from strata.model.ends import Flow
 from strata.model.estimate import Estimate
 from strata.model.experiment import Tried
@@ -112,9 +112,7 @@ def test_a_layer_whose_reads_and_writes_never_reach_the_device_has_another_file(
     analysis = reaching(healthy(stack=THREE), lambda c: (0.0, 0.0) if c.layer == "share" else (1.0, 1.0))
     found = diagnose(THREE, analysis)
     assert (found.verdict.layer, found.verdict.cause) == ("share", Cause.WRONG_FILE)
-    broken = Check(
-        kind=CheckKind.FASTER_THAN_BELOW, layer="share", workload_key=None, impossible=True, message="3 times"
-    )
+    broken = Check(kind="faster-than-below", layer="share", workload_key=None, impossible=True, message="3 times")
     found = diagnose(THREE, analysis.model_copy(update={"checks": (broken,)}))
     assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.IMPOSSIBLE, Cause.WRONG_FILE)
     assert found.verdict.layer == "share"
@@ -154,7 +152,7 @@ def test_a_beginning_off_the_boundary_is_named_when_the_shifted_workload_gains()
 
 def test_it_is_not_named_when_the_shifted_workload_gains_nothing() -> None:
     analysis = crooked(healthy(slow_writes=3.0))
-    found = diagnose(STACK, analysis, shifted(STACK, analysis, 1.0))
+    found = diagnose(STACK, analysis, shifted(STACK, analysis, 0.9))
     assert Cause.MISALIGNED not in causes(found)
     assert "disk: misaligned" in found.story[0].fell
 

@@ -84,6 +84,9 @@ def _untraced(pair: Pair) -> Opinion:
         return Opinion(CAUSE, None, "the order at the device was not traced")
     point, extra = max(hurt, key=lambda one: one[1])
     what = "writes" if point.workload.rw.writes else "reads"
+    directions = {p.workload.rw.writes for p, _ in hurt}
+    # Streams of other sizes have no random twin among the workloads; they have an order to lose all the same.
+    alike = [p for p in view.affected if not p.workload.rw.random and p.workload.rw.writes in directions]
     return Opinion(
         cause=CAUSE,
         holds=None,
@@ -92,8 +95,8 @@ def _untraced(pair: Pair) -> Opinion:
         explanation=f"{point.workload.label} keeps {units.percent(math.exp(-extra), 2)} of what random {what} keep, "
         f"and {view.below.name} is quicker in order.",
         next_step="Use one dispatcher for this layer, or a write-back cache at the device; random work gains nothing.",
-        cells=frozenset(p.key for p, _ in hurt),
-        strength=sum(e for _, e in hurt) / sum(p.loss for p in view.affected),
+        cells=frozenset(p.key for p in alike),
+        strength=min(1.0, sum(p.loss for p in alike) / sum(p.loss for p in view.affected)),
         lead=2.0,
         evidence=(
             observe.slower(view),

@@ -1,0 +1,51 @@
+"""Which slow rows a cause explains: what it predicts of each, beside what was measured.
+
+A cause that puts a row lower than it was measured, by more than its interval, is contradicted by that row; slow rows
+that its prediction does not reach are left for another cause.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from strata.diagnose import predict
+from strata.diagnose.case import Pair
+from strata.diagnose.models import Fit
+from strata.diagnose.view import Point
+from strata.model.finding import Row
+
+MODEL = 0.15
+"""What a prediction may be off by on logs before a row speaks against it."""
+
+
+def rows_of(pair: Pair, model: Fit, points: Iterable[Point]) -> tuple[Row, ...]:
+    """A row for each of these points, the worst first."""
+    return tuple(_row(pair, model, p) for p in sorted(points, key=lambda p: p.ratio_log))
+
+
+def _row(pair: Pair, model: Fit, point: Point) -> Row:
+    low, high = predict.iops(pair, model, point, point.workload)
+    # The near end of the prediction: an interval is given the benefit of the doubt.
+    predicted = min(max(point.x, low), high)
+    reached = max(0.0, math.log(point.x_below / predicted)) / point.loss if point.loss > 0 else 0.0
+    return Row(cell=pair.view.cell(point), measured=point.x, low=low, high=high, share=min(1.0, reached))
+
+
+def contradiction(pair: Pair, model: Fit) -> Row | None:
+    """The row that was measured furthest above the highest that the model lets be; None where none is."""
+    worst: tuple[float, Point] | None = None
+    for point in pair.view.points:
+        _, high = predict.iops(pair, model, point, point.workload)
+        beyond = math.log(point.x / high) - 2 * point.sd - MODEL
+        if beyond > 0 and (worst is None or beyond > worst[0]):
+            worst = beyond, point
+    return None if worst is None else _row(pair, model, worst[1])
+
+
+def cover(rows: Iterable[Row], points: Iterable[Point], layer: str) -> float:
+    """The share of the loss of these points that the rows account for, 0..1."""
+    by = {row.cell: row.share for row in rows}
+    lost = [(p.loss, by.get(f"{layer}/{p.key}", 0.0)) for p in points]
+    total = sum(loss for loss, _ in lost)
+    return sum(loss * share for loss, share in lost) / total if total > 0 else 1.0
