@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from diagnose.known import SCENES
 from diagnosisbench import confusion, draw, kept, outside, replay, score, split
 from diagnosisbench.judge import Judged, Limit, Truth
 from diagnosisbench.kept import Said, Verdict
 from diagnosisbench.setups import SETUPS
-from diagnosisbench.trial import Kind
+from diagnosisbench.trial import Kind, Put, Trial
 
 from strata.lab import inject, stacks
+from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.finding import VerdictKind
 
@@ -138,16 +141,16 @@ def test_the_matrix_tells_what_was_said_instead(tmp_path: Path) -> None:
 
 def test_trials_are_drawn_evenly_and_always_the_same() -> None:
     rules = split.read()
-    drawn = list(islice(draw.trials(1, rules), 2000))
+    drawn = list(islice(draw.trials(1, rules), 400))
     assert drawn[:50] == list(islice(draw.trials(1, rules), 50))
-    assert len({t.name for t in drawn}) == 2000
-    of = {kind: sum(t.kind is kind for t in drawn) / 2000 for kind in Kind}
+    assert len({t.name for t in drawn}) == 400
+    of = {kind: sum(t.kind is kind for t in drawn) / 400 for kind in Kind}
     assert of == pytest.approx({Kind.ONE: 0.55, Kind.HEALTHY: 0.25, Kind.TWO: 0.1, Kind.OUTSIDE: 0.1}, abs=0.01)
-    assert sum(t.neighbour for t in drawn) / 2000 == pytest.approx(0.5, abs=0.01)
+    assert sum(t.neighbour for t in drawn) / 400 == pytest.approx(0.5, abs=0.01)
     low, high = rules.low, rules.high
     assert all(low <= put.position <= high for t in drawn for put in t.put)
     # Everything that is drawn can be built and put in.
-    for trial in drawn[:300]:
+    for trial in drawn[:100]:
         stacks.chosen(trial.stack, trial.options)
         for put in trial.put:
             if put.what not in outside.ALL:
@@ -161,6 +164,82 @@ def test_every_injection_is_tried_somewhere_and_what_is_outside_of_it_is_no_inje
     assert set(shipped.injections()) == everywhere
     assert not set(outside.ALL) & set(shipped.injections())
     assert {what for setup in SETUPS.values() for what in setup.outside} == set(outside.ALL)
+
+
+def made_up(name: str, seed: int = 1) -> kept.Case:
+    """A case of a simulated run, as a live trial would leave it."""
+    scene = SCENES[name]
+    trial = Trial(
+        seed=seed,
+        kind=Kind.ONE,
+        setup="block-nbd",
+        stack="block-share",
+        options={},
+        put=(Put(what="wire-bandwidth", position=0.1, value=20),),
+    )
+    machine = kept.Machine(processors=2, memory_bytes=1, kernel="", load=(0, 0), others=0)
+    one = kept.Case(
+        trial=trial, revision="", machine=machine, stack=scene.stack, analysis=scene.analysis(seed=1, sd=0.01)
+    )
+    return one.model_copy(
+        update={
+            "proofs": (kept.Proof(what="wire-bandwidth", impact=3, cell="", line=""),),
+            "verdict": kept.verdict_of(replay.diagnosed(one)),
+        }
+    )
+
+
+@pytest.mark.parametrize("name", ["healthy", "slow-wire", "far-wire"])
+def test_a_case_says_the_same_when_it_was_packed_and_unpacked(name: str, tmp_path: Path) -> None:
+    one = made_up(name)
+    again = kept.load(kept.save(one, tmp_path))
+    assert next(kept.all_cases(tmp_path)) == again
+    assert one.verdict is not None
+    said = kept.verdict_of(replay.diagnosed(again))
+    assert [(s.layer, s.cause) for s in said.said] == [(s.layer, s.cause) for s in one.verdict.said]
+    assert said.first.confidence == pytest.approx(one.verdict.first.confidence, abs=0.03)
+    assert kept.packed_of(again) == kept.packed_of(one)
+    # A case of another version is refused, not misread.
+    with pytest.raises(ValueError, match="case"):
+        kept.Case.model_validate(one.model_dump() | {"case": 2})
+
+
+def test_a_stack_of_many_layers_is_kept_with_less_detail_and_fits() -> None:
+    one = made_up("slow-wire")
+    assert one.analysis is not None
+    noise = random.Random(1)
+
+    def cell(number: int, of: CellSummary) -> CellSummary:
+        counters = {f"cpu_seconds{{cpu={i},mode=user}}": noise.random() for i in range(250)}
+        curve = tuple((p / 10, noise.random() * 1e6) for p in range(1000))
+        return of.model_copy(update={"layer": f"layer {number}", "counters": counters, "curve": curve})
+
+    cells = tuple(cell(number, c) for number in range(9) for c in one.analysis.cells[:8])
+    large = one.model_copy(update={"analysis": one.analysis.model_copy(update={"cells": cells})})
+    assert len(kept.packed_of(large)) <= kept.MOST_BYTES
+    assert len(kept._packed(large, kept.DETAILS[0])) > kept.MOST_BYTES
+
+
+def test_counters_are_taken_away_by_kind_and_node_and_the_client_keeps_what_it_saw() -> None:
+    one = made_up("slow-wire")
+    assert one.analysis is not None
+    away, less = next(
+        found for seed in range(99) if "everything derived" in (found := replay._without(one, random.Random(seed)))[0]
+    )
+    assert less.analysis is not None and less.analysis.remotes == ()
+    for before, after in zip(one.analysis.cells, less.analysis.cells, strict=True):
+        assert after.cpu_busy is None and after.iops == before.iops and after.curve == before.curve
+        assert not before.counters or ("cpu" in away) is not any(n.startswith("cpu_") for n in after.counters)
+    found = replay.withheld([one], split.read(), times=4)
+    assert len(found) == 4 and found == replay.withheld([one], split.read(), times=4)
+
+
+def test_what_hurts_too_little_is_kept_and_not_scored() -> None:
+    one = made_up("slow-wire")
+    assert len(replay.replayed([one], split.read())) == 1
+    weak = one.model_copy(update={"proofs": (kept.Proof(what="wire-bandwidth", impact=1.2, cell="", line=""),)})
+    none = one.model_copy(update={"proofs": (), "failed": "it did not come up"})
+    assert replay.replayed([weak, none], split.read()) == []
 
 
 # --- the kept cases

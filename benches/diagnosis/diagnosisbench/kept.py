@@ -12,7 +12,7 @@ import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -24,7 +24,6 @@ from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.stack import Stack
 
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
-VERSION = 1
 MOST_BYTES = 40_000
 ENDING = ".json.xz"
 UNREAD = (
@@ -101,7 +100,7 @@ class Verdict(Value):
 class Case(Value):
     """``failed``: why there is no evidence. ``revision``: of the program that diagnosed, live."""
 
-    version: int = Field(default=VERSION, alias="case")
+    version: Literal[1] = Field(default=1, alias="case")
     trial: Trial
     revision: str
     machine: Machine
@@ -181,7 +180,7 @@ def _packed(case: Case, detail: Detail) -> bytes:
             cell.pop("traces", None)
         if cells:
             cells[0]["columns"] = {name: [some.get(name) for some in counters] for name in names}
-    return lzma.compress(json.dumps(told, separators=(",", ":")).encode(), preset=9 | lzma.PRESET_EXTREME)
+    return lzma.compress(json.dumps(told, separators=(",", ":")).encode(), preset=6)
 
 
 def _lists_of_cells(told: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:

@@ -11,19 +11,17 @@ from diagnosisbench.kept import Case, verdict_of
 from diagnosisbench.split import Split
 from strata.diagnose import diagnose
 from strata.model.analysis import Analysis, CellSummary
+from strata.model.counters.counter import NODE
+from strata.model.counters.stored import taken_apart
 from strata.model.finding import Diagnosis
 
 WITHHELD_TIMES = 3
 """How often each case is replayed with other counters away."""
-_EYES = (
-    "cpu_busy",
-    "cpu_busiest",
-    "cpu_steal",
-    "device_read_bytes_per_byte",
-    "device_in_flight",
-    "device_busy_ns_per_io",
-    "wire_bytes_per_byte",
-)
+SEEN_BY_THE_CLIENT = {
+    *("layer", "workload", "rounds", "ios", "iops", "bytes_per_second", "mean_ns", "latency_ns", "curve"),
+    *("outstanding", "errors", "flushes", "flush_ns", "timeline", "steadiness", "tail", "counters"),
+}
+"""What a cell tells without any counter: all other fields are made of counters."""
 
 
 def diagnosed(case: Case) -> Diagnosis:
@@ -73,22 +71,23 @@ def withheld(cases: Sequence[Case], split: Split, times: int = WITHHELD_TIMES) -
 def _without(case: Case, chance: random.Random) -> tuple[tuple[str, ...], Case]:
     """Without counters of some kinds and some nodes, as without root or without the far node."""
     assert case.analysis is not None
-    names = sorted({name for cell in case.analysis.cells for name in cell.counters})
-    kinds = sorted({name.split("_", 1)[0] for name in names})
-    nodes = sorted({node for name in names if (node := _node(name))})
+    names = [taken_apart(name) for cell in case.analysis.cells for name in cell.counters]
+    kinds = sorted({metric.split("_", 1)[0] for metric, _ in names})
+    nodes = sorted({labels[NODE] for _, labels in names if NODE in labels})
     gone_kinds = {kind for kind in kinds if chance.random() < 0.5}
     gone_nodes = {node for node in nodes if chance.random() < 0.5}
     blind = chance.random() < 0.5
 
     def less(cell: CellSummary) -> CellSummary:
-        kept = {
-            name: value
-            for name, value in cell.counters.items()
-            if name.split("_", 1)[0] not in gone_kinds and _node(name) not in gone_nodes
-        }
+        kept = {}
+        for name, value in cell.counters.items():
+            metric, labels = taken_apart(name)
+            if metric.split("_", 1)[0] not in gone_kinds and labels.get(NODE) not in gone_nodes:
+                kept[name] = value
         changes: dict[str, object] = {"counters": kept}
         if blind:
-            changes |= dict.fromkeys(_EYES) | {"flows": (), "splits": (), "cycles": ()}
+            fields = CellSummary.model_fields.items()
+            changes |= {name: field.get_default() for name, field in fields if name not in SEEN_BY_THE_CLIENT}
         return cell.model_copy(update=changes)
 
     def poorer(analysis: Analysis) -> Analysis:
@@ -98,9 +97,3 @@ def _without(case: Case, chance: random.Random) -> tuple[tuple[str, ...], Case]:
     tried = tuple(t.model_copy(update={"reference": less(t.reference), "changed": less(t.changed)}) for t in case.tried)
     away = (*sorted(gone_kinds), *sorted(gone_nodes), *(("everything derived",) if blind else ()))
     return away, case.model_copy(update={"analysis": poorer(case.analysis), "tried": tried})
-
-
-def _node(name: str) -> str | None:
-    """Of ``tcp_retransmits{node=n1}``."""
-    _, _, labels = name.partition("{")
-    return next((part[5:] for part in labels.rstrip("}").split(",") if part.startswith("node=")), None)
