@@ -28,11 +28,6 @@ def test_what_the_machine_would_limit_is_not_promised() -> None:
     assert specification(media.MODELS["fast"]) == 'expect.latency = "0.14ms"\n'
 
 
-def test_disks_beside_each_other_promise_their_sum_and_no_latency() -> None:
-    assert specification(media.MODELS["member"], 3).startswith("expect.iops = 6000\n")
-    assert "latency" not in specification(media.MODELS["member"], 2)
-
-
 def filled(name: str, **values: object) -> Stack:
     """A lab's stack file with nodes n1 … n3 and host, and an NBD address wherever none is given."""
     text = (resources.files("strata.lab.stacks") / name / "stack.toml").read_text()

@@ -16,24 +16,23 @@ _WITHOUT_EFFECT = frozenset(
 )
 
 
-def specification(model: str, disks: int = 1) -> str:
-    """Lines for the table of a layer that stands on so many such disks; empty where the model promises nothing.
+def specification(model: str) -> str:
+    """Lines for the table of the layer that is such a disk; empty where the model promises nothing.
 
     ``c`` servers that take ``svc`` and the block at ``bw`` for each read. A model with a head, a cache or a cap
-    promises nothing: what it gives depends on more than the block. Several disks promise no latency: the way to them
-    is part of it.
+    promises nothing: what it gives depends on more than the block.
     """
     words = dict(word.split("=", 1) for word in model.split())
     if not words or words.keys() - _READS - _WITHOUT_EFFECT:
         return ""
     service_us = float(words.get("svc_r", words.get("svc", 0)))
     rate = float(words.get("bw_r", words.get("bw", 0)))  # MB/s are bytes per µs.
-    servers = disks * int(words.get("c", 1))
+    servers = int(words.get("c", 1))
     small, large = (service_us + (size / rate if rate else 0.0) for size in (SMALL_BYTES, LARGE_BYTES))
     lines = []
     if small > 0 and (iops := servers * 1e6 / small) <= MOST_IOPS:
         lines.append(f"expect.iops = {iops:.0f}")
-    if small > 0 and disks == 1:
+    if small > 0:
         lines.append(f'expect.latency = "{(small + WAY_US) / 1e3:.3g}ms"')
     if large > 0 and (bytes_per_s := servers * LARGE_BYTES * 1e6 / large) <= MOST_BYTES_PER_S:
         lines.append(f'expect.bandwidth = "{bytes_per_s / 1e6:.0f}MB/s"')

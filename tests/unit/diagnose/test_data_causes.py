@@ -96,6 +96,28 @@ def test_holes_answer_the_same_share_of_every_read(share: float) -> None:
     assert next(f for f in found.findings if f.cause is Cause.HOLES).layer == "file system"
 
 
+def striped(cell: CellSummary, share: float, carriers: tuple[str, ...]) -> CellSummary:
+    """The same cell on two devices of which each moves half of ``share`` bytes for each byte."""
+    flows = tuple(
+        f.model_copy(update={"place": f"device {name}", "per_byte": exactly(share / 2)})
+        for f in cell.flows
+        for name in ("sda", "sdb")
+    )
+    counters = {f"blockdev_read_bytes{{device={name}}}": 1.0 for name in ("sda", "sdb")}
+    more = {"flows": flows, "devices": ("sda", "sdb"), "carriers": carriers, "counters": cell.counters | counters}
+    return cell.model_copy(update=more)
+
+
+@pytest.mark.parametrize(("share", "holes"), [(1.0, False), (0.5, True)])
+def test_devices_that_share_the_data_count_together(share: float, holes: bool) -> None:
+    """Each of two moves half of it: nothing is missing."""
+    whole = reaching(healthy(), lambda c: (1.0, 1.0))
+    of = [(c, 1.0 if c.workload.rw.writes else share) for c in whole.cells]
+    cells = tuple(striped(c, moved, ("sda", "sdb")) for c, moved in of)
+    found = diagnose(STACK, whole.model_copy(update={"cells": cells}))
+    assert (Cause.HOLES in causes(found)) == holes
+
+
 def test_a_share_that_depends_on_the_workload_is_a_cache_and_not_holes() -> None:
     shares = {1: 0.2, 8: 0.5, 32: 0.9}
     found = diagnose(STACK, reaching(healthy(), lambda c: (shares[c.workload.outstanding], 1.0)))

@@ -50,16 +50,24 @@ def judge(case: Case) -> Iterator[Opinion]:
 
 
 def moved(cell: CellSummary) -> float | None:
-    """Bytes at the lowest device for each byte of the application, in the direction of the workload."""
+    """Bytes at the devices that the data lies on for each byte of the application, in the direction of the workload.
+
+    Several that share the data count together; those below one carry parts of it (a stripe) or more of it (copies).
+    """
     direction = "write" if cell.workload.rw.writes else "read"
-    lowest = cell.devices[-1] if cell.devices else None
-    if lowest is None or (cell.workload.rw.writes and cell.workload.rw.reads):
+    names = carriers(cell)
+    if not names or (cell.workload.rw.writes and cell.workload.rw.reads):
         return None
-    flow = next((f for f in cell.flows if f.kind == "device" and f.name == lowest and f.direction == direction), None)
-    if flow is not None:
-        return flow.per_byte.value
     # A place that took no part at all is in no flow: it counts as nothing only where the device was read.
-    return 0.0 if cell.readings.of(blockdev.READ_BYTES, device=lowest) else None
+    if any(not cell.readings.of(blockdev.READ_BYTES, device=name) for name in names):
+        return None
+    flows = (f for f in cell.flows if f.kind == "device" and f.node is None and f.direction == direction)
+    return sum(f.per_byte.value for f in flows if f.name in names)
+
+
+def carriers(cell: CellSummary) -> tuple[str, ...]:
+    """The devices that the data lies on; in a run that does not name them the uppermost of all."""
+    return cell.carriers or cell.devices[:1]
 
 
 def reached(below: list[Station], cell: CellSummary) -> bool:
@@ -69,7 +77,7 @@ def reached(below: list[Station], cell: CellSummary) -> bool:
 
 
 def _opinion(station: Station, missed: list[CellSummary]) -> Opinion:
-    name, device = station.layer.name, missed[0].devices[-1]
+    name, device = station.layer.name, " and ".join(carriers(missed[0]))
     most = max(moved(c) or 0.0 for c in missed)
     return Opinion(
         cause=CAUSE,

@@ -16,7 +16,6 @@ from strata.lab import data, disks, media
 from strata.lab.lab import Lab
 from strata.lab.servers import btrfs_pair, relay
 from strata.lab.servers import storage_daemon as daemon
-from strata.lab.specification import specification
 from strata.lab.stacks import Options, write_stack
 
 TITLE = "virtual disks on storage-only nodes: queues, several disks, a read cache, nodes added while it runs"
@@ -73,7 +72,6 @@ def build(lab: Lab, options: Options) -> None:
         lab,
         "vm-disks",
         file=paths[0],
-        specification=specification(media.model_of(options["medium"]), count),
         store=store.uris["disk0"],
         controller=controllers[0],
         queues=QUEUES,
