@@ -1,0 +1,117 @@
+"""Copies over one wire.
+
+What it claims
+    Each write is sent to so many nodes, over one card, and that card is full; reads do not cross it.
+Why it matters
+    What a card carries is divided by the copies. The disks, the client's wire and the depth gain nothing.
+Evidence it needs
+    Operational: for each byte written the nodes send at least one byte more than for each byte read, at the largest
+    blocks; packets wait in front of the card that sends them, in cells with most of the bytes written. The number of
+    copies is solved from the bytes: r beyond the owner's.
+What rules it out
+    Writes that cross no more wires than reads; a card that sends the copies and has room.
+What to do next
+    A faster card or a second one for the copies; then fewer copies, or parity in their place.
+How sure
+    By the share of the writes in which the card is full. Blamed is the lowest layer at which it is seen.
+Example
+    Writes of 64 KiB on the owner of three copies: its card sends 2.06 bytes for each byte written, 16 MB/s in all, and
+    the application gets 7.8 MB/s; reads send nothing.
+Source
+    Microsoft, Storage Spaces Direct: fault tolerance and storage efficiency (two-way and three-way mirrors).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from strata import units
+from strata.diagnose import card, counted, crossing
+from strata.diagnose.case import Case, Station
+from strata.diagnose.crossing import CROSSES
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.analysis import CellSummary
+from strata.model.finding import Cause, Evidence, EvidenceKind, Row
+
+CAUSE = Cause.MIRROR_COPIES
+PRECEDENCE = 44
+LEAST_COVER, AS_FULL, SLACK = 0.6, 0.85, 0.15
+
+
+def judge(case: Case) -> Iterable[Opinion]:
+    """See the module: only of the lowest layer whose writes are held by their copies."""
+    for station in case.stations:
+        found = tuple(_held(station))
+        if found:
+            yield from found
+            return
+
+
+def _held(station: Station) -> Iterator[Opinion]:
+    written, read = crossing.writes(station.cells), crossing.reads(station.cells)
+    if written is None:
+        return
+    once = read.times if read is not None else 0.0
+    more = written.times - once
+    if more < CROSSES or round(more) < 1:
+        return
+    writing = [c for c in station.cells if not c.workload.rw.reads]
+    sender = max(written.sent, key=lambda n: written.sent[n])
+    full = _full(writing, sender)
+    moved = sum(c.bytes_per_second.value for c in writing)
+    share = sum(c.bytes_per_second.value for c, _ in full) / moved if moved else 0.0
+    if not full or share < LEAST_COVER:
+        return
+    beyond, (largest, wire) = round(more), max(full, key=lambda one: one[0].workload.bs_moments[0])
+    sends = round(written.sent[sender])
+    fewer = f"{units.significant(sends / (sends - 1), 2)} times" if sends > 1 else "as many bytes as the disks take"
+    yield Opinion(
+        cause=CAUSE,
+        holds=True,
+        weight=Weight.SHOWN,
+        because="",
+        layer=station.layer.name,
+        loss=math.log(sends / (sends - 1) if sends > 1 else 2.0) * len(full) / len(station.cells),
+        title=f"each write is sent to {beyond} other node{'s' * (beyond > 1)} over {wire.name}, which is full",
+        explanation=f"{wire.name} carries {units.rate(wire.sent)} of copies, {units.significant(written.times, 2)} "
+        f"bytes for each byte written, and {units.rate(largest.bytes_per_second.value)} reach the application: "
+        f"{beyond + 1} copies. Reads send {units.significant(once, 2)}.",
+        next_step=f"Give the copies a faster card or one of their own; one copy less gives {fewer}. Faster disks and "
+        "more depth would not be felt.",
+        cells=frozenset(c.workload.key for c, _ in full),
+        strength=share,
+        lead=10 * share,
+        rows=tuple(_row(c, max(w.sent for _, w in full), written.sent[sender]) for c, _ in full),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"in {len(full)} of {len(writing)} workloads that write, packets wait in front of "
+                f"{wire.name} or it carries as much as with such a queue, up to {units.rate(wire.sent)}",
+                cells=tuple(f"{c.layer}/{c.workload.key}" for c, _ in full),
+            ),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"a byte that is written crosses {units.significant(written.times, 2)} wires, one that is "
+                f"read {units.significant(once, 2)}",
+                cells=tuple(f"{c.layer}/{c.workload.key}" for c in station.cells),
+            ),
+        ),
+    )
+
+
+def _full(writing: list[CellSummary], sender: str) -> list[tuple[CellSummary, counted.Wire]]:
+    """Cells in which the sender's busiest card has a queue, or carries nearly as much as with one."""
+    first = ((c, next((w for w in counted.wires(c) if w.node == sender), None)) for c in writing)
+    cards = [(c, w) for c, w in first if w is not None]
+    waits = [w.sent for _, w in cards if (w.waiting or 0.0) >= card.WAITS]
+    return [(c, w) for c, w in cards if w.sent >= AS_FULL * max(waits)] if waits else []
+
+
+def _row(cell: CellSummary, most: float, sent: float) -> Row:
+    """What the card's rate leaves of each write, when all copies of it pass the card."""
+    left = most / sent / cell.workload.bs_moments[0]
+    low, high = (1 - SLACK) * left, (1 + SLACK) * left
+    share = min(1.0, cell.iops.value / low, high / cell.iops.value)
+    name = f"{cell.layer}/{cell.workload.key}"
+    return Row(cell=name, measured=cell.iops.value, low=low, high=high, share=round(share, 3))

@@ -1,0 +1,102 @@
+"""A redirected path: this node does not reach the data itself.
+
+What it claims
+    Each request crosses one wire more than it has to: the node it is made on, or the one it is sent to, has no way to
+    the data of its own and goes through the node that has.
+Why it matters
+    The same request is cheaper on the owner. Nothing has to be bought: what runs here moves to the owner, or the owner
+    moves here.
+Evidence it needs
+    Operational: the bytes that all nodes send for each byte read, at the largest reads. Either the layer it is held
+    against is the same kind of path from another node and crosses no wire, and this one crosses once; or it crosses
+    once more than the layer it is held against and the way between their two nodes account for, and a node receives
+    the bytes only to send them on. Differential: the loss.
+What rules it out
+    Reads that cross no wire; as many crossings as below; a layer that is meant to be remote, held against another kind
+    of path.
+What to do next
+    Move what runs here to the owner, or the ownership to this node; then look why the direct way is not used.
+How sure
+    By the part of the slow workloads whose bytes were counted. What the wire then does to them (its rate, its round
+    trip) is a cause of its own.
+Example
+    Reads send 1.00 bytes a byte from n1 to n3, and 0 on n1 itself: n3 has no copy. Writes send 1 + r, and r on n1.
+Source
+    Microsoft, Cluster Shared Volumes (redirected I/O, the coordinator node); the Storage Spaces Direct guide to volumes
+    and their owners.
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.diagnose import crossing, observe
+from strata.diagnose.case import Pair
+from strata.diagnose.crossing import CROSSES, STAYS, Crossing
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.REDIRECTED
+PRECEDENCE = 46
+
+
+def judge_pair(pair: Pair) -> Opinion:
+    """See the module."""
+    view, slow = pair.view, pair.view.affected
+    here = crossing.reads(p.upper for p in view.everything)
+    there = crossing.reads(p.lower for p in view.everything)
+    if here is None or there is None:
+        return Opinion(CAUSE, None, "the bytes on the wires of its nodes were not counted")
+    owner = _owner(pair, here, there)
+    if owner is None:
+        times = units.significant(here.times, 2)
+        return Opinion(CAUSE, False, f"a byte that is read crosses {times} wires, as it has to")
+    relay = next(iter(here.relays), None)
+    node = relay or view.layer.node or "this node"
+    gain = max(p.x_below / p.x for p in slow)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        weight=Weight.SHOWN,
+        because="",
+        title=f"{node} has no way to the data of its own: it goes through {owner}",
+        explanation=f"Each byte that is read crosses {units.significant(here.times, 2)} wires, and "
+        f"{units.significant(there.times, 2)} with {view.below.name}: {owner} has the data"
+        + (f", and {relay} only passes it on." if relay else f", and {node} has none of it."),
+        next_step=f"Move what runs on {node} to {owner}, or the ownership to {node}: {view.below.name} gives up to "
+        f"{units.significant(gain, 2)} times these IOPS. A faster wire gains less.",
+        cells=frozenset(p.key for p in slow),
+        strength=1.0,
+        lead=8.0,
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"for each byte that is read, {_sent(here)}; with {view.below.name} {_sent(there)}"
+                + _written(pair),
+                cells=observe.cells(view, [p for p in view.points if not p.workload.rw.writes]),
+            ),
+            *observe.operational(view, slow),
+        ),
+    )
+
+
+def _owner(pair: Pair, here: Crossing, there: Crossing) -> str | None:
+    """The node that has the data, where this layer goes through it and need not."""
+    layer, below = pair.view.layer, pair.view.below
+    apart = layer.node != below.node
+    owner = next(iter(here.sources), below.node)
+    if layer.target.kind == below.target.kind and apart and there.times <= STAYS and here.times >= CROSSES:
+        return owner
+    more = here.times - there.times - (1.0 if apart else 0.0)
+    return owner if more >= CROSSES and here.relays else None
+
+
+def _sent(found: Crossing) -> str:
+    said = [f"{node} sends {units.significant(b, 2)}" for node, b in found.sent.items() if b >= STAYS]
+    return " and ".join(said) if said else "nothing is sent"
+
+
+def _written(pair: Pair) -> str:
+    there = crossing.writes(p.lower for p in pair.view.everything)
+    copies = 0 if there is None else round(there.times)
+    return f". A byte that is written is sent {copies} times by the owner, for its copies" if copies else ""
