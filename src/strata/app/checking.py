@@ -7,6 +7,8 @@ from pathlib import Path
 
 from strata.analyse import view_of
 from strata.analyse.laws import check_table, flags_of_run, laws
+from strata.analyse.of_table import ladder_of
+from strata.diagnose import diagnose, propose
 from strata.errors import UsageError
 from strata.formats import numbers_not_read, read_fio, read_table
 from strata.host.foreign import TABLE_MOST, read_text
@@ -26,6 +28,7 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
         table = table.model_copy(update={"rows": table.rows + rows})
     rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)
     asked = tuple(law.name for law in laws() if law.table is not None)
+    ladder = ladder_of(table)
     return Checked(
         source=str(path),
         rows=len(rows),
@@ -34,6 +37,8 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
         unread=numbers_not_read(table),
         laws=asked,
         flags=check_table(table),
+        diagnosis=None if ladder is None else diagnose(*ladder),
+        experiment=None if ladder is None else propose(*ladder),
     )
 
 

@@ -86,7 +86,7 @@ def say_range(prediction: Prediction) -> str:
 class Fate:
     """What experiments did to one cause at one layer: those it predicted rightly, and those it predicted wrongly.
 
-    ``telling``: of the right ones, those in which a prediction of another cause fell.
+    ``telling``: of the right ones, those in which a prediction of another cause fell, and its own was not idle.
     """
 
     agreed: tuple[Tried, ...]
@@ -107,7 +107,7 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
         elif held:
             agreed.append(one)
             others = [p for p in predictions_of(one.experiment) if p is not mine]
-            if not others or any(holds(p, measured(one, p.metric)) is False for p in others):
+            if not mine.idle and (not others or any(holds(p, measured(one, p.metric)) is False for p in others)):
                 telling.append(one)
     return Fate(tuple(agreed), tuple(fell), tuple(telling))
 

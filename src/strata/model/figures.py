@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import Field
 
 from strata.model.base import Value
+from strata.model.experiment import Experiment
+from strata.model.finding import Diagnosis
 from strata.units import GIB, KIB, MIB, TIB
 
 
@@ -273,6 +275,10 @@ class Checked(Value):
     unread: tuple[str, ...] = ()
     laws: tuple[str, ...]
     flags: tuple[Flag, ...]
+    diagnosis: Diagnosis | None = None
+    """What the rules say of a table that holds a ladder: layers with the same workloads."""
+    experiment: Experiment | None = None
+    """What they would measure next to tell it."""
 
     @property
     def broken(self) -> int:

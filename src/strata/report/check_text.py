@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.model.figures import Checked, Flag
+from strata.model.finding import Verdict
 from strata.report import figures
 from strata.report.textual import Paint, wrap
 
@@ -29,7 +30,19 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
         lines += wrap(step, width, "    ", "    ")
     if checked.labels:
         lines += wrap(f"labels, not calculated with: {', '.join(checked.labels)}", width, "  ", "    ")
+    if checked.diagnosis is not None:
+        lines += ["", *_verdict(checked, checked.diagnosis.verdict, width, paint)]
     return "\n".join(lines)
+
+
+def _verdict(checked: Checked, verdict: Verdict, width: int, paint: Paint) -> list[str]:
+    """What the rules of a diagnosis say of the layers in the table."""
+    lines = [paint(x, "bold") for x in wrap(f"These layers: {verdict.headline}", width, "", "  ")]
+    lines += wrap(verdict.explanation, width, "  ", "  ")
+    if checked.experiment is not None:
+        changed = f"{checked.experiment.workload.label} at {checked.experiment.layer}"
+        lines += wrap(f"To tell it: {checked.experiment.changes} ({changed})", width, "  ", "    ")
+    return [*lines, *wrap(f"Next: {verdict.next_step}", width, "  ", "    ")]
 
 
 def _flag(flag: Flag, width: int, paint: Paint) -> list[str]:

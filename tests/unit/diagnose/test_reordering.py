@@ -128,4 +128,5 @@ def test_without_a_trace_two_threads_on_the_layer_below_tell_it(times: float, na
     changed = reference.model_copy(update={"iops": reference.iops.model_copy(update=iops)})
     after = diagnose(stack, analysis, (Tried(experiment=experiment, reference=reference, changed=changed),)).verdict
     assert ((after.kind, after.cause) == (VerdictKind.LAYER, Cause.REORDERING)) is named, after.headline
-    assert after.confidence >= 0.8
+    # That the other cause fell is no proof of this one: what is left has predicted no change.
+    assert (after.confidence >= 0.8) is named

@@ -65,4 +65,5 @@ def _prediction(opinion: Opinion, layer: str) -> Prediction:
         unit="ratio",
         cause=opinion.cause.value,
         layer=opinion.layer or layer,
+        idle=not gains,
     )

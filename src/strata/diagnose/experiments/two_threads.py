@@ -70,4 +70,5 @@ def _prediction(opinion: Opinion, pair: Pair, extra: float) -> Prediction:
         unit="ratio",
         cause=opinion.cause.value,
         layer=opinion.layer or pair.view.layer.name,
+        idle=not mine,
     )
