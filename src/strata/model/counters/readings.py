@@ -100,17 +100,24 @@ class Readings:
             found.setdefault(metric, []).append((labels, value))
         return found
 
+    @cached_property
+    def _asked(self) -> dict[Counter, list[Reading]]:
+        """Every series of the counters that were asked for so far."""
+        return {}
+
     def _found(self, counter: Counter, where: Mapping[str, str | None]) -> list[Reading]:
         if strange := [label for label in where if not counter.knows(label)]:
             raise ValueError(f"{counter.name} has no label {', '.join(strange)}")
-        found = []
-        for labels, value in self._by_metric.get(counter.name, ()):
-            if not all(label in labels for label in counter.labels) or not all(map(counter.knows, labels)):
-                continue
-            reading = Reading(counter, labels.get(NODE), labels, value)
-            if all(reading.get(label) == value for label, value in where.items()):
-                found.append(reading)
-        return found
+        if counter not in self._asked:
+            told = self._by_metric.get(counter.name, ())
+            fit = set(counter.labels)
+            self._asked[counter] = [
+                Reading(counter, labels.get(NODE), labels, value)
+                for labels, value in told
+                if fit <= labels.keys() and all(map(counter.knows, labels))
+            ]
+        wanted = where.items()
+        return [r for r in self._asked[counter] if all(r.get(label) == value for label, value in wanted)]
 
     def _added_up(self, counter: Counter, where: Mapping[str, str | None], labels: tuple[str, ...]) -> dict[Key, float]:
         loose = [label for label in counter.aspects if label not in where and label not in labels]
