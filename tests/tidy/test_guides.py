@@ -14,12 +14,12 @@ from sample_report import build
 from strata.app.matrixing import MatrixPlan
 from strata.app.measuring import OneResult
 from strata.lab.status import LabState
-from strata.model import compared, figures, finding, history, matrix, trace, verify
+from strata.model import compared, experiment, figures, finding, history, matrix, trace, verify
 from strata.model.analysis import Check, Comparison, NoiseFloor
 from strata.model.base import Value
 from strata.model.estimate import Estimate
 from strata.model.stack import Expect, Layer, Node, Stack
-from strata.report import json_
+from strata.report import explained, json_
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,7 +62,12 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "`findings[]`": finding.Finding,
     "`findings[].evidence[]`": finding.Evidence,
     "`ruled_out[]`": finding.RuledOut,
+    "`story[]`": experiment.Told,
+    "`refused[]`": experiment.Refusal,
     "`comparisons[]`": Comparison,
+    "A verdict explained: `strata.explain/1`": explained.Explained,
+    "`findings[]` of an explanation": explained.ExplainedFinding,
+    "`rows[]` of an explanation": explained.ExplainedRow,
     "`cells[]`": json_.ReportedCell,
     "`checks[]`": Check,
     "`noise`": NoiseFloor,

@@ -18,7 +18,7 @@ from strata.run.execute import execute
 if TYPE_CHECKING:
     from strata.app.session import Session
 
-DETAIL_SHARE = 0.4
+DETAIL_SHARE = 1 / 3
 """Of the budget, for further rounds: what is left names the cause."""
 
 

@@ -44,6 +44,16 @@ def runs(store: str | None) -> dict[str, str]:
     }
 
 
+def findings(store: str | None, run_id: str | None) -> dict[str, str]:
+    """The findings of a run by their numbers, with what they say; none where there is no store or no verdict."""
+    if not _there(store):
+        return {}
+    from strata.app.kept import load_report
+
+    found = load_report(run_id, store).diagnosis.findings
+    return {str(number): f"{f.layer}: {f.title}" for number, f in enumerate(found, start=1)}
+
+
 def baselines(store: str | None) -> tuple[str, ...]:
     """The names that baselines have in the store; none where there is no store."""
     if not _there(store):

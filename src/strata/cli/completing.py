@@ -76,6 +76,11 @@ def runs(ctx: typer.Context) -> Offer:
     return _quietly(lambda: names.runs(ctx.params.get("store")))
 
 
+def findings(ctx: typer.Context) -> Offer:
+    """Of the run that is named before."""
+    return _quietly(lambda: names.findings(ctx.params.get("store"), ctx.params.get("run_id")))
+
+
 def baselines(ctx: typer.Context) -> Offer:
     """Those in the store that is named, or in the usual one."""
     return _quietly(lambda: names.baselines(ctx.params.get("store")))

@@ -57,6 +57,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata report", "the newest run again"),
         ("strata report r-20260314 --html report.html", "an earlier one as a page"),
     ),
+    "explain": (
+        ("strata explain", "the evidence of the newest verdict, row by row"),
+        ("strata explain 20261120-1 2 --json", "of one finding of an earlier run, for a program"),
+    ),
     "runs": (
         ("strata runs", "what is in the store"),
         ("strata runs --stack '/mnt/*' --since 7d --json", "of one place, for a program"),

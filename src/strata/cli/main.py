@@ -17,6 +17,7 @@ from strata.cli import (
     comparing,
     completing,
     diagnosing,
+    explaining,
     lab,
     listing,
     measuring,
@@ -64,6 +65,7 @@ app.command("history")(remembering.history)
 app.command("gate")(remembering.gate)
 app.command("baseline")(remembering.baseline)
 app.command("report")(reports.report)
+app.command("explain")(explaining.explain)
 app.add_typer(listing.runs)
 app.command("target")(serving.target)
 app.command("clean")(reports.clean)

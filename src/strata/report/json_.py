@@ -15,6 +15,7 @@ from pydantic import Field
 
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
+from strata.model.experiment import Refusal, Told
 from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.foreign_io import ForeignIo
@@ -23,6 +24,7 @@ from strata.model.precondition import Preconditioned
 from strata.model.remembered import RunHead
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, RunStatus
 from strata.model.survey import Survey
+from strata.report.paragraph import paragraph
 
 SCHEMA: Literal["strata.report/1"] = "strata.report/1"
 
@@ -87,6 +89,9 @@ class Document(Value):
     verdict: Verdict
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
+    paragraph: str
+    story: tuple[Told, ...]
+    refused: tuple[Refusal, ...]
     comparisons: tuple[Comparison, ...]
     cells: tuple[ReportedCell, ...]
     checks: tuple[Check, ...]
@@ -106,6 +111,9 @@ def document(report: Report) -> Document:
         verdict=diagnosis.verdict,
         findings=diagnosis.findings,
         ruled_out=diagnosis.ruled_out,
+        paragraph=paragraph(analysis, diagnosis),
+        story=diagnosis.story,
+        refused=diagnosis.refused,
         comparisons=analysis.comparisons,
         cells=tuple(ReportedCell.of(cell) for cell in analysis.cells),
         checks=analysis.checks,

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from strata import units
 from strata.model.run import Report
-from strata.report import answer, figures, flushes, goals, ladder, words
+from strata.report import answer, figures, flushes, goals, ladder, story, words
 from strata.report.check_lines import check_lines
 from strata.report.ladder import MEANING, Ladder, Square
+from strata.report.paragraph import paragraph
 from strata.report.terminal import debug_build, incomplete
 from strata.report.textual import clean
 
@@ -38,21 +39,20 @@ def _verdict(report: Report) -> str:
         lines.append("> **Debug build:** the engine is not optimised, these figures are not the storage's.")
     if (unfinished := incomplete(report)) is not None:
         lines.append(f"> **{escape(unfinished)}**")
-    lines.append(escape(v.explanation))
-    points = []
-    own = answer.own(diagnosis)
-    if own is not None and own.outcome is not None:
-        points.append(f"- **{words.outcome(own.outcome)}:** {escape(own.outcome.statement)}")
-    if diagnosis.ruled_out:
-        points.append(f"- **Ruled out:** {escape(', '.join(answer.ruled_out_briefly(diagnosis)))}")
-    if v.missing:
-        points.append(f"- **Missing:** {escape('; '.join(v.missing))}")
-    if v.next_step:
-        points.append(f"- **Do first:** {escape(v.next_step)}")
-    for one in answer.further(diagnosis):
-        told = f"{one.layer} · {one.title} (confidence {one.confidence:.2f})"
-        points.append(f"- **Also:** {escape(told)}")
-    return "\n\n".join([x for x in lines if x] + (["\n".join(points)] if points else []))
+    lines.append(escape(paragraph(report.analysis, diagnosis)))
+    lines += [_folded("Ruled out", answer.ruled_out_briefly(diagnosis), open_=False)]
+    told = [story.line(scene) for scene in story.scenes(diagnosis)]
+    told += [f"not possible here: {why}" for why in story.refused(diagnosis)]
+    lines += [_folded("Experiments", told, open_=v.confidence < story.UNFOLDED)]
+    return "\n\n".join(x for x in lines if x)
+
+
+def _folded(title: str, lines: Sequence[str], *, open_: bool) -> str:
+    """A list behind its title and its length; nothing where there is none."""
+    if not lines:
+        return ""
+    head = f"<details{' open' if open_ else ''}><summary>{title} ({len(lines)})</summary>"
+    return "\n\n".join([head, "\n".join(f"- {escape(x)}" for x in lines), "</details>"])
 
 
 def _goals(report: Report) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.profile import GoalOutcome
 from strata.model.run import Report, RunStatus
-from strata.report import answer, figures, flushes, goals, ladder, ladder_text, words
+from strata.report import answer, figures, flushes, goals, ladder, ladder_text, story, words
 from strata.report.check_lines import CheckLine, check_lines
 from strata.report.listing_text import runs_text
 from strata.report.measure_text import measure_text
+from strata.report.paragraph import gain
 from strata.report.plan_text import plan_text
 from strata.report.survey_text import survey_text
 from strata.report.textual import Paint, clean, field, wrap
@@ -42,7 +43,7 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
         [paint(line, "bold") for line in wrap(_head(report, table.common), width)] + _banners(report, text, paint),
         ladder_text.lines(table, width, paint) + _note(report, text, paint),
         _goals(report, text, paint),
-        _verdict(report.diagnosis, text, paint),
+        _verdict(report, text, paint),
         _checks(check_lines(report), text, paint),
         _footer(report, text, saved_as, paint),
     ]
@@ -99,18 +100,21 @@ def _goals(report: Report, width: int, paint: Paint) -> list[str]:
     return out
 
 
-def _verdict(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]:
+def _verdict(report: Report, width: int, paint: Paint) -> list[str]:
+    diagnosis = report.diagnosis
     verdict = diagnosis.verdict
     title = f"{answer.line(verdict)} · confidence {verdict.confidence:.2f}"
     out = [paint(line, _VERDICT_STYLE[verdict.kind], "bold") for line in wrap(title, width, "VERDICT   ", " " * 10)]
     out += wrap(verdict.explanation, width, "  ") if verdict.explanation else []
     own = answer.own(diagnosis)
     out += _experiment(own, width) if own is not None else []
+    out += _story(diagnosis, width)
     out += _ruled_out(answer.ruled_out_briefly(diagnosis), width)
     if verdict.missing:
         out += field("Missing:", "; ".join(verdict.missing), width)
     if verdict.next_step:
-        first, *rest = field("Do first:", verdict.next_step, width)
+        told = " ".join(x for x in (verdict.next_step, gain(report.analysis, diagnosis)) if x)
+        first, *rest = field("Do first:", told, width)
         out += [first.replace("Do first:", paint("Do first:", "bold"), 1), *rest]
     for finding in answer.further(diagnosis):
         out += field("Also:", f"{finding.layer} · {finding.title} (confidence {finding.confidence:.2f})", width)
@@ -134,6 +138,18 @@ def _experiment(finding: Finding, width: int) -> list[str]:
         told = f"{finding.experiment.changes}, predicted {answer.predicted(finding.experiment)}; not run"
         return field("Would refute it:", told, width)
     return []
+
+
+def _story(diagnosis: Diagnosis, width: int) -> list[str]:
+    """All experiments where the verdict is not sure; else only that there are more of them."""
+    if not story.told_more(diagnosis):
+        return []
+    if diagnosis.verdict.confidence >= story.UNFOLDED:
+        told = figures.plural(len(diagnosis.story), "experiment")
+        return field("Tried:", f"{told}; strata explain tells what each cause had predicted", width)
+    lines = [story.line(scene) for scene in story.scenes(diagnosis)]
+    lines += [f"not possible here: {why}" for why in story.refused(diagnosis)]
+    return ["  Tried:", *(x for text in lines for x in wrap(text, width, "    ", "      "))]
 
 
 def _checks(checks: tuple[CheckLine, ...], width: int, paint: Paint) -> list[str]:

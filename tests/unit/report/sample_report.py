@@ -22,8 +22,8 @@ from strata.model.analysis import (
 )
 from strata.model.ends import CycleCost, Flow, LatencySplit, PercentileSplit
 from strata.model.estimate import Estimate
-from strata.model.experiment import Experiment, Outcome, Prediction
-from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
+from strata.model.experiment import Experiment, Outcome, Prediction, Told
+from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, Row, RuledOut, Verdict, VerdictKind
 from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.result import CellResult, Direction, EngineResult
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, Run, RunStatus
@@ -324,13 +324,25 @@ def _plan(st: Stack, rng: random.Random) -> Plan:
 
 
 def _diagnosis(share: str) -> Diagnosis:
+    foretold = tuple(
+        Prediction(metric="iops", low=low, high=high, unit="IOPS", cause=cause.value, layer=share)
+        for cause, low, high in ((Cause.WIRE_BANDWIDTH, 98_000, 118_000), (Cause.IOPS_CAP, 25_000, 31_000))
+    )
     experiment = Experiment(
         layer=share,
         workload=CONFIRM,
         reference="randread-4KiB-qd32",
         changes="a quarter of the block size at the same depth",
-        prediction=Prediction(metric="iops", low=98_000, high=118_000, unit="IOPS"),
+        prediction=foretold[0],
+        predictions=foretold,
         otherwise="with a cap on requests the rate would stay near 28 000 IOPS",
+    )
+    outcome = Outcome(
+        experiment=experiment,
+        measured=estimate(108_400, 0.011, "IOPS"),
+        holds=True,
+        statement="a quarter of the block size gives 108\u202f400 IOPS (before: 27\u202f920), "
+        "predicted 98\u202f000–118\u202f000 IOPS",
     )
     finding = Finding(
         id="7f3a-1",
@@ -359,13 +371,12 @@ def _diagnosis(share: str) -> Diagnosis:
         ruled_out=(RuledOut(cause=Cause.IOPS_CAP, because="the rate in IOPS differs 32-fold between sizes"),),
         next_step="give the share a faster link, or a second one",
         experiment=experiment,
-        outcome=Outcome(
-            experiment=experiment,
-            measured=estimate(108_400, 0.011, "IOPS"),
-            holds=True,
-            statement="a quarter of the block size gives 108\u202f400 IOPS (before: 27\u202f920), "
-            "predicted 98\u202f000–118\u202f000 IOPS",
+        outcome=outcome,
+        rows=(
+            Row(cell=f"{share}/read-128KiB-qd8", measured=878, low=840, high=920, share=0.97),
+            Row(cell=f"{share}/randread-64KiB-qd8", measured=1757, low=1690, high=1830, share=0.95),
         ),
+        left=(f"{share}/randread-4KiB-qd1",),
     )
     return Diagnosis(
         verdict=Verdict(
@@ -391,6 +402,7 @@ def _diagnosis(share: str) -> Diagnosis:
             RuledOut(cause=Cause.PROCESSORS, because="the busiest is at 58 %"),
             RuledOut(cause=Cause.GENERATOR, because="1.1 million IOPS against the null endpoint"),
         ),
+        story=(Told(outcome=outcome, agreed=(f"{share}: wire-bandwidth",), fell=(f"{share}: iops-cap",)),),
     )
 
 

@@ -293,7 +293,7 @@ def test_only_the_verdicts_own_experiment_is_told_as_not_run() -> None:
     assert "Would refute it" not in text
     assert "What would refute it" not in html.render(told)
     assert "  Also: share · it admits 100 IOPS (confidence 0.61)" in text
-    assert "**Also:** share · it admits 100 IOPS" in markdown.render(told)
+    assert "Beside it: share, it admits 100 IOPS (confidence 0.61)." in markdown.render(told)
 
 
 def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name() -> None:
@@ -351,7 +351,8 @@ def test_the_medium_is_named_once(layer: str, line: str) -> None:
     told = report.model_copy(update={"diagnosis": Diagnosis(verdict=verdict, findings=(), ruled_out=())})
     assert line in terminal.render(told, 200, False)
     body = html.render(told)
-    assert body[body.index("<main>") :].count("the medium is the limit, as expected") == 1
+    # Behind a fold stands the paragraph that is forwarded, which says it again.
+    assert body[body.index("<main>") : body.index("<details")].count("the medium is the limit, as expected") == 1
 
 
 def test_a_measurement_says_what_the_cache_held_and_what_each_thread_did() -> None:

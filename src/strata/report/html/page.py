@@ -12,7 +12,7 @@ from markupsafe import Markup
 from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, survey_text
+from strata.report import answer, figures, ladder, story, survey_text
 from strata.report.check_lines import check_lines, told
 from strata.report.html import counters, frame
 from strata.report.html import ends as both_ends
@@ -22,6 +22,7 @@ from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
 from strata.report.html.figures_csv import Cell, ends, interval, text_of
 from strata.report.ladder import Ladder, Row, Square
+from strata.report.paragraph import gain, paragraph
 from strata.report.terminal import debug_build, incomplete
 
 NOISY = 0.10
@@ -96,6 +97,11 @@ def context(report: Report) -> dict[str, Any]:
         "banners": banners(report),
         "own": own,
         "outcomes": [(f, prediction(f"prediction-{i}", f.outcome)) for i, f in enumerate(outcomes) if f.outcome],
+        "paragraph": paragraph(report.analysis, diagnosis),
+        "gain": gain(report.analysis, diagnosis),
+        "scenes": story.scenes(diagnosis),
+        "refused": story.refused(diagnosis),
+        "unfolded": diagnosis.verdict.confidence < story.UNFOLDED,
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
