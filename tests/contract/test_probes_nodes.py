@@ -164,7 +164,7 @@ def test_a_namespace_that_is_not_there_is_said_and_takes_nothing_else_along() ->
     need_root()
     sampler = Sampler([], 60, nodes=[Node("gone", "/run/netns/strata-is-not-there")]).start()
     found = sampler.stop()
-    assert any("net of gone" in why and "No such file" in why for why in sampler.absent)
+    assert any("counters of gone" in why and "No such file" in why for why in sampler.absent)
     assert any(s.metric == "cpu_seconds" for s in found)
     with pytest.raises(UsageError, match="cannot enter"):
         within("/run/netns/strata-is-not-there", lambda: None)

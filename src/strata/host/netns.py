@@ -13,15 +13,17 @@ from strata.errors import UsageError
 T = TypeVar("T")
 
 _CLONE_NEWNET = 0x40000000
+_HERE = threading.local()
 
 
 def within(netns: str | None, call: Callable[[], T]) -> T:
     """``call()`` in a thread of its own that has entered ``netns`` (a path, as ``/run/netns/n1``); None: right here.
 
-    A descriptor opened there stays a window into that namespace for every thread. Raises what ``call`` raises, and
-    `UsageError` where the namespace cannot be entered (gone, or no CAP_SYS_ADMIN).
+    A descriptor opened there stays a window into that namespace for every thread. What is asked for inside ``call`` of
+    the same namespace is done right there. Raises what ``call`` raises, and `UsageError` where the namespace cannot be
+    entered (gone, or no CAP_SYS_ADMIN).
     """
-    if netns is None:
+    if netns is None or getattr(_HERE, "netns", None) == netns:
         return call()
     made: list[T] = []
     failed: list[BaseException] = []
@@ -29,6 +31,7 @@ def within(netns: str | None, call: Callable[[], T]) -> T:
     def inside() -> None:
         try:
             _enter(netns)
+            _HERE.netns = netns
             made.append(call())
         except BaseException as e:
             failed.append(e)

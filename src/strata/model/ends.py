@@ -14,7 +14,8 @@ class Flow(Value):
     ``place``: ``device vda``, ``wire eth0``, ``member sda of md0`` …; ``node``: whose, None: this machine's.
     ``direction``: read or write at a device, rx or tx on a wire. ``per_byte`` has the unit 1; ``of`` says which of the
     application's bytes it is divided by (read, write, or all where both are meant). ``per_io``: requests at a device
-    for each I/O of that kind (merged and split ones count as they reached it); None at other places.
+    for each I/O of that kind (merged and split ones count as they reached it, a flush of its own counts as a write
+    without bytes); None at other places.
     """
 
     place: str

@@ -33,6 +33,8 @@ class Processes:
         self._known: dict[int, tuple[int, int, str]] = {}
         self._children: dict[int, list[int]] = {}
         self._looks = Paced()
+        self.listening: dict[tuple[str | None, tuple[int, ...]], tuple[int, ...]] = {}
+        """Who listens, by namespace and ports, once it was asked."""
 
     def know(self, pid: int) -> bool:
         """Reads one process; False where it is not there."""

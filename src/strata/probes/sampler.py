@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from strata.errors import UsageError
+from strata.host.netns import within
 from strata.host.proc import Sys
 from strata.model.progress import Glance
 from strata.model.series import Series
@@ -118,12 +120,20 @@ class Sampler:
                 self._add(self._recording(name), name, opener, here, None)
         for node in self._nodes:
             scope = node.scope(self._sys, self._devices, self._paths, processes)
-            away = next(remote) if node.url else None
-            for name, opener in self._openers.items():
-                if away is not None and name in REMOTE:
-                    self._add(away, name, opener, scope, node.name)
-                elif away is None and name in OF_NODE and name not in REMOTE:
-                    self._add(self._recording(name), name, opener, scope, node.name)
+            if node.url:
+                self._open_node(node, scope, REMOTE, next(remote))
+                continue
+            try:
+                # A thread for all of them, not one for each file.
+                within(node.netns, partial(self._open_node, node, scope, OF_NODE - REMOTE, None))
+            except UsageError as e:
+                # A node that is gone takes its counters along, not the measurement.
+                self.absent += (f"counters of {node.name or 'this machine'}: {e.what} {e.where}: {e.why}",)
+
+    def _open_node(self, node: Node, scope: Scope, names: frozenset[str], away: Recording | None) -> None:
+        for name, opener in self._openers.items():
+            if name in names:
+                self._add(away or self._recording(name), name, opener, scope, node.name)
 
     def _recording(self, name: str) -> Recording:
         from strata.probes import AT_EDGES, EVERY_S

@@ -16,6 +16,14 @@ def listeners(scope: Scope) -> tuple[int, ...]:
     """
     if not scope.sys.live or not (scope.ports or scope.netns):
         return ()
+    processes = scope.processes or Processes(scope.sys)
+    key = scope.netns, scope.ports
+    if key not in processes.listening:
+        processes.listening[key] = _listeners(scope, processes)
+    return processes.listening[key]
+
+
+def _listeners(scope: Scope, processes: Processes) -> tuple[int, ...]:
     try:
         netlink = Netlink(SOCK_DIAG, scope.netns)
     except OSError:
@@ -24,5 +32,4 @@ def listeners(scope: Scope) -> tuple[int, ...]:
         wanted = [s.inode for s in sockets(netlink, LISTEN) if scope.netns or s.local_port in scope.ports]
     finally:
         netlink.close()
-    processes = scope.processes or Processes(scope.sys)
     return tuple(sorted({pid for inode in wanted for pid in processes.holding(inode)}))
