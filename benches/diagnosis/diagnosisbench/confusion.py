@@ -48,6 +48,7 @@ def svg(cases: Sequence[Judged]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif"'
         f' font-size="{FONT}"><rect width="100%" height="100%" fill="white"/>'
     ]
+    parts.append(f'<text x="12" y="{TOP - 8}" fill="{QUIET_INK}">put in ↓   named first →</text>')
     for x, name in enumerate(columns):
         at = LEFT + CELL * x + CELL / 2 + 4
         parts.append(f'<text transform="translate({at},{TOP - 8}) rotate(-55)">{html.escape(name)}</text>')
