@@ -41,14 +41,16 @@ UNREAD = (
 
 @dataclass(frozen=True)
 class Detail:
-    """How much of a case is kept: digits of figures and of counters, points of a distribution."""
+    """How much of a case is kept: digits of figures and of counters, points of a distribution, every so manieth point
+    in time (the steadiness that rules look at was told from finer ones)."""
 
     digits: int
     of_counters: int
     points: int
+    every: int
 
 
-DETAILS = (Detail(5, 4, 16), Detail(4, 3, 12), Detail(4, 3, 6), Detail(3, 2, 6))
+DETAILS = (Detail(5, 4, 16, 1), Detail(4, 3, 12, 4), Detail(4, 3, 6, 4), Detail(3, 2, 6, 4))
 """The first that makes a case small enough is the one that is kept."""
 COUNTS_FROM = 1.25
 """An impact below it is none that a diagnosis has to find."""
@@ -177,7 +179,9 @@ def _packed(case: Case, detail: Detail) -> bytes:
         names = sorted({name for some in counters for name in some if not name.startswith(UNREAD)})
         for cell in cells:
             cell["curve"] = _curve(cell["curve"], detail.points)
+            cell["timeline"] = cell["timeline"][:: detail.every]
             cell.pop("traces", None)
+            cell.pop("cycles", None)
         if cells:
             cells[0]["columns"] = {name: [some.get(name) for some in counters] for name in names}
     return lzma.compress(json.dumps(told, separators=(",", ":")).encode(), preset=6)

@@ -14,6 +14,8 @@ from diagnosisbench.trial import Kind
 
 SURE, HALF = 0.8, 0.5
 BINS = 10
+LEAST_TO_CALIBRATE = 30
+"""Fewer verdicts than that lie off the line by chance."""
 LEAST_OF_A_STACK = 5
 """Cases that a stack needs to be the worst one."""
 MANY_LAYERS = 9
@@ -56,7 +58,7 @@ class Row:
     def word(self) -> str:
         """In a word how it stands to the bar."""
         if self.value is None:
-            return "no cases"
+            return "no cases" if not self.n else "too few cases"
         if self.bar is None:
             return ""
         if self.missed:
@@ -155,7 +157,8 @@ def calibration_error(cases: Sequence[Judged]) -> float | None:
 def _calibration(cases: Sequence[Judged]) -> Row:
     """Of the half that the confidences are not fitted on: odd seeds."""
     half = [c for c in cases if c.seed % 2 and c.decided]
-    return Row("calibration error, odd seeds", calibration_error(half), len(half), Bar(0.1, 0.05, most=True))
+    error = calibration_error(half) if len(half) >= LEAST_TO_CALIBRATE else None
+    return Row("calibration error, odd seeds", error, len(half), Bar(0.1, 0.05, most=True))
 
 
 def _named_outside(case: Judged) -> bool:
