@@ -152,8 +152,9 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
     worst = view.affected[0]
     mine = [p for p in view.affected if p.key in chosen.cells]
     missing = []
-    if chosen.lead < least_lead(view.analysis.noise.between_rounds) and chosen.cause is not Cause.UNEXPLAINED:
-        missing.append("workloads that differ in block size and depth: another cause explains these nearly as well")
+    noise = view.analysis.noise.between_rounds
+    if chosen.lead < least_lead(noise) and chosen.cause is not Cause.UNEXPLAINED:
+        missing.append(_too_near(chosen.lead, noise))
     out = [RuledOut(cause=o.cause, because=o.because) for o in opinions if o.holds is False and o is not chosen]
     if chosen.model is not None and not chosen.rows:
         rows = rows_of(pair, chosen.model, mine)
@@ -168,6 +169,13 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
     )
     loss = sum(p.loss for p in mine) / len(view.everything)
     return replace(named, finding=finding, loss=loss, keys=frozenset(p.key for p in mine))
+
+
+def _too_near(lead: float, noise: float) -> str:
+    """What would tell the next cause from this one: on a quiet machine the lead would do, or it would not."""
+    if lead >= least_lead(0.0):
+        return f"a quieter machine or more rounds: at a noise of {units.percent(noise, 2)} another cause may look so"
+    return "workloads that differ in block size and depth: another cause explains these nearly as well"
 
 
 def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[Named, ...]:

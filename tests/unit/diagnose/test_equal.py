@@ -8,6 +8,7 @@ import pytest
 
 from strata.analyse.compare import equivalence
 from strata.diagnose.equal import doubts, pooled
+from strata.diagnose.layers import _too_near, least_lead
 from strata.model.analysis import Analysis, Comparison, NoiseFloor
 from strata.model.estimate import Estimate
 
@@ -68,3 +69,10 @@ def test_a_run_of_an_earlier_version_keeps_the_line_it_was_held_against() -> Non
     earlier = one("w", 0.8, 0.01).model_dump() | {"allowance": 0.25}
     assert Comparison.model_validate(earlier).line == 0.75
     assert one("w", 0.8, 0.01).line == 0.85
+
+
+def test_where_the_noise_is_in_the_way_a_quieter_machine_is_missing_and_not_more_workloads() -> None:
+    assert least_lead(0.17) > 1.0 > least_lead(0.0)
+    assert "quieter machine or more rounds" in _too_near(1.0, 0.17) and "17 %" in _too_near(1.0, 0.17)
+    assert "workloads that differ" in _too_near(0.2, 0.17)
+    assert "workloads that differ" in _too_near(0.2, 0.01)
