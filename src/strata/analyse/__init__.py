@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from strata.analyse.summary import cell_summary
-from strata.analyse.whole import analyse, view_of
+from strata.analyse.whole import analyse, compared, view_of
 
-__all__ = ["analyse", "cell_summary", "view_of"]
+__all__ = ["analyse", "cell_summary", "compared", "view_of"]

@@ -6,10 +6,10 @@ a counter is read at the span's two edges by linear interpolation. What was not 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from itertools import pairwise
 
 from strata.model.counters import Counter, Readings, blockdev, name_of, net
 from strata.model.result import CellResult
@@ -21,20 +21,27 @@ def reading(series: Series, start_ns: int, end_ns: int) -> float | None:
 
     A series that does not reach into the span (other clock, too few samples) is taken whole.
     """
-    t = np.asarray(series.t_ns, dtype=float)
-    v = np.asarray(series.values, dtype=float)
-    if t.size == 0:
+    # A stack of many nodes has a thousand series of a handful of samples: arrays would cost more than they save.
+    t, v = series.t_ns, series.values
+    if not t:
         return None
-    low, high = max(float(start_ns), t[0]), min(float(end_ns), t[-1])
+    low, high = max(start_ns, t[0]), min(end_ns, t[-1])
     if high <= low:
-        low, high = float(t[0]), float(t[-1])
+        low, high = t[0], t[-1]
     if series.kind is SeriesKind.GAUGE:
-        inside = v[(t >= low) & (t <= high)]
-        return float(np.mean(inside if inside.size else v))
-    if t.size < 2 or high <= low or np.any(np.diff(v) < 0):
+        inside = [x for at, x in zip(t, v, strict=True) if low <= at <= high] or v
+        return sum(inside) / len(inside)
+    if len(t) < 2 or high <= low or any(b < a for a, b in pairwise(v)):
         return None
-    first, last = np.interp([low, high], t, v)
-    return float((last - first) / ((high - low) / 1e9))
+    return (_at(t, v, high) - _at(t, v, low)) / ((high - low) / 1e9)
+
+
+def _at(t: Sequence[int], v: Sequence[float], when: int) -> float:
+    """Linear between the two samples around ``when``, which lies within the series."""
+    i = bisect_left(t, when)
+    if t[i] == when:
+        return v[i]
+    return v[i - 1] + (v[i] - v[i - 1]) * ((when - t[i - 1]) / (t[i] - t[i - 1]))
 
 
 def readings(cell: CellResult) -> Readings:

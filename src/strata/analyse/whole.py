@@ -11,7 +11,7 @@ from strata.analyse.noise import noise_floor
 from strata.analyse.references import specified
 from strata.analyse.rounds import collect_all
 from strata.analyse.summary import summarise
-from strata.model.analysis import Analysis, Generator, Remote
+from strata.model.analysis import Analysis, Comparison, Generator, Remote
 from strata.model.foreign_io import ForeignIo
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan
@@ -59,6 +59,14 @@ def analyse(
         devices=survey.devices if survey else (),
         references=specified(plan.stack, run.cells),
     )
+
+
+def compared(
+    plan: Plan, results: Sequence[CellResult], first_noise: NoiseProbe | None = None, earlier: PooledNoise | None = None
+) -> tuple[Comparison, ...]:
+    """The comparisons alone: what decides whether to measure on."""
+    rounds = collect_all(plan, results)
+    return compare(plan, rounds, noise_floor(rounds.values(), first_noise, earlier))
 
 
 def view_of(

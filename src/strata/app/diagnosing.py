@@ -244,7 +244,7 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
         analysis = session.analyse()
         diagnosis = session.conclude(analysis)
         assert session.run is not None
-        return report_of(store, session.run, analysis, diagnosis)
+        return report_of(session.cells(), session.run, analysis, diagnosis)
 
 
 def _first_error(store: Store, run_id: str) -> str:

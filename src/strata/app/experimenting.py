@@ -78,7 +78,7 @@ def _before(session: Session, noise: NoiseFloor) -> tuple[Tried, ...]:
     """What was tried before the run was stopped."""
     run = session.running()
     outcome = session.store.outcome(run.id)
-    return () if outcome is None else tried_of(run.plan, outcome[1].story, session.store.cells(run.id), noise)
+    return () if outcome is None else tried_of(run.plan, outcome[1].story, session.cells(), noise)
 
 
 def _summed_up(plan: Plan, experiment: Experiment, cells: Sequence[CellResult], noise: NoiseFloor) -> Tried | None:
@@ -120,7 +120,7 @@ def _rounds(session: Session, experiment: Experiment, change: Change, noise: Noi
     results: list[CellResult] = []
 
     def commit(result: CellResult) -> None:
-        session.store.save_cell(run.id, result)
+        session.commit(result)
         purse.wrote(result)
         results.append(result)
 
@@ -157,7 +157,7 @@ def _open(plan: Plan, experiment: Experiment, results: Sequence[CellResult], noi
 def _affordable(session: Session, plan: Plan) -> bool:
     """A further round of both cells, in time and bytes."""
     span = plan.ramp_s + plan.runtime_s
-    rates = fastest_writes(session.store.cells(plan.id))
+    rates = fastest_writes(session.cells())
     writes = all(session.purse().may_write(c.workload, 2 * span, plan, rates.get(c.key)) for c in plan.cells)
     return writes and session.purse().seconds_left > 2 * span
 
@@ -175,7 +175,7 @@ def _check(session: Session, experiment: Experiment) -> None:
         if why := _impossible(session, cell):
             raise Refused(why)
     span = ROUNDS * (plan.ramp_s + plan.runtime_s)
-    rates = fastest_writes(session.store.cells(run.id))
+    rates = fastest_writes(session.cells())
     known = max(rates.values(), default=None)
     if not all(session.purse().may_write(c.workload, span, run.plan, rates.get(c.key, known)) for c in plan.cells):
         raise Refused("it would write more than the plan announced")

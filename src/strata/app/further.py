@@ -89,9 +89,12 @@ def add_rounds(session: Session) -> RunStatus:
 
 def _next_round(session: Session) -> tuple[Step, ...]:
     """In the plan of the run already; empty where nothing is left to be told, or no time for it."""
+    # Numerical libraries take longer to load than a cell: after the first rounds.
+    from strata.analyse import compared
+
     run, purse = session.running(), session.purse()
-    kept, plan = session.store.cells(run.id), run.plan
-    steps = further_round(plan, session.looked_at(kept), purse.detail_left)
+    kept, plan = session.cells(), run.plan
+    steps = further_round(plan, compared(plan, kept, run.noise, run.earlier), purse.detail_left)
     fastest = fastest_writes(kept)
     span = len(steps) * (plan.ramp_s + plan.runtime_s)
     if not all(purse.may_write(plan.cell(s.cell).workload, span, plan, fastest.get(s.cell)) for s in steps):
@@ -105,7 +108,7 @@ def _measured(session: Session, steps: tuple[Step, ...]) -> RunStatus:
     run, purse = session.running(), session.purse()
 
     def commit(result: CellResult) -> None:
-        session.store.save_cell(run.id, result)
+        session.commit(result)
         purse.wrote(result)
 
     now = {s.order for s in steps}

@@ -19,6 +19,7 @@ from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.matrix import MatrixResult
 from strata.model.remembered import EVERY, RunHead, Wanted
+from strata.model.result import CellResult
 from strata.model.run import Report, Run, RunStatus
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def load_report(run_id: str | None, store_url: str | None) -> Report:
             raise InconclusiveError(
                 "run", run.id, f"it is {run.status.value} and has no verdict", f"strata measure --resume {run.id}"
             )
-        return report_of(store, run, *outcome)
+        return report_of(store.cells(run.id), run, *outcome)
 
 
 def list_runs(
@@ -101,13 +102,13 @@ def delete_runs(ids: Sequence[str], store_url: str | None) -> None:
         store.delete_runs(ids)
 
 
-def report_of(store: Store, run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
+def report_of(results: tuple[CellResult, ...], run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
     """What is said of a run: itself, its cells, and the commands that repeat it."""
     from strata.app.repeat import repeat_commands
 
     return Report(
         run=run,
-        results=store.cells(run.id),
+        results=results,
         analysis=analysis,
         diagnosis=diagnosis,
         repeat=repeat_commands(run),

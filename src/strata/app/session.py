@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,7 @@ class Session:
         self._tell = emit
         self._ends_at: float | None = None
         self._purse: Purse | None = None
+        self._kept: dict[int, CellResult] | None = None
         self.workloads = workloads
         driven = run.plan.workloads if run else workloads
         writes = any(w.rw.writes for w in driven)
@@ -166,13 +167,13 @@ class Session:
     def measure(self) -> RunStatus:
         """Every step that the store does not hold yet."""
         run = self.running()
-        done = done_orders(c for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value)
+        done = done_orders(c for c in self.cells() if c.kind == StepKind.MEASURE.value)
         ends: list[str] = []
         status = execute(
             run.plan,
             done=done,
             measure=self.measure_step,
-            commit=lambda result: self.store.save_cell(run.id, result),
+            commit=self.commit,
             emit=self.emit,
             stop_requested=self.stop_requested,
             finished=lambda end: ends.append(end.message),
@@ -198,25 +199,18 @@ class Session:
     def analyse(self) -> Analysis:
         """Every measured cell compared with the layer below."""
         # Numerical libraries take longer to load than a cell: after the measuring.
+        from strata.analyse import analyse
         from strata.analyse.pooled import noise_of
         from strata.analyse.traces import with_traces
 
         run = self.running()
-        kept = self.store.cells(run.id)
+        kept = self.cells()
         results = tuple(c for c in kept if c.kind == StepKind.MEASURE.value)
         self.keep(run.model_copy(update={"pooled": noise_of(run.plan, results)}))
-        found = with_traces(self.looked_at(kept), kept)
-        before = remembered_of(self.store, self.running())
-        return found.model_copy(update={"references": (*found.references, *before)})
-
-    def looked_at(self, kept: Sequence[CellResult]) -> Analysis:
-        """What these results say; nothing of it is kept."""
-        from strata.analyse import analyse
-
         run = self.running()
-        return analyse(
+        analysis = analyse(
             run.plan,
-            tuple(c for c in kept if c.kind == StepKind.MEASURE.value),
+            results,
             data=run.data,
             generator=run.generator,
             remotes=run.remotes,
@@ -225,17 +219,32 @@ class Session:
             first_noise=run.noise,
             earlier=run.earlier,
         )
+        found = with_traces(analysis, kept)
+        before = remembered_of(self.store, run)
+        return found.model_copy(update={"references": (*found.references, *before)})
 
     def keep(self, run: Run) -> None:
         """The run as it is from now on, in the store too."""
         self.run = run
         self.store.update_run(run)
 
+    def cells(self) -> tuple[CellResult, ...]:
+        """Every result of the run, as the store has them; read once, because a deep stack has a great many counters."""
+        if self._kept is None:
+            self._kept = {c.order: c for c in self.store.cells(self.running().id)}
+        return tuple(self._kept[order] for order in sorted(self._kept))
+
+    def commit(self, result: CellResult) -> None:
+        """On stable storage, and remembered."""
+        self.store.save_cell(self.running().id, result)
+        if self._kept is not None:
+            self._kept[result.order] = result
+
     def purse(self) -> Purse:
         """What may follow the planned steps; from the first time on that it is asked for, its clock runs."""
         if self._purse is None:
             run = self.running()
-            self._purse = Purse(run.plan, self.store.cells(run.id))
+            self._purse = Purse(run.plan, self.cells())
         return self._purse
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
@@ -245,7 +254,7 @@ class Session:
     def next_order(self) -> int:
         """Behind every step that is kept, but for the traced windows."""
         run = self.running()
-        kept = [c.order for c in self.store.cells(run.id) if c.order < FIRST_TRACE]
+        kept = [c.order for c in self.cells() if c.order < FIRST_TRACE]
         return max((*(s.order for s in run.plan.steps), *kept), default=-1) + 1
 
     def _precondition(self, cell: Cell) -> Preconditioned:
@@ -326,7 +335,7 @@ class Session:
     def _trace_cells(self) -> list[str]:
         """A short window with a trace for every cell that was measured; what went wrong, in words."""
         run, said = self.running(), []
-        measured = {c.cell for c in self.store.cells(run.id) if c.kind == StepKind.MEASURE.value and c.result}
+        measured = {c.cell for c in self.cells() if c.kind == StepKind.MEASURE.value and c.result}
         for index, cell in enumerate(c for c in run.plan.cells if c.key in measured):
             if self.stop_requested():
                 break
@@ -340,8 +349,7 @@ class Session:
             except RunFailed as e:
                 error = e.headline
                 said.append(f"not traced: {cell.layer}, {cell.workload.label}: {error}")
-            self.store.save_cell(
-                run.id,
+            self.commit(
                 CellResult(
                     order=FIRST_TRACE + index,
                     round=0,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from strata.model.analysis import Analysis, Comparison, Equivalence
+from strata.model.analysis import Comparison, Equivalence
 from strata.model.plan import Plan, Step
 from strata.plan.order import interleave
 
@@ -21,12 +21,12 @@ AT_STAKE = 1 / 1.25
 """A loss is looked for from a factor of 1.25 on."""
 
 
-def further_round(plan: Plan, analysis: Analysis, seconds: float) -> tuple[Step, ...]:
+def further_round(plan: Plan, comparisons: Iterable[Comparison], seconds: float) -> tuple[Step, ...]:
     """One more round of the cells that need it, the greatest possible loss first, as many as fit into ``seconds``.
 
     Their orders count on from those of ``plan``. Empty where none needs it, or none fits.
     """
-    asked = sorted((c for c in analysis.comparisons if matters(c)), key=lambda c: c.iops.low or 0.0)
+    asked = sorted((c for c in comparisons if matters(c)), key=lambda c: c.iops.low or 0.0)
     had = Counter(step.cell for step in plan.steps)
     chosen: set[str] = set()
     for one in asked:

@@ -13,7 +13,13 @@ from urllib.parse import unquote
 
 def stored_name(metric: str, labels: Mapping[str, str]) -> str:
     """What would end a label stands as its percent code."""
-    parts = ",".join(f"{k}={_quoted(v)}" for k, v in sorted(labels.items()))
+    return _written(metric, tuple(labels.items()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _written(metric: str, labels: tuple[tuple[str, str], ...]) -> str:
+    """Asked for every series of every measurement, and the same ones come again."""
+    parts = ",".join(f"{k}={_quoted(v)}" for k, v in sorted(labels))
     return f"{metric}{{{parts}}}" if parts else metric
 
 
