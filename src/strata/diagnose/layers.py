@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from strata import units
-from strata.diagnose.behind import behind
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import Opinion, Weight, confidence, separation
+from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.trying import Fate, after, fate, outcome
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
@@ -59,7 +59,20 @@ def findings(case: Case) -> tuple[Named, ...]:
     for layer in dict.fromkeys(o.layer for o in own):
         mine = [o for o in own if o.layer == layer and (layer, o.cause) not in told]
         found += _of_layer(case, mine)
+    found += _of_no_known_cause(case, own, {n.finding.layer for n in found})
     return tuple(sorted(found, key=lambda n: -n.loss))
+
+
+def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[Named]:
+    """Layers that are slower than is promised of them, and of which nothing else was said."""
+    for one in owns(case):
+        layer = one.station.layer.name
+        if one.slow and layer not in named:
+            mine = [o for o in opinions if o.layer == layer]
+            out = [RuledOut(cause=o.cause, because=o.because) for o in mine if o.holds is False]
+            chosen = unexplained.of_medium(one)
+            found = _named(case, layer, chosen, standing(mine), [], 0.0, out)
+            yield replace(found, loss=chosen.loss, keys=chosen.cells)
 
 
 def by_themselves(case: Case) -> list[Opinion]:
@@ -88,8 +101,8 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
         done = set(chosen.cells) & {p.key for p in rest.view.affected}
         if chosen.cause is Cause.UNEXPLAINED or not done:
             break
-        rest = behind(rest, chosen) if chosen.adds else rest.without(set(chosen.cells))
-        if not rest.view.points or chosen.cause in {n.finding.cause for n in found[:-1]}:
+        rest = rest.without(set(chosen.cells))
+        if not rest.view.points:
             break
     return _with_what_is_left(pair, found)
 
@@ -168,8 +181,7 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
             "ruled_out": (*named.finding.ruled_out, *_generator(pair)),
         }
     )
-    part = {row.cell: row.share for row in chosen.rows} if chosen.adds else {}
-    loss = sum(p.loss * part.get(view.cell(p), 1.0) for p in mine) / len(view.everything)
+    loss = sum(p.loss for p in mine) / len(view.everything)
     return replace(named, finding=finding, loss=loss, keys=frozenset(p.key for p in mine))
 
 

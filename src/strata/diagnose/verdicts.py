@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from strata import units
-from strata.diagnose import device_cap, equal
+from strata.diagnose import equal
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator as generator_rule
 from strata.diagnose.causes import impossible as impossible_rule
-from strata.diagnose.causes import medium
+from strata.diagnose.causes import iops_cap, medium
 from strata.diagnose.layers import Named, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
 from strata.diagnose.trying import fate, outcome
@@ -213,13 +213,13 @@ def unaffected(case: Case) -> Diagnosis:
             missing=missing,
         )
         return Diagnosis(verdict=verdict, findings=(), ruled_out=out)
-    texts = ". ".join(e.statement for e in (*differential, *seen))
     cap = medium.capped(stack, analysis)
-    step = again or (
-        device_cap.NEXT_STEP
-        if cap is not None
-        else "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
-    )
+    specified = medium.promised(case)
+    told = (*seen, *((specified,) if specified else ()))
+    unknown = "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
+    known = "Nothing: it is as fast as its specification promises. Only a faster medium makes this path faster."
+    step = again or (iops_cap.NEXT_STEP if cap is not None else known if specified else unknown)
+    texts = ". ".join(e.statement for e in (*differential, *told))
     finding = Finding(
         id="medium",
         layer=low.name,
@@ -229,7 +229,7 @@ def unaffected(case: Case) -> Diagnosis:
         else f"{low.name} is capped: it admits so many requests",
         explanation=f"{texts}.{silent}",
         confidence=sure,
-        evidence=(*differential, *seen),
+        evidence=(*differential, *told),
         ruled_out=out,
         next_step=step,
         experiment=medium.experiment(stack, analysis),

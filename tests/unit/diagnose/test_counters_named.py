@@ -169,8 +169,9 @@ def test_a_queue_in_front_of_the_card_is_believed_where_no_shape_fits() -> None:
     assert found(cards(0.0, None)).verdict.cause is not Cause.WIRE_BANDWIDTH, "a card without a queue is not met"
 
 
-@pytest.mark.parametrize(("cap", "capped"), [(1000.0, True), (0.0, False)])
+@pytest.mark.parametrize(("cap", "capped"), [(1300.0, True), (1000.0, False), (0.0, False)])
 def test_a_cap_at_the_lowest_layer_is_told_from_a_medium_of_many_servers(cap: float, capped: bool) -> None:
+    """A cap of 1000 is as well a queue of two that take 2 ms each: without a specification it is not called a cap."""
     paths = {"direct": Path(cap=cap), "path": Path(cap=cap, base=OVER_NBD)}
     verdict = diagnose(demo_stack(), simulate(demo_stack(), paths, seed=3, sd=0.01)).verdict
     assert verdict.kind is VerdictKind.MEDIUM

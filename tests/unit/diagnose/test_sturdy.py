@@ -84,7 +84,7 @@ def test_a_limit_on_a_local_layer_is_not_called_a_wire() -> None:
     )
     paths = {"disk": Path(), "file": Path(wire=20 << 20)}
     found = diagnose(stack, simulate(stack, paths, seed=1, sd=0.03))
-    assert (found.verdict.layer, found.verdict.cause) == ("file", Cause.UNEXPLAINED)
+    assert (found.verdict.layer, found.verdict.cause) == ("file", Cause.BANDWIDTH_CAP)
     assert "MiB/s" in found.verdict.headline
 
 

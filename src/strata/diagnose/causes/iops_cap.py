@@ -1,43 +1,67 @@
-"""A cap at the remote end.
+"""A cap on requests.
 
 What it claims
-    The far end admits so many requests per second, whatever their size, and adds nothing below that.
+    So many requests per second are admitted, whatever their size, and nothing is added below that: at a remote end, or
+    at a device.
 Why it matters
-    It is a setting (quality of service, a volume type), not a fault: it is changed by asking, not by tuning.
+    It is a setting (quality of service, a volume type, a control group), not a fault: it is changed by asking, not by
+    tuning.
 Evidence it needs
-    Differential: X = min(X_below, C) with one C over block sizes, patterns and depths. Operational: requests wait
-    above the layer below while processors idle.
+    Differential: X = min(what it would give, C) with one C over block sizes, patterns and depths, beside the layer
+    below or beside the layer's own specification. Operational: requests wait while processors idle. Without a
+    specification, by the device's own shape: at least three workloads of 8 outstanding requests or more, random and in
+    order, whose sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one request is no
+    whole number.
 What rules it out
-    Slow cells with different IOPS; time added below the cap (then requests are served one at a time instead).
+    Slow cells with different IOPS; any read with more IOPS than the cap; time added below the cap (then requests are
+    served one at a time instead).
 What to do next
-    Look for the limit of the volume or export; larger blocks carry more bytes under the same cap.
+    Look for the limit of the volume, device or export; larger blocks carry more bytes under the same cap.
 How sure
-    By the part of the loss explained and the distance to bandwidth and to a cost for each request.
+    By the part of the loss explained and the distance to a limit of bytes, to a queue and to a cost for each request;
+    another block size separates them. By its own shape alone never more than suspected: a medium with one service time
+    for all sizes would look the same.
 Example
     8 KiB and 128 KiB reads at depths 8 and 32 all give 1 000 IOPS; at depth 1 nothing is lost (500 on both).
 Source
-    Denning, Buzen 1978 (asymptotic bounds): depth 1 separates a lock, which adds 1/C, from a cap, which adds 0.
+    A cap shows as equal IOPS over sizes, a bandwidth as equal bytes (asymptotic bounds: Denning, Buzen 1978). Depth 1
+    separates it from a lock, which adds its time to each request.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
 from strata import units
-from strata.diagnose import experiment, observe
-from strata.diagnose.case import Pair
+from strata.diagnose import blamed, experiment, observe, own_limits
+from strata.diagnose.blamed import Said
+from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import Scope, Shape
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.own_limits import Limit, Own
+from strata.diagnose.reference import grounds, healthy
+from strata.diagnose.registry import Range
+from strata.model.analysis import CellSummary
+from strata.model.experiment import Experiment
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.IOPS_CAP
 PRECEDENCE = 60
+LEAST_OUTSTANDING, LEAST_CELLS, SIZES, SPREAD, SCALES = 8, 3, 8.0, 1.1, 0.8
+MOST_SERVERS, WHOLE = 8, 0.1
+"""So many requests at once, within so much of a whole number, may as well be served by a queue of that many."""
+NEXT_STEP = (
+    "Look for a limit of requests per second set on the volume, the device or its control group; "
+    "larger blocks carry more bytes under it."
+)
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
+    """At the far end of a layer, or on the layer itself where it has none."""
     view, found = pair.view, pair.shape(Shape.CAP)
     slow = view.affected
-    if not view.wired:
-        return Opinion(CAUSE, False, "this layer has no remote end")
     if pair.best is not found or not pair.acceptable(found):
         return Opinion(CAUSE, False, observe.refuted(pair, Shape.CAP))
     bound = [p for p in view.points if p.key in found.binding]
@@ -45,16 +69,19 @@ def judge_pair(pair: Pair) -> Opinion:
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
     free = [p for p in view.points if p.key not in found.binding]
     under = f" Workloads that ask for less lose nothing ({free[0].workload.label})." if free else ""
+    end = "the remote end" if view.wired else "the layer"
     return Opinion(
         cause=CAUSE,
         holds=True,
         model=found,
         because="",
-        title=f"the remote end admits no more than {cap}{where}",
+        title=f"{end} admits no more than {cap}{where}",
         explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; "
         f"{view.below.name} gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}",
         next_step="Look for a limit on requests per second at the export, volume or tenant, and have it raised; "
-        "larger blocks carry more bytes under it.",
+        "larger blocks carry more bytes under it."
+        if view.wired
+        else NEXT_STEP,
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
         lead=pair.lead(Shape.CAP),
@@ -70,3 +97,86 @@ def judge_pair(pair: Pair) -> Opinion:
         ),
         experiment=experiment.cap(pair, found),
     )
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """Of a device by itself: against its specification; where nothing is promised, by its own shape."""
+    yield from blamed.judged(case, CAUSE, _said)
+    for station in grounds(case):
+        if healthy(station.layer.expect) is None and (seen := by_shape(station.cells)) is not None:
+            yield Opinion(
+                CAUSE,
+                None,
+                "it may as well take as long for large requests as for small ones",
+                title=f"{station.layer.name} admits so many requests",
+                explanation=f"{seen.statement}.",
+                next_step=NEXT_STEP,
+                cells=frozenset(c.workload.key for c in _deep(station.cells)),
+                strength=0.5,
+                evidence=(seen,),
+                missing=("expect.iops and expect.latency of the layer",),
+                layer=station.layer.name,
+            )
+
+
+def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
+    """Of another read of the same layer."""
+    return own_limits.of_experiment(case, opinion, experiment)
+
+
+def _said(own: Own, limit: Limit) -> Said:
+    layer, cap = own.station.layer.name, f"{units.count(limit.parameter)} IOPS"
+    held = list(own.slow)
+    free = next((h for h in own.cells if h not in own.slow), None)
+    spared = f"; {free.cell.workload.label} asks for less and loses nothing" if free else ""
+    return Said(
+        title=f"{layer} admits no more than {cap}",
+        explanation=f"{len(held)} workloads stop at the same {cap} whatever their block size{spared}.",
+        next_step=f"{NEXT_STEP} Without it {units.count(max(h.promised for h in held))} IOPS are promised.",
+        evidence=Evidence(
+            kind=EvidenceKind.OPERATIONAL,
+            statement=f"the held workloads give {observe.spread([h.measured for h in held], 'count')}, blocks of "
+            f"{units.size(round(min(h.size for h in held)))} to {units.size(round(max(h.size for h in held)))}",
+            cells=tuple(f"{layer}/{h.key}" for h in held),
+        ),
+    )
+
+
+def _deep(cells: Sequence[CellSummary]) -> list[CellSummary]:
+    return [c for c in cells if c.workload.saturates and c.workload.outstanding >= LEAST_OUTSTANDING]
+
+
+def by_shape(cells: Sequence[CellSummary]) -> Evidence | None:
+    """From the closed-loop cells of the lowest layer; None where their IOPS differ, or a queue would do as well."""
+    deep = _deep(cells)
+    sizes = [c.workload.bs_moments[0] for c in deep]
+    rates = [c.iops.value for c in deep]
+    if len(deep) < LEAST_CELLS or max(sizes) < SIZES * min(sizes) or max(rates) > SPREAD * min(rates):
+        return None
+    if len({c.workload.rw.random for c in deep}) < 2:
+        return None
+    alone = [(one, c) for c in deep for one in cells if _same(c, one)]
+    if not alone or not all(_waits(c, one) for one, c in alone) or any(_a_queue(c, one) for one, c in alone):
+        return None
+    return Evidence(
+        kind=EvidenceKind.OPERATIONAL,
+        statement=f"{deep[0].layer} gives {units.span(units.count(min(rates)), units.count(max(rates)))} IOPS in all "
+        f"{len(deep)} deep workloads, blocks of {units.size(min(sizes))} to {units.size(max(sizes))}, random and "
+        f"sequential: as under a cap of {units.count(float(np.median(rates)))} requests a second",
+        cells=tuple(f"{c.layer}/{c.workload.key}" for c in deep),
+    )
+
+
+def _same(deep: CellSummary, one: CellSummary) -> bool:
+    return one.workload.outstanding == 1 and deep.workload.apart_from_depth == one.workload.apart_from_depth
+
+
+def _waits(deep: CellSummary, one: CellSummary) -> bool:
+    """Whether requests wait for each other: with nobody to wait for, depth would multiply the IOPS."""
+    return deep.iops.value < SCALES * deep.workload.outstanding * one.iops.value
+
+
+def _a_queue(deep: CellSummary, one: CellSummary) -> bool:
+    """Whether so many are served at once as a queue might hold (Little's law: rate times the time of one)."""
+    at_once = deep.iops.value / one.iops.value
+    return at_once <= MOST_SERVERS + 0.5 and abs(at_once - round(at_once)) <= WHOLE * max(1.0, round(at_once))

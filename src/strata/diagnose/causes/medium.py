@@ -30,9 +30,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from strata import units
-from strata.diagnose import device_cap
+from strata.diagnose.case import Case
+from strata.diagnose.causes import iops_cap
 from strata.diagnose.experiment import MOST_DEPTH, reshape
 from strata.diagnose.predict import slack
+from strata.diagnose.reference import healthy, held
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment, Prediction
@@ -57,8 +59,9 @@ def top(stack: Stack) -> Layer:
 
 
 def capped(stack: Stack, analysis: Analysis) -> Evidence | None:
-    """A cap on requests at the lowest layer, where its IOPS show one."""
-    return device_cap.evidence(_cells(analysis, bottom(stack).name))
+    """What looks like a cap on requests at the lowest layer, of which nothing is promised."""
+    low = bottom(stack)
+    return None if healthy(low.expect) is not None else iops_cap.by_shape(_cells(analysis, low.name))
 
 
 def _cells(analysis: Analysis, layer: str) -> list[CellSummary]:
@@ -84,8 +87,8 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
     low, high = bottom(stack), top(stack)
     lower, upper = _cells(analysis, low.name), _cells(analysis, high.name)
     found = []
-    if (capped := device_cap.evidence(lower)) is not None:
-        found.append(capped)
+    if (cap := capped(stack, analysis)) is not None:
+        found.append(cap)
     full = saturated(lower, min(analysis.noise.tolerance, 0.15))
     if full is not None:
         shallow, deep = full
@@ -128,6 +131,20 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
                 )
             )
     return tuple(found)
+
+
+def promised(case: Case) -> Evidence | None:
+    """How the lowest layer stands to its specification; None where there is none, or too little of it was measured."""
+    station = case.station(bottom(case.stack).name)
+    if station is None or not (cells := held(station, healthy(station.layer.expect))):
+        return None
+    low, high = (units.significant(math.exp(f(h.ratio_log for h in cells)), 2) for f in (min, max))
+    return Evidence(
+        kind=EvidenceKind.DIFFERENTIAL,
+        statement=f"{station.layer.name} gives {units.span(low, high)} times what its specification promises for "
+        f"{len(cells)} workloads",
+        cells=tuple(f"{station.layer.name}/{h.key}" for h in cells),
+    )
 
 
 def experiment(stack: Stack, analysis: Analysis) -> Experiment | None:

@@ -27,7 +27,8 @@ from strata.diagnose import observe
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion
-from strata.model.finding import Cause
+from strata.diagnose.own_limits import Own
+from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.UNEXPLAINED
 PRECEDENCE = 99
@@ -76,4 +77,37 @@ def judge_pair(pair: Pair) -> Opinion:
         lead=2.0,
         evidence=(observe.slower(view), *((covered,) if covered else ())),
         missing=("a trace of the requests at both layers", "counters of the far end"),
+    )
+
+
+def of_medium(own: Own) -> Opinion:
+    """Of a layer that is slower than is promised of it."""
+    layer, worst = own.station.layer.name, own.slow[0]
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="a known cause accounts for it",
+        title=f"slower than {own.known.source} promises, cause not known",
+        explanation=f"No single known limit explains how {layer} differs from {own.known.source}. The worst is "
+        f"{worst.cell.workload.label}: {units.count(worst.measured)} IOPS where {units.count(worst.promised)} are "
+        "promised.",
+        next_step="Look at the device's health and settings, and whether the specification is of this device.",
+        cells=frozenset(h.key for h in own.slow),
+        strength=0.5,
+        evidence=(differential(own),),
+        missing=("a cause that explains every depth and block size",),
+        layer=layer,
+        loss=own.loss,
+    )
+
+
+def differential(own: Own) -> Evidence:
+    """How many workloads are slower than promised, and the worst of them."""
+    worst = own.slow[0]
+    return Evidence(
+        kind=EvidenceKind.DIFFERENTIAL,
+        statement=f"{len(own.slow)} of {len(own.cells)} workloads are slower than {own.known.source} promises; the "
+        f"worst is {worst.cell.workload.label}: {units.count(worst.measured)} IOPS where {units.count(worst.promised)} "
+        "are promised",
+        cells=tuple(f"{own.station.layer.name}/{h.key}" for h in own.slow),
     )

@@ -1,0 +1,121 @@
+"""What the own-limit causes have in common: one limit on a healthy device, with the rows it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from strata import units
+from strata.diagnose import neighbours
+from strata.diagnose.case import Case
+from strata.diagnose.causes import generator, unexplained
+from strata.diagnose.opinion import Opinion
+from strata.diagnose.own_limits import Limit, Own, owns
+from strata.diagnose.reference import Held
+from strata.model.cause import Cause
+from strata.model.finding import Evidence, Row
+
+MOST_BUSY, EVEN = 0.95, 1.6
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a cause says of its limit in words."""
+
+    title: str
+    explanation: str
+    next_step: str
+    evidence: Evidence
+
+
+def judged(case: Case, cause: Cause, words: Callable[[Own, Limit], Said]) -> Iterator[Opinion]:
+    """The opinion of one cause about every ground layer that is slower than it should be."""
+    for own in owns(case):
+        if own.slow:
+            yield _opinion(case, own, own.limit(cause), words)
+
+
+def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], Said]) -> Opinion:
+    layer = own.station.layer.name
+    if why := _elsewhere(case, own):
+        return Opinion(limit.cause, False, why, layer=layer)
+    if not limit.acceptable:
+        return Opinion(limit.cause, False, _refuted(own, limit), layer=layer)
+    best = own.limits[0] is limit
+    busy = _busy(own.slow)
+    unsure = busy > MOST_BUSY and not _even(own.slow)
+    missing = (f"idle processors: they are {units.percent(busy, 2)} busy in those cells",) if unsure else ()
+    said = words(own, limit)
+    return Opinion(
+        cause=limit.cause,
+        holds=True if best and not missing else None,
+        because=""
+        if best
+        else f"{own.limits[0].cause.words} explains the figures better: by {own.lead(own.limits[0].cause):.1f}",
+        title=said.title,
+        explanation=said.explanation,
+        next_step=said.next_step,
+        cells=frozenset(h.key for h in own.slow),
+        strength=limit.explained,
+        lead=own.lead(limit.cause),
+        evidence=(unexplained.differential(own), said.evidence),
+        missing=missing,
+        layer=layer,
+        loss=own.loss,
+        rows=tuple(_row(h, limit, layer) for h in own.slow if h.key in limit.rows),
+    )
+
+
+def _elsewhere(case: Case, own: Own) -> str:
+    """Why the device's own speed cannot be judged by these cells."""
+    if neighbours.on(case, own.station) is not None:
+        return "somebody else keeps the device busy: its own speed is not seen"
+    if generator.limits(case.analysis, [h.cell for h in own.slow]):
+        return "the load generator asks for no more"
+    return ""
+
+
+def _busy(cells: tuple[Held, ...]) -> float:
+    known = [h.cell.cpu_busy for h in cells if h.cell.cpu_busy is not None]
+    return float(np.median(known)) if known else 0.0
+
+
+def _even(cells: tuple[Held, ...]) -> bool:
+    """Whether their requests take about as long: what waits for a processor takes anything."""
+    spreads = [curve[90.0] / curve[10.0] for h in cells if (curve := dict(h.cell.curve)) and curve.get(10.0)]
+    return bool(spreads) and float(np.median(spreads)) <= EVEN
+
+
+def _row(h: Held, limit: Limit, layer: str) -> Row:
+    low, high = limit.rows[h.key]
+    explained = np.log(h.promised / max(min(high, max(low, h.measured)), 1e-9)) / -h.ratio_log
+    return Row(
+        cell=f"{layer}/{h.key}", measured=h.measured, low=low, high=high, share=float(np.clip(explained, 0.0, 1.0))
+    )
+
+
+def _refuted(own: Own, limit: Limit) -> str:
+    """The row that it fits least."""
+    known = [h for h in own.cells if h.key in limit.rows]
+    if not known:
+        return "too little is promised of the layer"
+    worst = max(known, key=lambda h: abs(limit.residual[h.key]))
+    low, high = limit.rows[worst.key]
+    wanted = high if limit.residual[worst.key] < 0 else low
+    return (
+        f"it would give {units.count(wanted)} IOPS, measured {units.count(worst.measured)}; "
+        f"at {worst.cell.workload.label}"
+    )
+
+
+def alone(own: Own) -> Held | None:
+    """The cell of one small read at a time."""
+    return next((h for h in own.cells if h.depth == 1), None)
+
+
+def deepest(own: Own) -> Held:
+    """The slowest of those with the most outstanding."""
+    most = max(h.depth for h in own.cells)
+    return min((h for h in own.cells if h.depth == most), key=lambda h: h.ratio_log)

@@ -1,0 +1,108 @@
+"""A cap on bytes.
+
+What it claims
+    So many bytes a second are admitted, whatever the size of a request, where no wire is full.
+Why it matters
+    It is a setting (a volume type, a quality of service, a control group) or a link that is slower than the device;
+    small requests do not feel it, so it is found only under load.
+Evidence it needs
+    Differential: X = min(promised, B ÷ size) with one B for all sizes and depths; at a layer above, X = min(below,
+    B ÷ size) where the layer has no wire. Operational: requests wait although one alone is as fast as promised.
+What rules it out
+    Small requests that lose what the cap would leave them; any read with more bytes a second than the cap.
+What to do next
+    Look for a limit of bytes set on the volume, the device or its control group (``io.max``), and at the link's speed.
+How sure
+    By the part of the loss explained and the distance to a cap on requests and to a slow medium.
+Example
+    128 KiB reads stop at 60 MB/s where 179 are specified; 8 KiB reads give 1 640 IOPS as they should.
+Source
+    Asymptotic bounds (Denning, Buzen 1978); the kernel's cgroup documentation (io.max: rbps, wbps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose import blamed, experiment, observe, own_limits
+from strata.diagnose.blamed import Said
+from strata.diagnose.case import Case, Pair
+from strata.diagnose.models import Scope, Shape
+from strata.diagnose.opinion import Opinion
+from strata.diagnose.own_limits import Limit, Own
+from strata.diagnose.registry import Range
+from strata.model.experiment import Experiment
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.BANDWIDTH_CAP
+PRECEDENCE = 58
+NEXT_STEP = (
+    "Look for a limit of bytes per second set on the volume, the device or its control group (io.max), and at the "
+    "link's speed"
+)
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """Of a layer by itself, against its specification."""
+    return blamed.judged(case, CAUSE, _said)
+
+
+def judge_pair(pair: Pair) -> Opinion | None:
+    """Of a layer over another, where no wire lies between them: on a wire it is the wire's."""
+    view, found = pair.view, pair.shape(Shape.BANDWIDTH)
+    if view.wired:
+        return None
+    if pair.best is not found or not pair.acceptable(found):
+        return Opinion(CAUSE, False, observe.refuted(pair, Shape.BANDWIDTH))
+    bound = [p for p in view.points if p.key in found.binding]
+    rate = units.rate(found.parameter)
+    where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        model=found,
+        because="",
+        title=f"the layer admits no more than {rate}{where}",
+        explanation=f"{len(bound)} workloads stop at the same {rate} whatever their block size, and no wire lies "
+        f"between {view.layer.name} and {view.below.name}.",
+        next_step=f"{NEXT_STEP}.",
+        cells=found.binding | {p.key for p in view.affected if abs(found.residual[p.key]) <= 2.5},
+        strength=found.explained,
+        lead=pair.lead(Shape.BANDWIDTH),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the capped "
+                f"cells give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
+                cells=observe.cells(view, bound),
+            ),
+            *observe.operational(view, view.affected),
+        ),
+        experiment=experiment.bandwidth(pair, found),
+    )
+
+
+def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
+    """Of another read of the same layer."""
+    return own_limits.of_experiment(case, opinion, experiment)
+
+
+def _said(own: Own, limit: Limit) -> Said:
+    layer, rate = own.station.layer.name, units.rate(limit.parameter)
+    bound = [h for h in own.slow if h.key in limit.rows]
+    sizes = units.span(units.size(round(min(h.size for h in bound))), units.size(round(max(h.size for h in bound))))
+    free = next((h for h in own.cells if h not in own.slow), None)
+    spared = f"{free.cell.workload.label} gives what it should" if free else "all of them are held"
+    return Said(
+        title=f"{layer} admits no more than {rate}",
+        explanation=f"Blocks of {sizes} stop at {rate}; {spared}.",
+        next_step=f"{NEXT_STEP}; without it {units.rate(max(h.promised * h.size for h in bound))} are promised.",
+        evidence=Evidence(
+            kind=EvidenceKind.OPERATIONAL,
+            statement=f"the held workloads give {observe.spread([h.measured * h.size for h in bound], 'rate')}, and "
+            f"{spared}",
+            cells=tuple(f"{layer}/{h.key}" for h in own.cells),
+        ),
+    )

@@ -1,0 +1,80 @@
+"""The medium is slower than it should be.
+
+What it claims
+    Each request takes the lowest layer so many times longer than its specification says, however many are outstanding.
+Why it matters
+    It is the one fault that looks like an honest medium: nothing above it is slow, and no queue or cap is to be found.
+Evidence it needs
+    Differential: one request at a time, many at once, and large ones are all slower than the specification
+    (``expect.latency``, ``expect.iops``, ``expect.bandwidth``) by the same factor, or by the same time for each
+    request. Operational: the time of most requests, not of a few, has grown.
+What rules it out
+    No specification (then nothing is claimed); the promised time for one request at a time; a plateau that the depth
+    explains; somebody else's requests at the device; stalls or slow phases, between which it is as fast as promised.
+What to do next
+    Look at the medium's health, its link and its power state, then at its firmware; compare it with a peer.
+How sure
+    By the part of the loss that one factor explains, and by how much worse a queue or a cap explains it.
+Example
+    8 KiB reads take 4.9 ms alone where 2.5 are specified, and at depth 32 it gives 820 IOPS where 1 640 are: 2.0 times.
+Source
+    Fail-slow hardware is found against its own kind or its past (Gunawi et al., FAST 2018; Lu et al., FAST 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose import blamed, own_limits
+from strata.diagnose.blamed import Said
+from strata.diagnose.case import Case
+from strata.diagnose.opinion import Opinion
+from strata.diagnose.own_limits import Limit, Own
+from strata.diagnose.registry import Range
+from strata.model.experiment import Experiment
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.SLOW_MEDIUM
+PRECEDENCE = 45
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """Only where one request at a time is promised a time: without it a queue or a cap looks alike."""
+    for one in blamed.judged(case, CAUSE, _said):
+        own = own_limits.of(case, one.layer)
+        if one.holds is not False and own is not None and blamed.alone(own) is None:
+            yield Opinion(
+                CAUSE,
+                None,
+                "no latency of one request at a time is promised",
+                missing=("expect.latency of the layer",),
+                layer=one.layer,
+            )
+        else:
+            yield one
+
+
+def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
+    """Of another read of the same layer."""
+    return own_limits.of_experiment(case, opinion, experiment)
+
+
+def _said(own: Own, limit: Limit) -> Said:
+    layer, one = own.station.layer.name, blamed.alone(own)
+    factor = f"{units.significant(limit.parameter, 2)} times"
+    middle = dict(one.cell.curve).get(50.0) if one is not None else None
+    time = "" if one is None else f"half of the reads take more than {units.duration(middle or one.cell.mean_ns.value)}"
+    promised = "" if one is None else f"{units.duration(1e9 / one.promised)}"
+    return Said(
+        title=f"{layer} takes {factor} as long as it should",
+        explanation=f"One read at a time takes {layer} {factor} as long as {own.known.source} promises, and so do many "
+        "at once: it is the medium itself, not a queue before it.",
+        next_step="Look at the medium's health, its link and its power state (strata survey), then at its firmware; "
+        f"as specified it would give {units.count(blamed.deepest(own).promised)} IOPS.",
+        evidence=Evidence(
+            kind=EvidenceKind.OPERATIONAL,
+            statement=f"one at a time, {time}, and {promised} are promised" if one else "every depth is slower alike",
+            cells=tuple(f"{layer}/{h.key}" for h in own.cells if h.depth == 1),
+        ),
+    )

@@ -1,0 +1,102 @@
+"""The layer is fast and slow by turns.
+
+What it claims
+    For a while each request takes so many times longer, then it is as fast as before, whatever is asked. It is the
+    lowest layer at which this is seen.
+Why it matters
+    A short measurement gives one level or the other, and two measurements seem to differ by chance.
+Evidence it needs
+    Differential: two levels that take turns in at least half of the layer's workloads, in stretches of one length, also
+    with one request at a time. Operational: the times of the requests fall into two groups as far apart.
+What rules it out
+    A generator that itself waited for a processor for as long; turns in deep queues only (then one member of several
+    may hold the others); nothing done in the slow stretches (then they are stalls); the same turns at a layer below.
+What to do next
+    Look at what the medium does by itself: garbage collection, refresh, scrubbing, a rebuild, its temperature.
+How sure
+    By the share of the workloads that show it, and by how alike the stretches are.
+Example
+    In every 400 ms reads take 3 times as long for 240 ms: 1 020 IOPS on average, 1 640 in the fast stretches.
+Source
+    Garbage collection of flash makes it fast and slow by turns (Jung, Kandemir 2013; Hao et al., FAST 2016).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose import over_time
+from strata.diagnose.case import Case
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.over_time import Course
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.SLOW_PHASES
+PRECEDENCE = 16
+LEAST_LOST = 0.1
+SAME, MOST = 0.6, 20.0
+"""The rates lie as far apart as the times, or nearly; of slow members the times alone do. Beyond 20 either is noise."""
+SPREAD = 1.5
+"""Times the median, at least, that the slow requests take where one is asked for at a time."""
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At the lowest layer where they are seen."""
+    for course in over_time.seen(case, "slow"):
+        if course.lost >= LEAST_LOST:
+            yield _opinion(course)
+
+
+def _opinion(course: Course) -> Opinion:
+    layer, factor = course.station.layer.name, units.significant(course.factor or 1.0, 2)
+    length, share = units.duration(course.length_s * 1e9), units.percent(course.share, 2)
+    period = course.period_s
+    often = "" if period is None else f" about every {units.duration(period * 1e9)}"
+    part = len(course.told) / len(course.looked)
+    seen = tuple(_two_groups(course))
+    return Opinion(
+        cause=CAUSE,
+        holds=True if seen else None,
+        because="" if seen else "the times of single requests do not fall into two groups",
+        weight=Weight.SHOWN,
+        title=f"{layer} is {factor} times slower for {length} again and again",
+        explanation=f"{layer} is fast and slow by turns: {factor} times slower for {length}{often}, {share} of the "
+        "time.",
+        next_step="Look at what the medium does by itself: garbage collection, refresh, scrubbing, a rebuild, its "
+        f"temperature; without the slow phases it would do {1 / (1 - course.lost):.2g} times as much.",
+        cells=frozenset(c.workload.key for c, _ in course.told),
+        strength=min(1.0, 0.5 + part / 2),
+        lead=2.0 * len(course.told),
+        evidence=(_turns(course), *seen),
+        layer=layer,
+        loss=-math.log(max(0.05, 1 - course.lost)),
+    )
+
+
+def _turns(course: Course) -> Evidence:
+    layer = course.station.layer.name
+    return Evidence(
+        kind=EvidenceKind.DIFFERENTIAL,
+        statement=f"{len(course.told)} of {len(course.looked)} workloads have two rates that take turns, "
+        f"{course.count} slow stretches in all",
+        cells=tuple(f"{layer}/{c.workload.key}" for c, _ in course.told),
+    )
+
+
+def _two_groups(course: Course) -> Iterator[Evidence]:
+    """In the cell with the fewest outstanding: the slow requests beside the others."""
+    cell, found = min(course.told, key=lambda one: one[0].workload.outstanding)
+    curve = dict(cell.curve)
+    quick, slow = curve.get(10.0), curve.get(99.0)
+    if quick is None or slow is None or found.factor is None or slow < SPREAD * quick:
+        return
+    if course.factor is None or course.factor < SAME * min(slow / quick, MOST):
+        return
+    yield Evidence(
+        kind=EvidenceKind.OPERATIONAL,
+        statement=f"{cell.workload.label}: requests take {units.duration(quick)} in the fast stretches and up to "
+        f"{units.duration(slow)} in the slow ones",
+        cells=(f"{cell.layer}/{cell.workload.key}",),
+    )

@@ -1,0 +1,120 @@
+"""The layer stands still, again and again.
+
+What it claims
+    For a while nothing is answered although requests are outstanding; between these stalls the layer is as fast as
+    ever. It is the lowest layer at which they are seen.
+Why it matters
+    Mean and median look well. A user waits for the longest of many requests, and that one waits for the stall.
+Evidence it needs
+    Differential: stretches of nothing in at least half of the layer's workloads, of one length, whatever they ask and
+    also with one request at a time. Operational: a few requests take as long as a stall, the others as long as ever;
+    the device has requests under way meanwhile and completes none (``blockdev_stalled_seconds``).
+What rules it out
+    A generator that itself waited for a processor for as long; stretches in deep queues only (then the queue holds the
+    others back); something done in them (then they are slow phases); the same stalls at a layer below.
+What to do next
+    Look at the drive's error log and its retries, at firmware that pauses, at a path that fails over or a snapshot.
+How sure
+    By the share of the workloads that show them, and by how alike they are.
+Example
+    60 ms of every 500 ms nothing is answered; one 8 KiB read at a time takes 2.5 ms, and 62 ms in a stall.
+Source
+    Fail-slow at scale (Gunawi et al., FAST 2018): stalls of firmware and media; the tail at scale (Dean, Barroso 2013).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose import over_time
+from strata.diagnose.case import Case
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.over_time import Course
+from strata.model.analysis import CellSummary
+from strata.model.counters import blockdev
+from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.steadiness import Episodes
+
+CAUSE = Cause.STALLS
+PRECEDENCE = 15
+LEAST_LOST = 0.02
+"""Of the time: below it a stall is a single event."""
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At the lowest layer where they are seen."""
+    for course in over_time.seen(case, "stalls"):
+        if course.share >= LEAST_LOST:
+            yield _opinion(course)
+
+
+def _opinion(course: Course) -> Opinion:
+    layer = course.station.layer.name
+    length, share = units.duration(course.length_s * 1e9), units.percent(course.share, 2)
+    period = course.period_s
+    often = "" if period is None else f", about every {units.duration(period * 1e9)}"
+    part = len(course.told) / len(course.looked)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        weight=Weight.SHOWN,
+        title=f"{layer} stands still for {length} again and again",
+        explanation=f"{layer} answers nothing for {length}{often}: {share} of the time. Between these stalls it is as "
+        "fast as ever.",
+        next_step="Look at the device's error log and retries (dmesg, smartctl), at firmware that pauses, at paths "
+        f"that fail over and at snapshots; without the stalls it would do {1 / (1 - course.lost):.2f} times as much.",
+        cells=frozenset(c.workload.key for c, _ in course.told),
+        strength=min(1.0, 0.5 + part / 2),
+        lead=2.0 * len(course.told),
+        evidence=(_stretches(course), *_tails(course), *_at_the_device(course)),
+        layer=layer,
+        loss=-math.log(max(0.05, 1 - course.lost)),
+    )
+
+
+def _stretches(course: Course) -> Evidence:
+    layer, longest = course.station.layer.name, max(e.longest_s for _, e in course.told)
+    return Evidence(
+        kind=EvidenceKind.DIFFERENTIAL,
+        statement=f"{len(course.told)} of {len(course.looked)} workloads stand still, {course.count} times in all, "
+        f"{units.duration(course.length_s * 1e9)} on average and {units.duration(longest * 1e9)} at most",
+        cells=tuple(f"{layer}/{c.workload.key}" for c, _ in course.told),
+    )
+
+
+def _tails(course: Course) -> Iterator[Evidence]:
+    """Where few are outstanding: the requests that met a stall."""
+    known = [(c, e) for c, e in course.told if c.tail is not None and c.tail.far_ns is not None]
+    if not known:
+        return
+    cell, _ = min(known, key=lambda one: one[0].workload.outstanding)
+    assert cell.tail is not None and cell.tail.far_ns is not None
+    yield Evidence(
+        kind=EvidenceKind.OPERATIONAL,
+        statement=f"{cell.workload.label}: {units.percent(cell.tail.far_ios, 2)} of the requests take "
+        f"{units.duration(cell.tail.far_ns)}, the others {units.duration(dict(cell.curve)[50.0])}",
+        cells=(f"{cell.layer}/{cell.workload.key}",),
+    )
+
+
+def _at_the_device(course: Course) -> Iterator[Evidence]:
+    """What its own counter says: requests under way, and none completed."""
+    known = [(c, s) for c, e in course.told if (s := _stalled(c, e)) is not None]
+    if known:
+        cell, share = max(known, key=lambda one: one[1])
+        yield Evidence(
+            kind=EvidenceKind.OPERATIONAL,
+            statement=f"{cell.workload.label}: {cell.devices[-1]} has requests under way and completes none for "
+            f"{units.percent(share, 2)} of the time",
+            cells=(f"{cell.layer}/{cell.workload.key}",),
+        )
+
+
+def _stalled(cell: CellSummary, found: Episodes) -> float | None:
+    """Share of the time in which the lowest device stood still; None where that is not what made the stall."""
+    device = cell.devices[-1] if cell.devices else None
+    share = None if device is None else cell.readings.value(blockdev.STALLED_SECONDS, device=device, node=None)
+    return share if share is not None and share >= found.share / 2 else None

@@ -1,0 +1,133 @@
+"""What a layer does over time: episodes that come in its cells whatever they ask, and the rate between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from strata.diagnose.case import Case, Station
+from strata.model.analysis import CellSummary
+from strata.model.counters import cpu
+from strata.model.steadiness import Episodes
+
+MOST_OF, FEWEST = 0.5, 2
+"""Episodes are the layer's where at least half of its cells have them, and two."""
+SAME_LENGTH, A_FEW = 2.0, 0.25
+ALIKE = 2.0
+"""The middle half of their lengths lies within this factor: what the machine does by chance comes in all lengths."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """The episodes of one layer, by cell. ``looked``: cells that were cut finely enough to have any."""
+
+    station: Station
+    told: tuple[tuple[CellSummary, Episodes], ...]
+    looked: tuple[CellSummary, ...]
+
+    @property
+    def share(self) -> float:
+        """Of the time that they take."""
+        return _middle([e.share for _, e in self.told])
+
+    @property
+    def length_s(self) -> float:
+        """Of one."""
+        return _middle([e.length_s for _, e in self.told])
+
+    @property
+    def factor(self) -> float | None:
+        """How many times slower they are; None where nothing is done in them."""
+        known = [e.factor for _, e in self.told if e.factor is not None]
+        return _middle(known) if known else None
+
+    @property
+    def count(self) -> int:
+        """Of all cells."""
+        return sum(e.count for _, e in self.told)
+
+    @property
+    def period_s(self) -> float | None:
+        """From begin to begin: as cells tell it, else by how much of the time one of that length takes."""
+        known = [e.period_s for _, e in self.told if e.period_s is not None]
+        if known:
+            return _middle(known)
+        return self.length_s / self.share if self.share > 0 else None
+
+    @property
+    def lost(self) -> float:
+        """Share of the work that was not done for them."""
+        return self.share * (1 - 1 / self.factor) if self.factor else self.share
+
+    @property
+    def alike(self) -> bool:
+        """Whether they are of one kind."""
+        lengths = [e.length_s for _, e in self.told]
+        low, high = np.quantile(lengths, [0.25, 0.75])
+        return bool(high <= ALIKE * low)
+
+    @property
+    def common(self) -> bool:
+        """Whether they come whatever is asked, one at a time among it: then no queue makes them."""
+        alone = [c for c in self.looked if c.workload.outstanding == 1]
+        told = {c.workload.key for c, _ in self.told}
+        enough = len(self.told) >= max(FEWEST, math.ceil(MOST_OF * len(self.looked)))
+        return enough and (not alone or any(c.workload.key in told for c in alone))
+
+
+def _middle(values: list[float]) -> float:
+    return float(np.median(values))
+
+
+def courses(case: Case, kind: str) -> Iterator[Course]:
+    """``stalls`` or ``slow`` of every layer that was looked at, from the lowest up."""
+    for station in case.stations:
+        looked = tuple(c for c in station.cells if c.steadiness is not None)
+        told = tuple((c, e) for c in looked if (e := getattr(c.steadiness, kind)) is not None)
+        if looked:
+            yield Course(station, told, looked)
+
+
+def seen(case: Case, kind: str) -> Iterator[Course]:
+    """Those that are a layer's own: of the lowest layer that has them, and not the generator's.
+
+    A layer with few cells is asked less: where those of a layer above are beyond doubt, and some of its own cells have
+    episodes of the same length, they come from it.
+    """
+    known = {c.station.layer.name: c for c in courses(case, kind)}
+    blamed: set[str] = set()
+    for name, course in known.items():
+        if not course.told or not course.common or not course.alike or own_fault(course):
+            continue
+        under = [known[one.name] for one in case.stack.stands_on(course.station.layer) if one.name in known]
+        lower = [found for one in reversed(under) if (found := _the_same(one, course)) is not None]
+        chosen = lower[0] if lower else course
+        if blamed.isdisjoint({name, *(one.station.layer.name for one in (*under, chosen))}):
+            yield chosen
+        blamed |= {name, chosen.station.layer.name}
+
+
+def _the_same(lower: Course, upper: Course) -> Course | None:
+    """The episodes of a lower layer that are as long as those of the upper; None where too few are."""
+    near = upper.length_s / SAME_LENGTH, upper.length_s * SAME_LENGTH
+    told = tuple((c, e) for c, e in lower.told if near[0] <= e.length_s <= near[1])
+    return replace(lower, told=told) if told and len(told) >= A_FEW * len(lower.looked) else None
+
+
+def own_fault(course: Course) -> bool:
+    """Whether the generator itself waited for a processor for half of the time that was lost, in the median cell."""
+    waits = [w for c, _ in course.told if (w := c.readings.total(cpu.OWN_RUN_DELAY)) is not None]
+    return bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
+
+
+def between(case: Case, layer: str) -> float:
+    """What a rate of this layer is multiplied with to have the rate between its episodes; 1 where it has none."""
+    lost = [c.lost for kind in ("stalls", "slow") for c in courses(case, kind) if _mine(case, c, layer)]
+    return 1 / max(0.05, 1 - max(lost, default=0.0))
+
+
+def _mine(case: Case, course: Course, layer: str) -> bool:
+    return course.station.layer.name == layer and bool(course.told) and course.common and course.alike

@@ -1,0 +1,139 @@
+"""What a layer should give: by its specification, for the workloads that it speaks of, and between them.
+
+A healthy device is taken as so many servers of one service time: ``service(bs)`` seconds each, ``iops·latency`` of
+them. That is what a specification's three figures say together (Little's law; asymptotic bounds: Denning, Buzen 1978).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from strata import units
+from strata.analyse.stats import PRIOR_DF, t_quantile
+from strata.diagnose.case import Case, Station
+from strata.model.analysis import CellSummary
+from strata.model.estimate import Estimate
+from strata.model.expect import SMALL, Expect
+from strata.model.workload import Workload
+
+LEAST_SD = 0.02
+BLOCK = 8192
+SPECIFICATION = "its specification"
+GROUND_SIZE = 64 << 10
+
+
+def sd_of(estimate: Estimate) -> float:
+    """Standard error on logs, no less than 2 %; 0.15 of one round, which tells none."""
+    low, high = estimate.low, estimate.high
+    if low is None or high is None or low <= 0:
+        return 0.15
+    return max(LEAST_SD, math.log(high / low) / (2 * t_quantile(estimate.n - 1 + PRIOR_DF)))
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """The device as it should be: ``latency`` of a small read alone (s), ``iops`` of many, ``bandwidth`` (bytes/s)."""
+
+    latency: float | None
+    iops: float | None
+    bandwidth: float | None
+    source: str
+
+    @property
+    def servers(self) -> float | None:
+        """How many requests it serves at once (Little's law: rate times time)."""
+        return self.iops * self.latency if self.iops and self.latency else None
+
+    def service(self, size: float) -> float | None:
+        """Seconds of one request of that size, alone; a straight line through the sizes that are stated."""
+        if self.latency is None:
+            return None
+        at_once = self.servers
+        if size <= SMALL[1] or at_once is None or self.bandwidth is None:
+            return self.latency if size <= SMALL[1] else None
+        large = 128 << 10
+        each = max(0.0, at_once * large / self.bandwidth - self.latency) / (large - BLOCK)
+        return self.latency + each * (size - BLOCK)
+
+    def rate(self, depth: int, size: float) -> float | None:
+        """IOPS of reads of that size with so many outstanding; None where too little is stated."""
+        alone = self.service(size)
+        if depth == 1:
+            return None if alone is None else 1 / alone
+        most = [self.iops] if size <= SMALL[1] else [self.bandwidth / size] if self.bandwidth else []
+        if alone is not None:
+            most += [depth / alone, self.servers / alone if self.servers else None]
+        known = [x for x in most if x is not None]
+        enough = (self.iops if size <= SMALL[1] else self.bandwidth) is not None or self.servers is not None
+        return min(known) if known and enough else None
+
+
+@dataclass(frozen=True)
+class Held:
+    """A cell beside what it should give. ``ratio_log`` is ln(measured ÷ promised)."""
+
+    cell: CellSummary
+    promised: float
+    measured: float
+    sd: float
+
+    @property
+    def key(self) -> str:
+        """The workload's key."""
+        return self.cell.workload.key
+
+    @property
+    def depth(self) -> int:
+        """I/Os kept outstanding."""
+        return self.cell.workload.outstanding
+
+    @property
+    def size(self) -> float:
+        """Bytes per I/O."""
+        return self.cell.workload.bs_moments[0]
+
+    @property
+    def ratio_log(self) -> float:
+        """Below 0: slower than it should be."""
+        return math.log(self.measured / self.promised)
+
+
+def healthy(expect: Expect) -> Healthy | None:
+    """By the specification; None where it states nothing."""
+    if expect.iops is None and expect.latency is None and expect.bandwidth is None:
+        return None
+    time = expect.latency_ns
+    return Healthy(None if time is None else time / 1e9, expect.iops, expect.bytes_per_s, SPECIFICATION)
+
+
+def speaks_of(workload: Workload) -> bool:
+    """Unbuffered reads in a closed loop: small ones at random, large ones in order."""
+    size = workload.bs_moments[0]
+    fits = SMALL[0] <= size <= SMALL[1] if workload.rw.random else size >= GROUND_SIZE
+    return workload.saturates and workload.direct and not workload.rw.writes and fits
+
+
+def held(station: Station, known: Healthy | None) -> tuple[Held, ...]:
+    """The cells of a layer of which something is promised, in their order."""
+    found = []
+    for cell in station.cells if known is not None else ():
+        rate = known.rate(cell.workload.outstanding, cell.workload.bs_moments[0]) if known else None
+        if speaks_of(cell.workload) and rate is not None and cell.iops.value > 0:
+            found.append(Held(cell, rate, *_measured(cell)))
+    return tuple(found)
+
+
+def _measured(cell: CellSummary) -> tuple[float, float]:
+    """(IOPS, standard error). With one outstanding by the median of its times: a machine that is busy holds up some
+    requests for long, and a device is what most of them say."""
+    middle = dict(cell.curve).get(50.0)
+    if cell.workload.outstanding > 1 or not middle:
+        return cell.iops.value, sd_of(cell.iops)
+    return units.NS_PER_S / middle, LEAST_SD
+
+
+def grounds(case: Case) -> tuple[Station, ...]:
+    """The layers that stand on nothing that was measured."""
+    there = {s.layer.name for s in case.stations}
+    return tuple(s for s in case.stations if not any(b.name in there for b in case.stack.stands_on(s.layer)))

@@ -1,0 +1,167 @@
+"""What is wrong with a medium: each fault by itself, swapped, without its specification, and on a loud machine."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pytest
+
+from strata.diagnose import diagnose, own_limits, propose
+from strata.diagnose.case import Case
+from strata.model.analysis import Analysis
+from strata.model.cause import Cause
+from strata.model.expect import Expect
+from strata.model.experiment import Experiment, Tried
+from strata.model.finding import Diagnosis, VerdictKind
+from strata.model.workload import Rw
+
+from .mediums import SPECIFIED, Medium, faulty, local_stack, simulate
+
+PROMISED, SILENT = local_stack(SPECIFIED), local_stack(Expect())
+LOUD = {"noise": 0.06, "hiccup": 4.0}
+FAULTS: tuple[tuple[Cause, dict[str, object]], ...] = (
+    (Cause.SLOW_MEDIUM, {"service": 4.8e-3}),
+    (Cause.SLOW_MEDIUM, {"service": 24e-3}),
+    (Cause.LIMITED_QUEUE, {"servers": 3}),
+    (Cause.LIMITED_QUEUE, {"servers": 1}),
+    (Cause.IOPS_CAP, {"iops": 800.0}),
+    (Cause.IOPS_CAP, {"iops": 100.0}),
+    (Cause.BANDWIDTH_CAP, {"mbps": 60e6}),
+    (Cause.BANDWIDTH_CAP, {"mbps": 8e6}),
+    (Cause.STALLS, {"stall": (0.5, 0.06)}),
+    (Cause.STALLS, {"stall": (0.5, 0.25)}),
+    (Cause.SLOW_PHASES, {"phase": (0.4, 0.24), "factor": 3.0}),
+    (Cause.SLOW_PHASES, {"phase": (0.4, 0.24), "factor": 30.0}),
+    (Cause.NOISY_DEVICE, {"strangers": 6}),
+    (Cause.NOISY_DEVICE, {"strangers": 64}),
+)
+OF_THE_SPECIFICATION = {Cause.SLOW_MEDIUM, Cause.LIMITED_QUEUE, Cause.IOPS_CAP, Cause.BANDWIDTH_CAP}
+WHICH = [f"{cause.value}-{n}" for n, (cause, _) in enumerate(FAULTS)]
+
+
+@lru_cache(maxsize=64)
+def run(fault: tuple[tuple[str, object], ...] = (), promised: bool = True, seed: int = 1) -> Analysis:
+    return simulate(PROMISED if promised else SILENT, faulty(**dict(fault)), seed=seed)
+
+
+def analysed(fault: dict[str, object], promised: bool = True, seed: int = 1) -> Analysis:
+    return run(tuple(fault.items()), promised, seed)
+
+
+def said(fault: dict[str, object], promised: bool = True, seed: int = 1) -> Diagnosis:
+    return diagnose(PROMISED if promised else SILENT, analysed(fault, promised, seed))
+
+
+@pytest.mark.parametrize(("cause", "fault"), FAULTS, ids=WHICH)
+def test_what_is_wrong_with_a_medium_is_named_at_its_layer(cause: Cause, fault: dict[str, object]) -> None:
+    verdict = said(fault).verdict
+    assert (verdict.layer, verdict.cause) == ("disk", cause), verdict.headline
+    assert verdict.confidence >= 0.5 and not verdict.missing
+
+
+@pytest.mark.parametrize(("cause", "fault"), FAULTS, ids=WHICH)
+def test_on_a_loud_machine_nothing_else_is_named_with_confidence(cause: Cause, fault: dict[str, object]) -> None:
+    verdict = said({**fault, **LOUD}, seed=2).verdict
+    assert verdict.cause is cause or verdict.confidence < 0.5, verdict.headline
+
+
+@pytest.mark.parametrize(("cause", "fault"), FAULTS, ids=WHICH)
+def test_without_a_specification_only_what_the_medium_shows_by_itself_is_claimed(
+    cause: Cause, fault: dict[str, object]
+) -> None:
+    found = said(fault, promised=False)
+    named = {f.cause for f in found.findings}
+    if cause in OF_THE_SPECIFICATION:
+        assert not named & OF_THE_SPECIFICATION, found.verdict.headline
+    else:
+        assert found.verdict.cause is cause
+
+
+@pytest.mark.parametrize("loud", [{}, LOUD], ids=["quiet", "loud"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_medium_that_keeps_its_promise_is_not_blamed(loud: dict[str, object], seed: int) -> None:
+    found = said(loud, seed=seed)
+    assert found.verdict.kind in (VerdictKind.MEDIUM, VerdictKind.HEALTHY, VerdictKind.INCONCLUSIVE)
+    assert {f.cause for f in found.findings} <= {Cause.MEDIUM}
+    if found.verdict.kind is VerdictKind.MEDIUM:
+        assert "specification promises" in found.verdict.next_step
+
+
+def test_a_finding_says_what_it_predicts_of_each_slow_row() -> None:
+    finding = said({"iops": 800.0}).findings[0]
+    assert {row.cell for row in finding.rows} >= {"disk/randread-8KiB-qd32", "disk/read-128KiB-qd8"}
+    for row in finding.rows:
+        assert row.low * 0.95 <= row.measured <= row.high * 1.05 and row.share > 0.8
+
+
+def carried_out(experiment: Experiment, medium: Medium, seed: int = 7) -> Tried:
+    """Both of its cells at a medium of this kind."""
+    asked = next(w for w in run().cells if w.workload.key == experiment.reference).workload
+    cells = simulate(PROMISED, medium, seed=seed, workloads=(asked, experiment.workload)).cells
+    here = {c.workload.key: c for c in cells if c.layer == experiment.layer}
+    return Tried(experiment=experiment, reference=here[asked.key], changed=here[experiment.workload.key])
+
+
+TOLD = [FAULTS[n] for n in (0, 1, 3, 5, 6, 7)]
+"""Those that another read tells apart by a third and more: three servers of four and a cap near it differ by less."""
+
+
+@pytest.mark.parametrize(("cause", "fault"), TOLD, ids=[str(fault) for _, fault in TOLD])
+def test_an_experiment_tells_it_from_the_next_best_and_could_have_refuted_it(
+    cause: Cause, fault: dict[str, object]
+) -> None:
+    analysis = analysed(fault)
+    experiment = propose(PROMISED, analysis)
+    assert experiment is not None and experiment.layer == "disk" and not experiment.workload.rw.writes
+    first, second = experiment.predictions[:2]
+    assert first.cause == cause.value and (first.high < second.low or second.high < first.low)
+    before = diagnose(PROMISED, analysis).verdict
+    kept = diagnose(PROMISED, analysis, (carried_out(experiment, faulty(**fault)),)).verdict
+    assert kept.cause is cause and kept.confidence >= before.confidence
+    other = Medium(iops=second.low, mbps=1e12) if first.low > second.high else Medium(service=1e-5, way=1e-5)
+    fell = diagnose(PROMISED, analysis, (carried_out(experiment, other),)).verdict
+    assert fell.cause is not cause
+
+
+def test_a_cap_is_refuted_by_any_read_that_passes_it() -> None:
+    """Sequential small reads of which nothing is promised, twice as quick as the cap that the others seem to show."""
+    analysis = analysed({"iops": 800.0})
+
+    def quicker(key: str) -> float:
+        return 2.0 if key == "read-8KiB-qd8" else 1.0
+
+    cells = tuple(
+        c.model_copy(
+            update={
+                "iops": c.iops.model_copy(
+                    update={k: (getattr(c.iops, k) or 0) * quicker(c.workload.key) for k in ("value", "low", "high")}
+                )
+            }
+        )
+        for c in analysis.cells
+    )
+    own = own_limits.owns(Case(PROMISED, analysis.model_copy(update={"cells": cells})))[0]
+    assert not own.limit(Cause.IOPS_CAP).acceptable
+
+
+def test_without_counters_of_the_device_a_neighbour_is_not_claimed_nor_is_anything_else_with_confidence() -> None:
+    analysis = analysed({"strangers": 6})
+    blind = tuple(c.model_copy(update={"counters": {}, "device_in_flight": None}) for c in analysis.cells)
+    verdict = diagnose(PROMISED, analysis.model_copy(update={"cells": blind})).verdict
+    assert verdict.cause is not Cause.NOISY_DEVICE and verdict.confidence < 0.8
+
+
+def test_stalls_are_the_generators_where_it_waited_for_a_processor() -> None:
+    analysis = analysed({"stall": (0.5, 0.06)})
+    waiting = {"process_run_delay_seconds": 0.12}
+    cells = tuple(c.model_copy(update={"counters": c.counters | waiting}) for c in analysis.cells)
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert Cause.STALLS not in {f.cause for f in found.findings}
+
+
+def test_stalls_of_a_layer_above_are_blamed_on_it() -> None:
+    stalled = faulty(stall=(0.5, 0.12))
+    analysis = simulate(PROMISED, faulty(), above={"file system": stalled})
+    verdict = diagnose(PROMISED, analysis).verdict
+    assert (verdict.layer, verdict.cause) == ("file system", Cause.STALLS)
+    assert all(c.workload.rw in (Rw.RANDREAD, Rw.READ) for c in analysis.cells if c.layer == "disk")
