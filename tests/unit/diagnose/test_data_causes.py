@@ -89,6 +89,23 @@ def test_pieces_that_cost_no_more_than_the_whole_are_no_finding() -> None:
     assert Cause.SPLITS not in causes(found)
 
 
+def test_flushes_and_the_members_of_a_stripe_are_no_pieces() -> None:
+    """A write-through write brings a flush, which its device counts as a write; a stripe of two halves a request."""
+
+    def twice(cell: CellSummary) -> tuple[float, float]:
+        return 1.0, 2.0 if cell.workload.rw.writes and cell.workload.bs > 8192 else 1.0
+
+    analysis = reaching(healthy(), twice)
+    cells = [slowed(c, 1.6) if c.workload.bs > 8192 and c.workload.rw.writes else c for c in analysis.cells]
+    loud = [
+        c.model_copy(update={"counters": c.counters | {"blockdev_flushes{device=loop0}": c.iops.value}}) for c in cells
+    ]
+    assert Cause.SPLITS in causes(diagnose(STACK, analysis.model_copy(update={"cells": tuple(cells)})))
+    assert Cause.SPLITS not in causes(diagnose(STACK, analysis.model_copy(update={"cells": tuple(loud)})))
+    striped = [c.model_copy(update={"carriers": ("loop0", "loop1")}) for c in cells]
+    assert Cause.SPLITS not in causes(diagnose(STACK, analysis.model_copy(update={"cells": tuple(striped)})))
+
+
 @pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
 def test_holes_answer_the_same_share_of_every_read(share: float) -> None:
     found = diagnose(STACK, reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else share, 1.0)))

@@ -33,6 +33,7 @@ from strata import units
 from strata.diagnose.case import Case, Station
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
+from strata.model.counters import blockdev
 from strata.model.ends import Flow
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
@@ -135,8 +136,25 @@ def _cut(station: Station, cell: CellSummary) -> Cut | None:
 
 
 def _requests(cell: CellSummary) -> Flow | None:
-    """What the lowest device of the layer was given in the direction of the workload."""
+    """What the lowest device of the layer was given in the direction of the workload, flushes apart.
+
+    Of a stripe every member has a part of each request, which is what a stripe is for: None.
+    """
     direction = "write" if cell.workload.rw.writes else "read"
     lowest = cell.devices[-1] if cell.devices else None
+    if len(cell.carriers) > 1:
+        return None
     found = [f for f in cell.flows if f.kind == "device" and f.direction == f.of == direction and f.per_io is not None]
-    return next((f for f in found if f.name == lowest), found[0] if len(found) == 1 else None)
+    flow = next((f for f in found if f.name == lowest), found[0] if len(found) == 1 else None)
+    return flow if flow is None or direction == "read" else _without_flushes(cell, flow)
+
+
+def _without_flushes(cell: CellSummary, flow: Flow) -> Flow:
+    """A flush is counted among the writes of its device, with no bytes."""
+    flushes = sum(r.value for r in cell.readings.of(blockdev.FLUSHES, device=flow.name, node=flow.node))
+    each = flushes / cell.iops.value if cell.iops.value > 0 else 0.0
+    told = flow.per_io
+    if told is None or each <= 0:
+        return flow
+    less = {k: max(0.0, v - each) for k in ("value", "low", "high") if (v := getattr(told, k)) is not None}
+    return flow.model_copy(update={"per_io": told.model_copy(update=less)})
