@@ -43,6 +43,15 @@ def test_nodes_that_tell_something_are_watched() -> None:
     assert (far.name, far.url, far.netns) == ("far", "http://far:9100/metrics", None)
 
 
+def test_a_samba_server_is_asked_only_where_requests_pass_one() -> None:
+    stack = Stack.from_toml(TEXT)
+    above = (layer("disk", "block:/dev/sda"), *stack.layers, layer("on the share", "nbd://server/x", "share"))
+    stack = stack.model_copy(update={"layers": above})
+    endpoints = {x.name: x.target for x in above}
+    told = {x.name: [n.smb_conf for n in watch_of(stack, endpoints, x.name).nodes if n.smb_conf] for x in above}
+    assert [bool(told[name]) for name in ("disk", "share", "on the share")] == [False, True, True]
+
+
 def test_a_node_without_such_words_is_saved_as_before() -> None:
     saved = Stack.from_toml(TEXT).nodes[2].model_dump(mode="json")
     assert saved == {"name": "client", "owner": False, "netns": None}

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from strata.discover import cifs
 from strata.discover.chain import NOTHING, Under, devices_of
+from strata.host.mounts import mount_of
 from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.stack import Stack
@@ -61,9 +63,27 @@ def watch_of(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str, paths:
     """
     ports = ports_of(endpoints.values())
     named = [n for n in stack.nodes if n.netns or n.smb_conf or n.counters]
-    there = (Node(name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf, url=n.counters) for n in named)
+    # Asking a Samba server takes a program that is started anew: only where the layer's requests pass one.
+    over = _over_smb(stack, endpoints, layer)
+    there = (
+        Node(name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf if over else None, url=n.counters)
+        for n in named
+    )
     found = devices_reached(stack, endpoints)[layer]
     return replace(found, paths=tuple(paths), nodes=(Node(ports=ports), *there))
+
+
+def _over_smb(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str) -> bool:
+    """Whether the layer's requests may pass an SMB server: its own, or that of a layer it stands on."""
+    mine = next(x for x in stack.layers if x.name == layer)
+    at = endpoints.get(layer)
+    if at is not None and at.kind is EndpointKind.SMB:
+        return True
+    if at is not None and at.kind is EndpointKind.FILE and at.path is not None:
+        mount = mount_of(at.path, Sys())
+        if mount is not None and mount.kind in cifs.KINDS:
+            return True
+    return any(_over_smb(stack, endpoints, below) for below in mine.on)
 
 
 def devices_reached(stack: Stack, endpoints: Mapping[str, Endpoint]) -> dict[str, Watch]:

@@ -59,7 +59,7 @@ class SmbdProbe(Reader):
         super().__init__()
         self._argv: list[str] | None = [program, "-s", conf, "-P"]
         text = self._listing()
-        found = parse(text)
+        self._first: dict[str, int] | None = (found := parse(text))
         if not any(v is not None for v in values(found)):
             # What it printed last is its reason.
             said = text.strip().splitlines()[-1:] or ["no output"]
@@ -75,7 +75,11 @@ class SmbdProbe(Reader):
         self.columns = tuple(columns)
 
     def read(self) -> Sequence[float | None]:
-        return values(parse(self._listing())) if self.columns else ()
+        if not self.columns:
+            return ()
+        # What was listed to find the columns is the first reading: a listing costs as much as all other probes.
+        found, self._first = self._first, None
+        return values(parse(self._listing()) if found is None else found)
 
     def close(self) -> None:
         super().close()
