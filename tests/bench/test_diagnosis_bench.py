@@ -257,3 +257,12 @@ def test_every_kept_case_is_small_and_can_be_judged_again() -> None:
         assert kept.packed_of(one) == kept.packed_of(kept.Case.model_validate_json(one.model_dump_json()))
         if one.analysis is not None:
             assert replay.diagnosed(one).verdict.headline
+
+
+def test_no_verdict_of_a_kept_case_is_confident_and_wrong_more_often_than_may_be() -> None:
+    found = replay.replayed([kept.load(path) for path in CASES], split.read())
+    safety = {"wrong at ≥ 0.8", "wrong and confirmed", "healthy blamed at any layer", "healthy blamed at ≥ 0.8"}
+    rows = [row for row in score.table(found) if row.name in safety]
+    assert len(rows) == len(safety)
+    confident = [(c.name, c.first) for c in found if c.wrong and score.sure(c)]
+    assert [row.name for row in rows if row.missed] == [], confident
