@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata import units
-from strata.diagnose import neighbours
+from strata.diagnose import groups, neighbours
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.opinion import Opinion
@@ -72,6 +72,8 @@ def _elsewhere(case: Case, own: Own) -> str:
     """Why the device's own speed cannot be judged by these cells."""
     if neighbours.on(case, own.station) is not None:
         return "somebody else keeps the device busy: its own speed is not seen"
+    if groups.member(own.station) is not None:
+        return "most requests pass by while others wait: a limit of the whole device would hold all of them"
     if generator.limits(case.analysis, [h.cell for h in own.slow]):
         return "the load generator asks for no more"
     return ""

@@ -31,6 +31,7 @@ SLOW = 1.25
 """What a cell must lose, as a factor, before a device is called anything."""
 LEAST_EXPLAINED, MOST_PER_ROW, MOST_ROW = 0.75, 3.0, 3.0
 MOST_SERVERS = 64
+COARSE, FINER = 41, 21
 
 
 @dataclass(frozen=True)
@@ -157,10 +158,10 @@ def _limits(known: Healthy, cells: tuple[Held, ...], others: tuple[tuple[float, 
 def _grids(cells: tuple[Held, ...]) -> dict[Cause, list[float]]:
     rates, sizes = [h.measured for h in cells], [h.measured * h.size for h in cells]
     return {
-        Cause.SLOW_MEDIUM: [float(x) for x in np.geomspace(1.0, 200.0, 400)],
+        Cause.SLOW_MEDIUM: [float(x) for x in np.geomspace(1.0, 200.0, COARSE)],
         Cause.LIMITED_QUEUE: [float(k) for k in range(1, MOST_SERVERS + 1)],
-        Cause.IOPS_CAP: [float(x) for x in np.geomspace(min(rates) * 0.8, max(rates) * 1.25, 300)],
-        Cause.BANDWIDTH_CAP: [float(x) for x in np.geomspace(min(sizes) * 0.8, max(sizes) * 1.25, 300)],
+        Cause.IOPS_CAP: [float(x) for x in np.geomspace(min(rates) * 0.8, max(rates) * 1.25, COARSE)],
+        Cause.BANDWIDTH_CAP: [float(x) for x in np.geomspace(min(sizes) * 0.8, max(sizes) * 1.25, COARSE)],
     }
 
 
@@ -185,7 +186,11 @@ def _best(
     none: float,
 ) -> Limit:
     tried = [_at(known, cause, one, cells, others, none) for one in grid]
-    return min(tried, key=lambda limit: limit.score)
+    at = min(range(len(grid)), key=lambda n: tried[n].score)
+    if cause is Cause.LIMITED_QUEUE:
+        return tried[at]
+    finer = np.geomspace(grid[max(0, at - 1)], grid[min(len(grid) - 1, at + 1)], FINER)
+    return min((_at(known, cause, float(one), cells, others, none) for one in finer), key=lambda limit: limit.score)
 
 
 def _at(

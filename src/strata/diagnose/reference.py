@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from strata import units
 from strata.analyse.stats import PRIOR_DF, t_quantile
@@ -78,7 +79,7 @@ class Held:
     measured: float
     sd: float
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The workload's key."""
         return self.cell.workload.key

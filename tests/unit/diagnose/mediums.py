@@ -105,7 +105,7 @@ class _Device:
     def _hiccup(self, t: float) -> float:
         return t + self.rng.expovariate(self.m.hiccup) if self.m.hiccup else math.inf
 
-    def serve(self, t: float, size: int, writes: bool) -> tuple[float, float]:
+    def serve(self, t: float, size: int, writes: bool, durable: bool) -> tuple[float, float]:
         """(when it is done, what the flush behind it took)."""
         m = self.m
         while t >= self.next_hiccup:
@@ -128,7 +128,7 @@ class _Device:
             work = m.work(size) * slow * self.factor * math.exp(self.rng.gauss(0, 0.01))
             done = _slowed(m, max(at, free), work)
             heapq.heappush(self.free[one], done)
-        flush = _slowed(m, done, m.flush) - done if writes else 0.0
+        flush = _slowed(m, max(done, self.drained), m.flush) - done if writes and durable else 0.0
         return done + flush, flush
 
 
@@ -144,7 +144,7 @@ def _run(m: Medium, w: Workload, begin: float, rng: random.Random) -> tuple[list
         t, who, mine = heapq.heappop(queue)
         arrived = t + m.way * math.exp(rng.gauss(0, 0.2))
         size, writes = (round(w.bs_moments[0]), w.rw.writes) if mine else (8192, False)
-        done, flush = device.serve(arrived, size, writes)
+        done, flush = device.serve(arrived, size, writes, mine and w.sync is Sync.DSYNC)
         (ours if mine else others).append(_Seen(t, done, flush))
         heapq.heappush(queue, (done, who, mine))
     return ours, others

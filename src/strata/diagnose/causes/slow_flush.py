@@ -1,0 +1,130 @@
+"""A commit waits long for the medium.
+
+What it claims
+    A write that must be durable waits for a flush of the device, and the flush takes the larger part of its time.
+Why it matters
+    Databases and logs commit one write after another; reads, and writes that nobody waits for, are as fast as ever.
+Evidence it needs
+    Operational: flushes of the device (``blockdev_flush_seconds`` ÷ ``blockdev_flushes``), or of the generator, take at
+    least 40 % of a write with its flush, and 0.5 ms or more, in most of the writing workloads. Differential: writes
+    beside reads of the same size and depth at the same layer, or the same writes without a flush.
+What rules it out
+    Flushes that take as long as there are bytes before them (then a write cache drains); quick flushes; none.
+What to do next
+    A medium or controller whose cache survives a loss of power, a device of its own for the log, fewer commits at once
+    (group commit). Only where the cache survives, let the device say so: it then flushes nothing.
+How sure
+    By the flush's share of a write and by the experiment without it.
+Example
+    One write of 8 KiB takes 10.5 ms where a read takes 2.5: a flush takes 8.0 of them.
+Source
+    The kernel's documentation of volatile caches (Documentation/block/writeback_cache_control) and of the block
+    statistics (Documentation/block/stat: flush requests and ticks).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from strata import units
+from strata.diagnose import flushing
+from strata.diagnose.case import Case, Station
+from strata.diagnose.flushing import Flushed
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.registry import Range
+from strata.model.experiment import Experiment, Metric
+from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.workload import Sync
+
+CAUSE = Cause.SLOW_FLUSH
+PRECEDENCE = 22
+LEAST_SHARE, LEAST_S, MOST_OF = 0.4, 5e-4, 0.5
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At the lowest layer whose writes show it, blamed on the lowest layer of its device."""
+    for station in case.stations:
+        cells = flushing.flushed(station)
+        slow = tuple(f for f in cells if f.share >= LEAST_SHARE and f.flush >= LEAST_S)
+        if not slow or len(slow) < MOST_OF * len(cells):
+            continue
+        layer = flushing.lowest(case, station, slow[0].device)
+        if (rate := flushing.by_bytes(cells)) is not None:
+            yield Opinion(CAUSE, False, f"it takes as long as bytes wait: {units.rate(rate)}", layer=layer)
+        else:
+            yield _opinion(station, layer, slow, len(cells))
+        return
+
+
+def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
+    """Without flushes the time that they take is gone."""
+    w = experiment.workload
+    if experiment.prediction.metric != Metric.RATIO or w.sync is not Sync.NONE or w.fsync or w.fdatasync:
+        return None
+    for station in case.stations:
+        for f in flushing.flushed(station):
+            if f.cell.workload.key == experiment.reference and station.layer.name == experiment.layer:
+                gain = 1 / max(0.02, 1 - f.share)
+                return max(1.5, gain / 1.5), gain * 2
+    return None
+
+
+def _opinion(station: Station, layer: str, slow: tuple[Flushed, ...], of: int) -> Opinion:
+    one = min(slow, key=lambda f: f.cell.workload.outstanding)
+    flush, share = units.duration(one.flush * 1e9), units.percent(one.share, 2)
+    where = one.device or station.layer.name
+    gain = units.significant(1 / max(0.02, 1 - one.share), 2)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        weight=Weight.SHOWN,
+        title=f"a commit waits {flush} for a flush of {where}",
+        explanation=f"{one.cell.workload.label}: a write takes {units.duration(one.whole * 1e9)}, and for {flush} of "
+        f"it {where} flushes ({share}).",
+        next_step="Put the log on a medium or controller whose cache survives a loss of power, or commit several "
+        f"writes at once; without its flush a write would be up to {gain} times as fast.",
+        cells=frozenset(f.cell.workload.key for f in slow),
+        strength=min(1.0, 0.5 + 0.7 * float(np.median([f.share for f in slow]))),
+        lead=2.0 * len(slow),
+        evidence=(_beside_reads(station, slow), _counted(station, slow, of)),
+        layer=layer,
+        loss=sum(-math.log(max(0.02, 1 - f.share)) for f in slow) / len(station.cells),
+    )
+
+
+def _counted(station: Station, slow: tuple[Flushed, ...], of: int) -> Evidence:
+    most = max(slow, key=lambda f: f.share)
+    who = "the generator's own flushes take" if most.device is None else f"flushes of {most.device} take"
+    return Evidence(
+        kind=EvidenceKind.OPERATIONAL,
+        statement=f"{most.cell.workload.label}: {who} {units.duration(most.flush * 1e9)} each, "
+        f"{units.significant(most.per_write, 2)} for each write; they matter in {len(slow)} of {of} writing workloads",
+        cells=tuple(f"{station.layer.name}/{f.cell.workload.key}" for f in slow),
+    )
+
+
+def _beside_reads(station: Station, slow: tuple[Flushed, ...]) -> Evidence:
+    """The writes beside reads of the same size and depth, where there are any; else beside the same without a flush."""
+    for f in sorted(slow, key=lambda f: f.cell.workload.outstanding):
+        w = f.cell.workload
+        for other in station.cells:
+            o = other.workload
+            if not o.rw.writes and (o.bs, o.outstanding, o.rw.random) == (w.bs, w.outstanding, w.rw.random):
+                return Evidence(
+                    kind=EvidenceKind.DIFFERENTIAL,
+                    statement=f"{w.label}: {units.count(f.cell.iops.value)} IOPS, where reads of the same size and "
+                    f"depth give {units.count(other.iops.value)}",
+                    cells=(f"{station.layer.name}/{w.key}", f"{station.layer.name}/{o.key}"),
+                )
+    one = slow[0]
+    rest = one.whole * (1 - one.share)
+    return Evidence(
+        kind=EvidenceKind.DIFFERENTIAL,
+        statement=f"{one.cell.workload.label}: {units.duration(one.whole * 1e9)} with its flush, "
+        f"{units.duration(rest * 1e9)} without",
+        cells=(f"{station.layer.name}/{one.cell.workload.key}",),
+    )

@@ -1,0 +1,105 @@
+"""One member of several is slower than the others.
+
+What it claims
+    The layer spreads its data over several members or paths, and one of them takes longer: whatever touches it waits,
+    and soon every request that is outstanding waits there.
+Why it matters
+    One drive, link or path is to be replaced, not the whole; the rate at depth is that of the slowest member.
+Evidence it needs
+    Operational: one at a time, the times of requests fall into two groups with one share, about
+    1 ÷ members. Differential: with many outstanding most requests still take no longer than one alone, while the
+    others wait: the rate is the slow member's.
+What rules it out
+    One group of times; two that take turns (slow phases); a quick group that is quicker than the medium should be (a
+    cache).
+What to do next
+    Find the member (``iostat -x``, ``btrfs device stats``, ``multipath -ll``, the controller's own view) and replace
+    it.
+How sure
+    By how near the slow member is to being always busy in the deep workloads, by its share and its time.
+Example
+    Three of four 8 KiB reads take 2.5 ms, one takes 7.3; at depth 32 half of the requests take 2.5 ms, and 550 IOPS
+    come of it where four members alike give 1 640.
+Source
+    Fail-slow members of RAID groups (Gunawi et al., FAST 2018); the bottleneck of a closed system: X ≤ 1 ÷ demand
+    (Denning, Buzen 1978).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from strata import units
+from strata.diagnose.case import Case, Station
+from strata.diagnose.groups import Groups, member
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.reference import grounds
+from strata.model.analysis import CellSummary
+from strata.model.finding import Cause, Evidence, EvidenceKind, Row
+
+CAUSE = Cause.SLOW_MEMBER
+PRECEDENCE = 14
+BUSY = (0.5, 1.8)
+"""Of the slow member, when it holds the others up: always busy, as far as few requests tell."""
+MOST_OFF = 0.25
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """Of the lowest layers."""
+    for station in grounds(case):
+        if (found := member(station)) is not None:
+            yield _opinion(station, *found)
+
+
+def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> Opinion:
+    layer = station.layer.name
+    busy = float(np.median([found.share * c.iops.value * found.slow for c in held]))
+    members = max(2, round(1 / found.share))
+    sure = BUSY[0] <= busy <= BUSY[1] and abs(found.share * members - 1) <= MOST_OFF
+    slow, quick = units.duration(found.slow * 1e9), units.duration(found.quick * 1e9)
+    could = members / found.quick
+    share = units.percent(found.share, 2)
+    return Opinion(
+        cause=CAUSE,
+        holds=True if sure else None,
+        because="" if sure else f"the slow ones would be under way {busy:.1f} at a time",
+        weight=Weight.SHOWN,
+        title=f"one of about {members} members of {layer} is {units.significant(found.ratio, 2)} times slower",
+        explanation=f"{share} of the requests take {slow}, the others {quick}. With many outstanding most still take "
+        "no longer than one alone, and the rest wait for the slow member.",
+        next_step="Find the member (iostat -x, btrfs device stats, multipath -ll, the controller's own view) and "
+        f"replace it; members alike would give up to {units.count(could)} IOPS.",
+        cells=frozenset(c.workload.key for c in (found.cell, *held)),
+        strength=max(0.4, 1 - abs(math.log(busy))),
+        lead=4.0 * len(held),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{found.cell.workload.label}: {share} of the requests take {slow}, the others {quick}",
+                cells=(f"{layer}/{found.cell.workload.key}",),
+            ),
+            _beside(layer, held),
+        ),
+        layer=layer,
+        loss=float(np.mean([max(0.0, math.log(could / c.iops.value)) for c in held])),
+        rows=tuple(_row(layer, found, c) for c in held),
+    )
+
+
+def _beside(layer: str, held: tuple[CellSummary, ...]) -> Evidence:
+    deep = max(held, key=lambda c: c.workload.outstanding)
+    whole = deep.workload.outstanding / deep.iops.value * 1e9
+    return Evidence(
+        kind=EvidenceKind.DIFFERENTIAL,
+        statement=f"{deep.workload.label}: half of the requests take {units.duration(dict(deep.curve)[50.0])} or less, "
+        f"as one alone, and the mean is {units.duration(whole)}",
+        cells=tuple(f"{layer}/{c.workload.key}" for c in held),
+    )
+
+
+def _row(layer: str, found: Groups, cell: CellSummary) -> Row:
+    at = 1 / (found.share * found.slow)
+    return Row(cell=f"{layer}/{cell.workload.key}", measured=cell.iops.value, low=at / 1.8, high=at * 1.8, share=1.0)

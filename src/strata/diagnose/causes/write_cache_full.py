@@ -1,0 +1,149 @@
+"""Writes are as fast as a cache drains.
+
+What it claims
+    Writes go into a cache of the medium. While there is room they are fast; once it is full, or where each of them must
+    be durable, they go at the rate at which the cache drains.
+Why it matters
+    A short measurement shows the cache, a long one the medium behind it: with the same workload, one looks ten times
+    better than the other.
+Evidence it needs
+    One of two. A cliff: within single measurements the rate of writing falls once and stays low, in half of the rounds.
+    Or the drain itself: writes that must be durable move the same bytes a second whatever their size, fewer than reads
+    of that size do, and the flush behind them takes the larger part of their time.
+What rules it out
+    Reads that move no more bytes (then it is a cap, or the medium); a flush that takes one time for all sizes.
+What to do next
+    Size the cache for the burst, or pace the writes at the rate of the drain; for a figure of the medium write until
+    the rate is steady (``--precondition``).
+How sure
+    By the depth of the cliff, or by how alike the bytes per second are; from the drain alone it is only suggested.
+Example
+    2 MiB are taken at once, then 6 MB/s: 730 writes of 8 KiB a second, 46 of 128 KiB, where reads carry 179 MB/s.
+Source
+    Write caches of flash and their folding (Jung, Kandemir 2013); the kernel's documentation of volatile caches
+    (Documentation/block/writeback_cache_control).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from strata import units
+from strata.diagnose import flushing
+from strata.diagnose.case import Case, Station
+from strata.diagnose.flushing import Flushed
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.analysis import CellSummary
+from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.steadiness import Cliff
+
+CAUSE = Cause.WRITE_CACHE_FULL
+PRECEDENCE = 21
+LESS_THAN_READS, LEAST_SHARE = 0.7, 0.4
+NEXT_STEP = (
+    "Size the cache for the burst, or pace the writes; for a figure of the medium itself write until the rate is "
+    "steady (--precondition 60s)."
+)
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At the lowest layer whose writes show it: a cliff is shown, a drain is suggested."""
+    for station in case.stations:
+        cliffs = [(c, c.steadiness.cliff) for c in station.cells if c.steadiness is not None and c.steadiness.cliff]
+        if cliffs:
+            yield _cliff(case, station, cliffs)
+            return
+        if (drain := _drain(station)) is not None:
+            yield _draining(case, station, *drain)
+            return
+
+
+def _cliff(case: Case, station: Station, cliffs: list[tuple[CellSummary, Cliff]]) -> Opinion:
+    cell, one = max(cliffs, key=lambda c: c[1].before / c[1].after)
+    device = (cell.carriers or cell.devices or (None,))[0]
+    layer = flushing.lowest(case, station, device)
+    falls = f"from {units.rate(one.before)} to {units.rate(one.after)}"
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        weight=Weight.SHOWN,
+        title=f"{layer} takes {units.size(round(one.written))} at once, then drains at {units.rate(one.after)}",
+        explanation=f"After {units.size(round(one.written))} of writes the rate falls {falls} and stays there.",
+        next_step=NEXT_STEP,
+        cells=frozenset(c.workload.key for c, _ in cliffs),
+        strength=min(1.0, 0.6 + 0.2 * len(cliffs)),
+        lead=3.0 * len(cliffs),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"{cell.workload.label}: the rate falls {falls} within a measurement, in {one.rounds} rounds",
+                cells=(f"{cell.layer}/{cell.workload.key}",),
+            ),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{units.size(round(one.written))} were written before, in {units.duration(one.at_s * 1e9)} "
+                "and the ramp",
+                cells=(f"{cell.layer}/{cell.workload.key}",),
+            ),
+        ),
+        layer=layer,
+        loss=float(np.mean([math.log(c.before / c.after) for _, c in cliffs])) * len(cliffs) / len(station.cells),
+    )
+
+
+def _drain(station: Station) -> tuple[float, tuple[Flushed, ...], CellSummary] | None:
+    """(bytes per second, the writes, the reads that carry more) where durable writes all move the same bytes."""
+    cells = flushing.flushed(station)
+    rate = flushing.by_bytes(cells)
+    if rate is None or float(np.median([f.share for f in cells])) < LEAST_SHARE:
+        return None
+    sizes = {f.size for f in cells}
+    reads = [
+        c
+        for c in station.cells
+        if not c.workload.rw.writes and c.workload.saturates and c.workload.bs_moments[0] in sizes
+    ]
+    more = max(reads, key=lambda c: c.bytes_per_second.value, default=None)
+    if more is None or rate > LESS_THAN_READS * more.bytes_per_second.value:
+        return None
+    return rate, cells, more
+
+
+def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, ...], read: CellSummary) -> Opinion:
+    layer = flushing.lowest(case, station, cells[0].device)
+    sizes = units.span(units.size(round(min(f.size for f in cells))), units.size(round(max(f.size for f in cells))))
+    slow = [f for f in cells if f.share >= LEAST_SHARE]
+    name = station.layer.name
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        weight=Weight.SHOWN,
+        title=f"writes go as fast as {layer} drains: {units.rate(rate)}",
+        explanation=f"Writes that must be durable move {units.rate(rate)} whatever their size ({sizes}), and what they "
+        "wait for is the flush: a cache before the medium drains at that rate.",
+        next_step=NEXT_STEP,
+        cells=frozenset(f.cell.workload.key for f in slow),
+        strength=0.8,
+        lead=4.0,
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"writes of {sizes} move {units.rate(rate)}, {read.workload.label} moves "
+                f"{units.rate(read.bytes_per_second.value)}",
+                cells=tuple(f"{name}/{f.cell.workload.key}" for f in cells),
+            ),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"the flush takes {units.percent(float(np.median([f.share for f in cells])), 2)} of a "
+                "write's time (median), and as long as there are bytes before it",
+                cells=tuple(f"{name}/{f.cell.workload.key}" for f in slow),
+            ),
+        ),
+        layer=layer,
+        loss=sum(-math.log(max(0.02, 1 - f.share)) for f in slow) / len(station.cells),
+    )

@@ -1,0 +1,53 @@
+"""The same writes without a flush.
+
+What it changes
+    Nobody waits until a write is durable: the workload is the same without its ``sync``, ``fsync`` or ``fdatasync``.
+What it tells apart
+    Where flushes are slow, writes gain what the flushes took. Whatever else limits them limits them still.
+"""
+
+from __future__ import annotations
+
+from strata.diagnose import flushing
+from strata.diagnose.case import Case
+from strata.diagnose.causes import slow_flush
+from strata.diagnose.opinion import Opinion
+from strata.model.cause import Cause
+from strata.model.endpoint import EndpointKind
+from strata.model.experiment import Experiment, Metric, Prediction
+from strata.model.workload import Sync
+
+SAME = (0.8, 1.25)
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """Where slow flushes stand, in the cell with the fewest outstanding. A raw device is never written to."""
+    mine = next((o for o in standing if o.cause is Cause.SLOW_FLUSH), None)
+    if mine is None:
+        return None
+    for station in case.stations:
+        cells = [f for f in flushing.flushed(station) if f.cell.workload.key in mine.cells]
+        if not cells or station.layer.target.kind is EndpointKind.BLOCK:
+            continue
+        cell = min(cells, key=lambda f: f.cell.workload.outstanding).cell
+        plain = cell.workload.model_copy(update={"sync": Sync.NONE, "fsync": 0, "fdatasync": 0})
+        still = Prediction(metric=Metric.RATIO, low=SAME[0], high=SAME[1], unit="ratio")
+        made = Experiment(
+            layer=station.layer.name,
+            workload=plain,
+            reference=cell.workload.key,
+            changes="the same writes without a flush",
+            prediction=still,
+            otherwise="whatever else limits the writes would limit them still",
+        )
+        gains = slow_flush.predict(case, mine, made)
+        if gains is None:
+            return None
+        own = still.model_copy(
+            update={"low": gains[0], "high": gains[1], "cause": mine.cause.value, "layer": mine.layer}
+        )
+        others = [o for o in standing if o is not mine]
+        rest = tuple(still.model_copy(update={"cause": o.cause.value, "layer": o.layer}) for o in others)
+        rest = rest or (still.model_copy(update={"cause": Cause.MEDIUM.value, "layer": mine.layer}),)
+        return made.model_copy(update={"prediction": own, "predictions": (own, *rest)})
+    return None

@@ -1,0 +1,96 @@
+"""Two groups in the times of single requests: members that differ, or a cache that answers some of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from strata.diagnose.case import Station
+from strata.diagnose.reference import healthy
+from strata.model.analysis import CellSummary
+
+EDGE = 2.0
+"""Percent at either end that are not looked at: single events."""
+GAP, APART, TIGHT = 1.4, 1.6, 1.6
+"""Between two neighbours of a hundred; between the medians of the groups; the middle of the quick group."""
+A_CACHE = 30.0
+"""Times quicker is no member of the same kind: it is a cache."""
+LEAST_DEPTH, UNQUEUED, WAITS = 8, 1.5, 2.0
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Of one cell with one outstanding: seconds of the middle of both groups, and the share of the slow one."""
+
+    cell: CellSummary
+    quick: float
+    slow: float
+    share: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times longer the slow ones take."""
+        return self.slow / self.quick
+
+
+def groups(station: Station) -> Iterator[Groups]:
+    """Of the layer's small reads, one at a time, where their times fall into two."""
+    for cell in station.cells:
+        w = cell.workload
+        if w.outstanding == 1 and w.saturates and w.rw.random and not w.rw.writes and (found := _split(cell)):
+            yield found
+
+
+def _split(cell: CellSummary) -> Groups | None:
+    inside = [(p, ns) for p, ns in cell.curve if EDGE <= p <= 100 - EDGE and ns > 0]
+    gaps = [(math.log(b[1] / a[1]), a[0]) for a, b in pairwise(inside)]
+    most, at = max(gaps, default=(0.0, 0.0))
+    if most < math.log(GAP):
+        return None
+    low = [ns for p, ns in inside if p <= at]
+    high = [ns for p, ns in inside if p > at]
+    if not low or not high or np.quantile(low, 0.9) > TIGHT * np.quantile(low, 0.1):
+        return None
+    quick, slow = float(np.median(low)) / 1e9, float(np.median(high)) / 1e9
+    return Groups(cell, quick, slow, 1 - at / 100) if slow >= APART * quick else None
+
+
+def pass_by(station: Station) -> tuple[CellSummary, ...]:
+    """Deep cells in which most requests take as long as one alone while others wait: they wait for something that most
+    do not need."""
+    alone = [c for c in station.cells if c.workload.outstanding == 1 and not c.workload.rw.writes]
+    quick = min((curve[50.0] for c in alone if 50.0 in (curve := dict(c.curve))), default=None)
+    found = []
+    for cell in station.cells if quick is not None else ():
+        w, middle = cell.workload, dict(cell.curve).get(50.0)
+        if w.outstanding < LEAST_DEPTH or w.rw.writes or not w.rw.random or middle is None or quick is None:
+            continue
+        if middle <= UNQUEUED * quick and w.outstanding / cell.iops.value * 1e9 >= WAITS * middle:
+            found.append(cell)
+    return tuple(found)
+
+
+def a_cache(station: Station, found: Groups) -> bool:
+    """Whether the quick ones are a cache's: quicker than is promised, or than any member of the same kind."""
+    known = healthy(station.layer.expect)
+    if known is not None and known.latency is not None:
+        return found.quick < known.latency / 2
+    return found.ratio >= A_CACHE
+
+
+def member(station: Station) -> tuple[Groups, tuple[CellSummary, ...]] | None:
+    """What tells of a member that is slower than the others: the groups, and the deep cells that it holds up."""
+    held = pass_by(station)
+    for found in groups(station):
+        if held and not a_cache(station, found) and found.share <= 0.6:
+            return found, held
+    return None
+
+
+def cached(station: Station) -> Groups | None:
+    """The groups, where the quick one is a cache's."""
+    return next((g for g in groups(station) if a_cache(station, g)), None)
