@@ -14,9 +14,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from strata.analyse.series.longrun import Floats
 from strata.model.steadiness import Episodes
+
+Flags = NDArray[np.bool_]
 
 UPPER = 0.8
 APART = 3.3
@@ -27,6 +30,7 @@ NOTHING = 0.02
 REGULAR = 0.15
 """Gaps between begins that differ by less than this share are one period."""
 FEWEST_GAPS = 3
+KEPT = 0.8
 FEWEST = 12
 """Bins over all rounds below which nothing is said."""
 
@@ -38,7 +42,7 @@ def episodes(rounds: Sequence[Floats], bin_s: float) -> Episodes | None:
     if together.size < FEWEST or (edge := _edge(together)) is None:
         return None
     upper = float(together[together >= edge].mean())
-    runs = [(one / upper, start, end) for one in levels for start, end in _runs(one < edge)]
+    runs = [(one / upper, start, end) for one in levels for start, end in _runs(_low(one, edge))]
     low = float(np.median([_inside(one, start, end).mean() for one, start, end in runs]))
     lost = [_lost(one, start, end) for one, start, end in runs]
     # Where little is done instead of nothing, the same loss takes longer.
@@ -75,7 +79,14 @@ def _edge(values: Floats) -> float | None:
     return float(ordered[at] + ordered[at + 1]) / 2 if apart >= APART else None
 
 
-def _runs(low: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:
+def _low(one: Floats, edge: float) -> Flags:
+    """The bins of the lower level. Single ones that stand out of their neighbours are noise, unless most are single."""
+    low = one < edge
+    around = np.convolve(np.pad(low, 1, mode="edge"), np.ones(3), mode="valid") >= 2
+    return around if KEPT * low.sum() <= (around & low).sum() else low
+
+
+def _runs(low: Flags) -> list[tuple[int, int]]:
     """(first, one behind the last) of each stretch."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], low.astype(int), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -96,7 +107,7 @@ def _period(rounds: Sequence[Floats], edge: float, bin_s: float) -> float | None
     """From begin to begin and from end to end; what was cut off at the edge of a round has only one of them."""
     gaps: list[int] = []
     for one in rounds:
-        runs = _runs(one < edge)
+        runs = _runs(_low(one, edge))
         begins, ends = [a for a, _ in runs if a > 0], [b for _, b in runs if b < one.size]
         gaps += [b - a for side in (begins, ends) for a, b in pairwise(side)]
     if len(gaps) < FEWEST_GAPS:
