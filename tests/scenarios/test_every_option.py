@@ -24,7 +24,7 @@ STRATA: Any = typer.main.get_command(app)
 USE_CASES = {
     "measuring": ("measure_endpoint",),
     "diagnosing": ("diagnose_path", "diagnose_demo", "resume", "plan_only"),
-    "kept": ("load_kept", "list_runs", "named_runs"),
+    "kept": ("load_kept", "load_report", "list_runs", "named_runs"),
     "matrixing": ("measure_matrix", "resume_matrix", "plan_matrix"),
     "verifying": ("verify_endpoint",),
     "serving": ("serve_and_say", "serve_config"),
@@ -167,7 +167,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
 }
 
 ONE_WAY = {
-    "survey": "{dir}", "compare": "a b", "history": "--all", "gate": "", "report": "", "runs": "",
+    "survey": "{dir}", "compare": "a b", "history": "--all", "gate": "", "report": "", "explain": "", "runs": "",
     "runs delete": "run --yes", "clean": "",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",
