@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 MOST = 8
 """Experiments of one diagnosis: causes that so many do not tell apart, no further one will."""
-ROUNDS, ROUNDS_MOST = 3, 6
+ROUNDS, ROUNDS_MOST = 2, 6
 """Of one experiment: at least, and at most where a prediction is still undecided."""
-LONG_S, LONG_ROUNDS = 2.0, 2
-"""A longer cell is asked for what happens within it, and seen in fewer rounds."""
 
 
 def experimented(session: Session, analysis: Analysis) -> Diagnosis:
@@ -116,7 +114,6 @@ def _rounds(session: Session, experiment: Experiment, change: Change, noise: Noi
     run, purse = session.running(), session.purse()
     plan = experiment_plan(run.plan, experiment)
     session.emit(Progress(phase=Phase.CONFIRM, layer=experiment.layer, message=experiment.changes))
-    least = LONG_ROUNDS if plan.runtime_s >= LONG_S else ROUNDS
     results: list[CellResult] = []
 
     def commit(result: CellResult) -> None:
@@ -125,7 +122,7 @@ def _rounds(session: Session, experiment: Experiment, change: Change, noise: Noi
         results.append(result)
 
     for number in range(ROUNDS_MOST):
-        if number >= least and (not _open(run.plan, experiment, results, noise) or not _affordable(session, plan)):
+        if number >= ROUNDS and (not _open(run.plan, experiment, results, noise) or not _affordable(session, plan)):
             break
         steps = experiment_round(plan, experiment, number, session.next_order())
         batch = plan.model_copy(update={"steps": steps, "rounds": number + 1})

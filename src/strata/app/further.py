@@ -20,14 +20,23 @@ if TYPE_CHECKING:
 
 DETAIL_SHARE = 1 / 3
 """Of the budget, for further rounds: what is left names the cause."""
+LEAST_SHARE = 0.4
+"""Of the budget, however long the first rounds took: a verdict without any experiment is worth less than the time."""
 
 
 class Purse:
     """The seconds and the bytes that may follow the planned steps, and what is gone of them."""
 
-    def __init__(self, plan: Plan, kept: Iterable[CellResult]) -> None:
-        """``kept``: what the store holds, of a resumed run too: its further steps are paid already."""
-        self._allowed = plan.further or Further(seconds=0.0, bytes_written=0, detail=False)
+    def __init__(self, plan: Plan, kept: Iterable[CellResult], elapsed_s: float = 0.0) -> None:
+        """``kept``: what the store holds, of a resumed run too: its further steps are paid already.
+
+        ``elapsed_s``: since the run began; a plan that is to end by some time has that much less to spend.
+        """
+        allowed = plan.further or Further(seconds=0.0, bytes_written=0, detail=False)
+        if allowed.whole_s is not None:
+            left = max(LEAST_SHARE * allowed.seconds, min(allowed.seconds, allowed.whole_s - elapsed_s))
+            allowed = allowed.model_copy(update={"seconds": left})
+        self._allowed = allowed
         later = [c for c in kept if c.round >= plan.rounds or c.kind == StepKind.CONFIRM.value]
         self._gone_s = len(later) * plan.step_s
         self._written = sum(c.result.write.bytes for c in later if c.result is not None)

@@ -15,8 +15,9 @@ from strata.model.profile import Profile
 from strata.model.run import Label
 from strata.model.workload import Workload
 
-BUDGET_S = 90.0
-"""For further rounds and experiments: with the screening a diagnosis of nine layers stays within three minutes."""
+BUDGET_S, WHOLE_S = 90.0, 160.0
+"""For further rounds and experiments, where the user does not say; and by then all of a screened diagnosis ends, so
+that one of nine layers stays within three minutes on a machine that is not busy."""
 
 
 class Options(Value):
@@ -24,7 +25,7 @@ class Options(Value):
 
     ``screen``: every cell is looked at briefly first, and again where it matters (`strata.plan.screening`, `.detail`);
     rounds and times are then not the ones given here. ``budget_s`` bounds what follows the planned steps: further
-    rounds, and the experiments.
+    rounds, and the experiments (None: `BUDGET_S`, and no more than `WHOLE_S` lets).
     ``precondition_s`` or ``precondition_bytes`` asks for writing before measuring until the rate is steady, and bounds
     it. ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
     the same file over loopback. ``only`` or the workloads of ``profile`` replace the default set. ``confirm`` runs the
@@ -33,7 +34,7 @@ class Options(Value):
     """
 
     screen: bool = False
-    budget_s: float = Field(default=BUDGET_S, ge=0)
+    budget_s: float | None = Field(default=None, ge=0)
     rounds: int = Field(default=5, ge=1, le=100)
     ramp_s: float = Field(default=0.25, ge=0)
     runtime_s: float = Field(default=1.0, gt=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from strata.app.options import Options
+from strata.app.options import BUDGET_S, WHOLE_S, Options
 from strata.app.preconditioning import budget_of
 from strata.engine import Engine
 from strata.model.caching import refusal
@@ -64,7 +64,10 @@ def plan_of(
         placement=options.placement,
         cooldown_s=options.cooldown_s,
         precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
-        further_s=options.budget_s if options.screen or options.confirm else 0.0,
+        further_s=(BUDGET_S if options.budget_s is None else options.budget_s)
+        if options.screen or options.confirm
+        else 0.0,
+        whole_s=WHOLE_S if options.screen and options.budget_s is None else None,
         detail=options.screen,
         plan_id=run_id,
     ).model_copy(update={"profile": options.profile})

@@ -84,6 +84,7 @@ class Session:
         self._tell = emit
         self._ends_at: float | None = None
         self._purse: Purse | None = None
+        self._began = time.monotonic()
         self._kept: dict[int, CellResult] | None = None
         self.workloads = workloads
         driven = run.plan.workloads if run else workloads
@@ -244,7 +245,7 @@ class Session:
         """What may follow the planned steps; from the first time on that it is asked for, its clock runs."""
         if self._purse is None:
             run = self.running()
-            self._purse = Purse(run.plan, self.cells())
+            self._purse = Purse(run.plan, self.cells(), time.monotonic() - self._began)
         return self._purse
 
     def conclude(self, analysis: Analysis) -> Diagnosis:

@@ -100,7 +100,7 @@ def options(
     """The words of the command line as a value. Raises `UsageError` for words that are no size or time, or too much."""
     from pydantic import ValidationError
 
-    from strata.app.options import BUDGET_S, Options
+    from strata.app.options import Options
     from strata.model.placement import parse_placement
 
     try:
@@ -122,7 +122,7 @@ def options(
             precondition_s=seconds(precondition),
             precondition_bytes=None if precondition_bytes is None else units.parse_size(precondition_bytes),
             cooldown_s=seconds(cooldown) or 0.0,
-            budget_s=BUDGET_S if (asked := seconds(budget)) is None else asked,
+            budget_s=seconds(budget),
             screen=screen,
             placement=parse_placement(cpus, numa_node) if cpus or numa_node else None,
         )

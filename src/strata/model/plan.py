@@ -88,6 +88,8 @@ class Further(Value):
     seconds: float = Field(ge=0)
     bytes_written: int = Field(ge=0)
     detail: bool
+    whole_s: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    """Where the user set no budget: what follows ends so many seconds after the start of the run, as far as it can."""
 
 
 class Plan(Value):

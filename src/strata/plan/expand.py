@@ -38,6 +38,7 @@ def expand(
     precondition: PreconditionBudget | None = None,
     further_s: float = 0.0,
     detail: bool = False,
+    whole_s: float | None = None,
     plan_id: str | None = None,
 ) -> Plan:
     """Every workload at every layer, and the order of `strata.plan.order`.
@@ -70,7 +71,9 @@ def expand(
     span = ramp_s + runtime_s
     written = _bytes_written(cells, steps, span, assumed_write_bps)
     # As much again as the steps may write: a bound that is kept, because what a layer takes is known by then.
-    further = Further(seconds=further_s, bytes_written=written, detail=detail) if further_s > 0 else None
+    further = (
+        Further(seconds=further_s, bytes_written=written, detail=detail, whole_s=whole_s) if further_s > 0 else None
+    )
     return Plan(
         id=plan_id or new_id(),
         stack=stack,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.app.further import DETAIL_SHARE, Purse, fastest_writes
+from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Purse, fastest_writes
 from strata.model.analysis import Comparison, Equivalence
 from strata.model.estimate import Estimate
 from strata.model.plan import Plan, StepKind
@@ -98,6 +98,15 @@ def test_what_was_paid_before_a_stop_is_not_there_again() -> None:
     kept += [result_of(plan, StepKind.CONFIRM, 0, 91)]
     assert Purse(plan, kept).seconds_left == pytest.approx(fresh.seconds_left - 2 * plan.step_s, abs=0.1)
     assert fresh.detail_left == pytest.approx(DETAIL_SHARE * 90.0, abs=0.1)
+
+
+def test_a_long_screening_leaves_less_and_never_nothing() -> None:
+    plan = planned()
+    assert plan.further is not None
+    ending = plan.model_copy(update={"further": plan.further.model_copy(update={"whole_s": 160.0})})
+    left = [Purse(ending, (), elapsed).seconds_left for elapsed in (30.0, 100.0, 1000.0)]
+    assert left == [pytest.approx(90), pytest.approx(60), pytest.approx(LEAST_SHARE * 90)]
+    assert Purse(plan, (), 1000.0).seconds_left == pytest.approx(90), "who says a budget gets it"
 
 
 def test_a_plan_announces_what_may_follow_and_writing_stays_within_it() -> None:
