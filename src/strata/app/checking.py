@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from strata.analyse import view_of
+from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import check_table, flags_of_run, laws
 from strata.analyse.of_table import ladder_of
 from strata.diagnose import diagnose, propose
@@ -39,6 +40,7 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
         flags=check_table(table),
         diagnosis=None if ladder is None else diagnose(*ladder),
         experiment=None if ladder is None else propose(*ladder),
+        conclusions=conclusions_of(table),
     )
 
 

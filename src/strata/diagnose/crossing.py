@@ -1,7 +1,6 @@
-"""How often a byte crosses a wire on its way: 0 on the node that has it, 1 elsewhere, r more for r further copies.
+"""How often a byte of our own cells crosses a wire on its way, by the bytes that all nodes of the stack send for it.
 
-Bytes that all nodes of the stack send for each byte of the application: reads 0 and writes r on the owner, reads 1 and
-writes 1 + r on a node that reaches the data through the owner, r being the copies beyond the owner's.
+What follows from that is `strata.analyse.crossing`.
 """
 
 from __future__ import annotations
@@ -9,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from strata.analyse.crossing import CROSSES, STAYS
 from strata.model.analysis import CellSummary
-
-CROSSES, STAYS = 0.7, 0.3
-"""Bytes for each byte from which on it crosses once, and up to which it does not: heads are a few per cent, and small
-writes carry the file system's own beside them."""
 
 
 @dataclass(frozen=True)

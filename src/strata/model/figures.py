@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from strata.model.base import Value
+from strata.model.cause import Cause
 from strata.model.experiment import Experiment
 from strata.model.finding import Diagnosis
 from strata.units import GIB, KIB, MIB, TIB
@@ -259,6 +260,34 @@ class Flag(Value):
     """The law's heading."""
 
 
+class Standing(StrEnum):
+    """How far figures carry what is concluded from them."""
+
+    SHOWN = "shown"
+    SUGGESTED = "suggested"
+    OPEN = "open"
+
+
+class Conclusion(Value):
+    """What the rows of a table show together.
+
+    ``asked`` is the question's key, ``at`` the node, resource or layer that is meant, ``rows`` what it rests on.
+    ``cause`` is None where no cause is named. ``missing`` are figures that would tell more; ``numbers`` are in base
+    units.
+    """
+
+    asked: str
+    standing: Standing
+    says: str
+    because: str
+    next_step: str
+    cause: Cause | None = None
+    at: str = ""
+    rows: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    numbers: dict[str, float] = {}
+
+
 class Checked(Value):
     """What `strata check` says: which laws were asked of how many rows, and what did not hold.
 
@@ -279,6 +308,8 @@ class Checked(Value):
     """What the rules say of a table that holds a ladder: layers with the same workloads."""
     experiment: Experiment | None = None
     """What they would measure next to tell it."""
+    conclusions: tuple[Conclusion, ...] = ()
+    """What the rows show that are no ladder: scaled, on several nodes, before and after, from a cache."""
 
     @property
     def broken(self) -> int:

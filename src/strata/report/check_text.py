@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.model.figures import Checked, Flag
+from strata.model.figures import Checked, Conclusion, Flag, Standing
 from strata.model.finding import Verdict
 from strata.report import figures
 from strata.report.textual import Paint, wrap
@@ -32,7 +32,21 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
         lines += wrap(f"labels, not calculated with: {', '.join(checked.labels)}", width, "  ", "    ")
     if checked.diagnosis is not None:
         lines += ["", *_verdict(checked, checked.diagnosis.verdict, width, paint)]
+    for conclusion in checked.conclusions:
+        lines += ["", *_conclusion(conclusion, width, paint)]
     return "\n".join(lines)
+
+
+_STANDS = {Standing.SHOWN: "Shown", Standing.SUGGESTED: "Suggested", Standing.OPEN: "Cannot be told"}
+
+
+def _conclusion(found: Conclusion, width: int, paint: Paint) -> list[str]:
+    """What the rows show together, how far, and what would tell more."""
+    lines = [paint(x, "bold") for x in wrap(f"{_STANDS[found.standing]}: {found.says}", width, "", "  ")]
+    lines += wrap(found.because, width, "  ", "  ")
+    if found.missing:
+        lines += wrap(f"Not in these figures: {'; '.join(found.missing)}", width, "  ", "    ")
+    return [*lines, *wrap(f"Next: {found.next_step}", width, "  ", "    ")]
 
 
 def _verdict(checked: Checked, verdict: Verdict, width: int, paint: Paint) -> list[str]:

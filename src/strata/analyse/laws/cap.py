@@ -18,32 +18,35 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.laws.base import flag, value
-from strata.model.figures import Flag, Role, Table
+from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "cap", "not a capacity", 110
 SAYS = "a rate was asked for and reached: that is no capacity"
 REACHED = 0.98
 
 
+def at_cap(table: Table, row: Row) -> float | None:
+    """The IOPS that were asked for, where the row reaches them."""
+    asked, iops = value(table, row, "cap"), value(table, row, "iops")
+    rate, size = value(table, row, "rate"), value(table, row, "size")
+    done = rate / size if iops is None and rate is not None and size else iops
+    return asked if asked and done is not None and done >= asked * REACHED else None
+
+
 def check(table: Table) -> Iterator[Flag]:
     """One flag for all rows that stand at their cap."""
-    held = []
-    for row in table.of(Role.MEASURED):
-        asked, iops = value(table, row, "cap"), value(table, row, "iops")
-        rate, size = value(table, row, "rate"), value(table, row, "size")
-        done = rate / size if iops is None and rate is not None and size else iops
-        if asked and done is not None and done >= asked * REACHED:
-            held.append((row, asked))
+    asked = ((row, at_cap(table, row)) for row in table.of(Role.MEASURED))
+    held = [(row, rate) for row, rate in asked if rate is not None]
     if not held:
         return
-    row, asked = held[0]
+    row, cap = held[0]
     rows = f"{len(held)} rows stand" if len(held) > 1 else "the row stands"
     yield flag(
         NAME,
         row if len(held) == 1 else None,
-        f"{rows} at the {units.count(asked)} IOPS that were asked for: that is the setting, not a capacity",
+        f"{rows} at the {units.count(cap)} IOPS that were asked for: that is the setting, not a capacity",
         "Run without the rate to find what the storage can do.",
         broken=False,
         column="cap",
-        numbers={"asked": asked, "rows": float(len(held))},
+        numbers={"asked": cap, "rows": float(len(held))},
     )

@@ -2,12 +2,13 @@
 
 What it claims
     Where the wire shows r remote copies of every byte, the *physical* disks take at least 1 + r bytes for each byte
-    the application writes.
+    the application writes, and no fewer than 1 + r copies are said to be kept.
 Why it matters
     A counter named "disk" that shows the application's own rate sits above the mirror: it is the virtual disk, and
     says nothing about the load of the medium.
 Evidence
-    The application's write rate, the bytes on the wire at a node, whether the node owns the volume, the device's rate.
+    The application's write rate, the bytes on the wire at a node, whether the node owns the volume, the device's rate;
+    the copies that a said row names (`count.copies`).
 What rules it out
     A counter that is known to be a virtual disk's; reads; no copies on the wire.
 Source
@@ -19,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag, measured, value, writes
-from strata.model.figures import Flag, Table
+from strata.analyse.crossing import copies_beyond
+from strata.analyse.laws.base import bounds, flag, measured, value, writes
+from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE, ORDER = "copies", "copies written", 290
 SAYS = "disks that take less than the copies on the wire"
@@ -29,13 +31,14 @@ SHORT = 0.25
 
 
 def check(table: Table) -> Iterator[Flag]:
-    """Write rows whose physical disks take less than the copies that the wire shows."""
+    """Write rows whose physical disks take less than the copies that the wire shows; fewer copies said than shown."""
+    yield from _said(table)
     for row in measured(table, "rate", "wire.total", "device"):
         owner = table.word(row, "owner")
         if not writes(table, row) or table.word(row, "disk") != "physical" or owner not in ("yes", "no"):
             continue
         app, wire, device = (value(table, row, k) or 0.0 for k in ("rate", "wire.total", "device"))
-        remote = round(wire / app - (owner == "no")) if app > 0 else 0
+        remote = copies_beyond(wire / app, float(owner == "no")) if app > 0 else 0
         least = (1 + remote) * app
         if remote < 1 or device >= least * (1 - SHORT):
             continue
@@ -49,3 +52,28 @@ def check(table: Table) -> Iterator[Flag]:
             column="device",
             numbers={"remote_copies": float(remote), "device": device, "least": least},
         )
+
+
+def _said(table: Table) -> Iterator[Flag]:
+    for said in table.of(Role.SAID):
+        copies = value(table, said, "count.copies")
+        if copies is None:
+            continue
+        for row in measured(table, "rate", "wire.total"):
+            wire, app = bounds(table, row, "wire.total"), value(table, row, "rate")
+            if not writes(table, row) or table.word(row, "owner") != "yes" or not (wire and app):
+                continue
+            # The rate that was printed is the surer of the two; of the wire every rounding is allowed.
+            shown = copies_beyond(row.figures["wire.total"].base / app, 0.0)
+            if wire[0] / app <= copies - 1 + SHORT:
+                continue
+            yield flag(
+                NAME,
+                said,
+                f"{copies:g} copies put {copies - 1:g} on the wire of each byte that is written; {row.name} "
+                f"shows {shown}, so there are at least {shown + 1}, or something else is on the wire",
+                "Ask the volume how many copies it keeps and where; read bytes sent and received apart.",
+                broken=True,
+                column="count.copies",
+                numbers={"said": copies, "shown": shown + 1.0},
+            )

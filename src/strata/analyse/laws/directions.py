@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
+from strata.analyse.crossing import busier
 from strata.analyse.laws.base import flag, measured, value, writes
 from strata.model.figures import Flag, Row, Table
 
@@ -53,4 +54,4 @@ def _busier(table: Table, row: Row, total: float) -> float | None:
     app = value(table, row, "rate")
     if app is None or table.word(row, "owner") != "no" or not writes(table, row):
         return None
-    return max(app, total - app)
+    return busier(app, total)

@@ -27,9 +27,9 @@ import math
 from collections.abc import Iterable, Iterator
 
 from strata import units
+from strata.analyse.crossing import copies_beyond
 from strata.diagnose import card, counted, crossing
 from strata.diagnose.case import Case, Station
-from strata.diagnose.crossing import CROSSES
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind, Row
@@ -53,8 +53,8 @@ def _held(station: Station) -> Iterator[Opinion]:
     if written is None:
         return
     once = read.times if read is not None else 0.0
-    more = written.times - once
-    if more < CROSSES or round(more) < 1:
+    beyond = copies_beyond(written.times, once)
+    if not beyond:
         return
     writing = [c for c in station.cells if not c.workload.rw.reads]
     sender = max(written.sent, key=lambda n: written.sent[n])
@@ -63,7 +63,7 @@ def _held(station: Station) -> Iterator[Opinion]:
     share = sum(c.bytes_per_second.value for c, _ in full) / moved if moved else 0.0
     if not full or share < LEAST_COVER:
         return
-    beyond, (largest, wire) = round(more), max(full, key=lambda one: one[0].workload.bs_moments[0])
+    largest, wire = max(full, key=lambda one: one[0].workload.bs_moments[0])
     sends = round(written.sent[sender])
     fewer = f"{units.significant(sends / (sends - 1), 2)} times" if sends > 1 else "as many bytes as the disks take"
     yield Opinion(

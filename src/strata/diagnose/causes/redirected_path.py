@@ -29,9 +29,10 @@ Source
 from __future__ import annotations
 
 from strata import units
+from strata.analyse.crossing import CROSSES, STAYS, copies_beyond
 from strata.diagnose import crossing, observe
 from strata.diagnose.case import Pair
-from strata.diagnose.crossing import CROSSES, STAYS, Crossing
+from strata.diagnose.crossing import Crossing
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
@@ -72,7 +73,7 @@ def judge_pair(pair: Pair) -> Opinion:
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
                 statement=f"for each byte that is read, {_sent(here)}; with {view.below.name} {_sent(there)}"
-                + _written(pair),
+                + _written(pair, there),
                 cells=observe.cells(view, [p for p in view.points if not p.workload.rw.writes]),
             ),
             *observe.operational(view, slow),
@@ -96,7 +97,7 @@ def _sent(found: Crossing) -> str:
     return " and ".join(said) if said else "nothing is sent"
 
 
-def _written(pair: Pair) -> str:
+def _written(pair: Pair, read: Crossing) -> str:
     there = crossing.writes(p.lower for p in pair.view.everything)
-    copies = 0 if there is None else round(there.times)
+    copies = 0 if there is None else copies_beyond(there.times, read.times)
     return f". A byte that is written is sent {copies} times by the owner, for its copies" if copies else ""

@@ -1,0 +1,26 @@
+"""What the rows of somebody's table show together: one question, one file, found because it lies here.
+
+A law asks whether figures can be true, a question here what follows from them. A module has ``NAME``, ``ORDER``,
+``READS`` (the kinds it calculates with: a row with a broken one of these is left out) and ``conclude(table)``. Where
+the figures do not carry an answer it says so and what is missing, or is silent where the table is of something else.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from strata.analyse.laws import check_table, laws
+from strata.model.figures import Conclusion, Role, Table
+from strata.model.lying import modules
+
+
+def conclusions_of(table: Table) -> tuple[Conclusion, ...]:
+    """Everything that follows from the measured rows of ``table``."""
+    colours = {law.name for law in laws() if law.colours}
+    broken = [(f.row, f.column.partition(".")[0]) for f in check_table(table) if f.broken and f.law not in colours]
+    found: list[Conclusion] = []
+    for module in sorted(modules(sys.modules[__name__], "conclude"), key=lambda m: m.ORDER):
+        out = {row for row, kind in broken if kind in module.READS}
+        rows = tuple(r for r in table.rows if r.role is not Role.MEASURED or r.name not in out)
+        found += module.conclude(table.model_copy(update={"rows": rows}))
+    return tuple(found)
