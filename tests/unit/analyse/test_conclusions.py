@@ -93,3 +93,103 @@ def test_writes_that_no_number_of_copies_explains_are_said() -> None:
     found = concluded(text)
     assert "one way more would be 1" in only(found, Cause.REDIRECTED).because
     assert next(c for c in found if "copies_beyond" in c.numbers).standing is Standing.OPEN
+
+
+# --- one layer under growing load ---
+
+READS = "random read, 8 KiB"
+LARGE = "sequential read, 512 KiB"
+
+
+def smb() -> str:
+    return (DATA / "smb.csv").read_text()
+
+
+def of_series(text: str, series: str) -> Conclusion | None:
+    found = [c for c in concluded(text) if c.asked == "scaled" and c.says.startswith(f"{series}:")]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def test_small_reads_fill_the_processors_of_the_server_and_large_ones_nothing_that_is_printed() -> None:
+    for series in ("random read, 1 KiB", READS):
+        found = of_series(smb(), series)
+        assert found is not None
+        assert (found.cause, found.at, found.standing) == (Cause.PROCESSORS, "server", Standing.SHOWN)
+    large = of_series(smb(), LARGE)
+    assert large is not None and (large.cause, large.standing) == (None, Standing.OPEN)
+    assert "saturated at 16.4 GB/s, and no resource in these figures is full" in large.says
+    assert large.numbers["used.wire"] == pytest.approx(16.4 / (3 * 54 / 8), rel=0.01)
+    assert "the use of the server's processors" in large.missing
+
+
+def test_the_mixed_load_is_not_given_what_was_measured_of_the_reads() -> None:
+    """Its server is not printed: "similar to read" is likely, and is said as that."""
+    found = of_series(smb(), "random 60/40, 8 KiB")
+    assert found is not None and (found.cause, found.standing) == (None, Standing.OPEN)
+    assert f"the server's processors are full in {READS}, and not printed here" in found.because
+
+
+def test_the_resource_that_a_text_names_has_to_be_full_in_its_figures() -> None:
+    text = said(DATA / "smb.csv")
+    assert "named as the limit · large reads reach the network" in text and "in use for 81.0 %" in text
+    assert "named as the limit · small reads" not in text
+
+
+@pytest.mark.parametrize(("link", "cause"), [("5.5 GB/s", Cause.WIRE_BANDWIDTH), ("54 Gb/s", None), ("", None)])
+def test_the_wire_is_named_only_where_its_rate_is_known_and_reached(link: str, cause: Cause | None) -> None:
+    number, _, unit = link.partition(" ")
+    text = smb().replace("# link [Gb/s] = 54\n", f"# link [{unit}] = {number}\n" if link else "")
+    found = of_series(text, LARGE)
+    assert found is not None and found.cause is cause
+    assert (found.standing is Standing.SHOWN) is (cause is not None)
+
+
+def scaled(rates: list[float], server: list[float], client: list[float]) -> str:
+    rows = [
+        f"{2**i},{2**i * 20},random read,8192,{x:g},{s:g},{c:g}"
+        for i, (x, s, c) in enumerate(zip(rates, server, client, strict=True))
+    ]
+    return "threads,outstanding,pattern,size [B],iops,busy.server [%],busy [%]\n" + "\n".join(rows) + "\n"
+
+
+BENT = [60e3, 118e3, 220e3, 330e3, 400e3]
+RISES = [12, 24, 46, 82, 99]
+ROOM = [8, 12, 20, 35, 50]
+
+
+@pytest.mark.parametrize("noise", [-0.04, 0.0, 0.04])
+def test_swapping_the_two_sides_swaps_the_cause(noise: float) -> None:
+    rates = [x * (1 + noise * (-1) ** i) for i, x in enumerate(BENT)]
+    for server, client, cause in (
+        (RISES, ROOM, Cause.PROCESSORS),
+        (ROOM, RISES, Cause.CLIENT_PROCESSORS),
+    ):
+        found = of_series(scaled(rates, [*map(float, server)], [*map(float, client)]), READS)
+        assert found is not None and found.cause is cause
+
+
+def test_what_still_grows_is_not_limited_by_what_is_busy() -> None:
+    """Threads that poll keep processors busy from the first row on, and the rate doubles all the same."""
+    assert of_series(scaled([60e3, 120e3, 238e3, 470e3, 930e3], [99.0] * 5, ROOM), READS) is None
+
+
+def test_a_processor_that_was_full_long_before_is_not_shown_to_limit() -> None:
+    found = of_series(scaled([60e3, 110e3, 200e3, 270e3, 350e3], [99, 99, 99, 99, 99], ROOM), READS)
+    assert found is not None and found.standing is Standing.SUGGESTED
+    assert "not what limits alone" in found.because
+
+
+def test_without_shares_nothing_is_named() -> None:
+    text = "threads,pattern,size [B],iops\n" + "".join(
+        f"{2**i},random read,8192,{x:g}\n" for i, x in enumerate([100e3, 180e3, 210e3, 212e3])
+    )
+    found = of_series(text, READS)
+    assert found is not None and found.cause is None and found.standing is Standing.OPEN
+    assert "saturated at 212" in found.says and len(found.missing) == 3
+    assert found.numbers["knee"] == pytest.approx(2.12, rel=1e-3)
+
+
+@pytest.mark.parametrize("text", ["1,100\n2,190\n", "4,100\n4,101\n4,99\n", "1,100\n2,190\n1.5,150\n"])
+def test_two_points_repetitions_and_a_load_that_hardly_grows_say_nothing_of_a_knee(text: str) -> None:
+    assert concluded("threads,iops\n" + text) == ()

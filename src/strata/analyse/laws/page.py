@@ -62,6 +62,7 @@ _LABELS = (
     ("`ranges`", "`own` where each thread writes a range of its own"),
     ("`pinned`", "processors that the generator was pinned to (of the whole table)"),
     ("`constant`, `order`", "of a said row: the column called constant; the patterns in the order that is claimed"),
+    ("`limit`", "of a said row: the resource that is named as the limit (`server`, `client`, `wire`, `device`)"),
 )
 
 

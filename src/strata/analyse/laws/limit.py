@@ -1,0 +1,67 @@
+"""Named as the limit.
+
+What it claims
+    A resource that a text names as the limit is full in the figures: at least 90 % in use where the rate stops to grow.
+Why it matters
+    That a curve is flat names nothing. What is bought next depends on which resource it was.
+Evidence
+    A said row with the label `limit` (`server`, `client`, `wire`, `device`, or what a column `busy.…` is of), its
+    pattern and size; the rows of that series by threads, with the shares that are printed in the last one. A `link`
+    (and `count.links`) gives the wire's share from the bytes of the data.
+What rules it out
+    The resource being full there. A contradiction it is only where the share is printed and below 70 %; between, or
+    where it is not printed, the figures do not show what is said.
+Source
+    The utilisation law (Denning and Buzen, ACM Computing Surveys 10, 1978).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.analyse.laws.base import flag, value
+from strata.analyse.scaling import Course, Shape, courses
+from strata.model.figures import Flag, Role, Row, Table
+
+NAME, TITLE, ORDER = "limit", "named as the limit", 305
+SAYS = "a resource named as the limit whose use the figures do not show to be full"
+FAR = 0.7
+
+
+def check(table: Table) -> Iterator[Flag]:
+    """Said rows whose resource is not shown to be full in any series they are of."""
+    said = [r for r in table.of(Role.SAID) if "limit" in r.words]
+    every = tuple(courses(table)) if said else ()
+    for row in said:
+        resource = row.words["limit"]
+        of = [c for c in every if _of(table, row, c)]
+        if not of or any(resource in c.full and c.shape is not Shape.GROWS for c in of):
+            continue
+        course = max(of, key=lambda c: c.points[-1].used.get(resource, 0.0))
+        share = course.points[-1].used.get(resource)
+        text = f"{resource} is named as what limits {course.name}; "
+        if resource in course.full:
+            text += f"it is in use for {units.percent(course.points[-1].used[resource])}, and the rate still grows"
+        elif share is None:
+            text += "its use is not printed"
+        else:
+            text += f"it is in use for {units.percent(share)} in {course.points[-1].row.name}"
+        if not course.full:
+            text += ": a rate that stops to grow names no resource" if course.shape is not Shape.GROWS else ""
+        yield flag(
+            NAME,
+            row,
+            text,
+            f"Print the use of {resource} in the last row, or take some of it away: what limits takes its share along.",
+            broken=share is not None and share < FAR,
+            column="limit",
+            numbers={} if share is None else {"used": share},
+        )
+
+
+def _of(table: Table, said: Row, course: Course) -> bool:
+    """Whether the said row is of this series: the same pattern and size, where it names them."""
+    row = course.points[-1].row
+    pattern, size = said.words.get("pattern"), value(table, said, "size")
+    return (not pattern or pattern == table.word(row, "pattern")) and (not size or size == value(table, row, "size"))
