@@ -165,6 +165,20 @@ def test_a_cache_at_the_far_end_is_not_another_file(written: float) -> None:
     assert Cause.WRONG_FILE not in causes(diagnose(THREE, reaching(healthy(stack=THREE), moved)))
 
 
+def test_the_same_data_by_way_of_another_device_of_the_stack_is_no_other_file() -> None:
+    """Two nodes have one disk attached, each by a device of its own: requests that are redirected meet the other."""
+    analysis = reaching(healthy(stack=THREE), lambda c: (1.0, 1.0))
+    cells = []
+    for cell in analysis.cells:
+        if cell.layer == "share":
+            flows = tuple(f.model_copy(update={"place": "device loop0"}) for f in cell.flows)
+            counters = cell.counters | {"blockdev_read_bytes{device=loop1}": 0.0}
+            cell = cell.model_copy(update={"devices": ("loop1",), "flows": flows, "counters": counters})  # noqa: PLW2901
+        cells.append(cell)
+    found = diagnose(THREE, analysis.model_copy(update={"cells": tuple(cells)}))
+    assert Cause.WRONG_FILE not in causes(found)
+
+
 LOOP = Device(name="loop0", path="/dev/loop0", devno="7:0", kind="loop", detail={"loop_offset": str(63 * 512)})
 
 

@@ -9,7 +9,8 @@ Evidence it needs
     what it wrote through, while the same workloads from below did reach it. Differential: a figure that no layer
     above that device can have, where there is one.
 What rules it out
-    Writes that do reach the device (then a cache answers the reads); a device that is not watched.
+    Writes that do reach the device (then a cache answers the reads); a device that is not watched; as many bytes at
+    another device of the same stack (then the way to the data is another one, not the data).
 What to do next
     Compare what the export, the mount or the mapping leads to with the file below; then measure again.
 How sure
@@ -40,8 +41,12 @@ NOTHING, REACHED = 0.05, 0.5
 
 def judge(case: Case) -> Iterator[Opinion]:
     """Every layer whose reads and writes never reached the device it stands on."""
+    known = {name for s in case.stations for c in s.cells for name in (*c.devices, *c.carriers)}
     for station in case.stations:
         missed = [c for c in station.cells if (share := moved(c)) is not None and share <= NOTHING]
+        if any(elsewhere(c, known) >= REACHED for c in missed):
+            # The same data by another way: a path that is redirected is no other file.
+            continue
         if {c.workload.rw.writes for c in missed} != {False, True}:
             continue
         below = [s for s in case.stations if s.layer.name in station.layer.on]
@@ -63,6 +68,14 @@ def moved(cell: CellSummary) -> float | None:
         return None
     flows = (f for f in cell.flows if f.kind == "device" and f.node is None and f.direction == direction)
     return sum(f.per_byte.value for f in flows if f.name in names)
+
+
+def elsewhere(cell: CellSummary, known: set[str]) -> float:
+    """The most bytes, for each of the application, at another device that some layer of the stack stands on."""
+    direction = "write" if cell.workload.rw.writes else "read"
+    own = {*cell.devices, *cell.carriers}
+    flows = (f for f in cell.flows if f.kind == "device" and f.direction == direction and f.name in known - own)
+    return max((f.per_byte.value for f in flows), default=0.0)
 
 
 def carriers(cell: CellSummary) -> tuple[str, ...]:
