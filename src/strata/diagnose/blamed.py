@@ -74,6 +74,8 @@ def _elsewhere(case: Case, own: Own) -> str:
         return "somebody else keeps the device busy: its own speed is not seen"
     if groups.member(own.station) is not None:
         return "most requests pass by while others wait: a limit of the whole device would hold all of them"
+    if groups.cached(own.station) is not None:
+        return "a cache answers some of the reads: the medium's own speed is not seen"
     if generator.limits(case.analysis, [h.cell for h in own.slow]):
         return "the load generator asks for no more"
     return ""

@@ -17,11 +17,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from strata.diagnose import reference
 from strata.diagnose.case import Case, Station
 from strata.diagnose.models import MODEL_SD
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.over_time import between
-from strata.diagnose.reference import BLOCK, Healthy, Held, grounds, healthy, held
+from strata.diagnose.reference import BLOCK, Healthy, Held, grounds, held
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric
 from strata.model.workload import Workload
@@ -129,12 +130,12 @@ class _Key:
 def _owns(key: _Key) -> tuple[Own, ...]:
     found = []
     for station in grounds(key.case):
-        known = healthy(station.layer.expect)
-        cells = held(station, known)
-        if known is not None and cells:
+        should = reference.known(key.case, station)
+        cells = held(station, should)
+        if should is not None and cells:
             raised = between(key.case, station.layer.name)
             cells = tuple(h if h.depth == 1 else replace(h, measured=h.measured * raised) for h in cells)
-            found.append(Own(station, known, cells, _limits(known, cells, _others(station, cells, raised))))
+            found.append(Own(station, should, cells, _limits(should, cells, _others(station, cells, raised))))
     return tuple(found)
 
 

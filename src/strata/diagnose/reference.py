@@ -1,4 +1,4 @@
-"""What a layer should give: by its specification, for the workloads that it speaks of, and between them.
+"""What a layer should give: by its specification, else as it was in an earlier run, and between what these say.
 
 A healthy device is taken as so many servers of one service time: ``service(bs)`` seconds each, ``iops·latency`` of
 them. That is what a specification's three figures say together (Little's law; asymptotic bounds: Denning, Buzen 1978).
@@ -16,11 +16,12 @@ from strata.diagnose.case import Case, Station
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
 from strata.model.expect import SMALL, Expect
+from strata.model.reference import Source
 from strata.model.workload import Workload
 
 LEAST_SD = 0.02
 BLOCK = 8192
-SPECIFICATION = "its specification"
+SPECIFICATION, EARLIER = "its specification", "its earlier run"
 GROUND_SIZE = 64 << 10
 
 
@@ -108,6 +109,28 @@ def healthy(expect: Expect) -> Healthy | None:
     return Healthy(None if time is None else time / 1e9, expect.iops, expect.bytes_per_s, SPECIFICATION)
 
 
+def known(case: Case, station: Station) -> Healthy | None:
+    """By the specification, else by the same cells of an earlier run; None where neither says anything."""
+    return healthy(station.layer.expect) or _as_it_was(case, station)
+
+
+def _as_it_was(case: Case, station: Station) -> Healthy | None:
+    before: dict[str, tuple[int, float]] = {}
+    for cell in station.cells:
+        told = case.analysis.reference(station.layer.name, cell.workload.key, Source.BASELINE)
+        if told is None or not speaks_of(cell.workload):
+            continue
+        w = cell.workload
+        word = "bandwidth" if not w.rw.random else "latency" if w.outstanding == 1 else "iops"
+        rate = told.iops.value * (w.bs_moments[0] if word == "bandwidth" else 1.0)
+        before[word] = max(before.get(word, (0, 0.0)), (w.outstanding, rate))
+    if not before:
+        return None
+    told_of = {word: rate for word, (_, rate) in before.items()}
+    alone = told_of.get("latency")
+    return Healthy(1 / alone if alone else None, told_of.get("iops"), told_of.get("bandwidth"), EARLIER)
+
+
 def speaks_of(workload: Workload) -> bool:
     """Unbuffered reads in a closed loop: small ones at random, large ones in order."""
     size = workload.bs_moments[0]
@@ -115,11 +138,11 @@ def speaks_of(workload: Workload) -> bool:
     return workload.saturates and workload.direct and not workload.rw.writes and fits
 
 
-def held(station: Station, known: Healthy | None) -> tuple[Held, ...]:
+def held(station: Station, promised: Healthy | None) -> tuple[Held, ...]:
     """The cells of a layer of which something is promised, in their order."""
     found = []
-    for cell in station.cells if known is not None else ():
-        rate = known.rate(cell.workload.outstanding, cell.workload.bs_moments[0]) if known else None
+    for cell in station.cells if promised is not None else ():
+        rate = promised.rate(cell.workload.outstanding, cell.workload.bs_moments[0]) if promised else None
         if speaks_of(cell.workload) and rate is not None and cell.iops.value > 0:
             found.append(Held(cell, rate, *_measured(cell)))
     return tuple(found)

@@ -30,23 +30,24 @@ from strata import units
 from strata.diagnose import groups
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.reference import grounds, healthy
+from strata.diagnose.reference import grounds, healthy, held, known
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.COLD_CACHE
 PRECEDENCE = 19
-MOST_HITS = 0.6
+MOST_HITS, GAIN = 0.6, 0.2
 
 
 def judge(case: Case) -> Iterator[Opinion]:
     """Of the lowest layers of which no time is promised: a promise is of the medium, not of its cache."""
     for station in grounds(case):
-        known = healthy(station.layer.expect)
+        stated = healthy(station.layer.expect)
         two = groups.cached(station)
-        if two is None or (known is not None and known.latency is not None) or 1 - two.share >= MOST_HITS:
+        if two is None or (stated is not None and stated.latency is not None) or 1 - two.share >= MOST_HITS:
             continue
         layer, hits = station.layer.name, units.percent(1 - two.share, 2)
         quick, slow = units.duration(two.quick * 1e9), units.duration(two.slow * 1e9)
+        warm = any(h.ratio_log < -GAIN for h in held(station, known(case, station)))
         now = two.share * two.slow + (1 - two.share) * two.quick
         yield Opinion(
             cause=CAUSE,
@@ -73,7 +74,7 @@ def judge(case: Case) -> Iterator[Opinion]:
                     cells=(f"{layer}/{two.cell.workload.key}",),
                 ),
             ),
-            missing=("an earlier run in which the cache was warm",),
+            missing=() if warm else ("an earlier run in which the cache was warm",),
             layer=layer,
             loss=math.log(now / two.quick),
         )

@@ -41,7 +41,7 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import Scope, Shape
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import Limit, Own
-from strata.diagnose.reference import grounds, healthy
+from strata.diagnose.reference import grounds, known
 from strata.diagnose.registry import Range
 from strata.model.analysis import CellSummary
 from strata.model.experiment import Experiment
@@ -103,7 +103,7 @@ def judge(case: Case) -> Iterator[Opinion]:
     """Of a device by itself: against its specification; where nothing is promised, by its own shape."""
     yield from blamed.judged(case, CAUSE, _said)
     for station in grounds(case):
-        if healthy(station.layer.expect) is None and (seen := by_shape(station.cells)) is not None:
+        if known(case, station) is None and (seen := by_shape(station.cells)) is not None:
             yield Opinion(
                 CAUSE,
                 None,

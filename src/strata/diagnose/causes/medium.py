@@ -34,7 +34,7 @@ from strata.diagnose.case import Case
 from strata.diagnose.causes import iops_cap
 from strata.diagnose.experiment import MOST_DEPTH, reshape
 from strata.diagnose.predict import slack
-from strata.diagnose.reference import healthy, held
+from strata.diagnose.reference import healthy, held, known
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment, Prediction
@@ -136,12 +136,12 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
 def promised(case: Case) -> Evidence | None:
     """How the lowest layer stands to its specification; None where there is none, or too little of it was measured."""
     station = case.station(bottom(case.stack).name)
-    if station is None or not (cells := held(station, healthy(station.layer.expect))):
+    if station is None or (should := known(case, station)) is None or not (cells := held(station, should)):
         return None
     low, high = (units.significant(math.exp(f(h.ratio_log for h in cells)), 2) for f in (min, max))
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{station.layer.name} gives {units.span(low, high)} times what its specification promises for "
+        statement=f"{station.layer.name} gives {units.span(low, high)} times what {should.source} says for "
         f"{len(cells)} workloads",
         cells=tuple(f"{station.layer.name}/{h.key}" for h in cells),
     )

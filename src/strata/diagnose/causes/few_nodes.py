@@ -1,0 +1,87 @@
+"""The data lies on fewer nodes or members than there are.
+
+What it claims
+    The layer's data is to be spread over several members, and some of them have hardly any of what is read.
+Why it matters
+    The others could carry as much: spreading the data anew gains what they can give, and costs no hardware.
+Evidence it needs
+    Operational: of the devices that carry the data, the requests of random reads go to three quarters of them or fewer,
+    counted so that equal shares make all of them. Differential: the busiest member is in use for most of the time, the
+    least busy for less than half as long.
+What rules it out
+    Shares that are alike; one device only; a member that was taken out of the set (then it is none of the devices).
+What to do next
+    Spread the data anew (``btrfs balance``, a rebalance of the volume), and look why new data goes to so few.
+How sure
+    By how unequal the shares are, in how many workloads.
+Example
+    Of three members one does all reads: 390 of 390 a second, where three would give 1 170.
+Source
+    The bottleneck of a closed system is the station with the greatest demand (Denning, Buzen 1978).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose import members
+from strata.diagnose.case import Case, Station
+from strata.diagnose.members import Shares
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.FEW_NODES
+PRECEDENCE = 13
+MOST_USED, LESS_BUSY = 0.75, 0.5
+
+
+def judge(case: Case) -> Iterator[Opinion]:
+    """At the lowest layer that has several devices."""
+    for station in case.stations:
+        cells = members.shares(station)
+        if cells:
+            if members.used(cells) <= MOST_USED * len(cells[0].names):
+                yield _opinion(station, cells)
+            return
+
+
+def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:
+    layer, of, used = station.layer.name, len(cells[0].names), members.used(cells)
+    worst = max(cells, key=lambda c: max(c.shares))
+    order = sorted(range(of), key=lambda n: -worst.shares[n])
+    told = ", ".join(f"{worst.names[n]} {units.percent(worst.shares[n], 2)}" for n in order)
+    busy = [(worst.busy[order[0]]), worst.busy[order[-1]]]
+    apart = busy[0] is not None and busy[1] is not None and busy[1] < LESS_BUSY * busy[0]
+    gain = of / used
+    beside = Evidence(
+        kind=EvidenceKind.DIFFERENTIAL,
+        statement=f"{worst.cell.workload.label}: {worst.names[order[0]]} is in use for "
+        f"{units.percent(busy[0] or 0.0, 2)} of the time, {worst.names[order[-1]]} for "
+        f"{units.percent(busy[1] or 0.0, 2)}",
+        cells=(f"{layer}/{worst.cell.workload.key}",),
+    )
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        weight=Weight.SHOWN,
+        title=f"the data of {layer} lies on {units.significant(used, 2)} of {of} members",
+        explanation=f"Random reads go to the members unequally: {told} ({worst.cell.workload.label}).",
+        next_step="Spread the data anew (btrfs balance, a rebalance of the volume), and look why it went to so few; "
+        f"spread evenly they would give up to {units.significant(gain, 2)} times as much.",
+        cells=frozenset(c.cell.workload.key for c in cells),
+        strength=min(1.0, 1.5 * (1 - used / of)),
+        lead=3.0 * len(cells),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{worst.cell.workload.label}: of the reads that reach the devices {told}",
+                cells=tuple(f"{layer}/{c.cell.workload.key}" for c in cells),
+            ),
+            *((beside,) if apart else ()),
+        ),
+        layer=layer,
+        loss=math.log(gain),
+    )

@@ -1,0 +1,112 @@
+"""Data on too few members, too few queues, and a medium that is held against what it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.diagnose import diagnose
+from strata.model.analysis import Analysis, CellSummary
+from strata.model.cause import Cause
+from strata.model.estimate import Estimate
+from strata.model.expect import Expect
+from strata.model.finding import VerdictKind
+from strata.model.reference import Reference, Source
+from strata.model.stack import Layer, Stack
+
+from . import mediums
+from .mediums import faulty, local_stack
+from .queueing import Path
+from .scenes import simulate
+
+SILENT = local_stack(Expect())
+MEMBERS = ("nbd0", "nbd1", "nbd2")
+
+
+def spread(analysis: Analysis, shares: tuple[float, ...]) -> Analysis:
+    """The same run on a disk of several devices that are read in these shares."""
+
+    def over(cell: CellSummary) -> CellSummary:
+        told = {k: v for k, v in cell.counters.items() if not k.startswith("blockdev_")}
+        for name, share in zip(MEMBERS, shares, strict=True):
+            rate = cell.iops.value * share
+            each = {"reads": rate, "writes": 0.0, "read_bytes": rate * cell.workload.bs, "write_bytes": 0.0}
+            each |= {"io_seconds": min(1.0, 2 * share), "read_seconds": rate * 2.5e-3}
+            told |= {f"blockdev_{k}{{device={name}}}": v for k, v in each.items()}
+        return cell.model_copy(update={"counters": told, "devices": MEMBERS, "carriers": MEMBERS})
+
+    return analysis.model_copy(update={"cells": tuple(map(over, analysis.cells))})
+
+
+@pytest.mark.parametrize(
+    ("shares", "named"),
+    [((1.0, 0.0, 0.0), True), ((0.48, 0.48, 0.04), True), ((0.3, 0.3, 0.4), False), ((0.34, 0.33, 0.33), False)],
+)
+def test_data_on_fewer_members_than_there_are_is_told_by_what_they_read(shares: tuple[float, ...], named: bool) -> None:
+    analysis = spread(mediums.simulate(SILENT, faulty(servers=1)), shares)
+    verdict = diagnose(SILENT, analysis).verdict
+    assert (verdict.cause is Cause.FEW_NODES) is named, verdict.headline
+    if named:
+        assert verdict.layer == "disk" and "Spread the data" in verdict.next_step
+
+
+QUEUES = Stack(
+    name="queues",
+    layers=(
+        Layer(name="store", endpoint="nbd://127.0.0.1:1/store?connections=4"),
+        Layer(name="one queue", endpoint="nbd://127.0.0.1:2/disk", on=("store",)),
+        Layer(name="four queues", endpoint="nbd://127.0.0.1:2/disk?connections=4", on=("store",)),
+    ),
+)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["one is slow", "both are"])
+def test_too_few_queues_are_told_by_the_same_path_with_more(both: bool) -> None:
+    few, all_of_them = Path(servers=2, base=60e-6), Path(servers=8, base=60e-6)
+    paths = {"store": Path(servers=8, base=20e-6), "one queue": few, "four queues": few if both else all_of_them}
+    found = diagnose(QUEUES, simulate(QUEUES, paths, seed=1, sd=0.03))
+    causes = {(f.layer, f.cause) for f in found.findings}
+    assert (("one queue", Cause.FEW_QUEUES) in causes) is not both, causes
+    assert ("four queues", Cause.FEW_QUEUES) not in causes
+
+
+def remembered(now: Analysis, before: Analysis) -> Analysis:
+    """With every cell held against what it was."""
+    told = []
+    for cell in now.cells:
+        was = before.summary(cell.layer, cell.workload.key)
+        assert was is not None
+        ratio = cell.iops.value / was.iops.value
+        told.append(
+            Reference(
+                layer=cell.layer,
+                workload_key=cell.workload.key,
+                source=Source.BASELINE,
+                of="run 1",
+                iops=was.iops,
+                ratio=Estimate(value=ratio, low=ratio * 0.95, high=ratio * 1.05, n=2, unit="ratio"),
+                allowance=0.15,
+            )
+        )
+    return now.model_copy(update={"references": tuple(told)})
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        ({"service": 5.5e-3}, Cause.SLOW_MEDIUM),
+        ({"servers": 1}, Cause.LIMITED_QUEUE),
+        ({"iops": 120.0}, Cause.IOPS_CAP),
+        ({"mbps": 50e6}, Cause.BANDWIDTH_CAP),
+        ({}, None),
+    ],
+)
+def test_a_medium_is_held_against_what_it_was(fault: dict[str, object], cause: Cause | None) -> None:
+    before = mediums.simulate(SILENT, faulty(), seed=3)
+    now = mediums.simulate(SILENT, faulty(**fault), seed=4)
+    found = diagnose(SILENT, remembered(now, before))
+    verdict = found.verdict
+    if cause is None:
+        assert verdict.kind in (VerdictKind.MEDIUM, VerdictKind.INCONCLUSIVE)
+    else:
+        assert (verdict.layer, verdict.cause) == ("disk", cause), verdict.headline
+        assert any("its earlier run" in e.statement for e in found.findings[0].evidence)
