@@ -1,12 +1,12 @@
 """A commit waits long for the medium.
 
 What it claims
-    A write that must be durable waits for a flush of the device, and the flush takes the larger part of its time.
+    A write that must be durable waits for a flush of the device, and the flush takes a large part of its time.
 Why it matters
     Databases and logs commit one write after another; reads, and writes that nobody waits for, are as fast as ever.
 Evidence it needs
     Operational: flushes of the device (``blockdev_flush_seconds`` ÷ ``blockdev_flushes``), or of the generator, take at
-    least 40 % of a write with its flush, and 0.5 ms or more, in most of the writing workloads. Differential: writes
+    least 30 % of a write with its flush, and 0.5 ms or more, in most of the writing workloads. Differential: writes
     beside reads of the same size and depth at the same layer, or the same writes without a flush.
 What rules it out
     Flushes that take as long as there are bytes before them (then a write cache drains); quick flushes; none.
@@ -41,7 +41,7 @@ from strata.model.workload import Sync
 
 CAUSE = Cause.SLOW_FLUSH
 PRECEDENCE = 22
-LEAST_SHARE, LEAST_S, MOST_OF = 0.4, 5e-4, 0.5
+LEAST_SHARE, LEAST_S, MOST_OF = 0.3, 5e-4, 0.5
 
 
 def judge(case: Case) -> Iterator[Opinion]:
