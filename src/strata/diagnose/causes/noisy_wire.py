@@ -45,11 +45,13 @@ def judge_pair(pair: Pair) -> Opinion:
         return Opinion(CAUSE, None, "the bytes of its cards were not counted")
     others = card.neighbour(view)
     if others is None:
-        return Opinion(CAUSE, False, f"{met.wire.name} is quiet while the layer is not measured")
+        least = min(card.rate(p.lower, met.wire) for p in view.everything)
+        return Opinion(CAUSE, False, f"{met.wire.name} carries {units.rate(least)} while this layer is not measured")
     full = _full(slow, met)
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
-        return Opinion(CAUSE, False, f"{met.wire.name} has room left in the slow cells")
+        why = f"{met.wire.name} has room left in cells with {units.percent(1 - cover, 2)} of the loss"
+        return Opinion(CAUSE, False, why)
     top = max(card.rate(p.upper, met.wire) for p in full)
     return Opinion(
         cause=CAUSE,

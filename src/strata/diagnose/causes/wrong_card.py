@@ -36,16 +36,12 @@ CAUSE = Cause.WRONG_CARD
 PRECEDENCE = 47
 
 
-def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
+def judge_pair(pair: Pair) -> Opinion | None:
+    """See the module; None where no wire is full, which is said of its bandwidth."""
     full = wire_bandwidth.limit(pair)
-    if not full.holds:
-        return Opinion(CAUSE, False, "no card is full")
-    met = card.alone(pair.view, full.cells)
-    if met is None:
-        return Opinion(CAUSE, False, "no second card of its kind is idle")
-    if card.neighbour(pair.view) is not None:
-        return Opinion(CAUSE, False, f"{met.wire.name} is full with somebody else's bytes")
+    met = card.alone(pair.view, full.cells) if full.holds else None
+    if met is None or card.neighbour(pair.view) is not None:
+        return None
     return replace(
         full,
         cause=CAUSE,
