@@ -20,12 +20,13 @@ MOST_PER_POINT = 3.0
 class Pair:
     """A layer over the one it is held against, with its fits, the best shape first.
 
-    ``case``: everything else that was measured.
+    ``case``: everything else that was measured. ``before``: the same without what another cause was found to take.
     """
 
     case: Case
     view: View
     fits: tuple[Fit, ...]
+    before: Pair | None = None
 
     @property
     def best(self) -> Fit:
@@ -40,7 +41,8 @@ class Pair:
         """How much better the best of these shapes is than the best of the others."""
         mine = min(f.total for f in self.fits if f.shape.value in names)
         other = min((f.total for f in self.fits if f.shape.value not in names), default=mine)
-        return other - mine
+        # What the first cause may have taken too much of, no shape behind it is the better for.
+        return other - mine if self.before is None else min(other - mine, self.before.lead(*names))
 
     def acceptable(self, found: Fit) -> bool:
         """Whether a fit explains the loss and leaves no cell far from its prediction."""
@@ -52,7 +54,7 @@ class Pair:
     def without(self, keys: set[str]) -> Pair:
         """The same with these cells left out, fitted again."""
         rest = self.view.without(keys)
-        return Pair(self.case, rest, fit_all(rest) if rest.points else self.fits)
+        return Pair(self.case, rest, fit_all(rest) if rest.points else self.fits, self.before)
 
 
 @dataclass(frozen=True)

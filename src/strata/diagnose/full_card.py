@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strata import units
-from strata.diagnose import card, experiment, observe, rows
+from strata.diagnose import card, experiment, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion, Weight
@@ -66,7 +66,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
         weight=Weight.SHOWN,
         model=limit,
         because="",
-        rows=tuple(f.row(view) for f in rows.by_fit(pair, limit, full)),
         title=f"{met.wire.name} carries no more than {rate}",
         explanation=f"Packets wait in front of {met.wire.name} in {len(full)} of {len(slow)} slow workloads."
         + (f" {met.idle} of the same node is idle." if met.idle else ""),

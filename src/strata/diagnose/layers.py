@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from strata import units
+from strata.diagnose.behind import behind
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
@@ -101,8 +102,8 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
         done = set(chosen.cells) & {p.key for p in rest.view.affected}
         if chosen.cause is Cause.UNEXPLAINED or not done:
             break
-        rest = rest.without(set(chosen.cells))
-        if not rest.view.points:
+        rest = behind(rest, chosen) if chosen.adds else rest.without(set(chosen.cells))
+        if not rest.view.points or chosen.cause in {n.finding.cause for n in found[:-1]}:
             break
     return _with_what_is_left(pair, found)
 
@@ -181,7 +182,8 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
             "ruled_out": (*named.finding.ruled_out, *_generator(pair)),
         }
     )
-    loss = sum(p.loss for p in mine) / len(view.everything)
+    part = {row.cell: row.share for row in chosen.rows} if chosen.adds else {}
+    loss = sum(p.loss * part.get(view.cell(p), 1.0) for p in mine) / len(view.everything)
     return replace(named, finding=finding, loss=loss, keys=frozenset(p.key for p in mine))
 
 

@@ -139,6 +139,8 @@ class Fit:
 MODEL_SD = 0.05
 """What the models themselves are off by: measured on simulated queues that are not of their form."""
 PENALTY_SCOPE, PENALTY_BASE = 3.0, 4.0
+NO_TIME = 2e-6
+"""Seconds for each request below which nothing is added to it."""
 
 
 def bounded(z: Array) -> Array:
@@ -208,13 +210,23 @@ def _minimum(score: Callable[[Array], Array], grid: Array) -> float:
     return float(grid[int(np.argmin(score(grid)))])
 
 
+def _bases(view: View) -> tuple[float, ...]:
+    """Constant times, in seconds, that may be added to every request beside another limit: two effects at once.
+
+    The least that any cell gained, and parts of what the shallowest did: what waits there waits for nobody else.
+    """
+    least = min((p.added for p in view.points), default=0.0)
+    shallow = min((p.n for p in view.points), default=0)
+    most = max((p.added for p in view.points if p.n == shallow), default=0.0)
+    return tuple(b for b in (least, *(part * most for part in (0.4, 0.6, 0.8, 1.0))) if b > NO_TIME)
+
+
 def fit_all(view: View) -> tuple[Fit, ...]:
     """The best fit of every shape (over scopes and a constant base cost), the best shape first."""
     reads = any(p.workload.rw.reads for p in view.points)
     writes = any(p.workload.rw.writes for p in view.points)
     scopes = [Scope.BOTH, Scope.READS, Scope.WRITES] if reads and writes else [Scope.BOTH]
-    least = min((p.added for p in view.points), default=0.0)
-    bases = [0.0] + ([least] if least > 2e-6 else [])
+    bases = [0.0, *_bases(view)]
     found = []
     for shape in Shape:
         tried = [fit(view, shape, s, b) for s in scopes for b in (bases if shape is not Shape.DELAY else [0.0])]

@@ -31,6 +31,8 @@ class Opinion:
     ``lead`` how much better than the best other cause, in the units of `Fit.total`. ``rows`` are the slow rows with
     what it predicts of them. ``model`` is the shape it predicts by, where it has one.
 
+    ``adds``: other causes may take from the same rows beside it; they are asked what is left behind it.
+
     Of what a layer shows by itself: ``layer`` is the one to be blamed and ``loss`` what it costs, as the mean −ln of
     what is left over the layer's workloads (0.7: half). Of a pair both are the pair's.
     """
@@ -52,6 +54,7 @@ class Opinion:
     loss: float = 0.0
     rows: tuple[Row, ...] = ()
     model: Fit | None = None
+    adds: bool = False
 
 
 def confidence(strength: float, lead: float, separation: float, kinds: int) -> float:

@@ -1,4 +1,4 @@
-"""The slow rows that a cause explains: what it predicts of each beside what was measured, and what is left over."""
+"""What a cause predicts of a row by more than a fitted shape: an interval, of which a part is certain."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from strata import units
 from strata.diagnose import models
-from strata.diagnose.case import Pair
 from strata.diagnose.view import Point, View
 from strata.model.finding import Row
 
@@ -59,16 +56,6 @@ class Predicted:
         )
 
 
-def by_fit(pair: Pair, found: models.Fit, points: Iterable[Point]) -> tuple[Predicted, ...]:
-    """What a fitted limit predicts of these."""
-    one = np.array([found.parameter])
-    made = []
-    for p in points:
-        low, high = models.predict(pair.view, p, found.shape, found.scope, parameter=one, base=found.base)
-        made.append(Predicted(p, float(low[0]), float(high[0])))
-    return tuple(made)
-
-
 def cover(found: Sequence[Predicted], slow: Sequence[Point]) -> float:
     """The part of the loss of all slow rows that these account for."""
     lost = sum(p.loss for p in slow)
@@ -79,12 +66,6 @@ def exceeded(found: Iterable[Predicted]) -> Predicted | None:
     """The row that gives most more than a limit allows, beyond its interval: a limit that is exceeded is none."""
     worst = max(found, key=lambda f: f.off, default=None)
     return worst if worst is not None and worst.off > 0 else None
-
-
-def missed(found: Iterable[Predicted]) -> Predicted | None:
-    """The row farthest from its prediction, beyond its interval."""
-    worst = max(found, key=lambda f: abs(f.off), default=None)
-    return worst if worst is not None and worst.off != 0 else None
 
 
 def said(one: Predicted) -> str:

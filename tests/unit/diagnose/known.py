@@ -65,3 +65,9 @@ SCENES = {
     "everyday": everyday(cpu=60e-6, cpu_per_byte=0.8e-9),
     "reordering": demo("path", Cause.UNEXPLAINED, reorder=20.0),
 }
+
+TWO = {
+    "far-and-slow-wire": demo("path", Cause.WIRE_LATENCY, trip=5.045e-3, delay=5e-3, wire=20 * MIB),
+    "far-and-one-at-a-time": demo("path", Cause.WIRE_LATENCY, trip=5.045e-3, delay=5e-3, lock=1.5e-3),
+}
+"""Two limits at once; the cause is that of the constant time."""

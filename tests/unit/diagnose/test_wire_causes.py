@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from strata.diagnose import diagnose
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Diagnosis
 
-from .known import MIB
+from .known import MIB, TWO
 from .test_counters_named import Counters, cards, reason, scene, seen
 
 
@@ -96,3 +97,25 @@ def test_without_any_counter_nothing_is_said_of_the_wire_but_by_the_shape() -> N
 
 def named(found: Diagnosis) -> Cause:
     return found.verdict.cause
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("connected", [True, False])
+def test_a_far_wire_that_is_slow_too_is_named_for_both(connected: bool, seed: int) -> None:
+    two = TWO["far-and-slow-wire"]
+    analysis = two.analysis(seed=seed, sd=0.02)
+    if connected:
+        least = {"direct": 50e-6, "path": 5.05e-3}
+        cells = (c.model_copy(update={"counters": connection(least[c.layer])(c)}) for c in analysis.cells)
+        analysis = analysis.model_copy(update={"cells": tuple(cells)})
+    found = diagnose(two.stack, analysis)
+    assert {f.cause for f in found.findings} == {Cause.WIRE_LATENCY, Cause.WIRE_BANDWIDTH}
+    assert all(f.confidence > 0.5 and f.rows for f in found.findings)
+
+
+def test_a_second_cause_that_another_explains_as_well_is_not_said() -> None:
+    """Behind the delay a lock and a cap look the same."""
+    two = TWO["far-and-one-at-a-time"]
+    found = diagnose(two.stack, two.analysis(seed=3, sd=0.02))
+    assert found.verdict.cause is Cause.WIRE_LATENCY
+    assert all(f.confidence < 0.5 for f in found.findings if f.cause is not Cause.WIRE_LATENCY)

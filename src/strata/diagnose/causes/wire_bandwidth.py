@@ -26,8 +26,9 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.diagnose import card, experiment, full_card, observe, rows
+from strata.diagnose import card, experiment, full_card, observe
 from strata.diagnose.case import Pair
+from strata.diagnose.explained import contradiction
 from strata.diagnose.models import Scope, Shape
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.finding import Cause, Evidence, EvidenceKind
@@ -58,15 +59,14 @@ def limit(pair: Pair) -> Opinion:
         if (by_queue := full_card.judge_pair(pair)) is not None:
             return by_queue
         return Opinion(CAUSE, False, observe.refuted(pair, Shape.BANDWIDTH))
-    told = rows.by_fit(pair, found, view.points)
-    if (faster := rows.exceeded(told)) is not None:
-        return Opinion(CAUSE, False, f"{observe.parameter(found)} is exceeded; {rows.said(faster)}")
+    if (faster := contradiction(pair, found)) is not None:
+        why = f"{observe.parameter(found)} is exceeded: {faster.cell} gives {units.count(faster.measured)} IOPS"
+        return Opinion(CAUSE, False, f"{why}, and it allows {units.count(faster.high)}")
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
     met = card.card_of(full)
     seen = card.evidence(view, met, full) if met is not None else None
-    mine = tuple(f for f in told if f.point in slow and f.share >= 0.5)
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
     sizes = sorted({p.bs for p in full})
     over = (
@@ -85,7 +85,6 @@ def limit(pair: Pair) -> Opinion:
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
         lead=pair.lead(Shape.BANDWIDTH),
-        rows=tuple(f.row(view) for f in mine),
         evidence=(
             observe.slower(view),
             Evidence(

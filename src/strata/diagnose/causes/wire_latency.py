@@ -29,12 +29,14 @@ Source
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from strata import units
 from strata.diagnose import connections, experiment, models, observe, rows
 from strata.diagnose.case import Pair
+from strata.diagnose.explained import rows_of
 from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point, View
@@ -77,7 +79,8 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         cause=CAUSE,
         holds=True,
         weight=Weight.SHOWN,
-        model=pair.shape(Shape.DELAY),
+        adds=True,
+        model=replace(pair.shape(Shape.DELAY), parameter=trip, base=0.0),
         because="",
         title=f"each request waits {word} for the wire",
         explanation=f"A request has to go there and back, and that alone takes {word} longer than at "
@@ -124,9 +127,13 @@ def _step(worst: Point, trip: float) -> str:
 def _by_shape(pair: Pair) -> Opinion:
     """Where the connections were not seen: by one constant time, and by the handshake's round trip."""
     view, found = pair.view, pair.shape(Shape.DELAY)
-    slow = view.affected
+    slow, beside = view.affected, pair.best
+    if beside.base > 0 and pair.acceptable(beside):
+        # Two effects at once: the constant part of them is the wire's, or the layer's own.
+        found = replace(found, parameter=beside.base, base=0.0, explained=beside.explained)
+    two = found.parameter == beside.base
     added = units.duration(found.parameter * 1e9)
-    fits = pair.best is found and pair.acceptable(found)
+    fits = two or (pair.best is found and pair.acceptable(found))
     if view.rtt is None:
         if not fits:
             return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
@@ -142,7 +149,8 @@ def _by_shape(pair: Pair) -> Opinion:
         return Opinion(CAUSE, False, why if fits else f"{why}; {observe.refuted(pair, Shape.DELAY)}")
     if not fits:
         return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
-    mine = rows.by_fit(pair, found, [p for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5])
+    cells = frozenset(p.key for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5)
+    told = rows_of(pair, found, [p for p in slow if p.key in cells])
     return Opinion(
         cause=CAUSE,
         holds=True,
@@ -153,10 +161,11 @@ def _by_shape(pair: Pair) -> Opinion:
         "handshake, which touches no data. Deep queues hide it, shallow ones pay it in full.",
         next_step="Ask for more at a time (depth, larger blocks, read-ahead) or shorten the path; "
         "a faster disk would not be felt.",
-        cells=found.binding | {f.point.key for f in mine},
+        cells=cells,
         strength=found.explained,
-        lead=pair.lead(Shape.DELAY, Shape.SERIAL),
-        rows=tuple(f.row(view) for f in mine),
+        lead=pair.lead(beside.shape) if two else pair.lead(Shape.DELAY, Shape.SERIAL),
+        rows=told,
+        adds=two,
         evidence=(
             observe.slower(view),
             Evidence(
