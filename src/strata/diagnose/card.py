@@ -14,7 +14,7 @@ from strata.diagnose.view import Point, View
 from strata.model.analysis import CellSummary
 from strata.model.finding import Evidence, EvidenceKind
 
-IDLE, OTHERS, WAITS, FOREIGN, HEADS = 0.01, 1.3, 1500.0, 0.2, 1.15
+IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL = 0.01, 1.3, 1500.0, 0.2, 1.15, 0.8
 """``WAITS``: bytes; less than a frame on average is not a queue. ``FOREIGN``: of the most that the card carries.
 ``HEADS``: bytes on a wire for each byte of the application, heads included."""
 
@@ -61,7 +61,10 @@ def card_of(points: Sequence[Point]) -> Card | None:
 
 def alone(view: View, keys: Collection[str]) -> Card | None:
     """The full card that carries these workloads while another of its kind and node carries nothing; None without."""
-    met = card_of([p for p in view.points if p.key in keys])
+    mine = [p for p in view.points if p.key in keys]
+    most = max((p.x * p.bs for p in mine), default=0.0)
+    # Where it is full, and not where a single request is under way.
+    met = card_of([p for p in mine if p.x * p.bs >= FULL * most])
     return met if met is not None and met.full and met.idle is not None else None
 
 

@@ -105,7 +105,13 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
         rest = behind(rest, chosen) if chosen.adds else rest.without(set(chosen.cells))
         if not rest.view.points or chosen.cause in {n.finding.cause for n in found[:-1]}:
             break
-    return _with_what_is_left(pair, found)
+    return _with_what_is_left(pair, [_without(n, {f.finding.cause for f in found}) for n in found])
+
+
+def _without(one: Named, also: set[Cause]) -> Named:
+    """What was ruled out as all of it and is named for a part is not ruled out."""
+    out = tuple(r for r in one.finding.ruled_out if r.cause not in also)
+    return replace(one, finding=one.finding.model_copy(update={"ruled_out": out}))
 
 
 def _with_what_is_left(pair: Pair, found: list[Named]) -> tuple[Named, ...]:

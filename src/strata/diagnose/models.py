@@ -12,7 +12,7 @@ depths n that were measured, log-log between them, linear below the least. On to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -134,6 +134,20 @@ class Fit:
     def total(self) -> float:
         """What models are ranked by: lower is better."""
         return self.score + self.penalty
+
+
+def own_part(view: View, points: Iterable[Point], found: Fit) -> float:
+    """0..1 of what a fit takes away in these points that is its limit's own, and not the constant time's beside it."""
+    if found.base <= 0:
+        return 1.0
+    one, constant = np.array([found.parameter]), np.array([found.base])
+    whole, mine = 0.0, 0.0
+    for p in points:
+        _, high = predict(view, p, found.shape, found.scope, parameter=one, base=found.base)
+        _, alone = with_delay(view, p, constant)
+        whole += max(0.0, float(np.log(p.x_below / high[0])))
+        mine += max(0.0, float(np.log(alone[0] / high[0])))
+    return mine / whole if whole > 0 else 0.0
 
 
 MODEL_SD = 0.05

@@ -119,3 +119,49 @@ def test_a_second_cause_that_another_explains_as_well_is_not_said() -> None:
     found = diagnose(two.stack, two.analysis(seed=3, sd=0.02))
     assert found.verdict.cause is Cause.WIRE_LATENCY
     assert all(f.confidence < 0.5 for f in found.findings if f.cause is not Cause.WIRE_LATENCY)
+
+
+def server(thread: float, waits: float, own: float = 0.0, cores: float = 0.3) -> Counters:
+    """A server of n1 with its busiest thread, its threads that wait for a processor, and those of the generator."""
+    return lambda cell: {
+        "server_cpu_seconds{mode=user,node=n1,process=nbdkit}": cores,
+        "server_busiest_thread{node=n1,process=nbdkit}": thread,
+        "server_run_delay_seconds{node=n1,process=nbdkit}": waits * cell.workload.outstanding,
+        "process_run_delay_seconds": own * cell.workload.outstanding,
+    }
+
+
+def test_a_thread_that_has_nothing_left_is_named_while_processors_are_idle() -> None:
+    found = seen("one-at-a-time", server(0.97, 0.01), server(0.1, 0.0))
+    assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.SINGLE_THREAD)
+    assert "one thread of nbdkit of n1 is 97 % busy" in found.verdict.headline
+    assert found.findings[0].rows and found.findings[0].experiment is not None
+
+
+@pytest.mark.parametrize(("above", "below"), [(0.5, 0.1), (0.97, 0.9)])
+def test_a_thread_with_room_and_one_that_is_as_busy_below_are_not(above: float, below: float) -> None:
+    assert named(seen("one-at-a-time", server(above, 0.0), server(below, 0.0))) is Cause.PER_REQUEST_COST
+
+
+def test_a_server_that_waits_for_a_processor_is_named_where_its_group_cannot_be_read() -> None:
+    found = seen("slow-service", server(0.06, 0.6), server(0.0, 0.0))
+    assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.PROCESSORS)
+    assert "nbdkit of n1 is ready to run and waits" in found.verdict.headline
+
+
+def test_a_client_that_waits_for_a_processor_is_named_before_its_servers() -> None:
+    found = seen("slow-service", server(0.06, 0.05, own=0.6), server(0.0, 0.0))
+    assert named(found) is Cause.CLIENT_PROCESSORS
+
+
+@pytest.mark.parametrize("waits", [(0.05, 0.0), (0.6, 0.58)])
+def test_waits_that_are_short_or_the_same_below_are_no_cause(waits: tuple[float, float]) -> None:
+    found = seen("slow-service", server(0.06, waits[0]), server(0.0, waits[1]))
+    assert named(found) is Cause.PER_REQUEST_COST
+
+
+def test_a_wire_that_is_never_quiet_is_no_far_wire() -> None:
+    """Somebody fills it, and the cards were not read: even alone a request meets a queue."""
+    found = seen("far-wire", connection(5.05e-3, 14e-3), connection(50e-6))
+    assert named(found) is not Cause.WIRE_LATENCY or found.verdict.confidence < 0.75
+    assert all("least round trip" not in e.statement for f in found.findings for e in f.evidence)

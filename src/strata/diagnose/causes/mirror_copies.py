@@ -42,19 +42,18 @@ LEAST_COVER, AS_FULL, SLACK = 0.6, 0.85, 0.15
 def judge(case: Case) -> Iterable[Opinion]:
     """See the module: only of the lowest layer whose writes are held by their copies."""
     for station in case.stations:
-        found = tuple(_held(station))
+        found = tuple(_held(case, station))
         if found:
             yield from found
             return
 
 
-def _held(station: Station) -> Iterator[Opinion]:
+def _held(case: Case, station: Station) -> Iterator[Opinion]:
     written, read = crossing.writes(station.cells), crossing.reads(station.cells)
     if written is None:
         return
     once = read.times if read is not None else 0.0
-    beyond = copies_beyond(written.times, once)
-    if not beyond:
+    if not copies_beyond(written.times, once):
         return
     writing = [c for c in station.cells if not c.workload.rw.reads]
     sender = max(written.sent, key=lambda n: written.sent[n])
@@ -64,7 +63,7 @@ def _held(station: Station) -> Iterator[Opinion]:
     if not full or share < LEAST_COVER:
         return
     largest, wire = max(full, key=lambda one: one[0].workload.bs_moments[0])
-    sends = round(written.sent[sender])
+    beyond = sends = _copies(case, sender)
     fewer = f"{units.significant(sends / (sends - 1), 2)} times" if sends > 1 else "as many bytes as the disks take"
     yield Opinion(
         cause=CAUSE,
@@ -98,6 +97,12 @@ def _held(station: Station) -> Iterator[Opinion]:
             ),
         ),
     )
+
+
+def _copies(case: Case, sender: str) -> int:
+    """Beyond the owner's: the least that it sends for each byte at any layer, as a file system adds its own."""
+    known = (w.sent[sender] for s in case.stations if (w := crossing.writes(s.cells)) is not None and sender in w.sent)
+    return min((copies for b in known if (copies := copies_beyond(b, 0.0))), default=1)
 
 
 def _full(writing: list[CellSummary], sender: str) -> list[tuple[CellSummary, counted.Wire]]:

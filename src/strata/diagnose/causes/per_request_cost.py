@@ -23,11 +23,13 @@ Source
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from strata import units
 from strata.diagnose import connections, experiment, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
-from strata.diagnose.models import Shape
+from strata.diagnose.models import Shape, own_part
 from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
@@ -39,6 +41,9 @@ def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
     view, found = pair.view, pair.best
     slow = view.affected
+    if found.shape in (Shape.BANDWIDTH, Shape.CAP) and found.base > 0 and own_part(view, slow, found) < 1 - LEAST_SHARE:
+        # Two effects at once, and this is the larger one.
+        found = replace(found, shape=Shape.DELAY, parameter=found.base, base=0.0)
     if found.shape not in (Shape.DELAY, Shape.SERIAL) or not pair.acceptable(found):
         return Opinion(CAUSE, False, _refuted(pair))
     time = units.duration(found.parameter * 1e9)

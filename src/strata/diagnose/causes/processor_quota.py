@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from strata import units
-from strata.diagnose import counted, experiment, observe
+from strata.diagnose import counted, experiment, observe, ready
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
@@ -63,6 +63,7 @@ def judge_pair(pair: Pair) -> Opinion:
         next_step="Raise the quota of that group (CPUQuota=, cpu.max, a container's limit); more depth gains nothing.",
         cells=frozenset(p.key for p in points),
         strength=cover,
+        rows=tuple(f.row(view) for f in ready.predicted(points)),
         lead=10 * min(1.0, share / 0.9),
         evidence=(
             observe.slower(view),

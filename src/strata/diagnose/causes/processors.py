@@ -5,10 +5,12 @@ What it claims
 Why it matters
     A faster disk or wire changes nothing; fewer copies, larger requests or more cores do.
 Evidence it needs
-    Operational, in the cells that hold 60 % of the loss: the processors are used up (busy share at least 85 %, or one
-    processor at least 95 %, with a cell somewhere in the run below 70 %), or the time that the layer adds to a
-    request is processor time (see `working`). Either way the cells are clearly busier (8 points) than the same cells
-    on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
+    Operational: threads of a server are ready to run and wait for a processor, longer than those of the load generator
+    and than in the same cells below, so long that it makes 60 % of the loss, 25 % by the waits of each request's own
+    thread alone. Or, in the cells that hold 60 % of the loss: the processors are used up (busy share at least 85 %, or
+    one processor at least 95 %, with a cell somewhere in the run below 70 %), or the time that the layer adds to a
+    request is processor time (see `working`), and either way the cells are clearly busier (8 points) than the same
+    cells on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
 What rules it out
     Headroom in the slow cells. The same cells below keeping them as busy without being slow. One common rate of bytes
     over very different block sizes. Processors busy in every cell say nothing either way: someone else may use them.
@@ -30,13 +32,14 @@ from __future__ import annotations
 import numpy as np
 
 from strata import units
-from strata.diagnose import experiment, observe
+from strata.diagnose import experiment, observe, ready, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.counters import cpu
 from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.resources import place
 
 CAUSE = Cause.PROCESSORS
 PRECEDENCE = 40
@@ -66,6 +69,52 @@ def working(point: Point) -> float | None:
 
 def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
+    return _waited_for(pair) or _used_up(pair)
+
+
+def _waited_for(pair: Pair) -> Opinion | None:
+    """A server's threads are ready to run, and wait: the processors are short for it, whoever has them."""
+    view, slow = pair.view, pair.view.affected
+    found = ready.predicted(slow)
+    cover = ready.explains(found, slow)
+    if cover is None:
+        return None
+    mine = [f for f in found if f.share >= 0.5]
+    worst = max(mine, key=lambda f: f.share * f.point.loss, default=None)
+    seen = ready.waiting(worst.point.upper) if worst is not None else None
+    if worst is None or seen is None or seen.server is None or seen.own > seen.served:
+        return None
+    who = place(seen.server.name, seen.server.node)
+    share = units.percent(seen.share(worst.point.n), 2)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        weight=Weight.SHOWN,
+        because="",
+        title=f"{who} is ready to run and waits for a processor {share} of a request's time",
+        explanation=f"The threads of {who} work {units.significant(seen.server.cores, 2)} seconds in each second and "
+        f"wait {units.significant(seen.served, 2)} for a processor, in {worst.point.workload.label}.",
+        next_step=f"Give {who} more processor time: fewer neighbours on its processors, a higher quota or weight of "
+        "its control group, more cores. A faster wire or disk would not be felt.",
+        cells=frozenset(f.point.key for f in mine),
+        strength=cover,
+        lead=10 * cover,
+        rows=tuple(f.row(view) for f in mine),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"in {len(mine)} of {len(slow)} slow cells servers wait for a processor, which makes "
+                f"{units.percent(cover, 2)} of the loss. {rows.said(worst)}",
+                cells=observe.cells(view, [f.point for f in mine]),
+            ),
+        ),
+        experiment=experiment.saturated(pair, [f.point for f in mine], None),
+    )
+
+
+def _used_up(pair: Pair) -> Opinion:
+    """This machine's processors are used up, or what the layer adds to a request is their work."""
     view, slow = pair.view, pair.view.affected
     shares = observe.busy(slow)
     if not shares:

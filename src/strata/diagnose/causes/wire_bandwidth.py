@@ -29,12 +29,14 @@ from strata import units
 from strata.diagnose import card, experiment, full_card, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.explained import contradiction
-from strata.diagnose.models import Scope, Shape
+from strata.diagnose.models import Scope, Shape, own_part
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_BANDWIDTH
 PRECEDENCE = 50
+LEAST_OWN = 0.5
+"""Of the loss, beside a constant time for each request."""
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -62,6 +64,10 @@ def limit(pair: Pair) -> Opinion:
     if (faster := contradiction(pair, found)) is not None:
         why = f"{observe.parameter(found)} is exceeded: {faster.cell} gives {units.count(faster.measured)} IOPS"
         return Opinion(CAUSE, False, f"{why}, and it allows {units.count(faster.high)}")
+    if (own := own_part(view, slow, found)) < LEAST_OWN:
+        constant = f"{units.duration(found.base * 1e9)} for each request the rest"
+        why = f"{observe.parameter(found)} makes {units.percent(own, 2)} of the loss, {constant}"
+        return Opinion(CAUSE, False, why)
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
@@ -83,7 +89,7 @@ def limit(pair: Pair) -> Opinion:
         f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
         next_step=card.step(met),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
-        strength=found.explained,
+        strength=found.explained * own,
         lead=pair.lead(Shape.BANDWIDTH),
         evidence=(
             observe.slower(view),

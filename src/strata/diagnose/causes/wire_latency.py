@@ -44,7 +44,7 @@ from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.WIRE_LATENCY
 PRECEDENCE = 45
-LEAST_SHARE = 0.5
+LEAST_SHARE, QUIET_WIRE = 0.5, 2.0
 FIRST_WINDOW = 10 * 1448
 """Bytes under way in the first round trip of a connection that was idle (RFC 6928); each further trip doubles them."""
 
@@ -73,6 +73,9 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         return Opinion(CAUSE, False, f"{longer}, which makes {units.percent(cover, 2)} of the loss")
     if (faster := rows.exceeded(found)) is not None:
         return Opinion(CAUSE, False, f"{longer}, and one such trip for each request would be felt; {rows.said(faster)}")
+    if (queue := _waits_alone(view)) is not None:
+        why = f"{longer}, and already at depth {queue[0]} {units.significant(queue[1], 2)} times that passes: it waits"
+        return Opinion(CAUSE, None, f"{why} for somebody on the way", missing=("the round trip of a quiet wire",))
     mine = tuple(f for f in of_slow if f.share >= LEAST_SHARE)
     worst = max(mine, key=lambda f: f.share * f.point.loss)
     return Opinion(
@@ -102,6 +105,15 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         ),
         experiment=experiment.depth_of(pair, [f.point for f in mine], trip),
     )
+
+
+def _waits_alone(view: View) -> tuple[int, float] | None:
+    """(least depth, usual ÷ least round trip there) where even the layer's shallowest cells meet a queue: what is least
+    there is no distance. None where they do not."""
+    shallow = min(p.n for p in view.everything)
+    trips = [t for p in view.everything if p.n == shallow and (t := connections.trip(p.upper)) is not None]
+    ratio = float(np.median([t.usual / t.least for t in trips])) if trips else 1.0
+    return (shallow, ratio) if ratio > QUIET_WIRE else None
 
 
 def predicted(view: View, point: Point, trip: float) -> rows.Predicted:

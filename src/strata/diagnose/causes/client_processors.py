@@ -1,0 +1,68 @@
+"""The client's processors.
+
+What it claims
+    The machine that asks has too little processor time to ask for more: its own threads are ready to run, and wait.
+Why it matters
+    The storage is faster than it looks from here. Tuning the server, the wire or the disk changes nothing.
+Evidence it needs
+    Operational: the load generator's own threads wait for a processor so long that it makes 60 % of the loss, longer
+    than those of the servers do, and less in the same cells below. Differential: the loss.
+What rules it out
+    A generator that hardly waits; servers that wait longer; the same waits below.
+What to do next
+    Fewer neighbours on the client, more of its cores, a higher quota; larger requests cost it less.
+How sure
+    By the part of the loss that the waits explain.
+Example
+    The client may use a hundredth of a processor: it works 10 ms of each second and is ready for 900 ms more.
+Source
+    The kernel's scheduler statistics (Documentation/scheduler/sched-stats: time spent waiting to run).
+"""
+
+from __future__ import annotations
+
+from strata import units
+from strata.diagnose import observe, ready, rows
+from strata.diagnose.case import Pair
+from strata.diagnose.opinion import Opinion, Weight
+from strata.model.finding import Cause, Evidence, EvidenceKind
+
+CAUSE = Cause.CLIENT_PROCESSORS
+PRECEDENCE = 38
+
+
+def judge_pair(pair: Pair) -> Opinion | None:
+    """See the module."""
+    view, slow = pair.view, pair.view.affected
+    seen = [(p, w) for p in slow if (w := ready.waiting(p.upper)) is not None]
+    if not seen:
+        return None
+    found = ready.predicted([p for p, w in seen if w.own > w.served])
+    cover = ready.explains(found, slow)
+    if cover is None:
+        most = max(w.own / p.n for p, w in seen)
+        return Opinion(CAUSE, False, f"its threads wait for a processor at most {units.percent(most, 2)} of the time")
+    own = max(w.own for _, w in seen)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        weight=Weight.SHOWN,
+        because="",
+        title=f"the client waits for a processor, {units.significant(own, 2)} threads at a time",
+        explanation=f"The threads that ask are ready to run and wait: {units.percent(cover, 2)} of the loss.",
+        next_step="Give the client more processor time (fewer neighbours, more cores, a higher quota of its group), or "
+        "use larger requests; nothing behind it would be felt.",
+        cells=frozenset(f.point.key for f in found),
+        strength=cover,
+        lead=10 * cover,
+        rows=tuple(f.row(view) for f in found),
+        evidence=(
+            observe.slower(view),
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"in {len(found)} of {len(slow)} slow cells the client's threads wait for a processor longer "
+                f"than the servers' do. {rows.said(max(found, key=lambda f: f.share * f.point.loss))}",
+                cells=observe.cells(view, [f.point for f in found]),
+            ),
+        ),
+    )
