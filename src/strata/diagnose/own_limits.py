@@ -32,6 +32,8 @@ SLOW = 1.25
 """What a cell must lose, as a factor, before a device is called anything."""
 LEAST_EXPLAINED, MOST_PER_ROW, MOST_ROW = 0.75, 3.0, 3.0
 MOST_SERVERS = 64
+LARGE = 128 << 10
+"""Bytes: the largest block of which a reference says anything."""
 COARSE, FINER = 41, 21
 
 
@@ -103,9 +105,11 @@ def predict(known: Healthy, cause: Cause, parameter: float, depth: int, size: fl
             x = min(at_best, min(depth, parameter) / alone)
             return x, x
         case Cause.IOPS_CAP:
-            return min(at_best, parameter), min(at_best, parameter)
+            most = parameter
         case _:
-            return min(at_best, parameter / size), min(at_best, parameter / size)
+            most = parameter / size
+    # A bandwidth is stated of a large block; with larger ones a device may well carry more.
+    return min(at_best, most), min(at_best, most) if size <= LARGE else most
 
 
 def owns(case: Case) -> tuple[Own, ...]:
