@@ -58,6 +58,8 @@ def _job(job: dict[str, Any], common: dict[str, Any], jobs: int) -> list[Row]:
     rw = str(asked.get("rw", asked.get("readwrite", "read"))).partition(":")[0]
     words = {"job": str(job["jobname"]), "pattern": _PATTERNS.get(rw, rw)}
     words["caching"] = "off" if _on(asked.get("direct")) else "on"
+    if asked.get("ioengine") == "null":
+        words["engine"] = "nothing"
     alike = int(asked.get("numjobs", 1))
     together = "group_reporting" in asked or jobs == 1
     settings = {"depth": exact(int(asked.get("iodepth", 1))), "threads": exact(alike if together else 1)}

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from strata.analyse.conclusions import conclusions_of
+from strata.analyse.laws import check_table
 from strata.app.checking import check_file
-from strata.formats import read_table
+from strata.formats import read_fio, read_table
 from strata.model.figures import Conclusion, Standing
 from strata.model.finding import Cause
 from strata.report.check_text import check_text
@@ -193,3 +194,115 @@ def test_without_shares_nothing_is_named() -> None:
 @pytest.mark.parametrize("text", ["1,100\n2,190\n", "4,100\n4,101\n4,99\n", "1,100\n2,190\n1.5,150\n"])
 def test_two_points_repetitions_and_a_load_that_hardly_grows_say_nothing_of_a_knee(text: str) -> None:
     assert concluded("threads,iops\n" + text) == ()
+
+
+# --- nodes that were added ---
+
+
+def nodes(*rows: str, noise: str = "0") -> str:
+    head = f"# scaled = nodes\n# count.before = 4\n# count.after = 8\n# noise [%] = {noise}\n"
+    return head + "role,name,of,before,after,ratio\n" + "".join(f"{r}\n" for r in rows)
+
+
+def part_of(text: str, name: str) -> float:
+    return next(c.numbers[f"part.{name}"] for c in concluded(text) if f"part.{name}" in c.numbers)
+
+
+def test_what_doubled_and_what_did_not() -> None:
+    doubled, rest = concluded((DATA / "nodes.csv").read_text())
+    assert (doubled.cause, set(doubled.rows)) == (Cause.FEW_NODES, {"IOPS of the databases", "latency of reads"})
+    assert rest.cause is None and rest.says.endswith("did not become twice as fast")
+    parts = {name.partition(".")[2]: round(p, 3) for name, p in rest.numbers.items()}
+    assert parts["database creation, min"] == 0.208
+    assert parts["three duplications, min"] == 0.272
+    assert parts["checksum, min"] == 0.035
+    assert "it may be noise" in rest.because.partition("checksum, min")[2]
+
+
+def test_performance_doubled_does_not_follow_from_durations_that_fell_by_a_tenth() -> None:
+    source = (DATA / "nodes.csv").read_text().replace("said,the IOPS jumped,rate", "said,performance doubled,")
+    (flag,) = check_table(read_table(source, "t"))
+    assert (flag.law, flag.broken) == ("multiplied", False)
+    assert "database creation, min 1.12 times" in flag.reason and "2 of 7 figures are" in flag.reason
+    durations = (
+        source.replace("IOPS of the databases,rate", "IOPS of the databases,").replace("~0.5", "").replace("~0.8", "")
+    )
+    assert [f.broken for f in check_table(read_table(durations, "t"))] == [True]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("factor", [2, 3, 8])
+def test_the_part_is_solved_for_any_factor_and_rates_are_times_turned_round(part: float, factor: int) -> None:
+    ratio = 1 - part + part / factor
+    rows = (f",a,time,1000,{1000 * ratio:.3f},", f",b,rate,1000,{1000 / ratio:.3f},")
+    text = nodes(*rows).replace("after = 8", f"after = {4 * factor}")
+    assert part_of(text, "a") == pytest.approx(part, abs=2e-3)
+    assert part_of(text, "b") == pytest.approx(part, abs=2e-3)
+
+
+def test_with_noise_nearly_all_is_not_told_from_all() -> None:
+    text = nodes(",a,time,100,60,", noise="10")
+    (found,) = concluded(text)
+    assert found.standing is Standing.OPEN and found.cause is None
+
+
+@pytest.mark.parametrize("line", ["# count.before = 4\n", "# count.after = 8\n", "time"])
+def test_without_the_counts_or_the_sense_of_a_figure_nothing_is_said(line: str) -> None:
+    assert concluded(nodes(",a,time,100,60,").replace(line, "")) == ()
+
+
+# --- who answered ---
+
+PERCENTILES = (DATA / "percentiles.csv").read_text()
+
+
+def answered(text: str) -> dict[Cause | None, Standing]:
+    return {c.cause: c.standing for c in concluded(text) if c.asked == "answered"}
+
+
+def test_the_cached_run_says_what_answered_and_that_its_mean_is_no_capacity() -> None:
+    text = said(DATA / "percentiles.csv")
+    assert "Shown: percentiles.csv: a cache answered most I/Os, in 6.00 µs" in text
+    assert "0.01 % of the I/Os took 254 ms to 983 ms each and hold at least 48 % of the time" in text
+    assert "the mean of 52.0 µs is no capacity" in text
+    assert "a device that stalls, a flush, or a write cache that drains" in text
+    assert "caching off was planned, on was run: a cache answers" in said(DATA / "plan.csv")
+    assert answered(PERCENTILES) == {Cause.CACHE_FLATTERS: Standing.SHOWN, Cause.STALLS: Standing.SUGGESTED}
+
+
+@pytest.mark.parametrize("stated", ["# caching = off\n", ""])
+def test_what_the_run_does_not_state_is_not_taken_for_shown(stated: str) -> None:
+    found = answered(PERCENTILES.replace("# caching = on\n", stated))
+    assert found == {Cause.CACHE_FLATTERS: Standing.SUGGESTED, Cause.STALLS: Standing.SUGGESTED}
+
+
+def test_without_the_mean_nothing_is_said_of_where_the_time_passed() -> None:
+    assert answered(PERCENTILES.replace("# time.mean [ms] = 0.052\n", "")) == {Cause.CACHE_FLATTERS: Standing.SHOWN}
+
+
+@pytest.mark.parametrize(
+    ("p50", "p99", "p99_9", "mean"), [(0.08, 0.12, 0.3, 0.085), (5, 19, 60, 6), (5, 40, 400, 9), (0.3, 1, 40, 0.5)]
+)
+def test_a_device_with_its_usual_tail_is_left_alone(p50: float, p99: float, p99_9: float, mean: float) -> None:
+    head = "time.p50 [ms],time.p99 [ms],time.p99.9 [ms],time.mean [ms],caching\n"
+    assert answered(f"{head}{p50},{p99},{p99_9},{mean},off\n") == {}
+    assert answered(f"{head}{p50},{p99},{p99_9},{mean},on\n") == {None: Standing.OPEN}
+
+
+def test_a_table_of_something_else_is_given_no_conclusion() -> None:
+    for name in ("cpu", "guidance", "matrix", "nearest", "nics", "pieces", "progress", "plan", "trace", "diskspd"):
+        assert concluded((DATA / f"{name}.csv").read_text()) == ()
+
+
+def test_a_row_that_breaks_a_law_is_not_concluded_from() -> None:
+    text = scaled(BENT, [*map(float, RISES)], [*map(float, ROOM)])
+    assert of_series(text.replace(",99,", ",990,"), READS) is not None
+    found = of_series(text.replace(",99,", ",990,"), READS)
+    assert found is not None and found.cause is None
+
+
+def test_an_engine_without_storage_is_not_called_a_cache() -> None:
+    result = (DATA / "fio.json").read_text()
+    (found,) = conclusions_of(read_fio(result, "t"))
+    assert (found.cause, found.rows) == (Cause.CACHE_FLATTERS, ("one-at-a-time",))
+    assert conclusions_of(read_fio(result.replace('"ioengine": "psync"', '"ioengine": "null"'), "t")) == ()

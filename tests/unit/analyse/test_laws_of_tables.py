@@ -34,6 +34,7 @@ BROKEN: dict[str, str] = {
     "copies": "owner,pattern,disk,rate [GiB/s],wire.total [GiB/s],device [GiB/s]\nyes,seq write,physical,1,2,1\n",
     "nearness": "iops,ref.a,ref.b\n100,100,102\n",
     "criterion": "role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,100,\n,b,w,10,\nsaid,,,,r >= w\n",
+    "multiplied": "# count.before = 4\n# count.after = 8\nrole,of,before,after,ratio\n,time,100,90,\nsaid,,,,2\n",
     "limit": "role,threads,iops,busy.server [%],limit\n,1,100,20,\n,2,180,40,\n,4,200,50,\nsaid,,,,server\n",
 }
 HOLDS: dict[str, tuple[str, ...]] = {
@@ -87,6 +88,7 @@ HOLDS: dict[str, tuple[str, ...]] = {
     "copies": ("owner,pattern,disk,rate [GiB/s],wire.total [GiB/s],device [GiB/s]\nyes,seq write,virtual,1,2,1\n",),
     "nearness": ("# link [Gb/s] = 10\nsize,iops,ref.network,ref.storage\n128K,8000,8000,20000\n",),
     "criterion": ("role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,98,\n,b,w,88,\nsaid,,,,r >= w\n",),
+    "multiplied": ("# count.before = 4\n# count.after = 8\nrole,of,before,after,ratio\n,time,100,52,\nsaid,,,,2\n",),
     "limit": ("role,threads,iops,busy.server [%],limit\n,1,100,20,\n,2,180,40,\n,4,200,99,\nsaid,,,,server\n",),
 }
 TABLE_LAWS = [law.name for law in laws() if law.table is not None]

@@ -8,10 +8,16 @@ the figures do not carry an answer it says so and what is missing, or is silent 
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 
 from strata.analyse.laws import check_table, laws
 from strata.model.figures import Conclusion, Role, Table
 from strata.model.lying import modules
+
+
+def questions() -> tuple[ModuleType, ...]:
+    """Every question, in the order in which they are asked."""
+    return tuple(sorted(modules(sys.modules[__name__], "conclude"), key=lambda m: m.ORDER))
 
 
 def conclusions_of(table: Table) -> tuple[Conclusion, ...]:
@@ -19,7 +25,7 @@ def conclusions_of(table: Table) -> tuple[Conclusion, ...]:
     colours = {law.name for law in laws() if law.colours}
     broken = [(f.row, f.column.partition(".")[0]) for f in check_table(table) if f.broken and f.law not in colours]
     found: list[Conclusion] = []
-    for module in sorted(modules(sys.modules[__name__], "conclude"), key=lambda m: m.ORDER):
+    for module in questions():
         out = {row for row, kind in broken if kind in module.READS}
         rows = tuple(r for r in table.rows if r.role is not Role.MEASURED or r.name not in out)
         found += module.conclude(table.model_copy(update={"rows": rows}))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 
+from strata.analyse.conclusions import questions
 from strata.analyse.laws import Law, laws
 from strata.model.figures import KINDS, Dimension
 from strata.text.door import out
@@ -35,6 +36,17 @@ their own.
 
 """
 
+_FOLLOWS = """
+## What follows from a table
+
+Beside what cannot be true, `strata check FILE` says what the measured rows show together. A ladder (rows with `layer`
+and `below`) is judged by the rules of a [diagnosis](reading-a-report.md), which also say what to measure next; the
+questions below are asked of every table, and are silent where it is of something else. Each answer is *shown* (the
+figures carry it), *suggested* (they do, with something that is not stated) or *cannot be told*, with what is not in the
+figures. Rows that break a law are left out.
+
+"""
+
 
 def laws_page() -> str:
     """The page as Markdown, with a final newline."""
@@ -47,7 +59,8 @@ def laws_page() -> str:
         f"### Labels that laws look at\n\n| label | meaning |\n|---|---|\n{labels}\n\n",
         "## The laws\n\nWhat each says when it does not hold:\n\n| law | says |\n|---|---|\n",
         "".join(f"| [{law.name}](#{law.name}) | {law.says} |\n" for law in laws()),
-        "\n" + "\n\n".join(_section(law) for law in laws()) + "\n",
+        "\n" + "\n\n".join(_law(law) for law in laws()) + "\n",
+        _FOLLOWS + "\n\n".join(_section(one.NAME, one.__doc__ or "") for one in questions()) + "\n",
     ]
     return "".join(parts)
 
@@ -56,12 +69,17 @@ _LABELS = (
     ("`layer`, `below`", "the layer of a row, and the layer(s) it stands on, joined by ` + `"),
     ("`pattern`", "`sequential write`, `random read`, …"),
     ("`caching`", "`on` or `off`"),
+    ("`engine`", "`nothing` where no storage was asked"),
     ("`loop`", "`open` where a rate was asked for, `held` where a ceiling or pauses hold a closed loop back"),
     ("`owner`, `disk`", "whether the node owns the volume (`yes`, `no`); whether the disk is called `physical`"),
     ("`test`", "pairs a planned row with the measured one"),
     ("`ranges`", "`own` where each thread writes a range of its own"),
     ("`pinned`", "processors that the generator was pinned to (of the whole table)"),
     ("`constant`, `order`", "of a said row: the column called constant; the patterns in the order that is claimed"),
+    (
+        "`of`, `scaled`",
+        "whether a figure before and after is a `time` or a `rate`; what `count.before` and `.after` count",
+    ),
     ("`limit`", "of a said row: the resource that is named as the limit (`server`, `client`, `wire`, `device`)"),
 )
 
@@ -70,8 +88,13 @@ def _unit(dimension: Dimension) -> str:
     return "" if dimension is Dimension.PLAIN else dimension.value
 
 
-def _section(law: Law) -> str:
-    title, _, rest = law.page.strip().partition("\n\n")
+def _law(law: Law) -> str:
+    asked = " and ".join(w for w, f in (("tables", law.table), ("runs", law.run or law.table)) if f is not None)
+    return _section(law.name, law.page, f" *Asked of {asked}.*")
+
+
+def _section(name: str, page: str, more: str = "") -> str:
+    title, _, rest = page.strip().partition("\n\n")
     lines, out = rest.splitlines(), []
     paragraph: list[str] = []
     heading = ""
@@ -87,9 +110,8 @@ def _section(law: Law) -> str:
         elif line.strip():
             paragraph.append(line.strip())
     close()
-    asked = " and ".join(w for w, f in (("tables", law.table), ("runs", law.run or law.table)) if f is not None)
     body = "\n\n".join("\n".join(textwrap.wrap(p, 118, break_long_words=False, break_on_hyphens=False)) for p in out)
-    return f"### `{law.name}`\n\n{title} *Asked of {asked}.*\n\n{body}"
+    return f"### `{name}`\n\n{title}{more}\n\n{body}"
 
 
 if __name__ == "__main__":

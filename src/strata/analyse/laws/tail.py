@@ -16,11 +16,12 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag, percentiles, value
-from strata.model.figures import Flag, Role, Row, Table
+from strata.analyse.laws.base import flag
+from strata.analyse.time_beyond import Points, of_row, of_table, shares
+from strata.model.figures import Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "tail", "share of time in the tail", 70
 SAYS = "a few slow I/Os take most of the time"
@@ -30,43 +31,25 @@ SHARE, TAIL, NEARLY = 0.3, 1.0, 0.95
 def check(table: Table) -> Iterator[Flag]:
     """Rows (or a table of percentiles) whose slowest per cent holds a third of the time."""
     for row in table.of(Role.MEASURED):
-        mean = row.figures.get("time.mean")
-        points = [(p, row.figures[k].bounds()) for p, k in percentiles(row)]
-        if mean is not None and mean.readings:
-            yield from _heavy(row, mean.bounds(), points)
-    whole = table.figures.get("time.mean")
-    points = sorted(
-        (p, r.figures["time"].bounds())
-        for r in table.of(Role.MEASURED)
-        if "time" in r.figures and (p := value(table, r, "percentile")) is not None
-    )
-    if whole is not None and points:
-        yield from _heavy(None, whole.bounds(), points)
+        yield from _heavy(row, *of_row(row))
+    yield from _heavy(None, *of_table(table))
 
 
-def _heavy(
-    row: Row | None, mean: tuple[float, float], points: Sequence[tuple[float, tuple[float, float]]]
-) -> Iterator[Flag]:
+def _heavy(row: Row | None, mean: Figure | None, points: Points) -> Iterator[Flag]:
     """The percentile beyond which the most time is shown to pass."""
-    body, before, shares = 0.0, 0.0, [(0.0, 0.0)]
-    for p, (low, high) in points:
-        body += max(p - before, 0) / 100 * high
-        before = p
-        if not 100 - TAIL <= p < 100 or mean[1] <= 0:
-            continue
-        beyond = max(low, 0) * (1 - p / 100) / mean[1]
-        rest = 1 - body / mean[0] if mean[0] > 0 else 0.0
-        shares.append((min(max(beyond, rest), 1.0), p))
-    best = max(shares)[0]
+    if mean is None or not points:
+        return
+    found = [(0.0, 0.0), *((share, p) for p, share in shares(mean, points) if p >= 100 - TAIL)]
+    best = max(found)[0]
     # The smallest tail that holds nearly as much as any.
-    share, p = max((s for s in shares if s[0] >= NEARLY * best), key=lambda s: s[1])
+    share, p = max((s for s in found if s[0] >= NEARLY * best), key=lambda s: s[1])
     if share < SHARE:
         return
     yield flag(
         NAME,
         row,
         f"at least {units.percent(share, 2)} of the time passes in the slowest {100 - p:.3g} % of the I/Os: the "
-        f"mean of {units.duration(sum(mean) / 2)} is made there, the percentiles below do not show it",
+        f"mean of {units.duration(mean.base)} is made there, the percentiles below do not show it",
         "Look at the slow I/Os over time: a stall, a flush or a full cache; judge by the share of time.",
         broken=False,
         column="time.mean",
