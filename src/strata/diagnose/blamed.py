@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata import units
-from strata.diagnose import groups, neighbours
+from strata.diagnose import groups, neighbours, times
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.opinion import Opinion
@@ -88,7 +88,8 @@ def _busy(cells: tuple[Held, ...]) -> float:
 
 def _even(cells: tuple[Held, ...]) -> bool:
     """Whether their requests take about as long: what waits for a processor takes anything."""
-    spreads = [curve[90.0] / curve[10.0] for h in cells if (curve := dict(h.cell.curve)) and curve.get(10.0)]
+    known = [(times.at(h.cell, 10), times.at(h.cell, 90)) for h in cells]
+    spreads = [high / low for low, high in known if low and high]
     return bool(spreads) and float(np.median(spreads)) <= EVEN
 
 

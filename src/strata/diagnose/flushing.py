@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from strata.diagnose import times
 from strata.diagnose.case import Case, Station
 from strata.model.analysis import CellSummary
 from strata.model.workload import Sync
@@ -51,7 +52,7 @@ def _of(cell: CellSummary) -> Flushed | None:
     durable = w.sync is not Sync.NONE or w.fsync or w.fdatasync
     if not w.rw.writes or w.rw.reads or not durable or not w.saturates or cell.mean_ns.value <= 0:
         return None
-    middle = dict(cell.curve).get(50.0)
+    middle = times.at(cell, 50)
     # Alone by the median: a busy machine holds up some of them for long.
     whole = middle / 1e9 if w.outstanding == 1 and middle and cell.flush_ns == {} else w.outstanding / cell.iops.value
     if "mean" in cell.flush_ns and cell.flushes:

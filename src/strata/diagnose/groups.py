@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from strata.diagnose import times
 from strata.diagnose.case import Station
 from strata.diagnose.reference import healthy
 from strata.model.analysis import CellSummary
@@ -47,7 +48,7 @@ def groups(station: Station) -> Iterator[Groups]:
 
 def _split(cell: CellSummary) -> Groups | None:
     inside = [(p, ns) for p, ns in cell.curve if EDGE <= p <= 100 - EDGE and ns > 0]
-    gaps = [(math.log(b[1] / a[1]), a[0]) for a, b in pairwise(inside)]
+    gaps = [(math.log(b[1] / a[1]), (a[0] + b[0]) / 2) for a, b in pairwise(inside)]
     most, at = max(gaps, default=(0.0, 0.0))
     if most < math.log(GAP):
         return None
@@ -63,10 +64,10 @@ def pass_by(station: Station) -> tuple[CellSummary, ...]:
     """Deep cells in which most requests take as long as one alone while others wait: they wait for something that most
     do not need."""
     alone = [c for c in station.cells if c.workload.outstanding == 1 and not c.workload.rw.writes]
-    quick = min((curve[50.0] for c in alone if 50.0 in (curve := dict(c.curve))), default=None)
+    quick = min((ns for c in alone if (ns := times.at(c, 50)) is not None), default=None)
     found = []
     for cell in station.cells if quick is not None else ():
-        w, middle = cell.workload, dict(cell.curve).get(50.0)
+        w, middle = cell.workload, times.at(cell, 50)
         if w.outstanding < LEAST_DEPTH or w.rw.writes or not w.rw.random or middle is None or quick is None:
             continue
         if middle <= UNQUEUED * quick and w.outstanding / cell.iops.value * 1e9 >= WAITS * middle:

@@ -32,8 +32,6 @@ SLOW = 1.25
 """What a cell must lose, as a factor, before a device is called anything."""
 LEAST_EXPLAINED, MOST_PER_ROW, MOST_ROW = 0.75, 3.0, 3.0
 MOST_SERVERS = 64
-LARGE = 128 << 10
-"""Bytes: the largest block of which a reference says anything."""
 COARSE, FINER = 41, 21
 
 
@@ -88,28 +86,26 @@ class Own:
 
 def predict(known: Healthy, cause: Cause, parameter: float, depth: int, size: float) -> Range | None:
     """IOPS of reads under the limit; None where the healthy device is not known for them."""
-    at_best = known.rate(depth, size)
-    if at_best is None:
+    at_best, most = known.rate(depth, size), known.most(depth, size)
+    if at_best is None or most is None:
         return None
     alone, small = known.service(size), known.service(BLOCK)
     match cause:
         case Cause.SLOW_MEDIUM:
             if alone is None or small is None or size <= BLOCK:
-                return at_best / parameter, at_best / parameter if size <= 2 * BLOCK else at_best
-            return at_best / parameter, at_best * alone / (alone + (parameter - 1) * small)
+                return at_best / parameter, most / parameter if size <= 2 * BLOCK else most
+            return at_best / parameter, most * alone / (alone + (parameter - 1) * small)
         case Cause.LIMITED_QUEUE:
             if alone is None:
                 at_once = known.servers
                 part = 1.0 if at_once is None or depth == 1 else min(1.0, parameter / at_once)
-                return at_best * part, at_best
-            x = min(at_best, min(depth, parameter) / alone)
-            return x, x
+                return at_best * part, most
+            x = min(depth, parameter) / alone
+            return min(at_best, x), min(most, x)
         case Cause.IOPS_CAP:
-            most = parameter
+            return min(at_best, parameter), min(most, parameter)
         case _:
-            most = parameter / size
-    # A bandwidth is stated of a large block; with larger ones a device may well carry more.
-    return min(at_best, most), min(at_best, most) if size <= LARGE else most
+            return min(at_best, parameter / size), min(most, parameter / size)
 
 
 def owns(case: Case) -> tuple[Own, ...]:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from strata import units
 from strata.analyse.stats import PRIOR_DF, t_quantile
+from strata.diagnose import times
 from strata.diagnose.case import Case, Station
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
@@ -22,7 +23,7 @@ from strata.model.workload import Workload
 LEAST_SD = 0.02
 BLOCK = 8192
 SPECIFICATION, EARLIER = "its specification", "its earlier run"
-GROUND_SIZE = 64 << 10
+GROUND_SIZE, LARGE_SIZE = 64 << 10, 128 << 10
 
 
 def sd_of(estimate: Estimate) -> float:
@@ -54,8 +55,7 @@ class Healthy:
         at_once = self.servers
         if size <= SMALL[1] or at_once is None or self.bandwidth is None:
             return self.latency if size <= SMALL[1] else None
-        large = 128 << 10
-        each = max(0.0, at_once * large / self.bandwidth - self.latency) / (large - BLOCK)
+        each = max(0.0, at_once * LARGE_SIZE / self.bandwidth - self.latency) / (LARGE_SIZE - BLOCK)
         return self.latency + each * (size - BLOCK)
 
     def rate(self, depth: int, size: float) -> float | None:
@@ -69,6 +69,16 @@ class Healthy:
         known = [x for x in most if x is not None]
         enough = (self.iops if size <= SMALL[1] else self.bandwidth) is not None or self.servers is not None
         return min(known) if known and enough else None
+
+    def most(self, depth: int, size: float) -> float | None:
+        """The most that it may give beside `rate`: beyond the size of which a bandwidth is stated, larger blocks may
+        carry more bytes, as far as the servers' time lets them."""
+        rate, alone, at_once = self.rate(depth, size), self.service(size), self.servers
+        if rate is None or size <= LARGE_SIZE:
+            return rate
+        if alone is None or at_once is None:
+            return max(rate, self.iops) if self.iops is not None else None
+        return max(rate, min(depth, at_once) / alone)
 
 
 @dataclass(frozen=True)
@@ -151,7 +161,7 @@ def held(station: Station, promised: Healthy | None) -> tuple[Held, ...]:
 def _measured(cell: CellSummary) -> tuple[float, float]:
     """(IOPS, standard error). With one outstanding by the median of its times: a machine that is busy holds up some
     requests for long, and a device is what most of them say."""
-    middle = dict(cell.curve).get(50.0)
+    middle = times.at(cell, 50)
     if cell.workload.outstanding > 1 or not middle:
         return cell.iops.value, sd_of(cell.iops)
     return units.NS_PER_S / middle, LEAST_SD

@@ -198,3 +198,13 @@ def test_a_cache_that_answers_most_reads_flatters_and_one_that_answers_few_is_to
     for share, cause in ((0.8, Cause.CACHE_FLATTERS), (0.12, Cause.COLD_CACHE)):
         verdict = said({"service": 3.2e-3, "cache": share}, promised=False).verdict
         assert (verdict.kind, verdict.cause) == (VerdictKind.INCONCLUSIVE, cause) and verdict.missing
+
+
+def test_beyond_the_largest_block_that_is_specified_a_device_may_carry_more() -> None:
+    """Under a cap of 440 a device of 179 MB/s at 128 KiB gives 440 reads of 512 KiB, which is more."""
+    capped = faulty(iops=440.0)
+    analysis = simulate(PROMISED, capped)
+    larger = next(c for c in analysis.cells if c.workload.key == "randread-8KiB-qd8").workload.resized(64)
+    found = own_limits.other(Case(PROMISED, analysis), "disk", Cause.IOPS_CAP, larger)
+    (cell,) = (c for c in simulate(PROMISED, capped, workloads=(larger,)).cells if c.layer == "disk")
+    assert found is not None and found[0] <= cell.iops.value <= found[1] * 1.05

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from strata import units
-from strata.diagnose import groups
+from strata.diagnose import groups, times
 from strata.diagnose.case import Case, Station
 from strata.diagnose.groups import Groups
 from strata.diagnose.opinion import Opinion, Weight
@@ -86,7 +86,7 @@ def _beyond(station: Station, above: list[Held], of: int, two: Groups | None) ->
 
 
 def _quick(layer: str, one: Held) -> Evidence:
-    middle = dict(one.cell.curve).get(50.0, one.cell.mean_ns.value)
+    middle = times.at(one.cell, 50) or one.cell.mean_ns.value
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
         statement=f"{one.cell.workload.label}: half of the reads take {units.duration(middle)} or less, where "

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.diagnose import blamed, own_limits
+from strata.diagnose import blamed, own_limits, times
 from strata.diagnose.blamed import Said
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion
@@ -63,7 +63,7 @@ def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | Non
 def _said(own: Own, limit: Limit) -> Said:
     layer, one = own.station.layer.name, blamed.alone(own)
     factor = f"{units.significant(limit.parameter, 2)} times"
-    middle = dict(one.cell.curve).get(50.0) if one is not None else None
+    middle = times.at(one.cell, 50) if one is not None else None
     time = "" if one is None else f"half of the reads take more than {units.duration(middle or one.cell.mean_ns.value)}"
     promised = "" if one is None else f"{units.duration(1e9 / one.promised)}"
     return Said(

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from strata import units
+from strata.diagnose import times
 from strata.diagnose.case import Case, Station
 from strata.diagnose.groups import Groups, member
 from strata.diagnose.opinion import Opinion, Weight
@@ -94,8 +95,8 @@ def _beside(layer: str, held: tuple[CellSummary, ...]) -> Evidence:
     whole = deep.workload.outstanding / deep.iops.value * 1e9
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{deep.workload.label}: half of the requests take {units.duration(dict(deep.curve)[50.0])} or less, "
-        f"as one alone, and the mean is {units.duration(whole)}",
+        statement=f"{deep.workload.label}: half of the requests take {units.duration(times.at(deep, 50) or whole)} or "
+        f"less, as one alone, and the mean is {units.duration(whole)}",
         cells=tuple(f"{layer}/{c.workload.key}" for c in held),
     )
 

@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.diagnose import over_time
+from strata.diagnose import over_time, times
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.over_time import Course
@@ -88,8 +88,7 @@ def _turns(course: Course) -> Evidence:
 def _two_groups(course: Course) -> Iterator[Evidence]:
     """In the cell with the fewest outstanding: the slow requests beside the others."""
     cell, found = min(course.told, key=lambda one: one[0].workload.outstanding)
-    curve = dict(cell.curve)
-    quick, slow = curve.get(10.0), curve.get(99.0)
+    quick, slow = times.at(cell, 10), times.at(cell, 99)
     if quick is None or slow is None or found.factor is None or slow < SPREAD * quick:
         return
     if course.factor is None or course.factor < SAME * min(slow / quick, MOST):

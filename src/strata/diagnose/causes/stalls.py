@@ -28,7 +28,7 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.diagnose import over_time
+from strata.diagnose import over_time, times
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.over_time import Course
@@ -95,7 +95,7 @@ def _tails(course: Course) -> Iterator[Evidence]:
     yield Evidence(
         kind=EvidenceKind.OPERATIONAL,
         statement=f"{cell.workload.label}: {units.percent(cell.tail.far_ios, 2)} of the requests take "
-        f"{units.duration(cell.tail.far_ns)}, the others {units.duration(dict(cell.curve)[50.0])}",
+        f"{units.duration(cell.tail.far_ns)}, the others {units.duration(times.at(cell, 50) or cell.mean_ns.value)}",
         cells=(f"{cell.layer}/{cell.workload.key}",),
     )
 
