@@ -65,7 +65,7 @@ def every(stack: Stack, analysis: Any, tried: tuple[Tried, ...]) -> list[Experim
     case = Case(stack, analysis, tried)
     found: list[Experiment] = []
     for named in findings(case):
-        found += choosing._candidates(case, named.finding.layer, named.standing)
+        found += choosing.candidates(case, choosing.at(named.finding.layer, named.standing))
     return found
 
 

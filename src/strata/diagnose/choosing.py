@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from strata.diagnose.case import Case
 from strata.diagnose.causes import medium
@@ -10,14 +11,13 @@ from strata.diagnose.layers import Named, suspected
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import predicted
 from strata.diagnose.registry import trials
+from strata.diagnose.separation import worth
 from strata.diagnose.trying import fate
 from strata.model.experiment import Experiment, Prediction
 from strata.model.finding import Cause
 
 USUAL_SECONDS = 8.0
 """Of an experiment that does not say: two cells in three rounds."""
-ALONE = 0.5
-"""What a test of the only standing cause is worth against one that separates two."""
 
 
 def best(
@@ -28,12 +28,12 @@ def best(
     asked = [(n.finding.layer, n.standing) for n in named if not _settled(case, n.finding.layer, n)]
     full = Opinion(Cause.MEDIUM, True, "", layer=medium.bottom(case.stack).name)
     asked += [(o.layer, (o, full)) for o in suspected(case)]
-    for layer, standing in asked:
-        ready = [e for e in _candidates(case, layer, standing) if e.name not in done and _seconds(e) <= seconds]
-        worth = [(_worth(e) / _seconds(e), e) for e in ready]
-        worth = [w for w in worth if w[0] > 0]
-        if worth:
-            return max(worth, key=lambda w: w[0])[1]
+    for layer, known in asked:
+        standing = at(layer, known)
+        ready = [e for e in candidates(case, standing) if e.name not in done and _seconds(e) <= seconds]
+        told = [(worth(e.predictions, standing) / _seconds(e), e) for e in ready]
+        if told := [t for t in told if t[0] > 0]:
+            return max(told, key=lambda t: t[0])[1]
     one = None if named else medium.experiment(case.stack, case.analysis)
     return one if one is not None and one.name not in done and _seconds(one) <= seconds else None
 
@@ -45,38 +45,33 @@ def _settled(case: Case, layer: str, finding: Named) -> bool:
     return bool(fate(layer, finding.standing[0].cause.value, case.tried).telling) and len(finding.standing) == 1
 
 
-def _candidates(case: Case, layer: str, standing: tuple[Opinion, ...]) -> Iterator[Experiment]:
+def at(layer: str, standing: tuple[Opinion, ...]) -> tuple[Opinion, ...]:
+    """The same, each with its layer: those of a pair are about the pair's."""
+    return tuple(replace(o, layer=o.layer or layer) for o in standing)
+
+
+def candidates(case: Case, standing: tuple[Opinion, ...]) -> Iterator[Experiment]:
+    """Whatever could be tried of causes that stand, each `at` its layer."""
     for opinion in standing:
         if opinion.experiment is not None:
-            yield _filled(case, layer, standing, opinion, opinion.experiment)
+            yield _filled(case, standing, opinion, opinion.experiment)
     for trial in trials():
         made = trial.propose(case, standing)
         if made is not None:
-            yield _filled(case, layer, standing, standing[0], made.model_copy(update={"key": trial.key}))
+            yield _filled(case, standing, standing[0], made.model_copy(update={"key": trial.key}))
 
 
-def _filled(
-    case: Case, layer: str, standing: tuple[Opinion, ...], maker: Opinion, experiment: Experiment
-) -> Experiment:
+def _filled(case: Case, standing: tuple[Opinion, ...], maker: Opinion, experiment: Experiment) -> Experiment:
     """With the prediction of every standing cause, that of who made it as it was stated."""
     if experiment.predictions:
         return experiment
-    stated = experiment.prediction.model_copy(update={"cause": maker.cause.value, "layer": maker.layer or layer})
+    stated = experiment.prediction.model_copy(update={"cause": maker.cause.value, "layer": maker.layer})
     found: list[Prediction] = []
     for opinion in standing:
-        one = stated if opinion is maker else predicted(case, opinion, opinion.layer or layer, experiment)
+        one = stated if opinion is maker else predicted(case, opinion, opinion.layer, experiment)
         if one is not None:
             found.append(one)
     return experiment.model_copy(update={"prediction": found[0] if found else stated, "predictions": tuple(found)})
-
-
-def _worth(experiment: Experiment) -> float:
-    """How many of the other causes predict something else than the favourite; a little where there is no other."""
-    if not experiment.predictions:
-        return ALONE
-    first, *others = experiment.predictions
-    apart = sum(o.high < first.low or o.low > first.high for o in others)
-    return apart if others else ALONE
 
 
 def _seconds(experiment: Experiment) -> float:

@@ -7,8 +7,24 @@ from dataclasses import dataclass, replace
 
 from strata import units
 from strata.diagnose.opinion import Opinion
+from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
-from strata.model.experiment import Experiment, Metric, Outcome, Prediction, Told, Tried
+from strata.model.experiment import (
+    LEAST_RATIO,
+    MOST_RATIO,
+    Experiment,
+    Metric,
+    Outcome,
+    Prediction,
+    Told,
+    Tried,
+)
+
+SHARES = {
+    Metric.STALLED: "of the time in stalls",
+    Metric.SLOWED: "of the time in slow phases",
+    Metric.CLIFF: "of the rate at the end",
+}
 
 
 def predictions_of(experiment: Experiment) -> tuple[Prediction, ...]:
@@ -19,8 +35,7 @@ def predictions_of(experiment: Experiment) -> tuple[Prediction, ...]:
 def measured(tried: Tried, metric: str) -> Estimate:
     """What the experiment gave in the metric of a prediction."""
     if metric != Metric.RATIO:
-        found: Estimate = getattr(tried.changed, metric)
-        return found
+        return _of_cell(tried.changed, metric)
     one, other = tried.changed.iops, tried.reference.iops
     value = one.value / other.value if other.value else 0.0
     halves = [_half(e) for e in (one, other)]
@@ -28,6 +43,26 @@ def measured(tried: Tried, metric: str) -> Estimate:
         return Estimate(value=value, low=None, high=None, n=min(one.n, other.n), unit="ratio")
     wide = math.exp(math.hypot(*(h for h in halves if h is not None)))
     return Estimate(value=value, low=value / wide, high=value * wide, n=min(one.n, other.n), unit="ratio")
+
+
+def _of_cell(cell: CellSummary, metric: str) -> Estimate:
+    if metric in (Metric.IOPS, Metric.MEAN):
+        found: Estimate = getattr(cell, metric)
+        return found
+    steady = cell.steadiness
+    if steady is None:
+        # It was not cut finely enough: anything may have been.
+        return Estimate(value=0.0, low=0.0, high=1.0, n=cell.rounds, unit="share")
+    if metric == Metric.CLIFF:
+        left = 1.0 if steady.cliff is None else steady.cliff.after / steady.cliff.before
+        return Estimate(value=left, low=None, high=None, n=cell.rounds, unit="share")
+    some = steady.stalls if metric == Metric.STALLED else steady.slow
+    if some is None:
+        return Estimate(value=0.0, low=None, high=None, n=cell.rounds, unit="share")
+    # So many came by chance: Poisson.
+    wide = 2 / math.sqrt(some.count)
+    low, high = some.share * max(0.0, 1 - wide), min(1.0, some.share * (1 + wide))
+    return Estimate(value=some.share, low=low, high=high, n=some.count, unit="share")
 
 
 def _half(estimate: Estimate) -> float | None:
@@ -54,7 +89,8 @@ def outcome(tried: Tried) -> Outcome:
     experiment, prediction = tried.experiment, tried.experiment.prediction
     value = measured(tried, prediction.metric)
     held = holds(prediction, value)
-    before = "" if prediction.metric == Metric.RATIO else f" (before: {_before(tried, prediction)})"
+    rate = prediction.metric in (Metric.IOPS, Metric.MEAN)
+    before = f" (before: {_before(tried, prediction)})" if rate else ""
     edge = "; the interval reaches over the edge" if held is None else ""
     got = amount(value.value, prediction)
     statement = f"{experiment.changes} gives {got}{before}, predicted {say_range(prediction)}{edge}"
@@ -71,22 +107,36 @@ def amount(value: float, prediction: Prediction) -> str:
         return units.duration(value)
     if prediction.unit == "ratio":
         return f"{units.significant(value, 2)} times the IOPS"
+    if prediction.unit == "share":
+        return f"{units.percent(value, 2)} {SHARES[Metric(prediction.metric)]}"
     return f"{units.count(value)} {prediction.unit}"
 
 
 def say_range(prediction: Prediction) -> str:
     """``760–870 IOPS``."""
     if prediction.unit == "ratio":
-        low, high = units.significant(prediction.low, 2), units.significant(prediction.high, 2)
-        return f"{units.span(low, high)} times the IOPS"
+        return _ratios(prediction.low, prediction.high)
+    if prediction.unit == "share":
+        low, high = units.percent(prediction.low, 2), units.percent(prediction.high, 2)
+        return f"{units.span(low, high)} {SHARES[Metric(prediction.metric)]}"
     return units.span(amount(prediction.low, prediction), amount(prediction.high, prediction))
+
+
+def _ratios(low: float, high: float) -> str:
+    """Where an end is as far as anything goes, only the other is said."""
+    if high >= MOST_RATIO:
+        return f"at least {units.significant(low, 2)} times the IOPS"
+    if low <= LEAST_RATIO:
+        return f"at most {units.significant(high, 2)} times the IOPS"
+    return f"{units.span(units.significant(low, 2), units.significant(high, 2))} times the IOPS"
 
 
 @dataclass(frozen=True)
 class Fate:
     """What experiments did to one cause at one layer: those it predicted rightly, and those it predicted wrongly.
 
-    ``telling``: of the right ones, those in which a prediction of another cause fell, and its own was not idle.
+    ``telling``: of the right ones, those in which a prediction of another cause fell, its own was not idle, and no
+    other that still stands was right as well: what two predict alike confirms neither.
     """
 
     agreed: tuple[Tried, ...]
@@ -97,6 +147,7 @@ class Fate:
 def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
     """Over all experiments that have a prediction of this cause at this layer."""
     agreed, fell, telling = [], [], []
+    gone = _fallen(tried)
     for one in tried:
         mine = next((p for p in predictions_of(one.experiment) if (p.layer, p.cause) == (layer, cause)), None)
         if mine is None:
@@ -107,9 +158,22 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
         elif held:
             agreed.append(one)
             others = [p for p in predictions_of(one.experiment) if p is not mine]
-            if not mine.idle and (not others or any(holds(p, measured(one, p.metric)) is False for p in others)):
+            held_by = {(p.layer, p.cause): holds(p, measured(one, p.metric)) for p in others}
+            apart = not others or False in held_by.values()
+            alike = any(held and who not in gone for who, held in held_by.items())
+            if apart and not alike and not mine.idle:
                 telling.append(one)
     return Fate(tuple(agreed), tuple(fell), tuple(telling))
+
+
+def _fallen(tried: tuple[Tried, ...]) -> set[tuple[str | None, str | None]]:
+    """(layer, cause) of every prediction that missed, in whatever experiment."""
+    return {
+        (p.layer, p.cause)
+        for one in tried
+        for p in predictions_of(one.experiment)
+        if holds(p, measured(one, p.metric)) is False
+    }
 
 
 def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:

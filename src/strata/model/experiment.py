@@ -24,11 +24,22 @@ class Condition(StrEnum):
 
 
 class Metric(StrEnum):
-    """What is predicted of the changed cell. ``ratio``: its IOPS ÷ those of the reference cell measured beside it."""
+    """What is predicted of the changed cell. ``ratio``: its IOPS ÷ those of the reference cell measured beside it.
+
+    ``stalled``, ``slowed``: share of its time in which nothing, or clearly less, was done. ``cliff``: what is left of
+    its rate after it fell for good, 1 where it did not.
+    """
 
     IOPS = "iops"
     MEAN = "mean_ns"
     RATIO = "ratio"
+    STALLED = "stalled"
+    SLOWED = "slowed"
+    CLIFF = "cliff"
+
+
+LEAST_RATIO, MOST_RATIO = 1e-3, 1e3
+"""Times the IOPS: an end of a prediction that lies there says nothing; it falls, or gains, by however much."""
 
 
 class Prediction(Value):
@@ -66,6 +77,8 @@ class Experiment(Value):
     condition: Condition = Field(default=Condition.NONE, exclude_if=lambda c: c is Condition.NONE)
     runtime_s: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
     """Of each measurement, where it is another one than the run's."""
+    added_ns: float | None = Field(default=None, exclude_if=lambda ns: ns is None)
+    """What a slowed layer takes longer for each request."""
     predictions: tuple[Prediction, ...] = Field(default=(), exclude_if=lambda p: not p)
     seconds: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
     """What it is expected to take."""

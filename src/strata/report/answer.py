@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from strata import units
 from strata.model.experiment import Experiment
 from strata.model.finding import Diagnosis, Finding, Verdict, VerdictKind
 from strata.report import figures, words
@@ -48,8 +47,7 @@ def further(diagnosis: Diagnosis) -> tuple[Finding, ...]:
 def predicted(experiment: Experiment) -> str:
     """``760–870 IOPS``, ``a mean time of 1.20–1.90 ms``."""
     p = experiment.prediction
-    low, high = figures.amount(p.low, p.unit), figures.amount(p.high, p.unit)
-    return f"{_METRICS.get(p.metric, f'{p.metric} ')}{units.span(low, high)}"
+    return f"{_METRICS.get(p.metric, f'{p.metric} ')}{figures.predicted(p)}"
 
 
 def ruled_out(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:

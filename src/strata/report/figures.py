@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from strata import units
 from strata.model.estimate import Estimate
+from strata.model.experiment import LEAST_RATIO, MOST_RATIO, Prediction
 
 _RATIOS = frozenset({"", "1", "ratio"})
 _IOPS = frozenset({"iops", "io/s", "1/s", "per second"})
@@ -91,6 +92,14 @@ def amount(value: float, unit: str) -> str:
     if kind in _RATIOS:
         return number(value, ratio_decimals(value))
     return f"{units.count(value)} {unit}"
+
+
+def predicted(p: Prediction) -> str:
+    """``760–870 IOPS``; ``at least 2.0`` where its other end says nothing."""
+    low, high = amount(p.low, p.unit), amount(p.high, p.unit)
+    if p.unit == "ratio" and p.high >= MOST_RATIO:
+        return f"at least {low}"
+    return f"at most {high}" if p.unit == "ratio" and p.low <= LEAST_RATIO else units.span(low, high)
 
 
 def interval(estimate: Estimate) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from strata import units
 from strata.model.experiment import Condition, Experiment, Prediction, Told
 from strata.model.finding import Cause, Diagnosis
 from strata.report import figures
@@ -75,7 +74,7 @@ def _scene(told: Told) -> Scene:
         where=_where(experiment),
         measured=figures.interval(told.outcome.measured),
         foretold=tuple(
-            Foretold(named(p, experiment.layer), _range(p), _fate(told, p))
+            Foretold(named(p, experiment.layer), figures.predicted(p), _fate(told, p))
             for p in experiment.predictions or (experiment.prediction,)
         ),
     )
@@ -84,10 +83,6 @@ def _scene(told: Told) -> Scene:
 def _where(experiment: Experiment) -> str:
     under = "" if experiment.condition is Condition.NONE else f", {experiment.condition.value}"
     return f"{experiment.layer}, {experiment.workload.label}{under}"
-
-
-def _range(p: Prediction) -> str:
-    return units.span(figures.amount(p.low, p.unit), figures.amount(p.high, p.unit))
 
 
 def _fate(told: Told, p: Prediction) -> Fate:

@@ -21,7 +21,8 @@ def prediction(ident: str, outcome: Outcome) -> Markup:
     predicted, measured = outcome.experiment.prediction, outcome.measured
     low = max(0.0, measured.value if measured.low is None else measured.low)
     high = measured.value if measured.high is None else measured.high
-    most = max(predicted.high, high) * 1.15 or 1.0
+    # Where the prediction has no upper end, its band runs out of the picture.
+    most = max(min(predicted.high, 3 * max(predicted.low, high)), high) * 1.15 or 1.0
     x = linear(0, most, LEFT, RIGHT)
     drawn = [svg.line(LEFT, MIDDLE + 16, RIGHT, MIDDLE + 16, "grid")]
     drawn += [svg.text(x(t), MIDDLE + 32, short_count(t), "tick", "middle") for t in linear_ticks(most)]
@@ -34,7 +35,7 @@ def prediction(ident: str, outcome: Outcome) -> Markup:
             "middle",
         )
     )
-    left, right = x(max(0.0, predicted.low)), x(max(0.0, predicted.high))
+    left, right = x(max(0.0, predicted.low)), x(min(most, max(0.0, predicted.high)))
     drawn.append(svg.rect(left, MIDDLE - 14, right - left, 28, "predicted"))
     at = min(max((left + right) / 2, LEFT + NAME / 2), RIGHT - NAME / 2)
     drawn.append(svg.text(at, MIDDLE - 20, "predicted", "name", "middle"))

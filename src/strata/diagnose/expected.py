@@ -1,0 +1,132 @@
+"""What standing causes expect of an experiment that is about some of them: how many times the IOPS, each for itself.
+
+A range that contains 1 says what anything would that knows nothing of the change, so it is idle: to be right with it
+confirms nothing. A cause that cannot say is left out, and the experiment decides nothing about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from strata.diagnose.case import Case, Station
+from strata.diagnose.models import Shape
+from strata.diagnose.opinion import Opinion
+from strata.model.analysis import CellSummary
+from strata.model.cause import Cause
+from strata.model.experiment import LEAST_RATIO, MOST_RATIO, Experiment, Metric, Prediction
+from strata.model.workload import Workload
+
+Range = tuple[float, float]
+SAME: Range = (0.8, 1.25)
+"""Times the IOPS, where nothing is changed that limits."""
+FALLS, MOST = LEAST_RATIO, MOST_RATIO
+FULL = frozenset(
+    {
+        Cause.WIRE_BANDWIDTH,
+        Cause.WRONG_CARD,
+        Cause.NOISY_WIRE,
+        Cause.BANDWIDTH_CAP,
+        Cause.IOPS_CAP,
+        Cause.LIMITED_QUEUE,
+        Cause.PROCESSORS,
+        Cause.QUOTA,
+        Cause.SINGLE_THREAD,
+        Cause.CLIENT_PROCESSORS,
+        Cause.GENERATOR,
+        Cause.MEDIUM,
+    }
+)
+"""Causes that claim that something is full in the cells that they explain: more requests at once gain nothing."""
+PATH = frozenset(
+    {
+        Cause.WIRE_BANDWIDTH,
+        Cause.WIRE_LATENCY,
+        Cause.WIRE_LOSS,
+        Cause.WRONG_CARD,
+        Cause.NOISY_WIRE,
+        Cause.CLIENT_PROCESSORS,
+        Cause.GENERATOR,
+    }
+)
+"""Causes on the way to the far end, or in front of it."""
+
+
+def told(
+    standing: tuple[Opinion, ...],
+    said: Mapping[Cause, Range],
+    others: Range | None = SAME,
+    metric: Metric = Metric.RATIO,
+) -> tuple[Prediction, ...]:
+    """The predictions, in the order in which the causes stand; ``others``: of those that are not in ``said``."""
+    unit = "ratio" if metric is Metric.RATIO else "share"
+    none = 1.0 if metric in (Metric.RATIO, Metric.CLIFF) else 0.0
+    found = []
+    for opinion in standing:
+        expected = said.get(opinion.cause, others)
+        if expected is not None:
+            low, high = expected
+            found.append(
+                Prediction(
+                    metric=metric,
+                    low=low,
+                    high=high,
+                    unit=unit,
+                    cause=opinion.cause.value,
+                    layer=opinion.layer,
+                    idle=low <= none <= high,
+                )
+            )
+    return tuple(found)
+
+
+def asked(
+    layer: str, cell: Workload, changed: Workload, changes: str, predictions: tuple[Prediction, ...], **more: Any
+) -> Experiment | None:
+    """The experiment; None where nobody predicts that anything changes."""
+    if not predictions or all(p.idle for p in predictions):
+        return None
+    return Experiment(
+        layer=layer,
+        workload=changed,
+        reference=cell.key,
+        changes=changes,
+        prediction=predictions[0],
+        predictions=predictions,
+        **{"otherwise": "every other cause leaves it as it was", **more},
+    )
+
+
+def station_of(case: Case, standing: tuple[Opinion, ...], about: frozenset[Cause]) -> tuple[Opinion, Station] | None:
+    """The first standing cause that the experiment is about, and the layer it blames; None where there is none."""
+    for opinion in standing:
+        station = case.station(opinion.layer) if opinion.cause in about else None
+        if station is not None:
+            return opinion, station
+    return None
+
+
+def random_read(station: Station, opinion: Opinion) -> CellSummary | None:
+    """A closed loop of small random reads, several at once: of those that the cause explains, where there is one."""
+    reads = [
+        c
+        for c in station.cells
+        if c.workload.saturates and c.workload.rw.random and not c.workload.rw.writes and c.workload.range is None
+    ]
+    mine = [c for c in reads if c.workload.key in opinion.cells] or reads
+    return min(mine, key=lambda c: (c.workload.outstanding == 1, c.workload.bs, -c.workload.outstanding), default=None)
+
+
+def at_once(opinion: Opinion, cell: CellSummary) -> Range | None:
+    """How many times the IOPS are left to gain where what lies behind the cause answered at once; None: not known.
+
+    Where something is full, none; where each request waits a time of its own, up to N ÷ that time (Little).
+    """
+    if cell.workload.key not in opinion.cells:
+        return None
+    model = opinion.model
+    if model is not None and model.shape is Shape.DELAY:
+        least = model.parameter + model.base
+        most = cell.workload.outstanding / least / cell.iops.value if least > 0 else MOST
+        return SAME[0], max(SAME[1], SAME[1] * most)
+    return SAME if opinion.cause in FULL or model is not None else None

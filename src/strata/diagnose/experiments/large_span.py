@@ -1,0 +1,45 @@
+"""The same workload over all of the data.
+
+What it changes
+    A workload that keeps to a piece of the data, or mostly to its hot blocks, asks for every block alike.
+What it tells apart
+    A figure that a cache made falls. Every cause that is not about the data itself keeps its IOPS.
+"""
+
+from __future__ import annotations
+
+from strata.diagnose.case import Case
+from strata.diagnose.expected import FALLS, FULL, MOST, Range, asked, station_of, told
+from strata.diagnose.opinion import Opinion
+from strata.model.access import Zipf, Zones
+from strata.model.cause import Cause
+from strata.model.experiment import Experiment
+
+ABOUT = frozenset({Cause.CACHE_FLATTERS})
+LEFT = 0.7
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """Where a cache that flatters stands at a layer whose workloads are not asked for all of the data alike."""
+    found = station_of(case, standing, ABOUT)
+    if found is None:
+        return None
+    hot = [
+        c.workload
+        for c in found[1].cells
+        if not c.workload.rw.writes and (c.workload.range is not None or isinstance(c.workload.order, Zipf | Zones))
+    ]
+    cell = min(hot, key=lambda w: (w.bs, -w.outstanding), default=None)
+    if cell is None:
+        return None
+    said: dict[Cause, Range] = {Cause.CACHE_FLATTERS: (FALLS, LEFT), Cause.HOLES: (FALLS, MOST)}
+    said |= {o.cause: (0.8, 1.25) for o in standing if o.cause in FULL}
+    order = None if isinstance(cell.order, Zipf | Zones) else cell.order
+    return asked(
+        found[1].layer.name,
+        cell,
+        cell.model_copy(update={"range": None, "order": order}),
+        "the same reads over all of the data",
+        told(standing, said, others=None),
+        otherwise="what is full without the cache stays as it was",
+    )

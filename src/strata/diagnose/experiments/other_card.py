@@ -1,0 +1,38 @@
+"""The same workload over another card.
+
+What it changes
+    It runs on the same kind of layer of the same node, whose connections lead to another address.
+What it tells apart
+    Where the card is the wrong one, or somebody else fills its wire, the other is quicker by a fifth or more. What lies
+    behind both is not.
+"""
+
+from __future__ import annotations
+
+from strata.diagnose import ways
+from strata.diagnose.case import Case
+from strata.diagnose.expected import MOST, SAME, Range, station_of
+from strata.diagnose.opinion import Opinion
+from strata.model.cause import Cause
+from strata.model.experiment import Experiment
+
+ABOUT = frozenset({Cause.WRONG_CARD, Cause.NOISY_WIRE})
+MAYBE = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.WIRE_LOSS)
+"""The other wire may have it too, or not."""
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """Where a card or its neighbour stands and a layer over another address was measured."""
+    found = station_of(case, standing, ABOUT)
+    if found is None:
+        return None
+    opinion, station = found
+    here = ways.host(station.layer)
+    other = ways.other_way(
+        case, station, lambda one: one.node == station.layer.node and ways.host(one) not in (None, here)
+    )
+    cell = None if other is None else ways.slowest_read(station, opinion, other)
+    if other is None or cell is None:
+        return None
+    said: dict[Cause, Range] = dict.fromkeys(MAYBE, (SAME[0], MOST)) | dict.fromkeys(ABOUT, (ways.GAIN, MOST))
+    return ways.over(station, other, cell, standing, said, "what lies behind both is no quicker there")

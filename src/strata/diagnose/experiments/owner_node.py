@@ -1,0 +1,35 @@
+"""The same workload on the node that owns the data.
+
+What it changes
+    It runs on the same kind of layer on another node, the owner where the stack says which one that is.
+What it tells apart
+    A redirected path is quicker there by a fifth or more. What both nodes share is not: the medium, its caps, the
+    copies. A wire on the way from this node is gone there too, so that the wire's causes predict anything.
+"""
+
+from __future__ import annotations
+
+from strata.diagnose import ways
+from strata.diagnose.case import Case
+from strata.diagnose.expected import MOST, PATH, SAME, Range, station_of
+from strata.diagnose.opinion import Opinion
+from strata.model.cause import Cause
+from strata.model.experiment import Experiment
+
+ABOUT = frozenset({Cause.REDIRECTED})
+LOCAL = PATH | {Cause.PROCESSORS, Cause.QUOTA, Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST}
+"""Causes of which the other node may be free: of its wires, processors and servers."""
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """Where a redirected path stands and the same kind of layer was measured on another node."""
+    found = station_of(case, standing, ABOUT)
+    if found is None:
+        return None
+    opinion, station = found
+    other = ways.other_way(case, station, lambda one: one.node != station.layer.node, node_owns=True)
+    cell = None if other is None else ways.slowest_read(station, opinion, other)
+    if other is None or cell is None:
+        return None
+    said: dict[Cause, Range] = dict.fromkeys(LOCAL, (SAME[0], MOST)) | {Cause.REDIRECTED: (ways.GAIN, MOST)}
+    return ways.over(station, other, cell, standing, said, "what both nodes share is no quicker there")

@@ -1,0 +1,47 @@
+"""The load generator on another processor.
+
+What it changes
+    The threads that make the load run on one processor that they were not on: the last one of those they may use.
+What it tells apart
+    A client that shares a busy processor, while others are idle, gains. What limits behind the client stays as it was.
+"""
+
+from __future__ import annotations
+
+from strata.diagnose.case import Case
+from strata.diagnose.expected import MOST, Range, asked, random_read, station_of, told
+from strata.diagnose.opinion import Opinion
+from strata.model.cause import Cause
+from strata.model.experiment import Condition, Experiment
+
+ABOUT = frozenset({Cause.CLIENT_PROCESSORS})
+BUSIEST, ROOM = 0.9, 0.3
+"""Share of the time of the busiest processor, and how much less busy all of them are on average."""
+GAIN, AS_BEFORE = 1.2, (0.7, 1.15)
+OPEN: Range = (0.5, MOST)
+"""Of who cannot say whether it shares that processor: the generator's own threads, or the server's."""
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """Where the client's processors stand, and one is busy while others are not."""
+    found = station_of(case, standing, ABOUT)
+    cell = None if found is None else random_read(found[1], found[0])
+    if found is None or cell is None or cell.cpu_busiest is None or cell.cpu_busy is None:
+        return None
+    if cell.cpu_busiest < BUSIEST or cell.cpu_busiest - cell.cpu_busy < ROOM:
+        return None
+    said: dict[Cause, Range] = {
+        Cause.CLIENT_PROCESSORS: (GAIN, MOST),
+        Cause.GENERATOR: OPEN,
+        Cause.PROCESSORS: OPEN,
+        Cause.SINGLE_THREAD: OPEN,
+    }
+    return asked(
+        found[1].layer.name,
+        cell.workload,
+        cell.workload,
+        "the same load from another processor",
+        told(standing, said, AS_BEFORE),
+        condition=Condition.PINNED,
+        otherwise="what limits behind the client stays as it was",
+    )

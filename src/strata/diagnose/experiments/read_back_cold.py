@@ -1,0 +1,64 @@
+"""The same reads after our own file has left memory.
+
+What it changes
+    The pages of this run's own file, and no others, are dropped from this machine's memory before each measurement.
+What it tells apart
+    A figure that this memory made falls by a quarter or more. Where the reads went to the medium before, nothing
+    changes. Other causes cannot say: whatever limits, a read from memory may have been quicker.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from strata.diagnose.case import Case, Station
+from strata.diagnose.expected import FALLS, SAME, asked, random_read, station_of, told
+from strata.diagnose.opinion import Opinion
+from strata.model.cause import Cause
+from strata.model.endpoint import EndpointKind
+from strata.model.experiment import Condition, Experiment
+from strata.model.stack import Stack
+
+ABOUT = frozenset({Cause.CACHE_FLATTERS})
+LEFT = 0.75
+MEDIUM = (Cause.MEDIUM, Cause.SLOW_MEDIUM, Cause.COLD_CACHE)
+"""Causes that say that reads go to the medium already."""
+
+
+def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
+    """Where a cache that flatters stands, at a layer whose reads may be answered by this machine's memory."""
+    found = station_of(case, standing, ABOUT)
+    cell = None if found is None else random_read(found[1], found[0])
+    if found is None or cell is None or not _through_memory(case.stack, found[1], cell.workload.direct):
+        return None
+    return asked(
+        found[1].layer.name,
+        cell.workload,
+        cell.workload,
+        "the same reads after our file left memory",
+        told(standing, {Cause.CACHE_FLATTERS: (FALLS, LEFT), **dict.fromkeys(MEDIUM, SAME)}, others=None),
+        condition=Condition.COLD,
+        otherwise="reads that went to the medium take as long as before",
+    )
+
+
+def _through_memory(stack: Stack, station: Station, direct: bool) -> bool:
+    """A file that is read buffered, or a server that runs on this machine, in a namespace of it or behind its loopback.
+
+    The memory of another machine is not ours to empty, and emptying ours would tell nothing about it.
+    """
+    target = station.layer.target
+    if target.kind is EndpointKind.FILE:
+        return not direct
+    if target.kind not in (EndpointKind.NBD, EndpointKind.NFS, EndpointKind.SMB, EndpointKind.ISCSI):
+        return False
+    host = urlsplit(target.uri).hostname
+    return host is None or _loopback(host) or any(n.name == station.layer.node and n.netns for n in stack.nodes)
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
