@@ -23,6 +23,7 @@ from strata.diagnose import diagnose
 from strata.engine import drop_pages, engine_of
 from strata.engine.cell import residency
 from strata.lab.scenario import scenario
+from strata.model.access import ByteRange
 from strata.model.analysis import NoiseFloor
 from strata.model.endpoint import Endpoint
 from strata.model.experiment import Condition, Experiment, Prediction, Refusal, Tried
@@ -81,6 +82,11 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
         pinned = {c.changed: {t.pinned for t in c.result.threads} for c in mine if c.result is not None}
         last = str(sorted(os.sched_getaffinity(0))[-1])
         assert pinned[True] == {last} and pinned[False] != {last}
+        # What the battery asks of a workload reaches a real server: a piece of the data, and one connection more.
+        piece = reads.model_copy(update={"range": ByteRange(start=0, length=64 * reads.bs)})
+        for workload in (piece, reads.model_copy(update={"threads": 2})):
+            tried = _carried_out(session, asked(workload), analysis.noise)
+            assert isinstance(tried, Tried) and tried.changed.ios > 0, tried
         orders = [c.order for c in session.store.cells(run.id)]
         assert len(orders) == len(set(orders))
         assert Report.model_validate_json(

@@ -12,6 +12,7 @@ from typing import Any
 from strata.diagnose.case import Case, Station
 from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.predict import UNIT
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import LEAST_RATIO, MOST_RATIO, Experiment, Metric, Prediction
@@ -57,10 +58,12 @@ def told(
     said: Mapping[Cause, Range],
     others: Range | None = SAME,
     metric: Metric = Metric.RATIO,
+    still: float = 1.0,
 ) -> tuple[Prediction, ...]:
-    """The predictions, in the order in which the causes stand; ``others``: of those that are not in ``said``."""
-    unit = "ratio" if metric is Metric.RATIO else "share"
-    none = 1.0 if metric in (Metric.RATIO, Metric.CLIFF) else 0.0
+    """The predictions, in the order in which the causes stand; ``others``: of those that are not in ``said``.
+
+    ``still``: what the metric is where nothing changes.
+    """
     found = []
     for opinion in standing:
         expected = said.get(opinion.cause, others)
@@ -71,10 +74,10 @@ def told(
                     metric=metric,
                     low=low,
                     high=high,
-                    unit=unit,
+                    unit=UNIT[metric],
                     cause=opinion.cause.value,
                     layer=opinion.layer,
-                    idle=low <= none <= high,
+                    idle=low <= still <= high,
                 )
             )
     return tuple(found)

@@ -15,7 +15,13 @@ from strata.diagnose.view import Point
 from strata.model.experiment import Condition, Experiment, Metric, Prediction
 from strata.model.workload import Workload
 
-UNIT = {Metric.IOPS: "IOPS", Metric.MEAN: "ns", Metric.RATIO: "ratio"}
+UNIT = {
+    Metric.IOPS: "IOPS",
+    Metric.MEAN: "ns",
+    Metric.RATIO: "ratio",
+    Metric.STALLED: "share",
+    Metric.SLOWED: "share",
+}
 
 
 def slack(tolerance: float) -> float:

@@ -23,7 +23,6 @@ from strata.model.experiment import (
 SHARES = {
     Metric.STALLED: "of the time in stalls",
     Metric.SLOWED: "of the time in slow phases",
-    Metric.CLIFF: "of the rate at the end",
 }
 
 
@@ -53,9 +52,6 @@ def _of_cell(cell: CellSummary, metric: str) -> Estimate:
     if steady is None:
         # It was not cut finely enough: anything may have been.
         return Estimate(value=0.0, low=0.0, high=1.0, n=cell.rounds, unit="share")
-    if metric == Metric.CLIFF:
-        left = 1.0 if steady.cliff is None else steady.cliff.after / steady.cliff.before
-        return Estimate(value=left, low=None, high=None, n=cell.rounds, unit="share")
     some = steady.stalls if metric == Metric.STALLED else steady.slow
     if some is None:
         return Estimate(value=0.0, low=None, high=None, n=cell.rounds, unit="share")

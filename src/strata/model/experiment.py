@@ -26,8 +26,7 @@ class Condition(StrEnum):
 class Metric(StrEnum):
     """What is predicted of the changed cell. ``ratio``: its IOPS ÷ those of the reference cell measured beside it.
 
-    ``stalled``, ``slowed``: share of its time in which nothing, or clearly less, was done. ``cliff``: what is left of
-    its rate after it fell for good, 1 where it did not.
+    ``stalled``, ``slowed``: share of its time in which nothing, or clearly less, was done.
     """
 
     IOPS = "iops"
@@ -35,7 +34,6 @@ class Metric(StrEnum):
     RATIO = "ratio"
     STALLED = "stalled"
     SLOWED = "slowed"
-    CLIFF = "cliff"
 
 
 LEAST_RATIO, MOST_RATIO = 1e-3, 1e3

@@ -15,6 +15,8 @@ from strata.diagnose.separation import apart, worth
 from strata.diagnose.trying import after, fate, story
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.cause import Cause
+from strata.model.ends import Flow
+from strata.model.estimate import Estimate
 from strata.model.experiment import Condition, Experiment, Metric, Prediction, Tried
 from strata.model.stack import Layer, Node, Stack
 from strata.model.steadiness import Cliff, Episodes, Steadiness
@@ -134,15 +136,33 @@ def test_a_large_span_is_for_what_asks_for_a_piece() -> None:
     assert told.fell == ("share: iops-cap",) and told.agreed == ("share: cache-flatters",)
 
 
+def at_the_device(found: Analysis, share: float) -> Analysis:
+    value = Estimate(value=share, low=share, high=share, n=3, unit="1")
+    flow = Flow(place="device vda1", direction="read", of="read", per_byte=value, per_io=value)
+    cells = tuple(
+        c.model_copy(
+            update={
+                "flows": (flow,),
+                "devices": ("vda1",),
+                "counters": c.counters | {"blockdev_read_bytes{device=vda1}": 1.0},
+            }
+        )
+        for c in found.cells
+    )
+    return found.model_copy(update={"cells": cells})
+
+
 def test_reading_back_cold_needs_memory_of_this_machine() -> None:
     flatters = standing(Cause.CACHE_FLATTERS, Cause.MEDIUM)
-    made = proposed("read-back-cold", flatters)
+    found = measured_of(PLAIN)
+    made = proposed("read-back-cold", flatters, found=at_the_device(found, 0.1))
+    assert maybe("read-back-cold", flatters, found=at_the_device(found, 1.0)) is None, "the device's own cache"
     assert made.condition is Condition.COLD and made.workload.key == made.reference
     assert falls(made, 0.1) == {"medium"} and falls(made, 1.0) == {"cache-flatters"}
     elsewhere = Stack(name="far", layers=(Layer(name="share", endpoint=SHARE),))
-    assert maybe("read-back-cold", flatters, elsewhere) is None
+    assert maybe("read-back-cold", flatters, elsewhere, at_the_device(measured_of(elsewhere), 0.1)) is None
     unbuffered = Stack(name="own", layers=(Layer(name="share", endpoint="file:/srv/data"),))
-    assert maybe("read-back-cold", flatters, unbuffered) is None
+    assert maybe("read-back-cold", flatters, unbuffered, at_the_device(measured_of(unbuffered), 0.1)) is None
 
 
 def steady(cell: CellSummary, **found: object) -> CellSummary:
@@ -181,11 +201,20 @@ def test_what_was_not_cut_finely_enough_decides_nothing() -> None:
     assert told.open == ("share: stalls",)
 
 
-def test_a_write_cache_that_fills_up_shows_its_cliff() -> None:
-    cliff = Cliff(written=1e8, before=1e8, after=2e7, at_s=1.0, rounds=2)
-    made, agreed, fell = longer(Cause.WRITE_CACHE_FULL, {}, {"cliff": cliff})
-    assert made.workload.rw.writes and (agreed, fell) == ({"write-cache-full"}, {"noisy-wire"})
-    assert longer(Cause.WRITE_CACHE_FULL, {}, {})[2] == {"write-cache-full"}
+@pytest.mark.parametrize(("of_before", "fell"), [(0.12, "noisy-wire"), (0.2, "noisy-wire"), (1.0, "write-cache-full")])
+def test_a_write_cache_gives_what_it_drains_in_five_seconds(of_before: float, fell: str) -> None:
+    """Full when the measurement begins, or empty; or there is no such cache."""
+    found = measured_of(PLAIN)
+    write = found.summary("share", "randwrite-8KiB-qd8")
+    assert write is not None
+    rate = write.bytes_per_second.value
+    cliff = Cliff(written=0.5 * rate, before=2 * rate, after=0.1 * rate, at_s=0.3, rounds=2)
+    seen = tuple(steady(c, cliff=cliff) if c.workload.rw.writes else c for c in found.cells)
+    opinions = standing(Cause.WRITE_CACHE_FULL, Cause.NOISY_WIRE)
+    made = proposed("longer", opinions, found=found.model_copy(update={"cells": seen}))
+    assert made.workload.rw.writes and maybe("longer", opinions) is None, "without a cliff nothing is known of it"
+    (told,) = story((after_it(made, of_before, found),))
+    assert told.fell == (f"share: {fell}",)
 
 
 def test_one_queue_more_tells_too_few_from_a_limit_behind_them() -> None:

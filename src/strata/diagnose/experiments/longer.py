@@ -3,75 +3,91 @@
 What it changes
     One workload is measured as it was, but for five seconds at a time.
 What it tells apart
-    Stalls and slow phases predict the share of the time that they take again; a write cache that fills up predicts that
-    the rate falls for good. Every other cause predicts neither.
+    Stalls and slow phases predict the share of the time that they take again. A write cache that fills up predicts what
+    it drains in that time, and at most one filling more. Every other cause predicts what there was before.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+
+import numpy as np
 
 from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import Range, asked, told
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.predict import slack
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
-from strata.model.experiment import Experiment, Metric
+from strata.model.experiment import Experiment, Metric, Prediction
+
+Made = tuple[CellSummary, tuple[Prediction, ...]]
 
 RUNTIME_S, SECONDS = 5.0, 22.0
 """Of one measurement, and of the whole experiment: two rounds of two."""
 AGAIN, NONE = 2.5, 0.02
 """Their share of the time, as a factor to either side; and what is no such thing."""
-FALLS_TO, STEADY = 0.7, (0.8, 1.25)
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """For the first of these causes that stands and would be seen in so short a time."""
     for opinion in standing:
         station = case.station(opinion.layer)
-        made = None if station is None else next(_made(station, opinion, standing), None)
+        made = None if station is None else _made(case, station, opinion, standing)
         if made is not None:
             return made
     return None
 
 
-def _made(station: Station, opinion: Opinion, standing: tuple[Opinion, ...]) -> Iterator[Experiment | None]:
-    metric: Metric
+def _made(case: Case, station: Station, opinion: Opinion, standing: tuple[Opinion, ...]) -> Experiment | None:
+    cells = [c for c in station.cells if c.workload.key in opinion.cells and c.workload.saturates]
     match opinion.cause:
-        case Cause.STALLS | Cause.SLOW_PHASES:
-            metric = Metric.STALLED if opinion.cause is Cause.STALLS else Metric.SLOWED
-            known = [(c, share) for c in _cells(station, opinion) if (share := _share(c, metric)) is not None]
-            if not known:
-                return
-            cell, _ = min(known, key=lambda one: (one[0].workload.rw.writes, one[0].workload.outstanding))
-            shares = sorted(share for _, share in known)
-            middle = shares[len(shares) // 2]
-            mine: Range = (middle / AGAIN, min(1.0, middle * AGAIN))
-            others: Range = (0.0, min(NONE, mine[0] * 0.9))
-        case Cause.WRITE_CACHE_FULL:
-            writes = [c for c in _cells(station, opinion) if c.workload.rw.writes]
-            if not writes or station.layer.target.kind is EndpointKind.BLOCK:
-                return
-            cell = max(writes, key=lambda c: c.bytes_per_second.value)
-            metric, mine, others = Metric.CLIFF, (0.0, FALLS_TO), STEADY
+        case Cause.STALLS:
+            found = _episodes(cells, opinion, standing, Metric.STALLED)
+        case Cause.SLOW_PHASES:
+            found = _episodes(cells, opinion, standing, Metric.SLOWED)
+        case Cause.WRITE_CACHE_FULL if station.layer.target.kind is not EndpointKind.BLOCK:
+            found = _drained(cells, opinion, standing, slack(case.analysis.noise.tolerance))
         case _:
-            return
-    yield asked(
+            return None
+    if found is None:
+        return None
+    cell, predictions = found
+    return asked(
         station.layer.name,
         cell.workload,
         cell.workload,
         f"{math.floor(RUNTIME_S)} seconds of the same",
-        told(standing, {opinion.cause: mine}, others, metric),
+        predictions,
         runtime_s=RUNTIME_S,
         seconds=SECONDS,
         otherwise="every other cause leaves it even",
     )
 
 
-def _cells(station: Station, opinion: Opinion) -> list[CellSummary]:
-    return [c for c in station.cells if c.workload.key in opinion.cells and c.workload.saturates]
+def _episodes(cells: list[CellSummary], opinion: Opinion, standing: tuple[Opinion, ...], metric: Metric) -> Made | None:
+    known = [(c, share) for c in cells if (share := _share(c, metric)) is not None]
+    if not known:
+        return None
+    cell, _ = min(known, key=lambda one: (one[0].workload.rw.writes, one[0].workload.outstanding))
+    share = float(np.median([s for _, s in known]))
+    mine: Range = (share / AGAIN, min(1.0, share * AGAIN))
+    others: Range = (0.0, min(NONE, 0.9 * mine[0]))
+    return cell, told(standing, {opinion.cause: mine}, others, metric, 0.0)
+
+
+def _drained(cells: list[CellSummary], opinion: Opinion, standing: tuple[Opinion, ...], wide: float) -> Made | None:
+    """The cache may be full when the measurement begins, or empty."""
+    known = [(c, c.steadiness.cliff) for c in cells if c.steadiness is not None and c.steadiness.cliff is not None]
+    if not known:
+        return None
+    cell, cliff = max(known, key=lambda one: one[1].before / one[1].after)
+    size, before = cell.workload.bs_moments[0], cell.iops.value
+    ends = cliff.after / size, (cliff.after + cliff.written / RUNTIME_S) / size
+    mine = ends[0] * math.exp(-wide), ends[1] * math.exp(wide)
+    others = before * math.exp(-wide), before * math.exp(wide)
+    return cell, told(standing, {opinion.cause: mine}, others, Metric.IOPS, before)
 
 
 def _share(cell: CellSummary, metric: Metric) -> float | None:

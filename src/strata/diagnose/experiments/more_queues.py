@@ -1,10 +1,10 @@
 """The same requests over one queue more.
 
 What it changes
-    Two threads ask where one did, each with half of the depth: as many requests are outstanding, over two queues of
-    this machine or two connections of the protocol.
+    Twice the threads ask, each with less depth: as many requests are outstanding, over twice the queues of this
+    machine, or twice the connections of the protocol.
 What it tells apart
-    Too few queues give a quarter more, or up to twice as much. A limit that lies behind the queues gives as much as
+    Too few queues give a sixth more, or up to twice as much. A limit that lies behind the queues gives as much as
     before. One thread of a server may serve one connection or all; flows of a lossy or a shared wire may each get more.
 """
 
@@ -18,8 +18,8 @@ from strata.model.experiment import Experiment
 from strata.model.workload import ClosedLoop
 
 ABOUT = frozenset({Cause.FEW_QUEUES, Cause.SINGLE_THREAD})
-GAIN, DOUBLE = 1.3, 2.4
-LEAST_DEPTH = 4
+GAIN, DOUBLE = 1.15, 2.4
+LEAST_DEPTH = 2
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
@@ -29,9 +29,11 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if found is None or cell is None:
         return None
     workload, arrival = cell.workload, cell.workload.arrival
-    if not isinstance(arrival, ClosedLoop) or arrival.iodepth < LEAST_DEPTH or arrival.iodepth % 2:
+    # A thread has a connection of its own at least.
+    threads = 2 * max(workload.threads, found[1].layer.target.connections)
+    depth, left = divmod(workload.outstanding, threads)
+    if not isinstance(arrival, ClosedLoop) or depth < LEAST_DEPTH or left:
         return None
-    half = arrival.model_copy(update={"iodepth": arrival.iodepth // 2})
     many = (SAME[0], DOUBLE)
     said: dict[Cause, Range] = {
         Cause.FEW_QUEUES: (GAIN, DOUBLE),
@@ -46,8 +48,8 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     return asked(
         found[1].layer.name,
         workload,
-        workload.model_copy(update={"threads": 2 * workload.threads, "arrival": half}),
-        f"as many requests over {2 * workload.threads} queues",
+        workload.model_copy(update={"threads": threads, "arrival": arrival.model_copy(update={"iodepth": depth})}),
+        f"as many requests over {threads} queues",
         told(standing, said),
         otherwise="a limit behind the queues gives as much as before",
     )

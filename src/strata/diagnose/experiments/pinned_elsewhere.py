@@ -17,6 +17,8 @@ from strata.model.experiment import Condition, Experiment
 ABOUT = frozenset({Cause.CLIENT_PROCESSORS})
 BUSIEST, ROOM = 0.9, 0.3
 """Share of the time of the busiest processor, and how much less busy all of them are on average."""
+HELD = 0.05
+"""Of the periods of a quota of the load generator's own: that goes with it to any processor."""
 GAIN, AS_BEFORE = 1.2, (0.7, 1.15)
 OPEN: Range = (0.5, MOST)
 """Of who cannot say whether it shares that processor: the generator's own threads, or the server's."""
@@ -29,6 +31,8 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if found is None or cell is None or cell.cpu_busiest is None or cell.cpu_busy is None:
         return None
     if cell.cpu_busiest < BUSIEST or cell.cpu_busiest - cell.cpu_busy < ROOM:
+        return None
+    if any(q.own and q.share >= HELD for q in cell.resources.quotas):
         return None
     said: dict[Cause, Range] = {
         Cause.CLIENT_PROCESSORS: (GAIN, MOST),

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from strata.diagnose.case import Case, Station
+from strata.diagnose.causes.wrong_file import moved
 from strata.diagnose.expected import FALLS, SAME, asked, random_read, station_of, told
 from strata.diagnose.opinion import Opinion
 from strata.model.cause import Cause
@@ -21,16 +22,21 @@ from strata.model.experiment import Condition, Experiment
 from strata.model.stack import Stack
 
 ABOUT = frozenset({Cause.CACHE_FLATTERS})
-LEFT = 0.75
+LEFT, REACHED = 0.75, 0.5
+"""Times the IOPS at most, where reads that memory answered go to the device. Bytes there for each byte read, at most:
+more is asked of the device, whose own cache is not ours to empty."""
 MEDIUM = (Cause.MEDIUM, Cause.SLOW_MEDIUM, Cause.COLD_CACHE)
 """Causes that say that reads go to the medium already."""
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
-    """Where a cache that flatters stands, at a layer whose reads may be answered by this machine's memory."""
+    """Where a cache that flatters stands, and it is this machine's memory: reads do not reach the device here."""
     found = station_of(case, standing, ABOUT)
     cell = None if found is None else random_read(found[1], found[0])
     if found is None or cell is None or not _through_memory(case.stack, found[1], cell.workload.direct):
+        return None
+    reached = moved(cell)
+    if reached is None or reached > REACHED:
         return None
     return asked(
         found[1].layer.name,
