@@ -27,7 +27,7 @@ from strata.model.access import ByteRange
 from strata.model.analysis import NoiseFloor
 from strata.model.endpoint import Endpoint
 from strata.model.experiment import Condition, Experiment, Prediction, Refusal, Tried
-from strata.model.plan import StepKind
+from strata.model.plan import HEAD, StepKind
 from strata.model.run import Report
 from strata.model.stack import Layer, Node, Stack
 from strata.model.workload import Rw, Workload
@@ -83,7 +83,7 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
         last = str(sorted(os.sched_getaffinity(0))[-1])
         assert pinned[True] == {last} and pinned[False] != {last}
         # What the battery asks of a workload reaches a real server: a piece of the data, and one connection more.
-        piece = reads.model_copy(update={"range": ByteRange(start=0, length=64 * reads.bs)})
+        piece = reads.model_copy(update={"range": ByteRange(start=HEAD, length=64 * reads.bs)})
         for workload in (piece, reads.model_copy(update={"threads": 2})):
             tried = _carried_out(session, asked(workload), analysis.noise)
             assert isinstance(tried, Tried) and tried.changed.ios > 0, tried

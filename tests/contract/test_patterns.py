@@ -22,13 +22,13 @@ from commands import measured, strata, target, working_disk
 from nbd_peers import need, theirs
 
 from strata.engine import Timing, build_job, fill, run_job
-from strata.engine.layout import HEAD, file_segments
+from strata.engine.layout import file_segments
 from strata.errors import RunFailed, UsageError
 from strata.formats import fio_command
 from strata.host import testfile
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
-from strata.model.plan import Segment
+from strata.model.plan import HEAD, Segment
 from strata.model.result import EngineResult
 from strata.model.workload import Workload
 from strata.plan.words import PatternWords, workload_from_words

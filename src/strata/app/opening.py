@@ -10,14 +10,14 @@ from pathlib import Path
 from strata import units
 from strata.app.opened import Target, whole
 from strata.engine import PATIENCE_NS, claim, content, fill, remote_file, remote_size
-from strata.engine.layout import HEAD, file_segments
+from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
 from strata.host import registry, testfile
 from strata.host.heldfile import HeldFile
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.plan import Segment
+from strata.model.plan import HEAD, Segment
 from strata.model.workload import Workload
 
 VOLUMES = (EndpointKind.BLOCK, EndpointKind.NBD, EndpointKind.ISCSI)

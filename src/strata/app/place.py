@@ -23,14 +23,13 @@ from strata.engine import (
     own_mark,
     probe_remote,
 )
-from strata.engine.layout import HEAD
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.host.heldfile import HeldFile
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.plan import Segment
+from strata.model.plan import HEAD, Segment
 from strata.model.run import DataSet
 from strata.model.stack import Stack
 

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from strata import units
 from strata.engine import Backing, PlantedFault, Shape, TargetConfig, serve, serve_config
-from strata.engine.layout import HEAD
 from strata.errors import UsageError
 from strata.host import testfile
+from strata.model.plan import HEAD
 
 __all__ = ["serve_and_say", "serve_config", "target_config"]
 

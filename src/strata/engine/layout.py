@@ -12,13 +12,10 @@ import mmap
 import os
 from pathlib import Path
 
-from strata import _core, units
+from strata import _core
 from strata.errors import RunFailed
 from strata.model.base import Value
-from strata.model.plan import Segment
-
-HEAD = units.MIB
-"""Start of the measured range: far enough for the mark, and aligned for every block size in use."""
+from strata.model.plan import HEAD, Segment
 
 UNMAPPABLE = frozenset({"unknown", "delalloc", "encoded", "encrypted", "inline", "tail", "not_aligned", "unwritten"})
 """Extent flags under which `physical` is not where the written data is."""

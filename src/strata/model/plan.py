@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from strata import units
 from strata.model.access import ByteRange
 from strata.model.base import RunId, Value
 from strata.model.matrix import MatrixAsk
@@ -54,6 +55,10 @@ class Step(Value):
     """Of which experiment it is, by `Experiment.label`."""
     changed: bool = Field(default=False, exclude_if=lambda changed: not changed)
     """Whether it is that experiment's changed cell, and not its reference."""
+
+
+HEAD = units.MIB
+"""Where the measured range of a test file starts: far enough for its mark, and aligned for every block size in use."""
 
 
 class Segment(Value):

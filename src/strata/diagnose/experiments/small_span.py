@@ -16,6 +16,7 @@ from strata.diagnose.opinion import Opinion
 from strata.model.access import ByteRange
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
+from strata.model.plan import HEAD
 
 ABOUT = frozenset({Cause.COLD_CACHE})
 GAINS = 2.0
@@ -46,7 +47,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     return asked(
         found[1].layer.name,
         cell.workload,
-        cell.workload.model_copy(update={"range": ByteRange(start=0, length=length)}),
+        cell.workload.model_copy(update={"range": ByteRange(start=HEAD, length=length)}),
         f"the same reads within {units.size(length)}",
         told(standing, said, others=None),
         runtime_s=RUNTIME_S,
