@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from diagnosisbench.trial import Kind, Trial
@@ -52,6 +53,8 @@ class Detail:
 
 DETAILS = (Detail(5, 4, 16, 1), Detail(4, 3, 12, 4), Detail(4, 3, 6, 4), Detail(3, 2, 6, 4))
 """The first that makes a case small enough is the one that is kept."""
+ASKED = (10.0, 50.0, 90.0)
+"""Percentiles that rules ask for by name; they are kept whatever else is left out of a distribution."""
 COUNTS_FROM = 1.25
 """An impact below it is none that a diagnosis has to find."""
 
@@ -146,6 +149,7 @@ def load(path: Path) -> Case:
         for number, cell in enumerate(cells):
             found = {name: values[number] for name, values in columns.items()}
             cell["counters"] = {name: value for name, value in found.items() if value is not None}
+            cell["curve"] = _with_what_is_asked(cell["curve"])
     return Case.model_validate(told)
 
 
@@ -198,7 +202,15 @@ def _curve(curve: list[list[float]], points: int) -> list[list[float]]:
     """Evenly taken, with both ends and everything beyond the 99th percentile."""
     body = [p for p in curve if p[0] < 99]
     step = max(1, -(-len(body) // points))
-    return [*body[::step], *(p for p in curve if p[0] >= 99)]
+    return [p for n, p in enumerate(body) if n % step == 0 or p[0] in ASKED] + [p for p in curve if p[0] >= 99]
+
+
+def _with_what_is_asked(curve: list[list[float]]) -> list[list[float]]:
+    """A case of an earlier day may lack percentiles that rules ask for by name: they lie between those it has."""
+    have = {p for p, _ in curve}
+    lacking = [p for p in ASKED if p not in have and curve and curve[0][0] < p < curve[-1][0]]
+    made = [[p, float(np.interp(p, [x for x, _ in curve], [ns for _, ns in curve]))] for p in lacking]
+    return sorted([*curve, *made])
 
 
 def _short(value: Any, digits: int) -> Any:
