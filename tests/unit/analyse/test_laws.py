@@ -17,7 +17,7 @@ from strata.model.result import CellResult, Direction, ThreadResult
 from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Limits, OpenLoop, Workload
+from strata.model.workload import ClosedLoop, Limits, OpenLoop, Rw, Sync, Workload
 
 from .material import SECOND, cell_result, counter, engine_result, plan_of, workload
 
@@ -97,6 +97,14 @@ def test_a_layer_with_a_reason_to_be_faster_is_not_impossible() -> None:
     assert faster(over(on=("file", "other"))) == []
     assert faster(Layer(name="share", endpoint="nbd://h:1/y?connections=4", on=("file",))) == []
     assert faster(over(), W.model_copy(update={"threads": 4})) == []
+
+
+def test_a_server_may_make_several_writes_durable_at_once() -> None:
+    durable = Workload(rw=Rw.RANDWRITE, bs=8192, arrival=ClosedLoop(iodepth=8), sync=Sync.DSYNC)
+    assert faster(over(), durable) == []
+    alone = durable.model_copy(update={"arrival": ClosedLoop(iodepth=1)})
+    assert len(faster(over(), alone)) == 1
+    assert len(faster(over(), durable.model_copy(update={"sync": Sync.NONE}))) == 1
 
 
 def test_buffered_workloads_may_be_answered_from_memory() -> None:

@@ -10,8 +10,9 @@ Evidence
 What rules it out
     The noise, 5 % where it is not stated. Up to 10 % beyond it, and wherever a cache may answer, it colours the figure;
     from there on, with caching off, it cannot be true. What the stack gives a reason for is no finding: `expect.faster`
-    (a cache, several queues, paths or members), more connections than the layer below has, or several layers to stand
-    on, of the layer itself or of one between the two.
+    (a cache, several queues, paths or members), more connections than the layer below has, several layers to stand on,
+    of the layer itself or of one between the two, or a server that makes several writes durable with one flush (group
+    commit).
 Source
     The operational bound X ≤ 1 ÷ D_max: adding a demand does not raise it (Denning and Buzen, 1978).
 """
