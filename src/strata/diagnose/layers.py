@@ -61,7 +61,8 @@ def findings(case: Case) -> tuple[Named, ...]:
         mine = [o for o in own if o.layer == layer and (layer, o.cause) not in told]
         found += _of_layer(case, mine)
     found += _of_no_known_cause(case, own, {n.finding.layer for n in found})
-    return tuple(sorted(found, key=lambda n: -n.loss))
+    # A cost that is surely known comes before a greater one of which little can be said.
+    return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence))
 
 
 def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[Named]:
