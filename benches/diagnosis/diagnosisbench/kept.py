@@ -1,8 +1,9 @@
 """A kept case: everything that a diagnosis was made of, so that any later one can be made of it again.
 
 Packed JSON (xz) of at most 40 KB. Left out is what no rule can tell apart or looks at: digits beyond the fifth (of
-counters beyond the fourth), points of a distribution between others, traces, what the kernel keeps its memory for; of
-large stacks a digit more. Counters are kept by name, with a value for each cell, which packs a third better.
+counters beyond the fourth), traces, cycles, counters that nobody asks for; of large stacks a digit more, points of
+the distributions, and the rates in time, of which the steadiness was told before. Cells and counters are kept by name,
+with a value for each cell, which packs a third better.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from diagnosisbench.trial import Kind, Trial
@@ -27,6 +27,9 @@ from strata.model.stack import Stack
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
 MOST_BYTES = 40_000
 ENDING = ".json.xz"
+ALL_FROM = 99
+COUNTER, ABSENT = "counter ", "-"
+"""How a counter's column begins, and what stands in it for a cell that has no such value."""
 UNREAD = (
     "blockdev_discard",
     "clock_offset_seconds",
@@ -35,26 +38,33 @@ UNREAD = (
     "memory_bytes",
     "pages",
     "softirqs",
+    "net_packets",
+    "server_read_bytes",
+    "server_resident_bytes",
+    "server_switches",
+    "server_written_bytes",
     "softnet_packets",
+    "tcp_cwnd",
+    "tcp_rtt_variation_seconds",
+    "tcp_unacked",
+    "tcp_unsent_bytes",
 )
 """How the counters begin that say nothing of what limits."""
 
 
 @dataclass(frozen=True)
 class Detail:
-    """How much of a case is kept: digits of figures and of counters, points of a distribution, every so manieth point
-    in time (the steadiness that rules look at was told from finer ones)."""
+    """How much of a case is kept: digits of figures and of counters, every so manieth percentile (all from the 99th
+    on), and whether what only a report shows."""
 
     digits: int
     of_counters: int
-    points: int
-    every: int
+    percentile: int
+    shown: bool
 
 
-DETAILS = (Detail(5, 4, 16, 1), Detail(4, 3, 12, 4), Detail(4, 3, 6, 4), Detail(3, 2, 6, 4))
+DETAILS = (Detail(5, 4, 1, True), Detail(4, 3, 5, True), Detail(4, 3, 10, False), Detail(3, 2, 10, False))
 """The first that makes a case small enough is the one that is kept."""
-ASKED = (10.0, 50.0, 90.0)
-"""Percentiles that rules ask for by name; they are kept whatever else is left out of a distribution."""
 COUNTS_FROM = 1.25
 """An impact below it is none that a diagnosis has to find."""
 
@@ -144,12 +154,12 @@ def verdict_of(diagnosis: Diagnosis) -> Verdict:
 def load(path: Path) -> Case:
     """Raises `ValueError` for a case of another version, or none."""
     told = json.loads(lzma.decompress(path.read_bytes()))
-    for cells in _lists_of_cells(told):
-        columns = cells[0].pop("columns") if cells else {}
-        for number, cell in enumerate(cells):
-            found = {name: values[number] for name, values in columns.items()}
-            cell["counters"] = {name: value for name, value in found.items() if value is not None}
-            cell["curve"] = _with_what_is_asked(cell["curve"])
+    for holder, key in _places_of_cells(told):
+        holder[key] = _rows(holder[key])
+    if told["analysis"] is not None:
+        sides = iter(told.pop("sides"))
+        for tried in told["tried"]:
+            tried["reference"], tried["changed"] = next(sides), next(sides)
     return Case.model_validate(told)
 
 
@@ -178,39 +188,48 @@ def packed_of(case: Case) -> bytes:
 
 def _packed(case: Case, detail: Detail) -> bytes:
     told = _short(case.model_dump(mode="json"), detail.digits)
-    for cells in _lists_of_cells(told):
-        counters = [_short(cell.pop("counters"), detail.of_counters) for cell in cells]
-        names = sorted({name for some in counters for name in some if not name.startswith(UNREAD)})
-        for cell in cells:
-            cell["curve"] = _curve(cell["curve"], detail.points)
-            cell["timeline"] = cell["timeline"][:: detail.every]
-            cell.pop("traces", None)
-            cell.pop("cycles", None)
-        if cells:
-            cells[0]["columns"] = {name: [some.get(name) for some in counters] for name in names}
+    if told["analysis"] is not None:
+        told["sides"] = [tried.pop(side) for tried in told["tried"] for side in ("reference", "changed")]
+    for holder, key in _places_of_cells(told):
+        for cell in holder[key]:
+            _thin(cell, detail)
+        holder[key] = _columns(holder[key])
     return lzma.compress(json.dumps(told, separators=(",", ":")).encode(), preset=6)
 
 
-def _lists_of_cells(told: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Those of the analysis, and those that experiments measured."""
+def _places_of_cells(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where those of the analysis are, and those that experiments measured."""
     if told["analysis"] is not None:
-        yield told["analysis"]["cells"]
-    yield [cell for tried in told["tried"] for cell in (tried["reference"], tried["changed"])]
+        yield told["analysis"], "cells"
+        yield told, "sides"
 
 
-def _curve(curve: list[list[float]], points: int) -> list[list[float]]:
-    """Evenly taken, with both ends and everything beyond the 99th percentile."""
-    body = [p for p in curve if p[0] < 99]
-    step = max(1, -(-len(body) // points))
-    return [p for n, p in enumerate(body) if n % step == 0 or p[0] in ASKED] + [p for p in curve if p[0] >= 99]
+def _thin(cell: dict[str, Any], detail: Detail) -> None:
+    kept = {name: value for name, value in cell["counters"].items() if not name.startswith(UNREAD)}
+    cell["counters"] = _short(kept, detail.of_counters)
+    cell["curve"] = [p for p in cell["curve"] if p[0] % detail.percentile == 0 or p[0] >= ALL_FROM]
+    for name in ("traces", "cycles") if detail.shown else ("traces", "cycles", "timeline", "caching"):
+        cell.pop(name, None)
 
 
-def _with_what_is_asked(curve: list[list[float]]) -> list[list[float]]:
-    """A case of an earlier day may lack percentiles that rules ask for by name: they lie between those it has."""
-    have = {p for p, _ in curve}
-    lacking = [p for p in ASKED if p not in have and curve and curve[0][0] < p < curve[-1][0]]
-    made = [[p, float(np.interp(p, [x for x, _ in curve], [ns for _, ns in curve]))] for p in lacking]
-    return sorted([*curve, *made])
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Each field with its value in every row; ``ABSENT`` where a row has none. Counters as fields of their own."""
+    flat = [{**{k: v for k, v in row.items() if k != "counters"}, **_named(row["counters"])} for row in rows]
+    return {name: [row.get(name, ABSENT) for row in flat] for name in dict.fromkeys(n for row in flat for n in row)}
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [{"counters": {}} for _ in next(iter(columns.values()), [])]
+    for name, values in columns.items():
+        for row, value in zip(rows, values, strict=True):
+            if value != ABSENT:
+                counter = name.startswith(COUNTER)
+                (row["counters"] if counter else row)[name.removeprefix(COUNTER) if counter else name] = value
+    return rows
+
+
+def _named(counters: dict[str, Any]) -> dict[str, Any]:
+    return {f"{COUNTER}{name}": counters[name] for name in sorted(counters)}
 
 
 def _short(value: Any, digits: int) -> Any:
