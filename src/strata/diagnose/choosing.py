@@ -9,11 +9,10 @@ from strata.diagnose.case import Case
 from strata.diagnose.causes import medium
 from strata.diagnose.layers import Named, suspected
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.predict import predicted
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import worth
 from strata.diagnose.trying import fate
-from strata.model.experiment import Experiment, Prediction
+from strata.model.experiment import Experiment
 from strata.model.finding import Cause
 
 USUAL_SECONDS = 8.0
@@ -28,14 +27,15 @@ def best(
     asked = [(n.finding.layer, n.standing) for n in named if not _settled(case, n.finding.layer, n)]
     full = Opinion(Cause.MEDIUM, True, "", layer=medium.bottom(case.stack).name)
     asked += [(o.layer, (o, full)) for o in suspected(case)]
+    if not named and not fate(full.layer, full.cause.value, case.tried).telling:
+        asked.append((full.layer, (full,)))
     for layer, known in asked:
         standing = at(layer, known)
         ready = [e for e in candidates(case, standing) if e.name not in done and _seconds(e) <= seconds]
         told = [(worth(e.predictions, standing) / _seconds(e), e) for e in ready]
         if told := [t for t in told if t[0] > 0]:
             return max(told, key=lambda t: t[0])[1]
-    one = None if named else medium.experiment(case.stack, case.analysis)
-    return one if one is not None and one.name not in done and _seconds(one) <= seconds else None
+    return None
 
 
 def _settled(case: Case, layer: str, finding: Named) -> bool:
@@ -52,26 +52,10 @@ def at(layer: str, standing: tuple[Opinion, ...]) -> tuple[Opinion, ...]:
 
 def candidates(case: Case, standing: tuple[Opinion, ...]) -> Iterator[Experiment]:
     """Whatever could be tried of causes that stand, each `at` its layer."""
-    for opinion in standing:
-        if opinion.experiment is not None:
-            yield _filled(case, standing, opinion, opinion.experiment)
     for trial in trials():
         made = trial.propose(case, standing)
         if made is not None:
-            yield _filled(case, standing, standing[0], made.model_copy(update={"key": trial.key}))
-
-
-def _filled(case: Case, standing: tuple[Opinion, ...], maker: Opinion, experiment: Experiment) -> Experiment:
-    """With the prediction of every standing cause, that of who made it as it was stated."""
-    if experiment.predictions:
-        return experiment
-    stated = experiment.prediction.model_copy(update={"cause": maker.cause.value, "layer": maker.layer})
-    found: list[Prediction] = []
-    for opinion in standing:
-        one = stated if opinion is maker else predicted(case, opinion, opinion.layer, experiment)
-        if one is not None:
-            found.append(one)
-    return experiment.model_copy(update={"prediction": found[0] if found else stated, "predictions": tuple(found)})
+            yield made.model_copy(update={"key": trial.key})
 
 
 def _seconds(experiment: Experiment) -> float:

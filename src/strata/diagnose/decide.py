@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from strata.diagnose import choosing, verdicts
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, impossible, medium
@@ -10,7 +12,7 @@ from strata.diagnose.layers import Named, findings
 from strata.diagnose.trying import story
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
-from strata.model.finding import Diagnosis
+from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.stack import Stack
 
 
@@ -21,7 +23,9 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     that is the generator), or that shows a fault by itself; nothing that does (medium or healthy); not enough to tell.
     """
     case = Case(stack, analysis, tried)
-    return _judged(case, _named(case)).model_copy(update={"story": story(tried)})
+    named = _named(case)
+    told = _judged(case, named)
+    return told.model_copy(update={"findings": _with_next(case, named, told), "story": story(tried)})
 
 
 def propose(
@@ -39,6 +43,17 @@ def propose(
     if impossible.broken(analysis) or not analysis.cells:
         return None
     return choosing.best(case, _named(case), seconds, refused)
+
+
+def _with_next(case: Case, named: tuple[Named, ...], told: Diagnosis) -> tuple[Finding, ...]:
+    """The first finding has the experiment that would tell most of it, where none has told yet."""
+    first = next(iter(told.findings), None)
+    if first is None or first.experiment is not None or told.verdict.kind is VerdictKind.IMPOSSIBLE:
+        return told.findings
+    following = choosing.best(case, named, math.inf)
+    if following is None or first.layer not in {p.layer for p in following.predictions}:
+        return told.findings
+    return (first.model_copy(update={"experiment": following}), *told.findings[1:])
 
 
 def _named(case: Case) -> tuple[Named, ...]:

@@ -13,6 +13,7 @@ from strata.diagnose.case import Case, Station
 from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import UNIT
+from strata.diagnose.sides import FULL
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import LEAST_RATIO, MOST_RATIO, Experiment, Metric, Prediction
@@ -22,35 +23,6 @@ Range = tuple[float, float]
 SAME: Range = (0.8, 1.25)
 """Times the IOPS, where nothing is changed that limits."""
 FALLS, MOST = LEAST_RATIO, MOST_RATIO
-FULL = frozenset(
-    {
-        Cause.WIRE_BANDWIDTH,
-        Cause.WRONG_CARD,
-        Cause.NOISY_WIRE,
-        Cause.BANDWIDTH_CAP,
-        Cause.IOPS_CAP,
-        Cause.LIMITED_QUEUE,
-        Cause.PROCESSORS,
-        Cause.QUOTA,
-        Cause.SINGLE_THREAD,
-        Cause.CLIENT_PROCESSORS,
-        Cause.GENERATOR,
-        Cause.MEDIUM,
-    }
-)
-"""Causes that claim that something is full in the cells that they explain: more requests at once gain nothing."""
-PATH = frozenset(
-    {
-        Cause.WIRE_BANDWIDTH,
-        Cause.WIRE_LATENCY,
-        Cause.WIRE_LOSS,
-        Cause.WRONG_CARD,
-        Cause.NOISY_WIRE,
-        Cause.CLIENT_PROCESSORS,
-        Cause.GENERATOR,
-    }
-)
-"""Causes on the way to the far end, or in front of it."""
 
 
 def told(

@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strata import units
-from strata.diagnose import card, experiment, observe
+from strata.diagnose import card, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion, Weight
@@ -84,5 +84,4 @@ def judge_pair(pair: Pair) -> Opinion | None:
             *((seen,) if seen is not None else ()),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.bandwidth(pair, limit),
     )

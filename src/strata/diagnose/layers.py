@@ -249,7 +249,7 @@ def _named(
         evidence=evidence,
         ruled_out=tuple(out),
         next_step=chosen.next_step,
-        experiment=decided[-1].experiment if decided else chosen.experiment,
+        experiment=decided[-1].experiment if decided else None,
         outcome=outcome(decided[-1]) if decided else None,
         rows=chosen.rows,
     )

@@ -8,7 +8,6 @@ from enum import IntEnum
 
 from strata.diagnose.models import Fit
 from strata.diagnose.view import View
-from strata.model.experiment import Experiment
 from strata.model.finding import Cause, Evidence, Row
 
 CEILING, CEILING_CONFIRMED = 0.75, 0.97
@@ -47,7 +46,6 @@ class Opinion:
     strength: float = 0.0
     lead: float = 0.0
     evidence: tuple[Evidence, ...] = ()
-    experiment: Experiment | None = None
     missing: tuple[str, ...] = ()
     weight: Weight = Weight.SUGGESTED
     layer: str = ""

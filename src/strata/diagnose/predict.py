@@ -9,9 +9,12 @@ import numpy as np
 
 from strata.diagnose import models
 from strata.diagnose.case import Case, Pair
+from strata.diagnose.models import Shape
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.registry import Range, rule
+from strata.diagnose.sides import BYTES, FULL
 from strata.diagnose.view import Point
+from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric, Prediction
 from strata.model.workload import Workload
 
@@ -38,7 +41,7 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
     own = rule(opinion.cause)
     found = own.predict(case, opinion, experiment) if own is not None and own.predict is not None else None
     if found is None:
-        found = _by_shape(case, opinion, layer, experiment)
+        found = _by_shape(case, opinion, layer, experiment) or _by_fullness(case, opinion, layer, experiment)
     if found is None:
         return None
     wide = math.exp(slack(case.analysis.noise.tolerance))
@@ -54,8 +57,7 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
 
 def _by_shape(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> Range | None:
     """Only for another workload at the layer that is blamed: a shape knows of nothing else."""
-    plain = experiment.condition is Condition.NONE and experiment.reference_layer in (None, experiment.layer)
-    if opinion.model is None or not plain or experiment.layer != layer:
+    if opinion.model is None or not _plain(layer, experiment):
         return None
     for pair in case.pairs:
         point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
@@ -64,15 +66,52 @@ def _by_shape(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
     return None
 
 
+def _plain(layer: str, experiment: Experiment) -> bool:
+    """Whether nothing but the workload is another one."""
+    same = experiment.condition is Condition.NONE and experiment.reference_layer in (None, experiment.layer)
+    return same and experiment.layer == layer
+
+
+def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> Range | None:
+    """What is full gives as much at more depth, and at less at most in proportion less; by size as it counts."""
+    station = case.station(layer)
+    cell = None if station is None else station.cell(experiment.reference)
+    if cell is None or opinion.cause not in FULL or not _plain(layer, experiment):
+        return None
+    before, after, x = cell.workload, experiment.workload, cell.iops.value
+    if experiment.prediction.metric != Metric.IOPS or before.resized(after.bs / before.bs).pattern != after.pattern:
+        return None
+    deeper, larger = after.outstanding / before.outstanding, after.bs / before.bs
+    ends = [x, x * min(1.0, deeper)]
+    if opinion.cause in BYTES:
+        ends = [end / larger for end in ends]
+    elif opinion.cause is not Cause.IOPS_CAP:
+        ends += [end / larger for end in ends]
+    return min(ends), max(ends)
+
+
 def of_shape(pair: Pair, found: models.Fit, point: Point, workload: Workload, metric: str) -> Range | None:
     """What the limit would make of ``workload``, which differs from ``point`` in depth or block size only."""
-    low, high = iops(pair, found, point, workload)
+    if found.shape is Shape.DELAY and round(workload.bs_moments[0]) == point.bs:
+        low, high = _with_time_of_its_own(pair, found, point, workload)
+    else:
+        low, high = iops(pair, found, point, workload)
     if metric == Metric.RATIO:
         at_low, at_high = iops(pair, found, point, point.workload)
         return low / at_low, high / at_high
     if metric == Metric.MEAN:
         return workload.outstanding / high * 1e9, workload.outstanding / low * 1e9
     return low, high
+
+
+def _with_time_of_its_own(pair: Pair, found: models.Fit, point: Point, workload: Workload) -> Range:
+    """At another depth: as many times the IOPS that were measured as any time gives, from what is certain up to the one
+    that would make all of the loss."""
+    profile = pair.view.profile(point)
+    delays = np.array([found.parameter + found.base, max(found.parameter + found.base, point.added)])
+    before, then = (models.solve_profile(profile, n, delays) for n in (point.n, workload.outstanding))
+    gains = then / before
+    return float(np.min(gains)) * point.x, float(np.max(gains)) * point.x
 
 
 def iops(pair: Pair, found: models.Fit, point: Point, workload: Workload) -> Range:

@@ -145,7 +145,7 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
     agreed, fell, telling = [], [], []
     gone = _fallen(tried)
     for one in tried:
-        mine = next((p for p in predictions_of(one.experiment) if (p.layer, p.cause) == (layer, cause)), None)
+        mine = _own(one.experiment, layer, cause)
         if mine is None:
             continue
         held = holds(mine, measured(one, mine.metric))
@@ -162,13 +162,18 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
     return Fate(tuple(agreed), tuple(fell), tuple(telling))
 
 
+def _own(experiment: Experiment, layer: str, cause: str) -> Prediction | None:
+    known = (p for p in predictions_of(experiment) if not p.rival)
+    return next((p for p in known if (p.layer, p.cause) == (layer, cause)), None)
+
+
 def _fallen(tried: tuple[Tried, ...]) -> set[tuple[str | None, str | None]]:
     """(layer, cause) of every prediction that missed, in whatever experiment."""
     return {
         (p.layer, p.cause)
         for one in tried
         for p in predictions_of(one.experiment)
-        if holds(p, measured(one, p.metric)) is False
+        if not p.rival and holds(p, measured(one, p.metric)) is False
     }
 
 
@@ -181,7 +186,8 @@ def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
     if opinion.holds is False or not found.fell:
         return opinion
     one = found.fell[-1]
-    mine = next(p for p in predictions_of(one.experiment) if (p.layer, p.cause) == (layer, opinion.cause.value))
+    mine = _own(one.experiment, layer, opinion.cause.value)
+    assert mine is not None
     got = amount(measured(one, mine.metric).value, mine)
     because = f"{one.experiment.changes} gives {got}, and it predicted {say_range(mine)}"
     return replace(opinion, holds=False, because=because, missing=())

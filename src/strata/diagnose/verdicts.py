@@ -232,7 +232,6 @@ def unaffected(case: Case) -> Diagnosis:
         evidence=(*differential, *told),
         ruled_out=out,
         next_step=step,
-        experiment=medium.experiment(stack, analysis),
     )
     tested = fate(low.name, Cause.MEDIUM.value, case.tried)
     if tested.fell:

@@ -44,6 +44,7 @@ class Prediction(Value):
     """``low..high`` of ``metric`` that a cause predicts for the experiment's cell.
 
     ``cause`` and ``layer`` say whose prediction it is; None in runs of earlier versions, where it is the finding's own.
+    ``rival``: nobody stands for it; it is asked so that the experiment is none that it would pass as well.
     ``idle``: what anything that knows nothing of the change would predict. To be right with it confirms nothing.
     """
 
@@ -54,6 +55,7 @@ class Prediction(Value):
     cause: str | None = Field(default=None, exclude_if=lambda cause: cause is None)
     layer: str | None = Field(default=None, exclude_if=lambda layer: layer is None)
     idle: bool = Field(default=False, exclude_if=lambda idle: not idle)
+    rival: bool = Field(default=False, exclude_if=lambda rival: not rival)
 
 
 class Experiment(Value):

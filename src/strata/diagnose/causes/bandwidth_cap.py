@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.diagnose import blamed, experiment, observe, own_limits
+from strata.diagnose import blamed, observe, own_limits
 from strata.diagnose.blamed import Said
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import Scope, Shape
@@ -80,7 +80,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
             ),
             *observe.operational(view, view.affected),
         ),
-        experiment=experiment.bandwidth(pair, found),
     )
 
 

@@ -35,7 +35,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from strata import units
-from strata.diagnose import blamed, experiment, observe, own_limits
+from strata.diagnose import blamed, observe, own_limits
 from strata.diagnose.blamed import Said
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import Scope, Shape
@@ -95,7 +95,6 @@ def judge_pair(pair: Pair) -> Opinion:
             ),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.cap(pair, found),
     )
 
 

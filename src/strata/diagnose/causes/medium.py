@@ -30,14 +30,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from strata import units
-from strata.diagnose.case import Case
+from strata.diagnose.case import Case, Station
 from strata.diagnose.causes import iops_cap
-from strata.diagnose.experiment import MOST_DEPTH, reshape
-from strata.diagnose.predict import slack
 from strata.diagnose.reference import healthy, held, known
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.endpoint import EndpointKind
-from strata.model.experiment import Experiment, Prediction
 from strata.model.finding import Cause, Evidence, EvidenceKind
 from strata.model.stack import Layer, Stack
 
@@ -147,29 +144,10 @@ def promised(case: Case) -> Evidence | None:
     )
 
 
-def experiment(stack: Stack, analysis: Analysis) -> Experiment | None:
-    """Twice the depth at the full lowest layer: the same IOPS, twice the time. Raw devices are only read."""
-    low = bottom(stack)
-    cells = _cells(analysis, low.name)
-    if low.target.kind is EndpointKind.BLOCK:
+def full(station: Station, tolerance: float) -> CellSummary | None:
+    """The deepest cell of which half the depth gives nearly as much; of a raw device a read. None where none is."""
+    cells = [c for c in station.cells if c.workload.saturates]
+    if station.layer.target.kind is EndpointKind.BLOCK:
         cells = [c for c in cells if not c.workload.rw.writes]
-    full = saturated(cells, min(analysis.noise.tolerance, 0.15))
-    if full is None or full[1].workload.arrival.iodepth * 2 > MOST_DEPTH:
-        return None
-    one = full[1]
-    wide = math.exp(slack(analysis.noise.tolerance))
-    return Experiment(
-        layer=low.name,
-        workload=reshape(one.workload, depth=2),
-        reference=one.workload.key,
-        changes="twice the depth at the lowest layer",
-        prediction=Prediction(
-            metric="iops",
-            low=one.iops.value / wide,
-            high=one.iops.value * wide,
-            unit="IOPS",
-            cause=CAUSE.value,
-            layer=low.name,
-        ),
-        otherwise=f"a medium that is not full would give up to {units.count(2 * one.iops.value)} IOPS",
-    )
+    found = saturated(cells, min(tolerance, 0.15))
+    return None if found is None else found[1]

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strata import units
-from strata.diagnose import connections, experiment, observe
+from strata.diagnose import connections, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
 from strata.diagnose.models import Shape, own_part
@@ -91,7 +91,6 @@ def judge_pair(pair: Pair) -> Opinion:
             *trips,
             *observe.operational(view, slow),
         ),
-        experiment=experiment.per_request(pair, found),
         missing=missing,
     )
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from strata import units
-from strata.diagnose import counted, experiment, observe, ready
+from strata.diagnose import counted, observe, ready
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
@@ -75,7 +75,6 @@ def judge_pair(pair: Pair) -> Opinion:
                 cells=observe.cells(view, points),
             ),
         ),
-        experiment=experiment.saturated(pair, points, None),
     )
 
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from strata import units
-from strata.diagnose import experiment, observe, ready, rows
+from strata.diagnose import observe, ready, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
@@ -109,7 +109,6 @@ def _waited_for(pair: Pair) -> Opinion | None:
                 cells=observe.cells(view, [f.point for f in mine]),
             ),
         ),
-        experiment=experiment.saturated(pair, [f.point for f in mine], None),
     )
 
 
@@ -171,7 +170,6 @@ def _used_up(pair: Pair) -> Opinion:
                 cells=tuple(view.cell(p) for p in saturated),
             ),
         ),
-        experiment=experiment.saturated(pair, saturated, None),
     )
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from strata import units
-from strata.diagnose import experiment, observe, rows
+from strata.diagnose import observe, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
@@ -77,7 +77,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
                 cells=observe.cells(view, [p for p, _ in full]),
             ),
         ),
-        experiment=experiment.saturated(pair, [p for p, _ in full], None),
     )
 
 

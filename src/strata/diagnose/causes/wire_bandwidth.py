@@ -26,7 +26,7 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.diagnose import card, experiment, full_card, observe
+from strata.diagnose import card, full_card, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.explained import contradiction
 from strata.diagnose.models import Scope, Shape, own_part
@@ -102,7 +102,6 @@ def limit(pair: Pair) -> Opinion:
             *((seen,) if seen is not None else ()),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.bandwidth(pair, found),
     )
 
 

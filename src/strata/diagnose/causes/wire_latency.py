@@ -34,7 +34,7 @@ from dataclasses import replace
 import numpy as np
 
 from strata import units
-from strata.diagnose import connections, experiment, models, observe, rows
+from strata.diagnose import connections, models, observe, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.explained import rows_of
 from strata.diagnose.models import Shape
@@ -103,7 +103,6 @@ def _shown(pair: Pair, trip: float) -> Opinion:
             ),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.depth_of(pair, [f.point for f in mine], trip),
     )
 
 
@@ -192,5 +191,4 @@ def _by_shape(pair: Pair) -> Opinion:
             ),
             *observe.operational(view, slow),
         ),
-        experiment=experiment.delay(pair, found),
     )

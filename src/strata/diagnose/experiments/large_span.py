@@ -9,8 +9,9 @@ What it tells apart
 from __future__ import annotations
 
 from strata.diagnose.case import Case
-from strata.diagnose.expected import FALLS, FULL, MOST, Range, asked, station_of, told
+from strata.diagnose.expected import FALLS, MOST, SAME, Range, asked, station_of, told
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.sides import FULL
 from strata.model.access import Zipf, Zones
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
@@ -33,7 +34,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if cell is None:
         return None
     said: dict[Cause, Range] = {Cause.CACHE_FLATTERS: (FALLS, LEFT), Cause.HOLES: (FALLS, MOST)}
-    said |= {o.cause: (0.8, 1.25) for o in standing if o.cause in FULL}
+    said |= {o.cause: SAME for o in standing if o.cause in FULL}
     order = None if isinstance(cell.order, Zipf | Zones) else cell.order
     return asked(
         found[1].layer.name,

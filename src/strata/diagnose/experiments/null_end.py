@@ -10,8 +10,9 @@ What it tells apart
 from __future__ import annotations
 
 from strata.diagnose.case import Case, Station
-from strata.diagnose.expected import FULL, MOST, PATH, Range, asked, at_once, random_read, told
+from strata.diagnose.expected import MOST, Range, asked, at_once, random_read, told
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.sides import FAR, PATH
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Prediction
@@ -19,22 +20,6 @@ from strata.model.stack import Stack
 
 GONE = 1.4
 """Times the IOPS at least, where the far end was what limits."""
-FAR = frozenset(
-    {
-        Cause.MEDIUM,
-        Cause.SLOW_MEDIUM,
-        Cause.SLOW_MEMBER,
-        Cause.LIMITED_QUEUE,
-        Cause.IOPS_CAP,
-        Cause.BANDWIDTH_CAP,
-        Cause.NOISY_DEVICE,
-        Cause.COLD_CACHE,
-        Cause.QUOTA,
-        Cause.SINGLE_THREAD,
-        Cause.PER_REQUEST_COST,
-        Cause.FEW_NODES,
-    }
-)
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
@@ -67,7 +52,7 @@ def _told(standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction,
     for opinion in standing:
         if opinion.cause in PATH and (left := at_once(opinion, cell)) is not None:
             said[opinion.cause] = left
-        elif opinion.cause is Cause.PROCESSORS and opinion.cause in FULL:
+        elif opinion.cause is Cause.PROCESSORS:
             # Our server needs them too, and less.
             said[opinion.cause] = (0.8, MOST)
     return told(standing, said, others=None)

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from strata import units
 from strata.diagnose import own_limits
 from strata.diagnose.case import Case
-from strata.diagnose.experiment import MOST_BLOCK, reshape
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import Own, Range
 from strata.diagnose.predict import slack
+from strata.diagnose.variants import MOST_BLOCK, reshape
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment, Metric, Prediction
@@ -53,7 +53,9 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if best is None or best[0] <= 2 * wide:
         return None
     _, cell, workload, changes, known = best
-    told = tuple(_prediction(c, own, p, wide) for c, p in zip(causes, known, strict=True))
+    told = tuple(
+        _prediction(c, own, p, wide, n >= len(mine)) for n, (c, p) in enumerate(zip(causes, known, strict=True))
+    )
     return Experiment(
         layer=own.station.layer.name,
         workload=workload,
@@ -84,7 +86,7 @@ def _apart(one: Range, other: Range) -> float:
     return max(math.log(one[0] / other[1]), math.log(other[0] / one[1]))
 
 
-def _prediction(cause: Cause, own: Own, found: Range, wide: float) -> Prediction:
+def _prediction(cause: Cause, own: Own, found: Range, wide: float, rival: bool) -> Prediction:
     return Prediction(
         metric=Metric.IOPS,
         low=found[0] * math.exp(-wide),
@@ -92,4 +94,5 @@ def _prediction(cause: Cause, own: Own, found: Range, wide: float) -> Prediction
         unit="IOPS",
         cause=cause.value,
         layer=own.station.layer.name,
+        rival=rival,
     )

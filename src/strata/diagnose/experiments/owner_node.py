@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from strata.diagnose import ways
 from strata.diagnose.case import Case
-from strata.diagnose.expected import MOST, PATH, SAME, Range, station_of
+from strata.diagnose.expected import MOST, SAME, Range, station_of
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.sides import PATH
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
 
