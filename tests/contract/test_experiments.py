@@ -18,6 +18,7 @@ from strata.app.diagnosing import DEMO_SIZE, chosen_workloads, demo_source
 from strata.app.experimenting import _carried_out, tried_of
 from strata.app.kept import opened
 from strata.app.options import Options
+from strata.app.place import Place
 from strata.app.session import Session
 from strata.diagnose import diagnose
 from strata.engine import drop_pages, engine_of
@@ -87,6 +88,9 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
         for workload in (piece, reads.model_copy(update={"threads": 2})):
             tried = _carried_out(session, asked(workload), analysis.noise)
             assert isinstance(tried, Tried) and tried.changed.ios > 0, tried
+        slowed = _carried_out(session, asked(reads, Condition.SLOWED, added_ns=2e7), analysis.noise)
+        assert isinstance(slowed, Tried), slowed
+        assert slowed.changed.mean_ns.value > slowed.reference.mean_ns.value + 1.5e7
         orders = [c.order for c in session.store.cells(run.id)]
         assert len(orders) == len(set(orders))
         assert Report.model_validate_json(
@@ -104,7 +108,13 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path) -> 
             assert isinstance(found, Refusal)
             return found.because
 
-        assert "on purpose" in because(asked(reads, Condition.SLOWED))
+        assert "by how much" in because(asked(reads, Condition.SLOWED))
+        foreign = {"place": SimpleNamespace(slower=Place(run.plan.stack, tmp_path, {}).slower)}
+        with (
+            pytest.raises(Refused, match="on purpose"),
+            condition(cast("Session", SimpleNamespace(**foreign)), asked(reads, Condition.SLOWED, added_ns=1.0)),
+        ):
+            pass
         assert "no namespace" in because(asked(reads, Condition.NULL_END))
         assert "more than the plan announced" in because(asked(writes))
         assert "was not measured" in because(asked(reads).model_copy(update={"reference": "elsewhere"}))

@@ -104,9 +104,14 @@ def _to(other: Endpoint) -> Change:
 
 
 @contextmanager
-def _slowed(_session: Session, experiment: Experiment) -> Iterator[Change]:
-    raise Refused(f"{experiment.layer} is not slowed down on purpose: what runs there may be others'")
-    yield lambda request: request
+def _slowed(session: Session, experiment: Experiment) -> Iterator[Change]:
+    """A server that Strata started itself, each of whose requests takes a little longer; nothing else is slowed."""
+    if experiment.added_ns is None:
+        raise Refused("it does not say by how much")
+    with session.place.slower(experiment.layer, experiment.added_ns) as other:
+        if other is None:
+            raise Refused(f"{experiment.layer} is not slowed down on purpose: what runs there may be others'")
+        yield _to(other)
 
 
 _MECHANISMS: dict[Condition, Callable[[Session, Experiment], AbstractContextManager[Change]]] = {

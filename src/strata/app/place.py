@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from strata.app.stacks import own_export
@@ -68,6 +68,7 @@ class Place:
         self.dropped: dict[str, str] = {}
         self._endpoints: dict[str, Endpoint] = {}
         self._stats: dict[str, str] = {}
+        self._servers: dict[str, TargetConfig] = {}
         self._held: HeldFile | None = None
         self._resources = ExitStack()
 
@@ -212,8 +213,22 @@ class Place:
         )
         server = self._resources.enter_context(TargetProcess(config))
         self._stats[layer] = stats
+        self._servers[layer] = config
         # On the loopback of the node it is dialled from.
         return Endpoint.parse(server.uri(endpoint.connections)).model_copy(update={"netns": endpoint.netns})
+
+    @contextmanager
+    def slower(self, layer: str, added_ns: float) -> Iterator[Endpoint | None]:
+        """A second server of the same file, each of whose requests takes so much longer; None where the layer's server
+        is none of ours."""
+        config = self._servers.get(layer)
+        if config is None:
+            yield None
+            return
+        shape = config.shape.model_copy(update={"service_time_ns": config.shape.service_time_ns + round(added_ns)})
+        there = self._endpoints[layer]
+        with TargetProcess(config.model_copy(update={"shape": shape, "stats": None})) as server:
+            yield Endpoint.parse(server.uri(there.connections)).model_copy(update={"netns": there.netns})
 
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
         self.remotes += (probe_remote(layer, endpoint),)

@@ -297,3 +297,34 @@ def test_open_ends_are_alike_where_they_overlap_and_said_without_a_number() -> N
     assert apart(gains, anything) == apart(anything, gains) == 0
     assert apart(gains, predicted(Cause.SPLITS, 0.8, 1.1)) == 1
     assert figures.predicted(gains) == "at least 1.20"
+
+
+OURS = stack_of(Layer(name="share", endpoint="nbd://127.0.0.1:0/data", node="n1", on=("disk",)))
+
+
+def shared(lock: float, delay: float) -> Analysis:
+    """Through a server that serves one request at a time for ``lock`` seconds, and a way of ``delay``."""
+    paths = {"disk": Path(), "share": Path(lock=lock, delay=delay)}
+    few = (workload("randread", 8, 1), workload("randread", 8, 8))
+    return simulate(OURS, paths, seed=1, sd=0.02, rounds=3, workloads=few)
+
+
+@pytest.mark.parametrize(("lock", "delay", "fell"), [(1e-3, 0.0, "wire-latency"), (0.0, 6e-3, "processors")])
+def test_what_is_full_hides_a_slower_far_end_and_a_time_of_its_own_adds_to_it(
+    lock: float, delay: float, fell: str
+) -> None:
+    model = Fit(Shape.DELAY, Scope.BOTH, 5e-3, 0.0, 0.0, 0.0, 1.0, 0.0, frozenset(), {})
+    cells = frozenset({"randread-8KiB-qd8"})
+    full, alone = (
+        Opinion(cause, True, "", layer="share", cells=cells, model=fit)
+        for cause, fit in ((Cause.PROCESSORS, None), (Cause.WIRE_LATENCY, model))
+    )
+    made = proposed("slow-down", (full, alone), OURS, shared(1e-3, 0.0))
+    assert made.condition is Condition.SLOWED and made.added_ns == pytest.approx(0.5 * 8e6, rel=0.1)
+    before, then = (
+        shared(lock, delay + added).summary("share", made.reference) for added in (0.0, made.added_ns / 1e9)
+    )
+    assert before is not None and then is not None
+    (told,) = story((Tried(experiment=made, reference=before, changed=then),))
+    assert told.fell == (f"share: {fell}",)
+    assert maybe("slow-down", (full, alone)) is None, "what is not ours is not slowed"
