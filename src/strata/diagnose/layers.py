@@ -247,7 +247,7 @@ def _named(
         explanation=chosen.explanation,
         confidence=sure,
         evidence=evidence,
-        ruled_out=tuple(out),
+        ruled_out=tuple(dict.fromkeys(out)),
         next_step=chosen.next_step,
         experiment=decided[-1].experiment if decided else None,
         outcome=outcome(decided[-1]) if decided else None,
