@@ -9,7 +9,6 @@ import numpy as np
 from strata.diagnose import times
 from strata.diagnose.case import Case, Station
 from strata.model.analysis import CellSummary
-from strata.model.workload import Sync
 
 BEFORE_OURS = 0.75
 """Of a flush that is under way already, while the device does hardly anything else: a write that is ready waits for its
@@ -49,8 +48,7 @@ def flushed(station: Station) -> tuple[Flushed, ...]:
 
 def _of(cell: CellSummary) -> Flushed | None:
     w = cell.workload
-    durable = w.sync is not Sync.NONE or w.fsync or w.fdatasync
-    if not w.rw.writes or w.rw.reads or not durable or not w.saturates or cell.mean_ns.value <= 0:
+    if not w.durable or w.rw.reads or not w.saturates or cell.mean_ns.value <= 0:
         return None
     middle = times.at(cell, 50)
     # Alone by the median: a busy machine holds up some of them for long.

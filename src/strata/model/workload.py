@@ -226,6 +226,11 @@ class Workload(Value):
         return self.fsync > 0 or self.fdatasync > 0
 
     @property
+    def durable(self) -> bool:
+        """Whether a write waits until it, or every few of them, is durable."""
+        return self.rw.writes and (self.sync is not Sync.NONE or self.flushes)
+
+    @property
     def read_share(self) -> float:
         """Of the I/Os, 0..1."""
         return float(self.rw.reads) if self.rwmixread is None else self.rwmixread / 100

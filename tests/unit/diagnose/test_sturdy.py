@@ -11,10 +11,11 @@ from strata.diagnose.registry import rules
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Layer, Stack
+from strata.model.workload import Sync
 
 from .known import SCENES
 from .queueing import Path, run
-from .scenes import demo_stack, simulate
+from .scenes import DEFAULT, demo_stack, simulate, workload
 
 
 def without(analysis: Analysis, keys: set[str]) -> Analysis:
@@ -148,3 +149,15 @@ def test_waiting_is_not_taken_for_work(name: str) -> None:
         busy = {layer.name: 0.05 + 0.2 * i for i, layer in enumerate(scene.stack.layers)}
         verdict = diagnose(scene.stack, with_processors(analysis, busy)).verdict
         assert verdict.cause is scene.cause
+
+
+@pytest.mark.parametrize("sync", [Sync.NONE, Sync.DSYNC])
+def test_writes_that_wait_until_they_are_durable_show_no_cap(sync: Sync) -> None:
+    """One commit after the other gives one rate for all sizes, as a cap does."""
+    plain = (*(w for w in DEFAULT if w.rw.writes), workload("randwrite", 8, 1), workload("randwrite", 8, 32))
+    writes = tuple(w.model_copy(update={"sync": sync}) for w in plain)
+    paths = {"direct": Path(base=20e-6), "path": Path(base=100e-6, cap=500)}
+    analysis = simulate(demo_stack(), paths, seed=2, sd=0.03, workloads=writes, trips={"direct": 4e-5, "path": 5e-5})
+    verdict = diagnose(demo_stack(), analysis).verdict
+    assert (verdict.cause is Cause.IOPS_CAP) is (sync is Sync.NONE)
+    assert verdict.layer == "path" and (sync is Sync.NONE or verdict.confidence < 0.8)

@@ -182,11 +182,6 @@ def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:
     yield Row(name=name, words=done)
 
 
-def durable(w: Workload) -> bool:
-    """Whether each write, or every few, waits until it is durable."""
-    return w.sync is not Sync.NONE or w.fsync > 0 or w.fdatasync > 0
-
-
 def _comparison(stack: Stack, one: Comparison, w: Workload) -> Row | None:
     if one.iops.low is None or one.iops.high is None:
         return None
@@ -197,6 +192,6 @@ def _comparison(stack: Stack, one: Comparison, w: Workload) -> Row | None:
     # Each thread has a connection of its own.
     several = layer.target.remote and w.threads > 1
     # A server may make several writes durable with one flush, which who asks for each by itself below cannot.
-    together = layer.target.remote and w.rw.writes and w.outstanding > 1 and durable(w)
+    together = layer.target.remote and w.outstanding > 1 and w.durable
     words["bound"] = "no" if several or together or stack.may_be_faster(layer, stack.layer(one.below)) else "yes"
     return Row(name=_name(one.layer, one.workload_key), words=words, figures={"ratio.below": ratio})

@@ -1,26 +1,27 @@
 """A cap on requests.
 
 What it claims
-    So many requests per second are admitted, whatever their size, and nothing is added below that: at a remote end, or
-    at a device.
+    So many requests per second are admitted, whatever their size, and nothing is added below that: at a remote end,
+    or at a device.
 Why it matters
     It is a setting (quality of service, a volume type, a control group), not a fault: it is changed by asking, not by
     tuning.
 Evidence it needs
     Differential: X = min(what it would give, C) with one C over block sizes, patterns and depths, beside the layer
     below or beside the layer's own specification. Operational: requests wait while processors idle. Without a
-    specification, by the device's own shape: at least three workloads of 8 outstanding requests or more, random and in
-    order, whose sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one request is no
-    whole number.
+    specification, by the device's own shape: at least three workloads of 8 outstanding requests or more, random and
+    in order, whose sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one request is
+    no whole number.
 What rules it out
     Slow cells with different IOPS; any read with more IOPS than the cap; time added below the cap (then requests are
-    served one at a time instead).
+    served one at a time instead). Between layers, held cells that are all writes which wait until they are durable:
+    commits that are taken one by one look the same.
 What to do next
     Look for the limit of the volume, device or export; larger blocks carry more bytes under the same cap.
 How sure
     By the part of the loss explained and the distance to a limit of bytes, to a queue and to a cost for each request;
-    another block size separates them. By its own shape alone never more than suspected: a medium with one service time
-    for all sizes would look the same.
+    another block size separates them. By its own shape alone never more than suspected: a medium with one service
+    time for all sizes would look the same.
 Example
     8 KiB and 128 KiB reads at depths 8 and 32 all give 1 000 IOPS; at depth 1 nothing is lost (500 on both).
 Source
@@ -65,6 +66,10 @@ def judge_pair(pair: Pair) -> Opinion:
     if pair.best is not found or not pair.acceptable(found):
         return Opinion(CAUSE, False, observe.refuted(pair, Shape.CAP))
     bound = [p for p in view.points if p.key in found.binding]
+    if all(p.workload.durable for p in bound):
+        # Seen live: a server that makes one group of writes durable after the other gave one rate for all sizes.
+        same = f"all {len(bound)} wait until they are durable, and commits that are taken one by one look the same"
+        return Opinion(CAUSE, False, same)
     cap = f"{units.count(found.parameter)} IOPS"
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
     free = [p for p in view.points if p.key not in found.binding]
