@@ -8,11 +8,11 @@ from dataclasses import replace
 from strata.diagnose.case import Case
 from strata.diagnose.causes import medium
 from strata.diagnose.layers import Named, suspected
-from strata.diagnose.opinion import Opinion
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import worth
 from strata.diagnose.trying import fate
-from strata.model.experiment import Experiment
+from strata.model.experiment import Experiment, Prediction
 from strata.model.finding import Cause
 
 USUAL_SECONDS = 8.0
@@ -55,7 +55,18 @@ def candidates(case: Case, standing: tuple[Opinion, ...]) -> Iterator[Experiment
     for trial in trials():
         made = trial.propose(case, standing)
         if made is not None:
-            yield made.model_copy(update={"key": trial.key})
+            yield beside(made, standing).model_copy(update={"key": trial.key})
+
+
+def beside(experiment: Experiment, standing: tuple[Opinion, ...]) -> Experiment:
+    """An experiment that was made for another cause is no witness against what a counter shows."""
+    shown = {(o.layer, o.cause.value) for o in standing if o.weight is Weight.SHOWN}
+
+    def held(one: Prediction) -> Prediction:
+        return one.model_copy(update={"rival": True}) if one.idle and (one.layer, one.cause) in shown else one
+
+    told = tuple(map(held, experiment.predictions))
+    return experiment.model_copy(update={"prediction": held(experiment.prediction), "predictions": told})
 
 
 def _seconds(experiment: Experiment) -> float:

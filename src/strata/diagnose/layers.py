@@ -250,7 +250,7 @@ def _named(
         ruled_out=tuple(dict.fromkeys(out)),
         next_step=chosen.next_step,
         experiment=decided[-1].experiment if decided else None,
-        outcome=outcome(decided[-1]) if decided else None,
+        outcome=outcome(decided[-1], layer, chosen.cause.value) if decided else None,
         rows=chosen.rows,
     )
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
@@ -269,14 +269,15 @@ def confirmed(confidence_before: float) -> float:
 
 def interventional(known: Fate) -> tuple[Evidence, ...]:
     """What experiments gave that the cause had predicted."""
+    gave = [outcome(one, known.layer, known.cause) for one in known.agreed]
     return tuple(
         Evidence(
             kind=EvidenceKind.INTERVENTIONAL,
-            statement=outcome(one).statement,
+            statement=one.statement,
             cells=(f"{one.experiment.layer}/{one.experiment.workload.key}",),
-            value=outcome(one).measured,
+            value=one.measured,
         )
-        for one in known.agreed
+        for one in gave
     )
 
 

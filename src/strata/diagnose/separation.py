@@ -50,7 +50,7 @@ def worth(predictions: Sequence[Prediction], standing: Sequence[Opinion]) -> flo
         by[true.layer, true.cause] * by[false.layer, false.cause] * apart(true, false)
         for true in predictions
         for false in predictions
-        if true is not false
+        if true is not false and not (false.rival and false.idle)
     )
 
 

@@ -80,9 +80,11 @@ def holds(prediction: Prediction, value: Estimate) -> bool | None:
     return False if high < prediction.low or low > prediction.high else None
 
 
-def outcome(tried: Tried) -> Outcome:
-    """What it gave, held against the favourite's prediction."""
-    experiment, prediction = tried.experiment, tried.experiment.prediction
+def outcome(tried: Tried, layer: str | None = None, cause: str | None = None) -> Outcome:
+    """What it gave, held against the prediction of this cause at this layer; without one, against the favourite's."""
+    experiment = tried.experiment
+    mine = _own(experiment, layer, cause) if cause is not None else None
+    prediction = mine or experiment.prediction
     value = measured(tried, prediction.metric)
     held = holds(prediction, value)
     rate = prediction.metric in (Metric.IOPS, Metric.MEAN)
@@ -90,7 +92,8 @@ def outcome(tried: Tried) -> Outcome:
     edge = "; the interval reaches over the edge" if held is None else ""
     got = amount(value.value, prediction)
     statement = f"{experiment.changes} gives {got}{before}, predicted {say_range(prediction)}{edge}"
-    return Outcome(experiment=experiment, measured=value, holds=held, statement=statement)
+    held_to = experiment if mine is None else experiment.model_copy(update={"prediction": mine})
+    return Outcome(experiment=held_to, measured=value, holds=held, statement=statement)
 
 
 def _before(tried: Tried, prediction: Prediction) -> str:
@@ -135,6 +138,8 @@ class Fate:
     other that still stands was right as well: what two predict alike confirms neither.
     """
 
+    layer: str
+    cause: str
     agreed: tuple[Tried, ...]
     fell: tuple[Tried, ...]
     telling: tuple[Tried, ...]
@@ -159,10 +164,10 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
             alike = any(held and who not in gone for who, held in held_by.items())
             if apart and not alike and not mine.idle:
                 telling.append(one)
-    return Fate(tuple(agreed), tuple(fell), tuple(telling))
+    return Fate(layer, cause, tuple(agreed), tuple(fell), tuple(telling))
 
 
-def _own(experiment: Experiment, layer: str, cause: str) -> Prediction | None:
+def _own(experiment: Experiment, layer: str | None, cause: str) -> Prediction | None:
     known = (p for p in predictions_of(experiment) if not p.rival)
     return next((p for p in known if (p.layer, p.cause) == (layer, cause)), None)
 
@@ -181,7 +186,7 @@ def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
     """The opinion as experiments left it: what predicted wrongly no longer holds, what was only suspected and predicted
     rightly, where others did not, does."""
     found = fate(layer, opinion.cause.value, tried)
-    if opinion.holds is None and found.telling and not found.fell:
+    if opinion.holds is None and opinion.evidence and found.telling and not found.fell:
         return replace(opinion, holds=True, because="", missing=())
     if opinion.holds is False or not found.fell:
         return opinion
@@ -200,7 +205,8 @@ def story(tried: tuple[Tried, ...]) -> tuple[Told, ...]:
         sorts: dict[bool | None, list[str]] = {True: [], False: [], None: []}
         for p in predictions_of(one.experiment):
             name = f"{p.layer}: {p.cause}" if p.cause else "the finding"
-            sorts[holds(p, measured(one, p.metric))].append(name)
+            held = holds(p, measured(one, p.metric))
+            sorts[None if p.rival and p.idle else held].append(name)
         told.append(
             Told(outcome=outcome(one), agreed=tuple(sorts[True]), fell=tuple(sorts[False]), open=tuple(sorts[None]))
         )

@@ -44,8 +44,9 @@ class Prediction(Value):
     """``low..high`` of ``metric`` that a cause predicts for the experiment's cell.
 
     ``cause`` and ``layer`` say whose prediction it is; None in runs of earlier versions, where it is the finding's own.
-    ``rival``: nobody stands for it; it is asked so that the experiment is none that it would pass as well.
     ``idle``: what anything that knows nothing of the change would predict. To be right with it confirms nothing.
+    ``rival``: it stands beside the others, so that the experiment is none that it would pass as well, and is not held
+    to it: of the next best cause, which nobody stands for; or idle, of a cause that a counter shows.
     """
 
     metric: str

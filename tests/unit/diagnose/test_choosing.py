@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from strata.diagnose import choosing
 from strata.diagnose.case import Case
 from strata.diagnose.models import Scope, Shape, fit
-from strata.diagnose.opinion import Opinion
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.separation import worth
-from strata.diagnose.trying import after
+from strata.diagnose.trying import after, outcome
 from strata.model.cause import Cause
-from strata.model.experiment import Tried
+from strata.model.experiment import Experiment, Prediction, Tried
 
 from .known import SCENES
 from .test_experiment import carry_out
@@ -59,3 +61,28 @@ def test_the_truth_survives_whoever_is_the_favourite(name: str, truth: Cause, fa
         tried = (*tried, carry_out(scene, analysis, experiment, sd=0.03))
         alive = tuple(o for o in alive if after(o, "path", tried).holds is not False)
     assert [o.cause for o in alive] == [truth], [t.experiment.changes for t in tried]
+
+
+def test_an_experiment_made_for_another_cause_refutes_nothing_that_a_counter_shows() -> None:
+    """As seen on a machine of two cores: two threads on the file system cost processor time, and fell with it."""
+    told = Prediction(metric="ratio", low=0.8, high=1.25, unit="ratio", layer="share", cause="processors", idle=True)
+    other = told.model_copy(update={"low": 0.2, "high": 0.75, "cause": "reordering", "idle": False})
+    stands = Opinion(Cause.PROCESSORS, True, "", weight=Weight.SHOWN, layer="share")
+    suggested = replace(stands, weight=Weight.SUGGESTED)
+    analysis = SCENES["slow-wire"].analysis(seed=1, sd=0.03)
+    reference = analysis.cells[0]
+    iops = {k: getattr(reference.iops, k) * 0.5 for k in ("value", "low", "high")}
+    changed = reference.model_copy(update={"iops": reference.iops.model_copy(update=iops)})
+    plain = Experiment(
+        layer="file system",
+        workload=reference.workload,
+        reference=reference.workload.key,
+        changes="two threads",
+        prediction=told,
+        predictions=(told, other),
+        otherwise="",
+    )
+    for one, left in ((stands, True), (suggested, False)):
+        tried = Tried(experiment=choosing.beside(plain, (one,)), reference=reference, changed=changed)
+        assert after(one, "share", (tried,)).holds is left
+        assert outcome(tried, "share", "reordering").holds is True

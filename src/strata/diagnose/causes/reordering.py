@@ -11,7 +11,8 @@ Evidence it needs
     the requests are late in their stream than below (RFC 4737), and their service time at the device is at least a
     quarter longer. Differential: the loss, in sequential cells alone.
 What rules it out
-    A trace that shows the same order; another order that the device serves as fast; a random cell that is slow too.
+    Less than half of the loss in what sequential cells lose beyond random ones. A trace that shows the same order;
+    another order that the device serves as fast; a random cell that is slow too.
 What to do next
     One dispatcher for this layer, or a write-back cache at the device that puts the writes in order.
 How sure
@@ -38,7 +39,7 @@ from strata.model.trace import OrderSummary, TraceSummary
 CAUSE = Cause.REORDERING
 PRECEDENCE = 10
 MORE_LATE, LONGER = 0.05, 1.25
-ORDER_MATTERS, LEAST_EXCESS = 1.3, 0.25
+ORDER_MATTERS, LEAST_EXCESS, LEAST_PART = 1.3, 0.25, 0.5
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -87,6 +88,14 @@ def _untraced(pair: Pair) -> Opinion:
     directions = {p.workload.rw.writes for p, _ in hurt}
     # Streams of other sizes have no random twin among the workloads; they have an order to lose all the same.
     alike = [p for p in view.affected if not p.workload.rw.random and p.workload.rw.writes in directions]
+    # What random work of the same kind loses too is not lost by the order.
+    by = {p.key: extra for p, extra in hurt}
+    lost = sum(by.get(p.key, p.loss if _twin(pair, p) is None else 0.0) for p in alike)
+    part = min(1.0, lost / sum(p.loss for p in view.affected))
+    if part < LEAST_PART:
+        return Opinion(
+            CAUSE, None, f"the order could explain {units.percent(part, 2)} of what is lost, and was not traced"
+        )
     return Opinion(
         cause=CAUSE,
         holds=None,
@@ -96,7 +105,7 @@ def _untraced(pair: Pair) -> Opinion:
         f"and {view.below.name} is quicker in order.",
         next_step="Use one dispatcher for this layer, or a write-back cache at the device; random work gains nothing.",
         cells=frozenset(p.key for p in alike),
-        strength=min(1.0, sum(p.loss for p in alike) / sum(p.loss for p in view.affected)),
+        strength=part,
         lead=2.0,
         evidence=(
             observe.slower(view),
@@ -116,15 +125,18 @@ def excess(pair: Pair, point: Point) -> float | None:
     is not clearly more, or the layer below does not care about the order."""
     if point.workload.rw.random or point.n < 2:
         return None
-    same = [
-        p
-        for p in pair.view.points
-        if p.workload.rw.random and (p.workload.rw.writes, p.bs, p.n) == (point.workload.rw.writes, point.bs, point.n)
-    ]
-    if not same or point.x_below < ORDER_MATTERS * same[0].x_below:
+    twin = _twin(pair, point)
+    if twin is None or point.x_below < ORDER_MATTERS * twin.x_below:
         return None
-    extra = same[0].ratio_log - point.ratio_log
-    return extra if extra > max(LEAST_EXCESS, 2 * math.hypot(point.sd, same[0].sd)) else None
+    extra = twin.ratio_log - point.ratio_log
+    return extra if extra > max(LEAST_EXCESS, 2 * math.hypot(point.sd, twin.sd)) else None
+
+
+def _twin(pair: Pair, point: Point) -> Point | None:
+    """The random cell of the same direction, size and depth."""
+    like = (point.workload.rw.writes, point.bs, point.n)
+    points = (p for p in pair.view.points if p.workload.rw.random)
+    return next((p for p in points if (p.workload.rw.writes, p.bs, p.n) == like), None)
 
 
 def same_device(point: Point) -> tuple[TraceSummary, TraceSummary] | None:
