@@ -99,12 +99,18 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
         chosen = choose(opinions) or unexplained.judge_pair(rest)
         if chosen.cause is Cause.UNEXPLAINED and found:
             break
-        found.append(_finding(rest, chosen, opinions))
+        named = _finding(rest, chosen, opinions)
+        again = next((n for n in found if n.finding.cause is chosen.cause), None)
+        if again is not None:
+            # The same cause in more cells: one finding, with what it costs there too.
+            found[found.index(again)] = replace(again, loss=again.loss + named.loss, keys=again.keys | named.keys)
+            break
+        found.append(named)
         done = set(chosen.cells) & {p.key for p in rest.view.affected}
         if chosen.cause is Cause.UNEXPLAINED or not done:
             break
         rest = behind(rest, chosen) if chosen.adds else rest.without(set(chosen.cells))
-        if not rest.view.points or chosen.cause in {n.finding.cause for n in found[:-1]}:
+        if not rest.view.points:
             break
     return _with_what_is_left(pair, [_without(n, {f.finding.cause for f in found}) for n in found])
 
@@ -238,7 +244,7 @@ def _named(
     if known.telling:
         sure = confirmed(sure)
     slug = re.sub(r"[^a-z0-9]+", "-", layer.lower()).strip("-")
-    decided = (*known.telling, *known.agreed)
+    told = known.telling[-1] if known.telling else None
     finding = Finding(
         id=f"{slug}-{chosen.cause.value}",
         layer=layer,
@@ -249,8 +255,8 @@ def _named(
         evidence=evidence,
         ruled_out=tuple(dict.fromkeys(out)),
         next_step=chosen.next_step,
-        experiment=decided[-1].experiment if decided else None,
-        outcome=outcome(decided[-1], layer, chosen.cause.value) if decided else None,
+        experiment=told.experiment if told else None,
+        outcome=outcome(told, layer, chosen.cause.value) if told else None,
         rows=chosen.rows,
     )
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
@@ -268,8 +274,8 @@ def confirmed(confidence_before: float) -> float:
 
 
 def interventional(known: Fate) -> tuple[Evidence, ...]:
-    """What experiments gave that the cause had predicted."""
-    gave = [outcome(one, known.layer, known.cause) for one in known.agreed]
+    """What experiments gave that the cause had predicted, and another that stood had not."""
+    gave = [outcome(one, known.layer, known.cause) for one in known.telling]
     return tuple(
         Evidence(
             kind=EvidenceKind.INTERVENTIONAL,

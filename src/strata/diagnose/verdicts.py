@@ -243,14 +243,14 @@ def unaffected(case: Case) -> Diagnosis:
             ("depths at which the lowest layer gives no more",),
             layer=low.name,
         )
-    if tested.agreed:
+    if tested.telling:
         sure = confirmed(sure)
         finding = finding.model_copy(
             update={
                 "confidence": sure,
                 "evidence": (*finding.evidence, *interventional(tested)),
-                "experiment": tested.agreed[-1].experiment,
-                "outcome": outcome(tested.agreed[-1]),
+                "experiment": tested.telling[-1].experiment,
+                "outcome": outcome(tested.telling[-1]),
             }
         )
     verdict = Verdict(

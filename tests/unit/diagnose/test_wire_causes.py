@@ -146,7 +146,7 @@ def test_a_thread_with_room_and_one_that_is_as_busy_below_are_not(above: float, 
 def test_a_server_that_waits_for_a_processor_is_named_where_its_group_cannot_be_read() -> None:
     found = seen("slow-service", server(0.06, 0.6), server(0.0, 0.0))
     assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.PROCESSORS)
-    assert "nbdkit of n1 is ready to run and waits" in found.verdict.headline
+    assert "nbdkit of n1 waits for a processor" in found.verdict.headline
 
 
 def test_a_client_that_waits_for_a_processor_is_named_before_its_servers() -> None:

@@ -91,7 +91,7 @@ def _waited_for(pair: Pair) -> Opinion | None:
         holds=True,
         weight=Weight.SHOWN,
         because="",
-        title=f"{who} is ready to run and waits for a processor {share} of a request's time",
+        title=f"{who} waits for a processor {share} of a request's time",
         explanation=f"The threads of {who} work {units.significant(seen.server.cores, 2)} seconds in each second and "
         f"wait {units.significant(seen.served, 2)} for a processor, in {worst.point.workload.label}.",
         next_step=f"Give {who} more processor time: fewer neighbours on its processors, a higher quota or weight of "
