@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from strata.diagnose.models import Fit, fit_all
+from strata.diagnose.once import Once
 from strata.diagnose.view import View, views
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.experiment import Tried
@@ -80,7 +81,7 @@ class Case:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """Each layer over each layer that it is held against, where both were measured."""
-        return tuple(Pair(self, view, fit_all(view)) for view in views(self.stack, self.analysis))
+        return tuple(Pair(self, view, fits) for view, fits in _fitted(Once(self.stack, self.analysis)))
 
     @cached_property
     def stations(self) -> tuple[Station, ...]:
@@ -98,3 +99,11 @@ class Case:
     def outcomes(self, key: str) -> Iterable[Tried]:
         """What the experiments of one module gave."""
         return (t for t in self.tried if t.experiment.key == key)
+
+
+@lru_cache(maxsize=2)
+def _fitted(of: Once) -> tuple[tuple[View, tuple[Fit, ...]], ...]:
+    """Experiments change what is known of the causes, not the shapes of the rows: fitted once for a run."""
+    stack, analysis = of.values
+    assert isinstance(stack, Stack) and isinstance(analysis, Analysis)
+    return tuple((view, fit_all(view)) for view in views(stack, analysis))

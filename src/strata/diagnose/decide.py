@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from strata.diagnose import choosing, verdicts
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, impossible, medium
 from strata.diagnose.further import worth_saying
 from strata.diagnose.layers import Named, findings
+from strata.diagnose.once import Once
 from strata.diagnose.trying import story
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
@@ -22,8 +24,7 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     In this order: figures that cannot be true; nothing measured; a layer that costs more than expected (and whether
     that is the generator), or that shows a fault by itself; nothing that does (medium or healthy); not enough to tell.
     """
-    case = Case(stack, analysis, tried)
-    named = _named(case)
+    case, named = _known(Once(stack, analysis, tried))
     told = _judged(case, named)
     return told.model_copy(update={"findings": _with_next(case, named, told), "story": story(tried)})
 
@@ -39,10 +40,9 @@ def propose(
 
     Each is proposed once; ``refused`` are those that could not be run here.
     """
-    case = Case(stack, analysis, tried)
     if impossible.broken(analysis) or not analysis.cells:
         return None
-    return choosing.best(case, _named(case), seconds, refused)
+    return choosing.best(*_known(Once(stack, analysis, tried)), seconds, refused)
 
 
 def _with_next(case: Case, named: tuple[Named, ...], told: Diagnosis) -> tuple[Finding, ...]:
@@ -56,8 +56,13 @@ def _with_next(case: Case, named: tuple[Named, ...], told: Diagnosis) -> tuple[F
     return (first.model_copy(update={"experiment": following}), *told.findings[1:])
 
 
-def _named(case: Case) -> tuple[Named, ...]:
-    return findings(case) if case.analysis.cells else ()
+@lru_cache(maxsize=2)
+def _known(of: Once) -> tuple[Case, tuple[Named, ...]]:
+    """The case and what is found in it: asked for the verdict, and again for the next experiment."""
+    stack, analysis, tried = of.values
+    assert isinstance(stack, Stack) and isinstance(analysis, Analysis) and isinstance(tried, tuple)
+    case = Case(stack, analysis, tried)
+    return case, findings(case) if analysis.cells else ()
 
 
 def _judged(case: Case, named: tuple[Named, ...]) -> Diagnosis:

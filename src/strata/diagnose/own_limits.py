@@ -20,6 +20,7 @@ import numpy as np
 from strata.diagnose import reference
 from strata.diagnose.case import Case, Station
 from strata.diagnose.models import MODEL_SD
+from strata.diagnose.once import Once
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.over_time import between
 from strata.diagnose.reference import BLOCK, Healthy, Held, grounds, held
@@ -110,30 +111,19 @@ def predict(known: Healthy, cause: Cause, parameter: float, depth: int, size: fl
 
 def owns(case: Case) -> tuple[Own, ...]:
     """Every ground layer of which something is promised."""
-    return _owns(_Key(case))
-
-
-class _Key:
-    """A case by its identity: everything is asked of the same one again and again."""
-
-    def __init__(self, case: Case) -> None:
-        self.case = case
-
-    def __hash__(self) -> int:
-        return id(self.case)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.case is self.case
+    return _owns(Once(case))
 
 
 @lru_cache(maxsize=4)
-def _owns(key: _Key) -> tuple[Own, ...]:
+def _owns(of: Once) -> tuple[Own, ...]:
+    (case,) = of.values
+    assert isinstance(case, Case)
     found = []
-    for station in grounds(key.case):
-        should = reference.known(key.case, station)
+    for station in grounds(case):
+        should = reference.known(case, station)
         cells = held(station, should)
         if should is not None and cells:
-            raised = between(key.case, station.layer.name)
+            raised = between(case, station.layer.name)
             cells = tuple(h if h.depth == 1 else replace(h, measured=h.measured * raised) for h in cells)
             found.append(Own(station, should, cells, _limits(should, cells, _others(station, cells, raised))))
     return tuple(found)
