@@ -82,13 +82,13 @@ def station_of(case: Case, standing: tuple[Opinion, ...], about: frozenset[Cause
 
 
 def random_read(station: Station, opinion: Opinion) -> CellSummary | None:
-    """A closed loop of small random reads, several at once: of those that the cause explains, where there is one."""
+    """A closed loop of small random reads, several at once, of those that the cause explains."""
     reads = [
         c
         for c in station.cells
         if c.workload.saturates and c.workload.rw.random and not c.workload.rw.writes and c.workload.range is None
     ]
-    mine = [c for c in reads if c.workload.key in opinion.cells] or reads
+    mine = [c for c in reads if c.workload.key in opinion.cells]
     return min(mine, key=lambda c: (c.workload.outstanding == 1, c.workload.bs, -c.workload.outstanding), default=None)
 
 

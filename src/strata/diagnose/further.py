@@ -23,7 +23,7 @@ def worth_saying(analysis: Analysis, named: Sequence[Named]) -> tuple[Named, ...
 
 
 def _idle_talk(analysis: Analysis, first: Named, other: Named) -> bool:
-    if other.finding.confidence < LEAST_CONFIDENCE:
+    if other.finding.confidence < LEAST_CONFIDENCE or other.missing or other.withdrawn:
         return True
     same_layer = other.finding.layer == first.finding.layer
     if same_layer and other.finding.cause in {r.cause for r in first.finding.ruled_out}:

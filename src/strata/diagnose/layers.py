@@ -242,7 +242,7 @@ def _named(
     elif chosen.holds is None:
         sure = min(sure, 0.4)
     if known.telling:
-        sure = confirmed(sure)
+        sure = confirmed(sure, chosen.strength)
     slug = re.sub(r"[^a-z0-9]+", "-", layer.lower()).strip("-")
     told = known.telling[-1] if known.telling else None
     finding = Finding(
@@ -268,9 +268,10 @@ def _fell(layer: str, cause: Cause, case: Case) -> bool:
     return bool(fate(layer, cause.value, case.tried).fell)
 
 
-def confirmed(confidence_before: float) -> float:
-    """Four fifths of the way to 0.97: an experiment told it from another cause."""
-    return round(confidence_before + CONFIRMED_PART * (CEILING_CONFIRMED - confidence_before), 3)
+def confirmed(before: float, strength: float = 1.0) -> float:
+    """Four fifths of the way to 0.97 of the part that it explains: an experiment told it from another cause."""
+    most = CEILING_CONFIRMED * min(1.0, strength)
+    return round(before + CONFIRMED_PART * max(0.0, most - before), 3)
 
 
 def interventional(known: Fate) -> tuple[Evidence, ...]:

@@ -18,6 +18,8 @@ from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric, Prediction
 from strata.model.workload import Workload
 
+AS_FULL = 0.8
+"""Of the most bytes that a layer moves in the cells that a limit of bytes explains: less does not fill it."""
 UNIT = {
     Metric.IOPS: "IOPS",
     Metric.MEAN: "ns",
@@ -76,8 +78,15 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
     """What is full gives as much at more depth, and at less at most in proportion less; by size as it counts."""
     station = case.station(layer)
     cell = None if station is None else station.cell(experiment.reference)
-    if cell is None or opinion.cause not in FULL or not _plain(layer, experiment):
+    # What is full in the cells that it explains claims nothing of others.
+    explained = cell is not None and (not opinion.cells or cell.workload.key in opinion.cells)
+    filled = explained and opinion.cause in FULL
+    if cell is None or station is None or not filled or not _plain(layer, experiment):
         return None
+    if opinion.cause in BYTES:
+        mine = [c.bytes_per_second.value for c in station.cells if c.workload.key in opinion.cells]
+        if cell.bytes_per_second.value < AS_FULL * max(mine, default=0.0):
+            return None
     before, after, x = cell.workload, experiment.workload, cell.iops.value
     if experiment.prediction.metric != Metric.IOPS or before.resized(after.bs / before.bs).pattern != after.pattern:
         return None

@@ -158,9 +158,11 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
             fell.append(one)
         elif held:
             agreed.append(one)
-            others = [p for p in predictions_of(one.experiment) if p is not mine]
+            others = [p for p in predictions_of(one.experiment) if p is not mine and not (p.rival and p.idle)]
             held_by = {(p.layer, p.cause): holds(p, measured(one, p.metric)) for p in others}
-            apart = not others or False in held_by.values()
+            # Where nobody else predicts, only a change that would not happen by itself tells anything.
+            alone = not others and mine.metric not in (Metric.IOPS, Metric.MEAN)
+            apart = alone or False in held_by.values()
             alike = any(held and who not in gone for who, held in held_by.items())
             if apart and not alike and not mine.idle:
                 telling.append(one)

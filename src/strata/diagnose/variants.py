@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import medium
 from strata.diagnose.models import Fit, Scope, Shape
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.predict import predicted
+from strata.diagnose.predict import predicted, slack
 from strata.diagnose.separation import worth
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
@@ -29,7 +30,7 @@ RIVAL = {
     Shape.DELAY: Shape.CAP,
     Shape.SERIAL: Shape.DELAY,
 }
-"""What would look the same in a single cell: where one cause stands alone, this predicts beside it."""
+"""What would look the same in a single cell: where one cause alone predicts, this predicts beside it."""
 SAID = {
     Shape.BANDWIDTH: "a limit on bytes per second",
     Shape.CAP: "a cap on requests",
@@ -111,13 +112,12 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
     if not told or told[0][0] is not standing[0]:
         return None
     otherwise = "what does not limit would leave it as it was"
-    if len(standing) == 1 and (rival := _rival(variant, standing[0])) is not None:
-        shape, opinion = rival
-        beside = predicted(case, opinion, opinion.layer, empty)
+    if len(known) == 1:
+        beside = _beside(case, variant, standing[0], empty)
         if beside is not None:
             known.append(beside.model_copy(update={"rival": True}))
-            otherwise = f"{SAID[shape]} would give {_about(beside)}"
-    elif len(known) > 1:
+            otherwise = f"{SAID[_shape_beside(standing[0])]} would give {_about(beside)}"
+    else:
         otherwise = f"{told[1][0].cause.words} would give {_about(known[1])}"
     return empty.model_copy(update={"prediction": known[0], "predictions": tuple(known), "otherwise": otherwise})
 
@@ -126,21 +126,36 @@ def _about(prediction: Prediction) -> str:
     return f"about {units.count((prediction.low * prediction.high) ** 0.5)} IOPS"
 
 
-def _rival(variant: Variant, opinion: Opinion) -> tuple[Shape, Opinion] | None:
-    """Another limit that gives the very IOPS of this cell, so that only the change can tell them apart."""
-    point = variant.point
-    if point is None:
-        return None
-    shape = Shape.DELAY if opinion.model is None else RIVAL[opinion.model.shape]
+def _shape_beside(opinion: Opinion) -> Shape:
+    return Shape.DELAY if opinion.model is None else RIVAL[opinion.model.shape]
+
+
+def _beside(case: Case, variant: Variant, opinion: Opinion, experiment: Experiment) -> Prediction | None:
+    """Of another limit that gives the very IOPS of this cell, so that only the change can tell them apart."""
+    point, cell = variant.point, variant.cell
+    if point is not None:
+        return predicted(case, _rival(point, opinion), opinion.layer, experiment)
+    # Nothing below to hold it against: each request takes as long as before, however many wait.
+    x = cell.iops.value * experiment.workload.outstanding / cell.workload.outstanding
+    wide = math.exp(slack(case.analysis.noise.tolerance))
+    told = {"low": x / wide, "high": x * wide, "cause": Cause.PER_REQUEST_COST.value, "layer": opinion.layer}
+    return experiment.prediction.model_copy(update=told)
+
+
+def _rival(point: Point, opinion: Opinion) -> Opinion:
+    shape = _shape_beside(opinion)
     parameter = {
         Shape.BANDWIDTH: point.x * point.bs,
         Shape.CAP: point.x,
         Shape.DELAY: max(point.added, 1e-9),
-        Shape.SERIAL: 1 / point.x,
     }[shape]
-    cause = {Shape.BANDWIDTH: Cause.WIRE_BANDWIDTH, Shape.CAP: Cause.IOPS_CAP}.get(shape, Cause.PER_REQUEST_COST)
-    if cause is opinion.cause:
-        cause = Cause.WIRE_LATENCY if shape is Shape.DELAY else Cause.BANDWIDTH_CAP
+    # Whose name it has matters little, as long as it is not the one that it is held against.
+    names = {
+        Shape.BANDWIDTH: (Cause.WIRE_BANDWIDTH, Cause.BANDWIDTH_CAP),
+        Shape.CAP: (Cause.IOPS_CAP, Cause.LIMITED_QUEUE),
+        Shape.DELAY: (Cause.PER_REQUEST_COST, Cause.WIRE_LATENCY),
+    }[shape]
+    cause = next(n for n in names if n is not opinion.cause)
     keys = frozenset({point.key})
     model = Fit(shape, Scope.BOTH, parameter, 0.0, 0.0, 0.0, 1.0, 0.0, keys, {})
-    return shape, Opinion(cause, None, "", layer=opinion.layer, model=model, cells=keys)
+    return Opinion(cause, None, "", layer=opinion.layer, model=model, cells=keys)

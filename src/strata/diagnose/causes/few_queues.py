@@ -21,8 +21,6 @@ Source
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from strata import units
@@ -30,6 +28,7 @@ from strata.diagnose import observe
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
+from strata.model.expect import Faster
 from strata.model.finding import Cause, Evidence, EvidenceKind
 from strata.model.stack import Layer
 
@@ -44,6 +43,9 @@ def judge_pair(pair: Pair) -> Opinion | None:
     best: tuple[float, Layer, list[tuple[Point, float]]] | None = None
     for other in pair.case.stack.layers:
         if other.on != view.layer.on or other.target.connections <= view.layer.target.connections:
+            continue
+        if other.expect.faster is Faster.CACHE:
+            # What a cache answers is no gain of its connections.
             continue
         gains = [(p, g) for p in view.affected if (g := _gain(pair, other, p)) is not None]
         won = [(p, g) for p, g in gains if g >= GAINS]
@@ -69,7 +71,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         f"of {len(view.affected)} slow workloads: what {view.below.name} can give does not pass through one.",
         next_step="Use more queues (the controller's queues, connections=, nconnect), or several virtual disks.",
         cells=frozenset(p.key for p, _ in won),
-        strength=min(1.0, cover * min(1.0, math.log(gain) / math.log(GAINS)) * 0.9),
+        strength=0.9 * cover,
         lead=4.0,
         evidence=(
             observe.slower(view),

@@ -50,7 +50,8 @@ def judge(case: Case) -> Iterator[Opinion]:
         writes = [share for c in station.cells if c.workload.rw.writes and (share := moved(c)) is not None]
         if len(shares) < LEAST_CELLS or not writes or min(writes) < REACHED:
             continue
-        if max(shares) <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
+        most = max(moved(c, at_most=True) or 0.0 for c in reads)
+        if most <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
             yield _opinion(station, [c.workload.key for c in reads], float(np.median(shares)))
 
 

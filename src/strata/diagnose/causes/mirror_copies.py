@@ -50,9 +50,9 @@ def judge(case: Case) -> Iterable[Opinion]:
 
 def _held(case: Case, station: Station) -> Iterator[Opinion]:
     written, read = crossing.writes(station.cells), crossing.reads(station.cells)
-    if written is None:
+    if written is None or read is None:
         return
-    once = read.times if read is not None else 0.0
+    once = read.times
     if not copies_beyond(written.times, once):
         return
     writing = [c for c in station.cells if not c.workload.rw.reads]

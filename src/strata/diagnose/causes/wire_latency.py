@@ -111,7 +111,8 @@ def _waits_alone(view: View) -> tuple[int, float] | None:
     there is no distance. None where they do not."""
     shallow = min(p.n for p in view.everything)
     trips = [t for p in view.everything if p.n == shallow and (t := connections.trip(p.upper)) is not None]
-    ratio = float(np.median([t.usual / t.least for t in trips])) if trips else 1.0
+    # Usual has the far end's own time in it where its answer brings the acknowledgement: the quickest says what waits.
+    ratio = min((t.usual / t.least for t in trips), default=1.0)
     return (shallow, ratio) if ratio > QUIET_WIRE else None
 
 

@@ -122,7 +122,7 @@ def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, .
         cause=CAUSE,
         holds=True,
         because="",
-        weight=Weight.SHOWN,
+        weight=Weight.SUGGESTED,
         title=f"writes go as fast as {layer} drains: {units.rate(rate)}",
         explanation=f"Writes that must be durable move {units.rate(rate)} whatever their size ({sizes}), and what they "
         "wait for is the flush: a cache before the medium drains at that rate.",

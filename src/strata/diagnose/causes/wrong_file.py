@@ -54,10 +54,11 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield _opinion(station, missed)
 
 
-def moved(cell: CellSummary) -> float | None:
+def moved(cell: CellSummary, *, at_most: bool = False) -> float | None:
     """Bytes at the devices that the data lies on for each byte of the application, in the direction of the workload.
 
-    Several that share the data count together; those below one carry parts of it (a stripe) or more of it (copies).
+    ``at_most``: the upper ends of the intervals. Several that share the data count together; those below one carry
+    parts of it (a stripe) or more of it (copies).
     """
     direction = "write" if cell.workload.rw.writes else "read"
     names = carriers(cell)
@@ -67,7 +68,7 @@ def moved(cell: CellSummary) -> float | None:
     if any(not cell.readings.of(blockdev.READ_BYTES, device=name) for name in names):
         return None
     flows = (f for f in cell.flows if f.kind == "device" and f.node is None and f.direction == direction)
-    return sum(f.per_byte.value for f in flows if f.name in names)
+    return sum((at_most and f.per_byte.high) or f.per_byte.value for f in flows if f.name in names)
 
 
 def elsewhere(cell: CellSummary, known: set[str]) -> float:

@@ -47,7 +47,8 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
             update={"low": gains[0], "high": gains[1], "cause": mine.cause.value, "layer": mine.layer}
         )
         others = [o for o in standing if o is not mine]
+        still = still.model_copy(update={"idle": True})
         rest = tuple(still.model_copy(update={"cause": o.cause.value, "layer": o.layer}) for o in others)
-        rest = rest or (still.model_copy(update={"cause": Cause.MEDIUM.value, "layer": mine.layer}),)
+        rest = rest or (still.model_copy(update={"cause": Cause.MEDIUM.value, "layer": mine.layer, "rival": True}),)
         return made.model_copy(update={"prediction": own, "predictions": (own, *rest)})
     return None
