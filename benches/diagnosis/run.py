@@ -22,6 +22,8 @@ from diagnosisbench import confusion, draw, explained, kept, replay, score, spli
 from diagnosisbench.judge import Judged  # noqa: E402
 from diagnosisbench.kept import Case  # noqa: E402
 
+from strata.errors import StrataError  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "diagnosis.png"
 
@@ -30,7 +32,8 @@ def main() -> int:
     """Run what was asked for."""
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("--live", type=int, default=0, metavar="N", help="so many trials more, each kept as a case")
-    words.add_argument("--base", type=int, default=1, help="which endless row of trials they are taken from")
+    words.add_argument("--base", type=int, default=draw.FIRST_BASE, help="which endless row they are taken from")
+    words.add_argument("--again", metavar="CASE", help="measure a kept trial once more; what came of it before is kept")
     words.add_argument("--only", default="", help="trials and cases whose name holds this")
     words.add_argument("--whole-battery", action="store_true", help="live: make every experiment that is proposed")
     words.add_argument("--list", type=int, default=0, metavar="N", help="only name the next trials")
@@ -43,6 +46,9 @@ def main() -> int:
     asked = words.parse_args()
     if asked.explain:
         print(explained.case(next(kept.load(p) for p in _files(asked.cases, asked.explain))))
+        return 0
+    if asked.again:
+        _again(asked)
         return 0
     if asked.list or asked.live:
         _live(asked)
@@ -79,6 +85,15 @@ def _live(asked: argparse.Namespace) -> None:
             continue
         case = live.tried(trial, _say, asked.whole_battery, asked.cases)
         print(explained.line(case, rules), flush=True)
+
+
+def _again(asked: argparse.Namespace) -> None:
+    """One kept trial, with what came of it before."""
+    from diagnosisbench import live
+
+    path = asked.cases / f"{asked.again.removesuffix(kept.ENDING)}{kept.ENDING}"
+    case = live.tried(kept.load(path).trial, _say, asked.whole_battery, asked.cases, again=True)
+    print(explained.line(case, split.read()), flush=True)
 
 
 def _tables(found: list[Judged]) -> list[str]:
@@ -120,8 +135,9 @@ def _withheld(cases: list[Case], times: int) -> list[str]:
 
 def _left_out(cases: list[Case]) -> None:
     failed = [c for c in cases if c.failed]
-    unfelt = [c for c in cases if not c.counts and not c.failed]
-    print(f"\nNot scored: {len(unfelt)} whose impact was below {kept.COUNTS_FROM:g}, {len(failed)} without a verdict.")
+    unfelt = sum(not c.counts for c in cases)
+    print(f"\nNot scored: {unfelt} whose impact was below {kept.COUNTS_FROM:g}. ", end="")
+    print(f"Without a verdict: {len(failed)}. Measured more than once: {sum(bool(c.earlier) for c in cases)}.")
     for case in failed:
         print(f"  {case.trial.name}: {case.failed}")
 
@@ -138,4 +154,8 @@ def _say(what: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except StrataError as e:
+        print(e.render(), file=sys.stderr)
+        sys.exit(e.exit_code)

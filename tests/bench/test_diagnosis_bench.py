@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 import random
+import re
 import subprocess
 import sys
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from diagnose.known import SCENES
-from diagnosisbench import confusion, draw, kept, outside, replay, score, split
+from diagnosisbench import confusion, draw, kept, live, outside, replay, score, split
 from diagnosisbench.judge import Judged, Limit, Truth
 from diagnosisbench.kept import Said, Verdict
 from diagnosisbench.setups import SETUPS
 from diagnosisbench.trial import Kind, Put, Trial
 
+from strata.errors import UsageError
 from strata.lab import inject, stacks
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
@@ -36,7 +41,7 @@ def case(
     holds: bool | None = None,
     seed: int = 1,
     stack: str = "share",
-    natural: tuple[Cause, ...] = (),
+    natural: tuple[tuple[str, Cause], ...] = (),
 ) -> Judged:
     found = [Said(layer=layer, cause=cause, confidence=c, holds=holds) for layer, cause, c in said]
     of = of or (Kind.HEALTHY if not limits else Kind.ONE if len(limits) == 1 else Kind.TWO)
@@ -69,7 +74,13 @@ def case(
         (case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY), False, True, False),
         (case((), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), False, True, False),
         (case((), ("share", Cause.WIRE_LATENCY, 0.9)), False, False, True),
-        (case((), ("share", Cause.WIRE_BANDWIDTH, 0.9), natural=(Cause.WIRE_BANDWIDTH,)), False, True, False),
+        (
+            case((), ("share", Cause.WIRE_BANDWIDTH, 0.9), natural=(("share", Cause.WIRE_BANDWIDTH),)),
+            False,
+            True,
+            False,
+        ),
+        (case((), ("disk", Cause.WIRE_BANDWIDTH, 0.9), natural=(("share", Cause.WIRE_BANDWIDTH),)), False, False, True),
     ],
 )
 def test_what_is_right_and_what_is_wrong(judged: Judged, layer: bool, cause: bool, wrong: bool) -> None:
@@ -144,8 +155,8 @@ def test_the_matrix_tells_what_was_said_instead(tmp_path: Path) -> None:
 
 def test_trials_are_drawn_evenly_and_always_the_same() -> None:
     rules = split.read()
-    drawn = list(islice(draw.trials(1, rules), 400))
-    assert drawn[:50] == list(islice(draw.trials(1, rules), 50))
+    drawn = list(islice(draw.trials(draw.FIRST_BASE, rules), 400))
+    assert drawn[:50] == list(islice(draw.trials(draw.FIRST_BASE, rules), 50))
     assert len({t.name for t in drawn}) == 400
     of = {kind: sum(t.kind is kind for t in drawn) / 400 for kind in Kind}
     assert of == pytest.approx({Kind.ONE: 0.55, Kind.HEALTHY: 0.25, Kind.TWO: 0.1, Kind.OUTSIDE: 0.1}, abs=0.01)
@@ -158,6 +169,26 @@ def test_trials_are_drawn_evenly_and_always_the_same() -> None:
         for put in trial.put:
             if put.what not in outside.ALL:
                 inject.parse(f"{put.what}={put.value}")
+
+
+def test_a_first_part_of_the_row_is_a_fair_sample() -> None:
+    drawn = list(islice(draw.trials(draw.FIRST_BASE, split.read()), 160))
+    of = Counter(t.kind for t in drawn)
+    assert (of[Kind.ONE], of[Kind.HEALTHY], of[Kind.TWO], of[Kind.OUTSIDE]) == (88, 40, 16, 16)
+    # Whatever is put in comes once before anything comes twice.
+    everything = {kind: len(draw._labs(kind)) for kind in Kind}
+    for kind in (Kind.ONE, Kind.TWO, Kind.OUTSIDE):
+        whats = [t.what for t in drawn if t.kind is kind]
+        for begin in range(0, len(whats), everything[kind]):
+            turn = whats[begin : begin + everything[kind]]
+            assert len(set(turn)) == len(turn)
+    assert {t.setup for t in drawn if t.kind is Kind.HEALTHY} == set(SETUPS)
+    # Half of the trials are of labs that take half the time; each kind is beside a neighbour half of its times.
+    assert sum(SETUPS[t.setup].weight > 1 for t in drawn) > 0.8 * len(drawn)
+    for kind in Kind:
+        assert sum(t.neighbour for t in drawn if t.kind is kind) == pytest.approx(of[kind] / 2, abs=1)
+    with pytest.raises(UsageError, match="no such row"):
+        next(draw.trials(draw.FIRST_BASE - 1, split.read()))
 
 
 def test_every_injection_is_tried_somewhere_and_what_is_outside_of_it_is_no_injection() -> None:
@@ -241,8 +272,68 @@ def test_what_hurts_too_little_is_kept_and_not_scored() -> None:
     one = made_up("slow-wire")
     assert len(replay.replayed([one], split.read())) == 1
     weak = one.model_copy(update={"proofs": (kept.Proof(what="wire-bandwidth", impact=1.2, cell="", line=""),)})
-    none = one.model_copy(update={"proofs": (), "failed": "it did not come up"})
-    assert replay.replayed([weak, none], split.read()) == []
+    assert replay.replayed([weak], split.read()) == []
+
+
+FAILED = {
+    "it did not come up": {"proofs": (), "stack": None, "analysis": None, "verdict": None},
+    "no verdict in 900 s": {"verdict": None},
+}
+
+
+@pytest.mark.parametrize("why", FAILED)
+def test_a_trial_that_failed_is_a_miss_and_proves_nothing(why: str) -> None:
+    one = made_up("slow-wire")
+    failed = one.model_copy(update={"failed": why, **FAILED[why]})
+    (found,) = replay.replayed([failed], split.read())
+    assert not found.right_layer and not found.right_cause and not found.wrong and found.seconds == math.inf
+    rows = {r.name: r for r in score.table([found])}
+    assert (rows["trials without a verdict"].value, rows["cases: all"].value) == (1.0, 0)
+    assert (rows["right cause, first named"].value, rows["right cause, first named"].n) == (0.0, 1)
+    healthy = dataclasses.replace(case((), (None, Cause.NONE, 0.0), kind=VerdictKind.INCONCLUSIVE), failed=True)
+    assert not healthy.right_cause
+    assert {r.n for r in score.table([healthy]) if r.name.startswith("healthy blamed")} == {0}
+    assert replay.withheld([failed], split.read()) == []
+
+
+def test_a_trial_leaves_a_record_from_its_beginning_and_is_never_written_over(tmp_path: Path) -> None:
+    one = made_up("slow-wire")
+    # Killed on the way: what was begun stays, and is a miss.
+    begun = kept.begin(one, tmp_path)
+    (left,) = kept.all_cases(tmp_path)
+    assert not left.ended and left.failed == kept.UNENDED and left.counts
+    with pytest.raises(UsageError, match="there is a case"):
+        kept.begin(one, tmp_path)
+    kept.save(one, tmp_path)
+    (first,) = kept.all_cases(tmp_path)
+    assert first.ended and first.failed is None and first.verdict == one.verdict
+    for attempt in (kept.begin, kept.save):
+        with pytest.raises(UsageError, match="there is a case"):
+            attempt(one, tmp_path)
+    assert list(kept.all_cases(tmp_path)) == [first]
+    # Measured again, when that is asked for: the first stays in it.
+    again = kept.begin(one.model_copy(update={"verdict": None}), tmp_path, again=True)
+    kept.save(again.model_copy(update={"failed": "it did not come up"}), tmp_path)
+    (second,) = kept.all_cases(tmp_path)
+    assert [e.verdict for e in second.earlier] == [first.verdict] and second.failed == "it did not come up"
+    assert begun.earlier == ()
+
+
+def test_a_live_trial_that_cannot_be_built_is_kept_with_its_reason(tmp_path: Path) -> None:
+    said: list[str] = []
+    trial = made_up("slow-wire").trial.model_copy(update={"options": {"no-such-option": "1"}})
+    one = live.tried(trial, said.append, folder=tmp_path)
+    assert one.failed is not None and "no-such-option" in one.failed
+    assert kept.load(tmp_path / f"{trial.name}{kept.ENDING}").failed == one.failed and one.ended
+    assert re.fullmatch(r"[0-9a-f]{7,}(-dirty)?", one.revision)
+
+
+def test_a_diagnosis_that_did_not_end_well_has_no_verdict() -> None:
+    ended = {
+        code: live._run([sys.executable, "-c", f"raise SystemExit({code})"], dict(os.environ)) for code in range(6)
+    }
+    assert [code for code, why in ended.items() if why is None] == [0, 4]
+    assert ended[1] is not None and ended[1].startswith("exit status 1")
 
 
 # --- the kept cases

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 
 from diagnosisbench.kept import Case, Said, Verdict
 from diagnosisbench.outside import truth_of
-from diagnosisbench.setups import SETUPS
+from diagnosisbench.setups import SETUPS, TOP, Natural
 from diagnosisbench.split import Split, Why
 from diagnosisbench.trial import Kind
 from strata.model.finding import Cause, VerdictKind
@@ -40,16 +40,19 @@ class Limit:
 
 @dataclass(frozen=True)
 class Truth:
-    """``natural``: causes that are true of the healthy lab too."""
+    """``natural``: causes that are true of the healthy lab too, each with its layer."""
 
     kind: Kind
     limits: tuple[Limit, ...]
-    natural: frozenset[Cause]
+    natural: Natural
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A case, what is true of it and what was said; ``kept``: why it is kept from tuning."""
+    """A case, what is true of it and what was said; ``kept``: why it is kept from tuning.
+
+    ``failed``: nothing was said. That is a miss, and of a healthy lab no proof that nobody is blamed.
+    """
 
     name: str
     stack: str
@@ -61,6 +64,7 @@ class Judged:
     seconds: float
     layers: int
     seed: int
+    failed: bool = False
 
     @property
     def first(self) -> Said:
@@ -83,21 +87,22 @@ class Judged:
     def right_cause(self) -> bool:
         """Of the first that is named; of a healthy lab: nobody is blamed."""
         if not self.truth.limits:
-            return not self.blamed
+            return not self.blamed and not self.failed
         return self._said_something and any(limit.names(self.first) for limit in self.truth.limits)
 
     @property
     def blamed(self) -> bool:
         """Whether a healthy lab is said to have a fault, other than what limits it by its nature."""
-        return self.named and self.first.cause not in self.truth.natural
+        return self.named and (self.first.layer, self.first.cause) not in self.truth.natural
 
     @property
     def wrong(self) -> bool:
         """Whether what is said is not so. To say that one does not know is not wrong; that all is well may be."""
         if self.verdict.kind is VerdictKind.INCONCLUSIVE or self.first.cause is Cause.UNEXPLAINED:
             return False
-        so = self.truth.natural.union(*(limit.partly for limit in self.truth.limits))
-        return not self.right_cause and self.first.cause not in so
+        if (self.first.layer, self.first.cause) in self.truth.natural:
+            return False
+        return not self.right_cause and not any(self.first.cause in limit.partly for limit in self.truth.limits)
 
     @property
     def wrong_confirmed(self) -> bool:
@@ -122,17 +127,17 @@ class Judged:
 def truths(case: Case) -> Truth:
     """What is true of a case, by what was put in and felt."""
     setup = SETUPS[case.trial.setup]
-    assert case.stack is not None
-    layers = tuple(layer.name for layer in case.stack.layers)
-    limits = tuple(_limit(case, number, layers) for number in range(len(case.trial.put)))
-    return Truth(case.trial.kind, limits, frozenset(setup.natural))
+    top = case.stack.layers[-1].name if case.stack else TOP
+    limits = tuple(_limit(case, number, top) for number in range(len(case.trial.put)))
+    natural = frozenset((top if layer == TOP else layer, cause) for layer, cause in setup.natural)
+    return Truth(case.trial.kind, limits, natural)
 
 
-def _limit(case: Case, number: int, layers: Sequence[str]) -> Limit:
+def _limit(case: Case, number: int, top: str) -> Limit:
     setup, put = SETUPS[case.trial.setup], case.trial.put[number]
     truth = truth_of(put.what, case.trial.stack)
     named = (truth.layer, *truth.also)
-    where = {layers[-1] if name == "top" else setup.cells.get(name, name) for name in named}
+    where = {top if name == TOP else setup.cells.get(name, name) for name in named}
     return Limit(put.what, frozenset(truth.must), frozenset(where), frozenset(truth.partly), truth.kind == "client")
 
 
@@ -147,7 +152,8 @@ def judged(case: Case, verdict: Verdict, split: Split) -> Judged:
         verdict=verdict,
         kept=trial.kept(split),
         neighbour=trial.neighbour,
-        seconds=case.seconds,
+        seconds=math.inf if case.failed else case.seconds,
         layers=len(case.stack.layers) if case.stack else 0,
         seed=trial.seed,
+        failed=case.failed is not None,
     )

@@ -17,7 +17,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from diagnosisbench.trial import Kind, Trial
+from diagnosisbench.trial import Trial
+from strata.errors import UsageError
 from strata.model.analysis import Analysis
 from strata.model.base import Value
 from strata.model.experiment import Tried
@@ -67,6 +68,7 @@ DETAILS = (Detail(5, 4, 1, True), Detail(4, 3, 5, True), Detail(4, 3, 10, False)
 """The first that makes a case small enough is the one that is kept."""
 COUNTS_FROM = 1.25
 """An impact below it is none that a diagnosis has to find."""
+UNENDED = "it was begun and did not end"
 
 
 class Proof(Value):
@@ -80,13 +82,16 @@ class Proof(Value):
 
 class Machine(Value):
     """What it was measured on. ``load`` is the average of a minute before and after the diagnosis, ``others`` the share
-    of all processors that other processes than the diagnosis used meanwhile."""
+    of all processors that other processes than the diagnosis used meanwhile, ``stolen`` the share that a hypervisor
+    kept for itself. ``beside``: whether what ran beside the diagnosis did so to its end; None: nothing was to."""
 
     processors: int
     memory_bytes: int
     kernel: str
     load: tuple[float, float]
     others: float
+    stolen: float | None = Field(default=None, exclude_if=lambda share: share is None)
+    beside: bool | None = Field(default=None, exclude_if=lambda ran: ran is None)
 
 
 class Said(Value):
@@ -112,8 +117,21 @@ class Verdict(Value):
         return self.said[0]
 
 
+class Earlier(Value):
+    """What came of a trial when it was measured before, without its evidence."""
+
+    revision: str
+    machine: Machine
+    seconds: float
+    proofs: tuple[Proof, ...] = ()
+    failed: str | None = None
+    verdict: Verdict | None = None
+
+
 class Case(Value):
-    """``failed``: why there is no evidence. ``revision``: of the program that diagnosed, live."""
+    """``failed``: why there is no verdict. ``revision``: of the program that diagnosed, live; ``-dirty`` where it was
+    changed since. ``ended``: False while it is measured, and for ever when that was stopped. ``earlier``: what came of
+    it before, the first first, when it was measured again."""
 
     version: Literal[1] = Field(default=1, alias="case")
     trial: Trial
@@ -126,16 +144,18 @@ class Case(Value):
     stack: Stack | None = None
     analysis: Analysis | None = None
     tried: tuple[Tried, ...] = ()
-
-    @property
-    def hurts(self) -> bool:
-        """Whether everything that was put in is felt, so that the case counts."""
-        return len(self.proofs) == len(self.trial.put) and all(p.impact >= COUNTS_FROM for p in self.proofs)
+    ended: bool = Field(default=True, exclude_if=lambda ended: ended)
+    earlier: tuple[Earlier, ...] = Field(default=(), exclude_if=lambda some: not some)
 
     @property
     def counts(self) -> bool:
-        """Whether it is scored."""
-        return self.trial.kind is Kind.HEALTHY or self.hurts
+        """Whether it is scored: all but what was put in and is not felt. What failed on the way to a verdict counts."""
+        return all(p.impact >= COUNTS_FROM for p in self.proofs)
+
+    @property
+    def in_short(self) -> Earlier:
+        """As it is kept in a case that was measured again."""
+        return Earlier.model_validate({name: getattr(self, name) for name in Earlier.model_fields})
 
 
 def verdict_of(diagnosis: Diagnosis) -> Verdict:
@@ -149,6 +169,12 @@ def verdict_of(diagnosis: Diagnosis) -> Verdict:
     if said and (said[0].layer, said[0].cause) == (first.layer, first.cause):
         first, said = said[0].model_copy(update={"confidence": verdict.confidence}), said[1:]
     return Verdict(kind=verdict.kind, headline=verdict.headline, said=(first, *said), missing=verdict.missing)
+
+
+NO_VERDICT = Verdict(
+    kind=VerdictKind.INCONCLUSIVE, headline="", said=(Said(layer=None, cause=Cause.NONE, confidence=0),)
+)
+"""What a trial that failed is held to have said."""
 
 
 def load(path: Path) -> Case:
@@ -169,12 +195,44 @@ def all_cases(folder: Path = FOLDER) -> Iterator[Case]:
         yield load(path)
 
 
-def save(case: Case, folder: Path = FOLDER) -> Path:
-    """Writes it."""
-    folder.mkdir(parents=True, exist_ok=True)
+def begin(case: Case, folder: Path = FOLDER, again: bool = False) -> Case:
+    """Keeps it as begun, before anything is built: a trial that is killed leaves this, which counts as a miss.
+
+    A trial that has a case is refused (`UsageError`), unless it is to be measured ``again``: then what is returned
+    holds what came of it before.
+    """
     path = folder / f"{case.trial.name}{ENDING}"
-    path.write_bytes(packed_of(case))
+    case = case.model_copy(update={"ended": False, "failed": UNENDED})
+    if path.exists():
+        if not again:
+            raise _has_a_case(case)
+        before = load(path)
+        case = case.model_copy(update={"earlier": (*before.earlier, before.in_short)})
+        path.unlink()
+    _write(case, path)
+    return case
+
+
+def save(case: Case, folder: Path = FOLDER) -> Path:
+    """Writes it, in place of what `begin` kept of it. Never over another case: `UsageError`."""
+    path = folder / f"{case.trial.name}{ENDING}"
+    if path.exists():
+        if load(path).ended:
+            raise _has_a_case(case)
+        path.unlink()
+    _write(case.model_copy(update={"ended": True}), path)
     return path
+
+
+def _write(case: Case, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        file.write(packed_of(case))
+
+
+def _has_a_case(case: Case) -> UsageError:
+    why = "a trial is measured once: what came of it first is what counts"
+    return UsageError("there is a case of", case.trial.name, why, f"--again {case.trial.name} keeps both")
 
 
 def packed_of(case: Case) -> bytes:

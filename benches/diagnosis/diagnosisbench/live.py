@@ -21,7 +21,7 @@ from diagnosisbench.kept import Case, Machine, Proof, verdict_of
 from diagnosisbench.replay import diagnosed
 from diagnosisbench.setups import SETUPS, Setup
 from diagnosisbench.trial import Put, Trial
-from strata.errors import StrataError
+from strata.errors import Exit, StrataError
 from strata.host import programs
 from strata.lab import inject, prove
 from strata.lab.client import client_groups
@@ -34,6 +34,8 @@ from strata.model.finding import Diagnosis
 from strata.model.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[3]
+JUDGES = ("src", "crates", "requirements", "benches/diagnosis/diagnosisbench", "benches/diagnosis/split.toml")
+"""What a verdict and its truth come of."""
 MOST_SECONDS = 900.0
 SAME = 0.03
 """Confidences that differ by less are the same but for the digits that a case leaves out."""
@@ -41,26 +43,49 @@ NEIGHBOUR_PROCESSOR, NEIGHBOUR_MB_S = 0.5, 20
 Say = Callable[[str], None]
 
 
-def tried(trial: Trial, say: Say, battery: bool = False, folder: Path = kept.FOLDER) -> Case:
-    """The case, which is saved; whatever goes wrong is kept with it, but for a stop by the user."""
+def tried(trial: Trial, say: Say, battery: bool = False, folder: Path = kept.FOLDER, again: bool = False) -> Case:
+    """The case, which is saved; whatever goes wrong is kept with it, and of a stop by the user that it was begun.
+
+    ``again``: a trial that has a case; what came of it before stays in the new one.
+    """
     say(str(trial))
+    case = Case(trial=trial, revision=revision(), machine=_machine((os.getloadavg()[0],) * 2, 0.0))
+    begun = kept.begin(case, folder, again)
+    try:
+        case = _measured(begun, say, battery)
+    except Exception as e:  # the bench's own faults too: what is tried is counted
+        told = (e.headline, *e.problems) if isinstance(e, StrataError) else (type(e).__name__, str(e))
+        case = begun.model_copy(update={"failed": " · ".join(told)})
+    packed = kept.load(kept.save(case, folder))
+    if packed.verdict is not None and not battery:
+        _same(packed, say)
+    return packed
+
+
+def _measured(case: Case, say: Say, battery: bool) -> Case:
+    """With its proofs and, unless something failed, its verdict. The lab is gone afterwards."""
+    trial, proofs = case.trial, list[Proof]()
     lab: Lab | None = None
-    proofs: list[Proof] = []
-    case = Case(trial=trial, revision=_revision(), machine=_machine((os.getloadavg()[0],) * 2, 0.0))
     try:
         lab = up(trial.stack, f"bd{os.getpid() % 10**8}", trial.options)
         for put in trial.put:
             proofs.append(_put_in(lab, put, SETUPS[trial.setup], say))
-        case = case.model_copy(update={"proofs": tuple(proofs)})
+        case = case.model_copy(update={"proofs": tuple(proofs), "failed": None})
         case = _diagnosed(case, lab, battery)
     except StrataError as e:
         case = case.model_copy(update={"proofs": tuple(proofs), "failed": " · ".join((e.headline, *e.problems))})
     finally:
         if lab is not None:
-            down(lab)
-    again = kept.load(kept.save(case, folder))
-    if again.verdict is not None and not battery:
-        _same(again, say)
+            case = _removed(case, lab)
+    return case
+
+
+def _removed(case: Case, lab: Lab) -> Case:
+    """The same case: that something of its lab stays behind takes nothing from its verdict. It is said all the same."""
+    try:
+        down(lab)
+    except StrataError as e:
+        print(e.render(), file=sys.stderr, flush=True)
     return case
 
 
@@ -87,27 +112,31 @@ def _diagnosed(case: Case, lab: Lab, battery: bool) -> Case:
     assert fact is not None
     with ExitStack() as open_ones:
         home = Path(open_ones.enter_context(tempfile.TemporaryDirectory(prefix="strata-bench-")))
-        if case.trial.neighbour:
-            open_ones.enter_context(_neighbour(home))
+        beside_it = open_ones.enter_context(_neighbour()) if case.trial.neighbour else []
         words = [sys.executable, str(Path(recorder.__file__)), str(home / "case.json")]
         words += ["diagnose", fact["path"], "--json", "--progress", "none", "--store", f"sqlite:///{home / 'runs.db'}"]
         environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
         environment |= {"STRATA_BENCH_BATTERY": "1"} if battery else {}
-        load, busy, begun = os.getloadavg()[0], _busy(), time.monotonic()
+        load, before, begun = os.getloadavg()[0], _processors(), time.monotonic()
         own = os.times()
-        ended = _run(_limited(lab, words), environment)
-        seconds, spent = time.monotonic() - begun, os.times()
+        failed = _run(_limited(lab, words), environment)
+        seconds, spent, after = time.monotonic() - begun, os.times(), _processors()
         used = spent.children_user + spent.children_system - own.children_user - own.children_system
-        others = max(0.0, (_busy() - busy - used) / seconds / (os.cpu_count() or 1))
-        case = case.model_copy(
-            update={"seconds": round(seconds, 1), "machine": _machine((load, os.getloadavg()[0]), others)}
+        all_of_them = seconds * (os.cpu_count() or 1)
+        machine = _machine(
+            (load, os.getloadavg()[0]),
+            others=max(0.0, after[0] - before[0] - used) / all_of_them,
+            stolen=round((after[1] - before[1]) / all_of_them, 3),
+            beside=all(one.poll() is None for one in beside_it) if beside_it else None,
         )
+        case = case.model_copy(update={"seconds": round(seconds, 1), "machine": machine, "failed": failed})
         if not (home / "case.json").exists():
-            return case.model_copy(update={"failed": ended})
+            return case.model_copy(update={"failed": failed or "it ended well and judged nothing"})
         return _with_evidence(case, json.loads((home / "case.json").read_text()))
 
 
 def _with_evidence(case: Case, found: dict[str, object]) -> Case:
+    """What was judged last. Of a diagnosis that failed after that it is no verdict: nobody was told it."""
     listed = found["tried"]
     assert isinstance(listed, list)
     battery = found["battery_s"]
@@ -118,13 +147,16 @@ def _with_evidence(case: Case, found: dict[str, object]) -> Case:
             "stack": Stack.model_validate(found["stack"]),
             "analysis": Analysis.model_validate(found["analysis"]),
             "tried": tuple(Tried.model_validate(t) for t in listed),
-            "verdict": verdict_of(Diagnosis.model_validate(found["diagnosis"])),
+            "verdict": None if case.failed else verdict_of(Diagnosis.model_validate(found["diagnosis"])),
         }
     )
 
 
-def _run(words: list[str], environment: dict[str, str]) -> str:
-    """Its last words. It is ended, with what it started, when it takes too long or this is stopped."""
+def _run(words: list[str], environment: dict[str, str]) -> str | None:
+    """Why there is no verdict, with its last words; None: there is one.
+
+    It is ended, with what it started, when it takes too long or this is stopped.
+    """
     client = subprocess.Popen(
         words, env=environment, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -136,6 +168,8 @@ def _run(words: list[str], environment: dict[str, str]) -> str:
         if client.poll() is None:
             client.send_signal(signal.SIGINT)
             client.communicate()
+    if client.returncode in (Exit.FINE, Exit.INCONCLUSIVE):
+        return None
     return f"exit status {client.returncode}: {' · '.join(said.strip().splitlines()[-3:])}"
 
 
@@ -149,7 +183,7 @@ def _limited(lab: Lab, words: list[str]) -> list[str]:
 
 
 @contextmanager
-def _neighbour(home: Path) -> Iterator[None]:
+def _neighbour() -> Iterator[list[subprocess.Popen[bytes]]]:
     """Half of one processor's time, and writing to the disk that the machine's own files are on."""
     program, folder = (
         [sys.executable, "-I", str(Path(beside.__file__))],
@@ -158,7 +192,7 @@ def _neighbour(home: Path) -> Iterator[None]:
     asked = [["burn", str(NEIGHBOUR_PROCESSOR)], ["write", f"{folder}/data", str(NEIGHBOUR_MB_S)]]
     running = [subprocess.Popen([*program, *words]) for words in asked]
     try:
-        yield
+        yield running
     finally:
         for one in running:
             one.terminate()
@@ -167,22 +201,33 @@ def _neighbour(home: Path) -> Iterator[None]:
         shutil.rmtree(folder)
 
 
-def _machine(load: tuple[float, ...], others: float) -> Machine:
+def _machine(
+    load: tuple[float, ...], others: float, stolen: float | None = None, beside: bool | None = None
+) -> Machine:
     return Machine(
         processors=os.cpu_count() or 1,
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         kernel=platform.release(),
         load=(round(load[0], 2), round(load[-1], 2)),
         others=round(others, 3),
+        stolen=stolen,
+        beside=beside,
     )
 
 
-def _busy() -> float:
-    """Seconds that all processors together were busy since the machine was started."""
+def _processors() -> tuple[float, float]:
+    """Seconds that all processors together were busy, and that were stolen, since the machine was started."""
     fields = [int(x) for x in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+    user, nice, system, _, _, interrupts, soft, stolen = (x / os.sysconf("SC_CLK_TCK") for x in fields)
+    return user + nice + system + interrupts + soft, stolen
 
 
-def _revision() -> str:
-    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+def revision() -> str:
+    """Of the history, with a mark where what judges or measures differs from it."""
+    git = ["git", "-C", str(ROOT)]
+    commit = _said(*git, "rev-parse", "--short", "HEAD")
+    return f"{commit}-dirty" if _said(*git, "status", "--porcelain", "--", *JUDGES) else commit
+
+
+def _said(*words: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pyroute2 import IPRoute
 
@@ -77,22 +78,27 @@ def _freeze(lab: Lab, value: float) -> None:
     _beside(lab, "freeze", volume["path"], f"{value:g}")
 
 
+def _felt(**of: Any) -> Injection:
+    """Felt at the least in every severity, on a medium that two processors serve without effort."""
+    return Injection(impact=per_severity(1.25, 1.25, 1.25), options=CALM, **of)
+
+
+def _frozen(**of: Any) -> Injection:
+    """Nothing is answered for so long, 400 ms apart on average."""
+    return _felt(value=per_severity(50, 120, 300), unit="ms", hurts=Hurts.TAIL, **of)
+
+
 ALL: Mapping[str, Injection] = {
-    "frozen-server": Injection(
+    "frozen-server": _frozen(
         title="the server's processes stand still now and then",
         kind="server",
         layer="top",
         mechanism="SIGSTOP for so long, 400 ms apart on average",
-        value=per_severity(50, 120, 300),
-        unit="ms",
         inject=_stop,
         cell=Cell("top", "randread", "8k", 8, runtime="3s"),
-        impact=per_severity(1.25, 1.25, 1.25),
-        hurts=Hurts.TAIL,
         must=(Cause.STALLS,),
-        options=CALM,
     ),
-    "tiny-frames": Injection(
+    "tiny-frames": _felt(
         title="tiny frames",
         kind="wire",
         layer="top",
@@ -101,11 +107,9 @@ ALL: Mapping[str, Injection] = {
         unit="bytes",
         inject=_frames,
         cell=Cell("top", "read", "128k", 8),
-        impact=per_severity(1.25, 1.25, 1.25),
         must=(Cause.PROCESSORS, Cause.SINGLE_THREAD),
-        options=CALM,
     ),
-    "overtaking-frames": Injection(
+    "overtaking-frames": _felt(
         title="frames overtake each other",
         kind="wire",
         layer="top",
@@ -114,11 +118,9 @@ ALL: Mapping[str, Injection] = {
         unit="of a million frames",
         inject=_overtaking,
         cell=Cell("top", "read", "128k", 8),
-        impact=per_severity(1.25, 1.25, 1.25),
         must=(Cause.WIRE_LATENCY,),
-        options=CALM,
     ),
-    "small-window": Injection(
+    "small-window": _felt(
         title="a small receive window",
         kind="wire",
         layer="top",
@@ -127,10 +129,8 @@ ALL: Mapping[str, Injection] = {
         unit="bytes",
         inject=_window,
         cell=Cell("top", "read", "128k", 8),
-        impact=per_severity(1.25, 1.25, 1.25),
-        options=CALM,
     ),
-    "erratic-disk": Injection(
+    "erratic-disk": _felt(
         title="an erratic disk",
         kind="medium",
         layer="disk",
@@ -139,24 +139,17 @@ ALL: Mapping[str, Injection] = {
         unit="µs",
         inject=model("jitter=exponential svc={value}"),
         cell=Cell("file system", "randread", "8k", 4, runtime="1500ms"),
-        impact=per_severity(1.25, 1.25, 1.25),
         hurts=Hurts.TAIL,
         must=(Cause.MEDIUM, Cause.SLOW_MEDIUM),
-        options=CALM,
     ),
-    "frozen-file-system": Injection(
+    "frozen-file-system": _frozen(
         title="the file system is frozen now and then",
         kind="neighbour",
         layer="file system",
         mechanism="FIFREEZE for so long, 400 ms apart on average, as for a snapshot",
-        value=per_severity(50, 120, 300),
-        unit="ms",
         inject=_freeze,
         cell=Cell("file system", "randwrite", "8k", 8, runtime="3s"),
-        impact=per_severity(1.25, 1.25, 1.25),
-        hurts=Hurts.TAIL,
         must=(Cause.STALLS, Cause.SLOW_PHASES),
-        options=CALM,
     ),
 }
 """By name."""

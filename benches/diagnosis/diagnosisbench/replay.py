@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from diagnosisbench import kept
 from diagnosisbench.judge import Judged, judged
 from diagnosisbench.kept import Case, verdict_of
 from diagnosisbench.split import Split
@@ -31,8 +32,9 @@ def diagnosed(case: Case) -> Diagnosis:
 
 
 def replayed(cases: Sequence[Case], split: Split) -> list[Judged]:
-    """All that count, judged anew."""
-    return [judged(c, verdict_of(diagnosed(c)), split) for c in cases if c.counts and c.analysis is not None]
+    """All that count, judged anew. What failed said nothing, whatever could be made of its evidence today."""
+    said = ((c, kept.NO_VERDICT if c.failed else verdict_of(diagnosed(c))) for c in cases if c.counts)
+    return [judged(case, verdict, split) for case, verdict in said]
 
 
 def swapped(cases: Sequence[Judged]) -> list[Judged]:
@@ -61,7 +63,7 @@ class Withheld:
 def withheld(cases: Sequence[Case], split: Split, times: int = WITHHELD_TIMES) -> list[Withheld]:
     """Every case that counts, so often with something else away, the same each time."""
     found = []
-    for case in (c for c in cases if c.counts and c.analysis is not None):
+    for case in (c for c in cases if c.counts and not c.failed):
         for turn in range(times):
             away, less = _without(case, random.Random(case.trial.seed * 100 + turn))
             found.append(Withheld(away, judged(less, verdict_of(diagnosed(less)), split)))
@@ -79,12 +81,12 @@ def _without(case: Case, chance: random.Random) -> tuple[tuple[str, ...], Case]:
     blind = chance.random() < 0.5
 
     def less(cell: CellSummary) -> CellSummary:
-        kept = {}
+        left = {}
         for name, value in cell.counters.items():
             metric, labels = taken_apart(name)
             if metric.split("_", 1)[0] not in gone_kinds and labels.get(NODE) not in gone_nodes:
-                kept[name] = value
-        changes: dict[str, object] = {"counters": kept}
+                left[name] = value
+        changes: dict[str, object] = {"counters": left}
         if blind:
             fields = CellSummary.model_fields.items()
             changes |= {name: field.get_default() for name, field in fields if name not in SEEN_BY_THE_CLIENT}

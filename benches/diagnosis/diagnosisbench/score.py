@@ -87,16 +87,21 @@ def clopper_pearson(hits: int, n: int) -> tuple[float, float]:
 
 
 def table(cases: Sequence[Judged]) -> list[Row]:
-    """Every measure of the issue's table, over all of these cases."""
+    """Every measure of the issue's table, over all of these cases.
+
+    A trial without a verdict is a miss where one is due, takes for ever, and is no proof that nobody is blamed.
+    """
     of = {kind: [c for c in cases if c.truth.kind is kind] for kind in Kind}
-    one, healthy, two, outside = (of[k] for k in (Kind.ONE, Kind.HEALTHY, Kind.TWO, Kind.OUTSIDE))
-    limited = one + two
-    inside = [c for c in cases if c.truth.kind is not Kind.OUTSIDE]
+    limited, two = of[Kind.ONE] + of[Kind.TWO], of[Kind.TWO]
+    ended = [c for c in cases if not c.failed]
+    healthy, outside = ([c for c in of[k] if not c.failed] for k in (Kind.HEALTHY, Kind.OUTSIDE))
+    inside = [c for c in ended if c.truth.kind is not Kind.OUTSIDE]
     return [
-        _count("cases: all", cases, 160, 843),
+        _count("cases: all", ended, 160, 843),
         _count("cases: healthy", healthy, 40, 200),
-        _count("cases: two limits", two, 16, 80),
+        _count("cases: two limits", [c for c in two if not c.failed], 16, 80),
         _count("cases: outside the catalogue", outside, 16, 80),
+        share("trials without a verdict", cases, lambda c: c.failed),
         share("right layer, first named", limited, lambda c: c.right_layer, Bar(0.95, 0.993)),
         worst("right layer, worst stack", limited, lambda c: c.right_layer, Bar(0.90, 0.90)),
         share("right cause, first named", limited, lambda c: c.right_cause, Bar(0.90, 0.958)),
