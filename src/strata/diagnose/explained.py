@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from strata.diagnose import predict
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Fit
+from strata.diagnose.rows import Predicted
 from strata.diagnose.view import Point
 from strata.model.finding import Row
 
@@ -26,10 +27,7 @@ def rows_of(pair: Pair, model: Fit, points: Iterable[Point]) -> tuple[Row, ...]:
 
 def _row(pair: Pair, model: Fit, point: Point) -> Row:
     low, high = predict.iops(pair, model, point, point.workload)
-    # The near end of the prediction: an interval is given the benefit of the doubt.
-    predicted = min(max(point.x, low), high)
-    reached = max(0.0, math.log(point.x_below / predicted)) / point.loss if point.loss > 0 else 0.0
-    return Row(cell=pair.view.cell(point), measured=point.x, low=low, high=high, share=min(1.0, reached))
+    return Predicted(point, low, high).row(pair.view)
 
 
 def contradiction(pair: Pair, model: Fit) -> Row | None:

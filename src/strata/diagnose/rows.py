@@ -42,7 +42,12 @@ class Predicted:
 
     @property
     def share(self) -> float:
-        """0..1 of the row's loss that it explains; where only ``sure`` is certain, what is between counts half."""
+        """0..1 of the row's loss that it explains; where only ``sure`` is certain, what is between counts half.
+
+        None of a row that gives more than it allows, beyond its interval: what it does there is not known.
+        """
+        if self.off > 0:
+            return 0.0
         whole = self._part(self.inside)
         return whole if self.sure is None else (whole + self._part(max(self.sure, self.point.x))) / 2
 

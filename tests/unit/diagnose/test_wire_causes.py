@@ -150,7 +150,7 @@ def test_a_server_that_waits_for_a_processor_is_named_where_its_group_cannot_be_
 
 
 def test_a_client_that_waits_for_a_processor_is_named_before_its_servers() -> None:
-    found = seen("slow-service", server(0.06, 0.05, own=0.6), server(0.0, 0.0))
+    found = seen("slow-service", server(0.06, 0.05, own=0.55), server(0.0, 0.0))
     assert named(found) is Cause.CLIENT_PROCESSORS
 
 
