@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,21 +14,24 @@ import pytest
 from engine_cases import MIB, request
 from namespaces import two_nodes
 
+from strata.app import experimenting
 from strata.app.conditions import Refused, condition
 from strata.app.diagnosing import DEMO_SIZE, chosen_workloads, demo_source
-from strata.app.experimenting import _carried_out, tried_of
+from strata.app.experimenting import _before, _carried_out, tried_of
 from strata.app.kept import opened
 from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.session import Session
 from strata.diagnose import diagnose
-from strata.engine import drop_pages, engine_of
+from strata.engine import Backing, TargetConfig, TargetProcess, drop_pages, engine_of
 from strata.engine.cell import residency
+from strata.errors import SafetyRefusal, Stopped, StoreError
 from strata.lab.scenario import scenario
 from strata.model.access import ByteRange
 from strata.model.analysis import NoiseFloor
-from strata.model.endpoint import Endpoint
-from strata.model.experiment import Condition, Experiment, Prediction, Refusal, Tried
+from strata.model.endpoint import Endpoint, address
+from strata.model.estimate import Estimate
+from strata.model.experiment import Condition, Experiment, Outcome, Prediction, Refusal, Told, Tried
 from strata.model.plan import HEAD, StepKind
 from strata.model.run import Report
 from strata.model.stack import Layer, Node, Stack
@@ -81,6 +85,17 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
         assert {c.kind for c in mine} == {StepKind.CONFIRM.value}
         assert [c.changed for c in mine[:4]] == [False, True, True, False], "turned round from round to round"
         pinned = {c.changed: {t.pinned for t in c.result.threads} for c in mine if c.result is not None}
+        # A run that was killed in an experiment left some of its cells, and began it again after that.
+        nothing = Estimate(value=1.0, low=1.0, high=1.0, n=2, unit="ratio")
+        outcome = Outcome(experiment=found.experiment, measured=nothing, holds=True, statement="a test")
+        story, cells = (Told(outcome=outcome),), session.store.cells(run.id)
+        left = [c.model_copy(update={"order": c.order - 10**6}) for c in mine if c.round == 0]
+        assert left and tried_of(run.plan, story, [*cells, *left], analysis.noise) == (found,)
+        no = outcome.model_copy(update={"experiment": found.experiment.model_copy(update={"reference": "elsewhere"})})
+        assert tried_of(run.plan, (Told(outcome=no),), cells, analysis.noise) == ()
+        refusals = (Refusal(experiment=no.experiment, because="a test"),)
+        session.store.save_outcome(run.id, analysis, told.model_copy(update={"story": story, "refused": refusals}))
+        assert _before(session, analysis.noise) == ((found,), refusals)
         last = str(sorted(os.sched_getaffinity(0))[-1])
         assert pinned[True] == {last} and pinned[False] != {last}
         # What the battery asks of a workload reaches a real server: a piece of the data, and one connection more.
@@ -98,7 +113,7 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
         )
 
 
-def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with demo(tmp_path / "s.db", budget_s=0.0) as session:
         run = session.running()
         reads, writes = run.plan.workloads
@@ -109,17 +124,56 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path) -> 
             return found.because
 
         assert "by how much" in because(asked(reads, Condition.SLOWED))
+        servers = session.place._servers
+        servers["share"] = servers["share"].model_copy(update={"tcp": "203.0.113.1:0"})
+        why = because(asked(reads, Condition.SLOWED, added_ns=1.0))
+        assert "before it was ready" in why, "one that fails does not end the diagnosis"
         foreign = {"place": SimpleNamespace(slower=Place(run.plan.stack, tmp_path, {}).slower)}
         with (
             pytest.raises(Refused, match="on purpose"),
             condition(cast("Session", SimpleNamespace(**foreign)), asked(reads, Condition.SLOWED, added_ns=1.0)),
         ):
             pass
-        assert "no namespace" in because(asked(reads, Condition.NULL_END))
+        assert "over a network" in because(asked(reads, Condition.NULL_END)), "every node has a loopback"
+        away = Endpoint.parse("nbd://203.0.113.1:10809/share")
+        with monkeypatch.context() as patched:
+            patched.setitem(session.place._endpoints, "share", away)
+            assert "no namespace" in because(asked(reads, Condition.NULL_END))
         assert "more than the plan announced" in because(asked(writes))
         assert "was not measured" in because(asked(reads).model_copy(update={"reference": "elsewhere"}))
         assert "no layer" in because(asked(reads).model_copy(update={"layer": "elsewhere"}))
         assert not [c for c in session.store.cells(run.id) if c.experiment]
+        for error in (SafetyRefusal, StoreError, Stopped):
+            monkeypatch.setattr(experimenting, "condition", partial(_ends, error("about the run")))
+            with pytest.raises(error):
+                _carried_out(session, asked(reads), NOISE)
+
+
+def _ends(error: Exception, *_: object) -> None:
+    raise error
+
+
+def test_a_server_on_an_address_with_colons_is_reached_by_its_uri() -> None:
+    if not Path("/proc/net/if_inet6").exists() or not Path("/proc/net/if_inet6").read_text():
+        pytest.skip("this machine has no IPv6")
+    backing = Backing(kind="null", size_bytes=8 * MIB)
+    for tcp in ("::1:0", address("::1", 0)):
+        with TargetProcess(TargetConfig(tcp=tcp, backing=backing)) as server:
+            assert engine_of("native").run(request(server.uri())).ops > 0
+
+
+def test_a_far_end_on_a_loopback_is_not_replaced_by_one_on_another_nodes() -> None:
+    there = Endpoint.parse("nbd://127.0.0.1:10809/x").seen_from("/run/netns/near")
+    stack = Stack(
+        name="s",
+        nodes=(Node(name="near", netns="/run/netns/near"), Node(name="far", netns="/run/netns/far")),
+        layers=(Layer(name="share", endpoint=there.uri),),
+    )
+    run = SimpleNamespace(plan=SimpleNamespace(stack=stack), data=SimpleNamespace(size=8 * MIB))
+    session = SimpleNamespace(running=lambda: run, place=SimpleNamespace(endpoint=lambda _layer: there))
+    experiment = asked(request(there.uri).workload, Condition.NULL_END)
+    with pytest.raises(Refused, match="over a network"), condition(cast("Session", session), experiment):
+        pass
 
 
 def test_cold_means_that_no_page_of_our_file_is_in_memory() -> None:
@@ -153,6 +207,9 @@ def test_a_null_far_end_is_started_on_the_far_node_and_goes_again() -> None:
             changed = change(plain)
             result = engine_of("native").run(changed)
             assert result.ops > 0 and result.effective["netns"] == nodes.first
+            crowd = changed.model_copy(update={"endpoint": changed.endpoint.model_copy(update={"connections": 8})})
+            with pytest.raises(Exception, match="cannot open"):
+                engine_of("native").run(crowd)
         with pytest.raises(Exception, match="cannot open"):
             engine_of("native").run(changed)
         with (

@@ -21,6 +21,8 @@ MEASURED = ("--runtime", "100ms", "--progress", "none")
         ("measure", ".", "--rounds", "101"),
         ("measure", ".", "--interval", "0"),
         ("plan", ".", "--runtime", "0"),
+        ("measure", ".", "--budget", "30s"),
+        ("diagnose", ".", "--no-confirm", "--rounds", "3", "--budget", "30s"),
         ("measure",),
         ("diagnose",),
         ("target",),

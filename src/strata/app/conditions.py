@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from strata.engine import Backing, Request, TargetConfig, TargetProcess
 from strata.errors import RunFailed
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import Endpoint, address, is_loopback
 from strata.model.experiment import Condition, Experiment
 from strata.model.placement import Placement
 
@@ -80,14 +80,19 @@ def _null_end(session: Session, experiment: Experiment) -> Iterator[Change]:
         raise Refused("only reads go to a far end that stores nothing")
     endpoint = session.place.endpoint(experiment.layer)
     host = urlsplit(endpoint.uri).hostname
-    if not endpoint.remote or host is None:
+    if not endpoint.remote or host is None or is_loopback(host):
+        # Every node has a loopback: a server on another one's is not where the address leads.
         raise Refused(f"{experiment.layer} has no far end that is reached over a network")
     run = session.running()
     assert run.data is not None
     backing = Backing(kind="null", size_bytes=run.data.size)
+    # Those of one measurement, those of the one before that are not off the books yet, and the one that asks first.
+    clients = 2 * max(endpoint.connections, experiment.workload.threads) + 1
     with ExitStack() as held:
         for netns in (n.netns for n in run.plan.stack.nodes if n.netns not in (None, endpoint.netns)):
-            config = TargetConfig(tcp=f"{host}:0", netns=netns, export="null", backing=backing)
+            config = TargetConfig(
+                tcp=address(host, 0), netns=netns, export="null", backing=backing, max_connections=clients
+            )
             try:
                 server = held.enter_context(TargetProcess(config))
             except RunFailed:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from strata.app.conditions import Change, Refused, condition
 from strata.app.further import fastest_writes
 from strata.app.planning import experiment_plan, experiment_round
-from strata.errors import Stopped
+from strata.errors import SafetyRefusal, Stopped, StoreError, StrataError
 from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.caching import refusal
 from strata.model.experiment import Experiment, Refusal, Told, Tried
@@ -39,8 +39,7 @@ def experimented(session: Session, analysis: Analysis) -> Diagnosis:
 
     run, purse = session.running(), session.purse()
     stack = run.plan.stack
-    tried = _before(session, analysis.noise)
-    refused: tuple[Refusal, ...] = ()
+    tried, refused = _before(session, analysis.noise)
 
     def kept() -> Diagnosis:
         told = diagnose(stack, analysis, tried).model_copy(update={"refused": refused})
@@ -72,20 +71,32 @@ def tried_of(plan: Plan, story: Iterable[Told], cells: Sequence[CellResult], noi
     return tuple(one for one in found if one is not None)
 
 
-def _before(session: Session, noise: NoiseFloor) -> tuple[Tried, ...]:
-    """What was tried before the run was stopped."""
+def _before(session: Session, noise: NoiseFloor) -> tuple[tuple[Tried, ...], tuple[Refusal, ...]]:
+    """What was tried before the run was stopped, and what could not be."""
     run = session.running()
     outcome = session.store.outcome(run.id)
-    return () if outcome is None else tried_of(run.plan, outcome[1].story, session.cells(), noise)
+    if outcome is None:
+        return (), ()
+    return tried_of(run.plan, outcome[1].story, session.cells(), noise), outcome[1].refused
 
 
-def _summed_up(plan: Plan, experiment: Experiment, cells: Sequence[CellResult], noise: NoiseFloor) -> Tried | None:
-    """Both cells; None where one of them gave nothing."""
+def _of(experiment: Experiment, cells: Iterable[CellResult]) -> list[CellResult]:
+    """Its measurements, from where it was begun last: a run that was killed in it left some of an earlier beginning."""
+    mine = sorted((c for c in cells if c.experiment == experiment.label), key=lambda c: c.order)
+    begun = (place for place, c in enumerate(mine) if c.round == 0 and not c.changed)
+    return mine[max(begun, default=0) :]
+
+
+def _summed_up(plan: Plan, experiment: Experiment, cells: Iterable[CellResult], noise: NoiseFloor) -> Tried | None:
+    """Both cells; None where one of them gave nothing, or what it was held against is not in the plan."""
     from strata.analyse import cell_summary
 
-    mine = [c for c in cells if c.experiment == experiment.label]
+    own = experiment_plan(plan, experiment)
+    if own is None:
+        return None
+    mine = _of(experiment, cells)
     sides: list[CellSummary | None] = []
-    for changed, cell in enumerate(experiment_plan(plan, experiment).cells):
+    for changed, cell in enumerate(own.cells):
         some = [c for c in mine if c.changed is bool(changed)]
         sides.append(cell_summary(cell.layer, cell.workload, some, noise=noise) if some else None)
     reference, other = sides
@@ -95,13 +106,21 @@ def _summed_up(plan: Plan, experiment: Experiment, cells: Sequence[CellResult], 
 
 
 def _carried_out(session: Session, experiment: Experiment, noise: NoiseFloor) -> Tried | Refusal:
+    """The experiment as it was measured, or why it was not: what is wrong with one must not cost the verdict.
+
+    Raises `Stopped`, `SafetyRefusal` and `StoreError`: they are about the run, not about this experiment.
+    """
     run = session.running()
     try:
-        _check(session, experiment)
+        plan = _checked(session, experiment)
         with condition(session, experiment) as change:
-            cells = _rounds(session, experiment, change, noise)
-    except Refused as e:
+            cells = _rounds(session, experiment, plan, change, noise)
+    except (SafetyRefusal, StoreError, Stopped):
+        raise
+    except (Refused, OSError) as e:
         return Refusal(experiment=experiment, because=str(e))
+    except StrataError as e:
+        return Refusal(experiment=experiment, because=e.headline)
     found = _summed_up(run.plan, experiment, cells, noise)
     if found is None:
         why = next((c.error for c in cells if c.error), "it gave nothing")
@@ -109,10 +128,11 @@ def _carried_out(session: Session, experiment: Experiment, noise: NoiseFloor) ->
     return found
 
 
-def _rounds(session: Session, experiment: Experiment, change: Change, noise: NoiseFloor) -> list[CellResult]:
-    """Both cells in turn, until every prediction is decided; a few rounds at most. Every step is kept."""
+def _rounds(
+    session: Session, experiment: Experiment, plan: Plan, change: Change, noise: NoiseFloor
+) -> list[CellResult]:
+    """Both cells of ``plan`` in turn, until every prediction is decided; a few rounds at most. Every step is kept."""
     run, purse = session.running(), session.purse()
-    plan = experiment_plan(run.plan, experiment)
     session.emit(Progress(phase=Phase.CONFIRM, layer=experiment.layer, message=experiment.changes))
     results: list[CellResult] = []
 
@@ -153,29 +173,31 @@ def _open(plan: Plan, experiment: Experiment, results: Sequence[CellResult], noi
 
 def _affordable(session: Session, plan: Plan) -> bool:
     """A further round of both cells, in time and bytes."""
-    span = plan.ramp_s + plan.runtime_s
+    return session.purse().seconds_left > plan.seconds and _may_write(session, plan, 1)
+
+
+def _may_write(session: Session, plan: Plan, rounds: int) -> bool:
+    """Both cells together, so many rounds of them, within the bytes that were announced."""
     rates = fastest_writes(session.cells())
-    writes = all(session.purse().may_write(c.workload, 2 * span, plan, rates.get(c.key)) for c in plan.cells)
-    return writes and session.purse().seconds_left > 2 * span
+    span = rounds * (plan.ramp_s + plan.runtime_s)
+    return session.purse().may_write([(c.workload, span, rates.get(c.key)) for c in plan.cells], plan)
 
 
-def _check(session: Session, experiment: Experiment) -> None:
-    """Raises `Refused` with the reason where it cannot be run here, or would do more than was announced."""
+def _checked(session: Session, experiment: Experiment) -> Plan:
+    """Its plan. Raises `Refused` with the reason where it cannot be run here, or would do more than was announced."""
     run = session.running()
     there = {layer.name: layer for layer in run.plan.stack.layers}
-    if experiment.reference not in {w.key for w in run.plan.workloads}:
-        raise Refused(f"{experiment.reference} was not measured")
     plan = experiment_plan(run.plan, experiment)
+    if plan is None:
+        raise Refused(f"{experiment.reference} was not measured")
     for cell in plan.cells:
         if cell.layer not in there:
             raise Refused(f"there is no layer {cell.layer}")
         if why := _impossible(session, cell):
             raise Refused(why)
-    span = ROUNDS * (plan.ramp_s + plan.runtime_s)
-    rates = fastest_writes(session.cells())
-    known = max(rates.values(), default=None)
-    if not all(session.purse().may_write(c.workload, span, run.plan, rates.get(c.key, known)) for c in plan.cells):
+    if not _may_write(session, plan, ROUNDS):
         raise Refused("it would write more than the plan announced")
+    return plan
 
 
 def _impossible(session: Session, cell: Cell) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,14 @@ from strata.model.run import RunStatus
 from strata.model.workload import Workload
 from strata.plan.cost import bytes_written
 from strata.plan.detail import further_round
+from strata.run.events import Finish
 from strata.run.execute import execute
 
 if TYPE_CHECKING:
     from strata.app.session import Session
 
 DETAIL_SHARE = 1 / 3
-"""Of the budget, for further rounds: what is left names the cause."""
+"""Of the budget, for further rounds, where experiments follow: what is left names the cause."""
 LEAST_SHARE = 0.4
 """Of the budget, however long the first rounds took: a verdict without any experiment is worth less than the time."""
 
@@ -27,11 +28,13 @@ LEAST_SHARE = 0.4
 class Purse:
     """The seconds and the bytes that may follow the planned steps, and what is gone of them."""
 
-    def __init__(self, plan: Plan, kept: Iterable[CellResult], elapsed_s: float = 0.0) -> None:
+    def __init__(self, plan: Plan, kept: Iterable[CellResult], elapsed_s: float = 0.0, *, confirm: bool = True) -> None:
         """``kept``: what the store holds, of a resumed run too: its further steps are paid already.
 
         ``elapsed_s``: since the run began; a plan that is to end by some time has that much less to spend.
+        ``confirm``: whether experiments follow; without them all of it is for further rounds.
         """
+        self._detail_share = DETAIL_SHARE if confirm else 1.0
         allowed = plan.further or Further(seconds=0.0, bytes_written=0, detail=False)
         if allowed.whole_s is not None:
             left = max(LEAST_SHARE * allowed.seconds, min(allowed.seconds, allowed.whole_s - elapsed_s))
@@ -61,17 +64,19 @@ class Purse:
     @property
     def detail_left(self) -> float:
         """Of it, for further rounds."""
-        return self.seconds_left - (1 - DETAIL_SHARE) * self._allowed.seconds if self._allowed.detail else 0.0
+        kept_back = (1 - self._detail_share) * self._allowed.seconds
+        return self.seconds_left - kept_back if self._allowed.detail else 0.0
 
     def wrote(self, result: CellResult) -> None:
         """A further step is over."""
         self._written += result.result.write.bytes if result.result is not None else 0
 
-    def may_write(self, workload: Workload, seconds: float, plan: Plan, fastest: float | None) -> bool:
-        """Whether so many seconds of this workload stay within the bytes that were announced. ``fastest``: bytes per
-        second that it wrote so far at most; None: not known, the plan's own assumption is taken."""
-        rate = plan.assumed_write_bps if fastest is None else min(plan.assumed_write_bps, 2 * fastest)
-        return self._written + bytes_written(workload, seconds, rate) <= self._allowed.bytes_written
+    def may_write(self, asked: Iterable[tuple[Workload, float, float | None]], plan: Plan) -> bool:
+        """Whether all of it together stays within the bytes that were announced: a workload, its seconds, and the bytes
+        per second that it wrote so far at most, at that layer; None: not known, the plan's own assumption is taken."""
+        most = plan.assumed_write_bps
+        writes = (bytes_written(w, s, most if fastest is None else min(most, 2 * fastest)) for w, s, fastest in asked)
+        return self._written + sum(writes) <= self._allowed.bytes_written
 
 
 def fastest_writes(results: Iterable[CellResult]) -> dict[str, float]:
@@ -84,14 +89,15 @@ def fastest_writes(results: Iterable[CellResult]) -> dict[str, float]:
     return found
 
 
-def add_rounds(session: Session) -> RunStatus:
+def add_rounds(session: Session, finished: Callable[[Finish], None]) -> RunStatus:
     """Further rounds until every comparison that matters can be told, or their share of the budget is used.
 
-    Each round is a part of the plan before it is measured, so that a run that is stopped in it goes on there.
+    ``finished`` is told how each of them ended. Each is a part of the plan before it is measured, so that a run that
+    is stopped in it goes on there.
     """
     with session.purse().spending():
         while steps := _next_round(session):
-            if _measured(session, steps) is RunStatus.STOPPED:
+            if _measured(session, steps, finished) is RunStatus.STOPPED:
                 return RunStatus.STOPPED
     return RunStatus.DONE
 
@@ -103,17 +109,17 @@ def _next_round(session: Session) -> tuple[Step, ...]:
 
     run, purse = session.running(), session.purse()
     kept, plan = session.cells(), run.plan
-    steps = further_round(plan, compared(plan, kept, run.noise, run.earlier), purse.detail_left)
+    steps = further_round(plan, compared(plan, kept, run.noise, run.earlier), purse.detail_left, session.next_order())
     fastest = fastest_writes(kept)
-    span = len(steps) * (plan.ramp_s + plan.runtime_s)
-    if not all(purse.may_write(plan.cell(s.cell).workload, span, plan, fastest.get(s.cell)) for s in steps):
+    span = plan.ramp_s + plan.runtime_s
+    if not purse.may_write([(plan.cell(s.cell).workload, span, fastest.get(s.cell)) for s in steps], plan):
         steps = tuple(s for s in steps if not plan.cell(s.cell).workload.rw.writes)
     if steps:
         session.keep(run.model_copy(update={"plan": plan.model_copy(update={"steps": (*plan.steps, *steps)})}))
     return steps
 
 
-def _measured(session: Session, steps: tuple[Step, ...]) -> RunStatus:
+def _measured(session: Session, steps: tuple[Step, ...], finished: Callable[[Finish], None]) -> RunStatus:
     run, purse = session.running(), session.purse()
 
     def commit(result: CellResult) -> None:
@@ -128,4 +134,5 @@ def _measured(session: Session, steps: tuple[Step, ...]) -> RunStatus:
         commit=commit,
         emit=session.emit,
         stop_requested=session.stop_requested,
+        finished=finished,
     )

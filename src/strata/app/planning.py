@@ -13,6 +13,7 @@ from strata.model.experiment import Experiment
 from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.stack import Stack
 from strata.model.workload import Workload
+from strata.plan.cost import STEP_OVERHEAD_S
 from strata.plan.expand import expand
 from strata.plan.screening import lengths
 
@@ -73,18 +74,28 @@ def plan_of(
     ).model_copy(update={"profile": options.profile})
 
 
-def experiment_plan(plan: Plan, experiment: Experiment) -> Plan:
+def experiment_plan(plan: Plan, experiment: Experiment) -> Plan | None:
     """The reference and the changed cell, in this order, with the times that the experiment asks for; no steps yet.
 
     A cell of a screening is too short to be held against a prediction: an experiment's lasts half a second at least.
+    ``seconds`` is what one round of both takes. None where the reference is no workload of the plan.
     """
-    reference = next(w for w in plan.workloads if w.key == experiment.reference)
+    reference = next((w for w in plan.workloads if w.key == experiment.reference), None)
+    if reference is None:
+        return None
     there = experiment.reference_layer or experiment.layer
     cells = (Cell(layer=there, workload=reference), Cell(layer=experiment.layer, workload=experiment.workload))
-    seconds = experiment.runtime_s or max(plan.runtime_s, EXPERIMENT_LEAST_S)
-    return plan.model_copy(
-        update={"cells": cells, "steps": (), "rounds": 0, "precondition": None, "runtime_s": seconds}
-    )
+    runtime_s = experiment.runtime_s or max(plan.runtime_s, EXPERIMENT_LEAST_S)
+    own = {
+        "cells": cells,
+        "steps": (),
+        "rounds": 0,
+        "precondition": None,
+        "further": None,
+        "runtime_s": runtime_s,
+        "seconds": len(cells) * (plan.ramp_s + runtime_s + STEP_OVERHEAD_S + plan.cooldown_s),
+    }
+    return plan.model_copy(update=own)
 
 
 def experiment_round(plan: Plan, experiment: Experiment, number: int, first: int) -> tuple[Step, ...]:

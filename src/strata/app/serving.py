@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import threading
@@ -17,6 +16,7 @@ from strata import units
 from strata.engine import Backing, PlantedFault, Shape, TargetConfig, serve, serve_config
 from strata.errors import UsageError
 from strata.host import testfile
+from strata.model.endpoint import is_loopback
 from strata.model.plan import HEAD
 
 __all__ = ["serve_and_say", "serve_config", "target_config"]
@@ -102,21 +102,13 @@ def warning(config: TargetConfig) -> str | None:
     """
     backing = config.backing
     writable = backing.kind != "null" and not backing.read_only
-    host = (config.tcp or "").rpartition(":")[0].strip("[]")
-    here = config.unix is not None or host == "localhost" or _is_loopback(host)
+    here = config.unix is not None or is_loopback((config.tcp or "").rpartition(":")[0])
     if config.unix is not None or (here and not writable and backing.kind != "file"):
         return None
     who = "every user of this machine" if here else "everybody who reaches this machine over its networks"
     verb = "write to" if writable else "read"
     only = "--socket PATH is for you alone" if here else "--listen 127.0.0.1:PORT is for this machine alone"
     return f"warning: {who} can {verb} it, NBD asks for no password; {only}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def serve_and_say(config: TargetConfig, say: Callable[[str], None]) -> None:

@@ -48,6 +48,7 @@ from strata.model.survey import Survey
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.probes.trace import check as check_trace
+from strata.run.events import Finish
 from strata.run.execute import execute
 from strata.run.resume import done_orders
 
@@ -170,6 +171,10 @@ class Session:
         run = self.running()
         done = done_orders(c for c in self.cells() if c.kind == StepKind.MEASURE.value)
         ends: list[str] = []
+
+        def finished(end: Finish) -> None:
+            ends.append(end.message)
+
         status = execute(
             run.plan,
             done=done,
@@ -177,11 +182,11 @@ class Session:
             commit=self.commit,
             emit=self.emit,
             stop_requested=self.stop_requested,
-            finished=lambda end: ends.append(end.message),
+            finished=finished,
             precondition=self._precondition,
         )
         if status is RunStatus.DONE and run.plan.further is not None and run.plan.further.detail:
-            status = add_rounds(self)
+            status = add_rounds(self, finished)
         if self.options.trace and status is RunStatus.DONE:
             ends += self._trace_cells()
         if gone := self.place.gone():
@@ -192,7 +197,7 @@ class Session:
         update: dict[str, object] = {"status": status}
         if status is not RunStatus.STOPPED:
             # A layer that was given up is said in the report, not only while it happens.
-            update["message"] = "; ".join(m for m in (run.message, *ends) if m) or None
+            update["message"] = "; ".join(dict.fromkeys(m for m in (run.message, *ends) if m)) or None
         self.run = run.model_copy(update=update)
         self.store.update_run(self.run)
         return status
@@ -245,7 +250,8 @@ class Session:
         """What may follow the planned steps; from the first time on that it is asked for, its clock runs."""
         if self._purse is None:
             run = self.running()
-            self._purse = Purse(run.plan, self.cells(), time.monotonic() - self._began)
+            elapsed = time.monotonic() - self._began
+            self._purse = Purse(run.plan, self.cells(), elapsed, confirm=self.options.confirm)
         return self._purse
 
     def conclude(self, analysis: Analysis) -> Diagnosis:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from strata.app.naming import missing
 from strata.errors import UsageError, choices
 from strata.host.foreign import WORDS_MOST, read_text
-from strata.model.endpoint import EndpointKind
+from strata.model.endpoint import EndpointKind, is_loopback
 from strata.model.expect import Expect
 from strata.model.stack import Layer, Stack
 from strata.model.survey import Survey
@@ -84,7 +84,7 @@ def elsewhere(stack: Stack) -> tuple[str, ...]:
     for layer in stack.layers:
         if layer.target.remote and own_export(layer) is None:
             host = urlsplit(stack.endpoint_of(layer).uri).hostname
-            if host and host != "localhost" and not host.startswith("127.") and host != "::1":
+            if host and not is_loopback(host):
                 found.setdefault(host, []).append(layer.name)
     return tuple(
         f"{host}, behind {', '.join(names)}, is another machine: only the devices of this one are seen; "

@@ -89,6 +89,9 @@ def diagnose(
         store=store,
         confirm=confirm,
     ).model_copy(update={**_asked(profile, job), "trace": trace, "label": common.label(name, note)})
+    if budget is not None and not (chosen.screen or chosen.confirm):
+        why = "nothing follows the rounds that were asked for: neither more of them nor an experiment"
+        raise UsageError("cannot use --budget with", "--no-confirm", why, "leave one of them out")
     if demo is None:
         report = diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
         return _told(report)

@@ -204,7 +204,6 @@ def measure(
             rounds=rounds,
             runtime=runtime or "1s",
             ramp=ramp or "250ms",
-            budget=budget,
             size=size,
             layers=layers,
             workloads=workloads,

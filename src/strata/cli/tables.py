@@ -61,7 +61,7 @@ def _measure() -> Ways:
     alone = common | TIMED | PRECONDITIONED | _names("interval verbose destructive")
     alone |= _names("until until_percentile until_min until_bytes")
     several = alone | _names("target shares deal")
-    layers = common | LAYERED | _names("interval trace budget")
+    layers = common | LAYERED | _names("interval trace")
     matrix = common | CELLS | {"dsync"}
     resumed = _names("where resume") | SHOWN
     return Ways(

@@ -14,6 +14,7 @@ from strata.errors import RunFailed
 from strata.host import programs
 from strata.host.process import Child
 from strata.model.base import Value
+from strata.model.endpoint import address
 
 
 class Backing(Value):
@@ -170,4 +171,4 @@ class TargetProcess:
         if self.config.unix:
             return f"nbd+unix:///{self.config.export}?socket={self.config.unix}&connections={connections}"
         host = (self.config.tcp or "").rpartition(":")[0]
-        return f"nbd://{host}:{self.port}/{self.config.export}?connections={connections}"
+        return f"nbd://{address(host, self.port or 0)}/{self.config.export}?connections={connections}"

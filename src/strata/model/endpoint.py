@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import re
 from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
@@ -134,6 +135,20 @@ WRITTEN = {
     "gluster": cluster_uri.GLUSTER_FORM,
 }
 """How an endpoint of each scheme is written."""
+
+
+def address(host: str, port: int) -> str:
+    """``host:port``, where an IPv6 host stands in brackets."""
+    bare = host.strip("[]")
+    return f"[{bare}]:{port}" if ":" in bare else f"{bare}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address leads to the machine, or the network namespace, from which it is asked."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _remote(uri: str, scheme: str) -> Endpoint:

@@ -21,10 +21,11 @@ AT_STAKE = 1 / 1.25
 """A loss is looked for from a factor of 1.25 on."""
 
 
-def further_round(plan: Plan, comparisons: Iterable[Comparison], seconds: float) -> tuple[Step, ...]:
+def further_round(plan: Plan, comparisons: Iterable[Comparison], seconds: float, first: int = 0) -> tuple[Step, ...]:
     """One more round of the cells that need it, the greatest possible loss first, as many as fit into ``seconds``.
 
-    Their orders count on from those of ``plan``. Empty where none needs it, or none fits.
+    Their orders count on from those of ``plan``, and from ``first`` where that is later: experiments of a run that was
+    stopped in them have taken some. Empty where none needs it, or none fits.
     """
     asked = sorted((c for c in comparisons if matters(c)), key=lambda c: c.iops.low or 0.0)
     had = Counter(step.cell for step in plan.steps)
@@ -33,7 +34,7 @@ def further_round(plan: Plan, comparisons: Iterable[Comparison], seconds: float)
         both = {f"{one.layer}/{one.workload_key}", f"{one.below}/{one.workload_key}"}
         if max(had[key] for key in both) < ROUNDS_MOST and len(chosen | both) * plan.step_s <= seconds:
             chosen |= both
-    return _interleaved(plan, chosen)
+    return _interleaved(plan, chosen, first)
 
 
 def matters(one: Comparison) -> bool:
@@ -44,12 +45,12 @@ def matters(one: Comparison) -> bool:
     return low is None or low < AT_STAKE or one.iops.value < 1 - one.allowance
 
 
-def _interleaved(plan: Plan, chosen: Collection[str]) -> tuple[Step, ...]:
+def _interleaved(plan: Plan, chosen: Collection[str], first: int) -> tuple[Step, ...]:
     """Layers of one workload stand together, as in the rounds before: ratios are formed within a round."""
     if not chosen:
         return ()
     number = plan.rounds_most
     cells = [cell for cell in plan.cells if cell.key in chosen]
     drawn = interleave(cells, 1, random.Random(f"{plan.seed}:{number}").getrandbits(32))
-    first = 1 + max((s.order for s in plan.steps), default=-1)
+    first = max(first, 1 + max((s.order for s in plan.steps), default=-1))
     return tuple(s.model_copy(update={"order": first + i, "round": number}) for i, s in enumerate(drawn))

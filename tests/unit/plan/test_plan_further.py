@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Purse, fastest_writes
+from strata.app.experimenting import ROUNDS as OF_EXPERIMENT
+from strata.app.experimenting import _may_write
+from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Purse, _measured, fastest_writes
+from strata.app.planning import experiment_plan, experiment_round
+from strata.errors import RunFailed
 from strata.model.analysis import Comparison, Equivalence
 from strata.model.estimate import Estimate
-from strata.model.plan import Plan, StepKind
-from strata.model.result import CellResult
+from strata.model.experiment import Experiment, Prediction
+from strata.model.plan import Cell, Plan, Step, StepKind
+from strata.model.result import CellResult, EngineResult
 from strata.model.stack import Layer, Stack
+from strata.model.workload import Sync, Workload
 from strata.plan import DIAGNOSE, expand
 from strata.plan.detail import AT_STAKE, ROUNDS_MOST, further_round
 from strata.plan.screening import LEAST_S, MOST_S, RAMP_S, ROUNDS, SCREENING_S, START_S, lengths
+from strata.run.watch import Watch
 from strata.units import MIB
+
+if TYPE_CHECKING:
+    from strata.app.session import Session
 
 KEYS = [w.key for w in DIAGNOSE]
 
@@ -109,15 +122,95 @@ def test_a_long_screening_leaves_less_and_never_nothing() -> None:
     assert Purse(plan, (), 1000.0).seconds_left == pytest.approx(90), "who says a budget gets it"
 
 
+def test_without_experiments_all_of_it_is_for_further_rounds() -> None:
+    assert Purse(planned(), (), confirm=False).detail_left == pytest.approx(90.0)
+
+
+def test_further_rounds_of_a_resumed_run_come_behind_its_experiments() -> None:
+    plan, some = planned(), seen(pair(KEYS[0], 0.5, 0.9, Equivalence.CANNOT_TELL))
+    assert [s.order for s in further_round(plan, some, 60.0, 400)] == [400, 401]
+
+
+def test_a_layer_that_is_given_up_in_a_further_round_is_said() -> None:
+    first = planned()
+    mine = [c.key for c in first.cells if c.layer == "l1"][:3]
+    steps = tuple(Step(order=900 + n, round=first.rounds, cell=key) for n, key in enumerate(mine))
+    plan = first.model_copy(update={"steps": (*first.steps, *steps)})
+
+    def gone(step: Step, cell: Cell) -> CellResult:
+        raise RunFailed("cannot connect to", cell.layer)
+
+    session = SimpleNamespace(
+        running=lambda: SimpleNamespace(plan=plan), purse=lambda: Purse(plan, ()), commit=lambda _: None,
+        measure_step=gone, emit=lambda _: None, stop_requested=lambda: False,
+    )  # fmt: skip
+    said: list[str] = []
+    _measured(cast("Session", session), steps, lambda end: said.append(end.message))
+    assert "layer l1 was given up after 3 failures in a row: cannot connect to l1" in said[0]
+
+
+ASKED = Prediction(metric="ratio", low=0.5, high=2.0, unit="ratio")
+
+
+def asked(plan: Plan, workload: Workload) -> Experiment:
+    """An experiment with that workload as the changed one."""
+    return Experiment(
+        layer="l1",
+        workload=workload,
+        reference=plan.workloads[-1].key,
+        changes="a test",
+        prediction=ASKED,
+        otherwise="",
+    )
+
+
+def test_the_time_left_of_an_experiment_is_its_own() -> None:
+    plan = planned()
+    own = experiment_plan(plan, asked(plan, plan.workloads[0]))
+    assert own is not None and own.further is None
+    batch = own.model_copy(update={"steps": experiment_round(own, asked(plan, plan.workloads[0]), 0, 7), "rounds": 1})
+    assert Watch(batch).seconds_left(2) == own.seconds == pytest.approx(2 * (own.ramp_s + own.runtime_s), abs=0.6)
+
+
+SLOW = EngineResult.model_validate(
+    {
+        "engine": {}, "effective": {}, "started_unix_ns": 0, "ramp_ns": 0, "measured_ns": 10**9, "stop_reason": "time",
+        "issued": 10, "completed": 10, "errored": 0, "stuck": 0, "intervals": (), "read": {"ops": 0, "bytes": 0},
+        "write": {"ops": 10, "bytes": 40960},
+    }
+)  # fmt: skip
+"""40 KiB in a second."""
+
+
+def test_an_experiment_may_write_what_both_its_cells_together_may() -> None:
+    """A changed cell that was never measured may write far more than any other did: it has no flush, perhaps."""
+    plan = planned(further_s=90.0)
+    assert plan.further is not None
+    write = plan.workloads[-1]
+    own = experiment_plan(plan, asked(plan, write.model_copy(update={"sync": Sync.NONE, "bs": 2 * write.bs})))
+    assert own is not None
+    reference, changed = own.cells
+    kept = [result_of(plan, StepKind.MEASURE, 0, 0).model_copy(update={"cell": reference.key, "result": SLOW})]
+    for share, allowed in ((0.5, False), (2.0, True)):
+        most = round(share * OF_EXPERIMENT * (own.ramp_s + own.runtime_s) * plan.assumed_write_bps)
+        bound = plan.model_copy(update={"further": plan.further.model_copy(update={"bytes_written": most})})
+        session = SimpleNamespace(cells=lambda: kept, purse=lambda b=bound: Purse(b, kept))
+        assert _may_write(cast("Session", session), own, OF_EXPERIMENT) is allowed
+    assert changed.key not in fastest_writes(kept)
+
+
 def test_a_plan_announces_what_may_follow_and_writing_stays_within_it() -> None:
     plan, without = planned(), planned(further_s=0)
     assert plan.seconds == without.seconds + 90 and plan.step_s == pytest.approx(without.step_s)
     assert plan.further is not None and plan.bytes_written == without.bytes_written + plan.further.bytes_written
     purse = Purse(plan, ())
     write, read = plan.workloads[-1], plan.workloads[0]
-    assert purse.may_write(read, 1e6, plan, None), "what only reads writes nothing"
-    assert purse.may_write(write, 1.0, plan, 1e6)
-    assert not purse.may_write(write, 1e6, plan, 1e6)
+    assert purse.may_write([(read, 1e6, None)], plan), "what only reads writes nothing"
+    assert purse.may_write([(write, 1.0, 1e6)], plan)
+    assert not purse.may_write([(write, 1e6, 1e6)], plan)
     assert Purse(without, ()).seconds_left <= 0
-    assert not Purse(without, ()).may_write(write, 1.0, plan, 1.0)
+    assert not Purse(without, ()).may_write([(write, 1.0, 1.0)], plan)
+    most = plan.further.bytes_written / plan.assumed_write_bps
+    assert purse.may_write([(write, 0.6 * most, None)], plan)
+    assert not purse.may_write([(write, 0.6 * most, None)] * 2, plan), "two that fit one by one may write twice it"
     assert fastest_writes([result_of(plan, StepKind.MEASURE, 0, 0)]) == {}
