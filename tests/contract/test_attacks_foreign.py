@@ -118,6 +118,10 @@ STACKS = {
     "wrong.toml": b'stack = 5\nnode = 7\nlayer = "x"\n',
     "beyond-floats.toml": layer(b"expect.overhead_max = " + NINES),
     "not-finite.toml": layer(b"expect.overhead_max = nan\n"),
+    "layers.toml": layer(b"") + b'[[layer]]\nname = "b"\nendpoint = "file:/x"\n' * 15_000,
+    "keys.toml": b"".join(b"k%d = 1\n" % n for n in range(80_000)) + layer(b""),
+    "below.toml": layer(b"above = [" + b'"q", ' * 2000 + b"]\n") + b'[[layer]]\nname = "b"\n' * 5000,
+    "names.toml": layer(b"on = [" + b",\n".join(b'"%d%s"' % (n, b"w" * 9000) for n in range(64)) + b"]\n"),
     "nul.toml": b'[stack]\nname = "x"\n[[layer]]\nname = "a"\nendpoint = "file:/x\\u0000y"\n',
 }
 PROFILES = {

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from strata.analyse.of_table import ladder_of
 from strata.app.checking import check_run
 from strata.cli.main import app
 from strata.errors import Exit, StrataError, UsageError
+from strata.formats import read_table
+from strata.model.analysis import Equivalence
 from strata.model.plan import Plan
 from strata.model.result import CellResult
 from strata.model.run import Environment, Run, RunStatus
@@ -165,3 +168,68 @@ def test_bytes_that_are_no_text_and_our_own_documents_are_refused(tmp_path: Path
 def test_an_empty_store(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no run in the store"):
         check_run(None, f"sqlite:///{tmp_path / 'new.db'}")
+
+
+LADDER = "layer,below,pattern,size,depth,threads,iops\n"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "disk,,random read,4096,0,1,100\nshare,disk,random read,4096,0,1,90\n",
+        "disk,,random read,0,1,1,100\nshare,disk,random read,0,1,1,90\n",
+        "disk,,random read,7,1,1,100\nshare,disk,random read,7,1,1,90\n",
+        "disk,,random read,4096,1,1e30,100\nshare,disk,random read,4096,1,1e30,90\n",
+        "disk,,random read,4096,1,1,0\nshare,disk,random read,4096,1,1,90\n",
+        "disk,,random read,4096,-1,-1,-100\nshare,disk,random read,4096,-1,-1,-90\n",
+        "disk,,random read,4096,1,1,1e99\nshare,disk,random read,4096,1,1,1e-99\n",
+        f"disk,,random read,4096,1,1,1{'0' * 300}\nshare,disk,random read,1{'0' * 300}T,1,1,9\n",
+        f"{'x' * 900},,random read,4096,1,1,100\nshare,disk,random read,4096,1,1,90\n",
+        "disk,disk,random read,4096,1,1,100\nshare,share,random read,4096,1,1,90\n",
+        "# noise = 1e9\ndisk,,random read,4096,1,1,100\nshare,disk,random read,4096,1,1,90\n",
+        "# noise = -3\ndisk,,random read,4096,1,1,100\nshare,disk,random read,4096,1,1,90\n",
+    ],
+)
+def test_a_stranger_s_ladder_that_nothing_could_have_given_is_held_against_the_laws_alone(
+    tmp_path: Path, rows: str
+) -> None:
+    (tmp_path / "t.csv").write_text(LADDER + rows)
+    code, text = strata(str(tmp_path / "t.csv"))
+    assert code in (0, 3) and "2 rows held against" in text and "These layers" not in text
+
+
+def test_what_is_odd_in_one_row_costs_that_row_alone() -> None:
+    there = "disk,,random read,4096,{0},1,100\nshare,disk,random read,4096,{0},1,50\n"
+    found = ladder_of(read_table(LADDER + there.format(1) + there.format(0), "t"))
+    assert found is not None
+    assert [c.workload_key for c in found[1].comparisons] == ["randread-4KiB-qd1"]
+    assert [c.message.partition(" is ")[2][:8] for c in found[1].checks] == ["left out"] * 2
+
+
+def test_names_may_hold_what_joins_them() -> None:
+    same = "disk + disk,,random read,4096,1,1,100\nshare,disk + disk,random read,4096,1,1,90\n"
+    twice = "disk,,random read,4096,1,1,100\nshare,disk + disk,random read,4096,1,1,90\n"
+    for rows in (same, twice):
+        found = ladder_of(read_table(LADDER + rows, "t"))
+        assert found is not None and [len(one.on) for one in found[0].layers] == [0, 1]
+
+
+def test_two_rows_of_one_cell_are_its_repetitions() -> None:
+    """Whatever they differ in that is not known: no factor is read from one of them."""
+    rows = "disk,,random read,4096,1,1,100\ndisk,,random read,4096,1,1,50\nshare,disk,random read,4096,1,1,60\n"
+    for text in (rows, "".join(sorted(rows.splitlines(keepends=True)))):
+        found = ladder_of(read_table(LADDER + text, "t"))
+        assert found is not None
+        (one,) = found[1].comparisons
+        assert one.verdict is Equivalence.CANNOT_TELL
+        assert one.iops.low is not None and one.iops.low < 0.6 and one.iops.high is not None and one.iops.high > 1.2
+
+
+def test_more_layers_than_a_stack_has_are_refused_in_words() -> None:
+    names = [f"l{n}" for n in range(65)]
+    few = [(name, " + ".join(names[:n][-1:]), 1) for n, name in enumerate(names)]
+    many = [(name, " + ".join(names[:n]), d) for n, name in enumerate(names[:64]) for d in (1, 2)]
+    for cells, why in ((few, "more than 64 layers"), (many, "more than 2000 comparisons")):
+        rows = "".join(f"{name},{below},random read,4096,{depth},1,100\n" for name, below, depth in cells)
+        with pytest.raises(UsageError, match=why):
+            ladder_of(read_table(LADDER + rows, "t"))

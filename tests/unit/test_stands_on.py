@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from strata import units
+from strata.app.stacks import drop_layers
+from strata.app.watching import _over_smb, watch_of
 from strata.errors import UsageError
+from strata.model.endpoint import Endpoint
 from strata.model.expect import Expect, Faster
-from strata.model.stack import Layer, Stack
+from strata.model.stack import LAYERS_MOST, NAME_MOST, Layer, Stack
 from strata.model.workload import ClosedLoop, Limits, OpenLoop, Rw, Workload
 
 HEAD = '[stack]\nname = "s"\n'
@@ -127,6 +131,36 @@ def test_what_cannot_be_is_said_with_its_line(more: str, why: str) -> None:
     with pytest.raises(UsageError) as refused:
         Stack.from_toml(HEAD + "\n" + table("a") + "\n" + table("b", more) + table("c"))
     assert why in refused.value.render()
+
+
+def mesh(depth: int = LAYERS_MOST) -> Stack:
+    """Every layer stands on all before it: there are more ways down than anybody can walk."""
+    every = (f"l{n}" for n in range(depth))
+    layers = (Layer(name=x, endpoint="nbd://h/x", on=tuple(f"l{m}" for m in range(n))) for n, x in enumerate(every))
+    return Stack(name="mesh", layers=tuple(layers))
+
+
+def test_no_way_down_is_walked_twice() -> None:
+    stack = mesh()
+    top, ground = stack.layers[-1], stack.layers[0]
+    assert len(stack.stands_on(top)) == LAYERS_MOST - 1
+    assert stack.may_be_faster(top, ground) and not stack.may_be_faster(stack.layers[1], ground)
+    two = drop_layers(stack, {one.name for one in stack.layers[1:-1]})
+    assert [(one.name, one.on) for one in two.layers] == [("l0", ()), (top.name, ("l0",))]
+    endpoints = {one.name: one.target for one in stack.layers}
+    assert not watch_of(stack, endpoints, top.name).nodes[1:]
+    at_smb = {"l0": Endpoint.parse("smb://h/v/x")}
+    assert [_over_smb(stack, endpoints | more, top.name) for more in ({}, at_smb)] == [False, True]
+
+
+def test_a_stack_has_so_many_layers_and_names_so_long() -> None:
+    with pytest.raises(ValidationError, match="at most 64"):
+        mesh(LAYERS_MOST + 1)
+    with pytest.raises(ValidationError, match="at most 256"):
+        Layer(name="x" * (NAME_MOST + 1), endpoint="null:")
+    with pytest.raises(ValidationError) as refused:
+        Stack(name="s", layers=tuple(Layer(name=str(n), endpoint="null:", on=("no",)) for n in range(LAYERS_MOST)))
+    assert "(0, 1, 10, 11, 12, 13, 14, 15, and 55 more)" in str(refused.value)
 
 
 SPEC = Expect(iops=1640, latency="2.4ms", bandwidth="180MB/s", faster=Faster.QUEUES)

@@ -9,7 +9,6 @@ from strata.analyse import view_of
 from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import check_table, flags_of_run, laws
 from strata.analyse.of_table import ladder_of
-from strata.diagnose import diagnose, propose
 from strata.errors import UsageError
 from strata.formats import numbers_not_read, read_fio, read_table
 from strata.host.foreign import TABLE_MOST, read_text
@@ -22,6 +21,9 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
 
     Raises `UsageError` where the file cannot be read or understood.
     """
+    # Here: a run in the store is held against the laws alone.
+    from strata.diagnose import diagnose, propose
+
     table = _read(path, columns or {})
     if plan is not None:
         planned = _read(plan, {})

@@ -118,10 +118,15 @@ def _whole(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
 def drop_layers(stack: Stack, names: set[str]) -> Stack:
     """The stack without these layers; who stood on one or was held against it has what it stood on instead."""
 
-    def left(wanted: tuple[str, ...]) -> tuple[str, ...]:
-        found = (b for a in wanted for b in ((a,) if a not in names else left(stack.layer(a).on)))
-        return tuple(dict.fromkeys(found))
+    instead: dict[str, tuple[str, ...]] = {}
 
+    def left(wanted: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(b for a in wanted for b in instead.get(a, (a,))))
+
+    # A stack names what a layer stands on before the layer.
+    for layer in stack.layers:
+        if layer.name in names:
+            instead[layer.name] = left(layer.on)
     kept = (
         layer.model_copy(update={"on": left(layer.on), "against": left(layer.against)})
         for layer in stack.layers

@@ -75,15 +75,17 @@ def watch_of(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str, paths:
 
 def _over_smb(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str) -> bool:
     """Whether the layer's requests may pass an SMB server: its own, or that of a layer it stands on."""
-    mine = next(x for x in stack.layers if x.name == layer)
-    at = endpoints.get(layer)
-    if at is not None and at.kind is EndpointKind.SMB:
-        return True
-    if at is not None and at.kind is EndpointKind.FILE and at.path is not None:
-        mount = mount_of(at.path, Sys())
-        if mount is not None and mount.kind in cifs.KINDS:
-            return True
-    return any(_over_smb(stack, endpoints, below) for below in mine.on)
+    mine = stack.layer(layer)
+    return any(_at_smb(endpoints.get(one.name)) for one in (mine, *stack.stands_on(mine)))
+
+
+def _at_smb(at: Endpoint | None) -> bool:
+    if at is None or at.kind is EndpointKind.SMB:
+        return at is not None
+    if at.kind is not EndpointKind.FILE or at.path is None:
+        return False
+    mount = mount_of(at.path, Sys())
+    return mount is not None and mount.kind in cifs.KINDS
 
 
 def devices_reached(stack: Stack, endpoints: Mapping[str, Endpoint]) -> dict[str, Watch]:

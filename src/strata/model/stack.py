@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import (
     Field,
@@ -16,13 +17,21 @@ from pydantic import (
 )
 
 from strata import parsing
-from strata.errors import UsageError
+from strata.errors import PROBLEMS_SHOWN, UsageError
 from strata.model import smb_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
 from strata.model.expect import Expect
 from strata.model.toml_words import line_of, outer_line, problems, unknown
 from strata.text import secrets
+
+LAYERS_MOST = 64
+"""Layers, and nodes, of a stack: the longest that anybody described has nine."""
+NAME_MOST = 256
+"""Characters of the name of a layer or a node."""
+NAMED = 8
+"""Of the names there are, how many a complaint repeats."""
+Name = Annotated[str, Field(max_length=NAME_MOST)]
 
 
 class Node(Value):
@@ -34,7 +43,7 @@ class Node(Value):
     ``counters``: address of the node's counters as OpenMetrics text, e.g. of a node_exporter.
     """
 
-    name: str
+    name: Name
     owner: bool = False
     netns: str | None = None
     smb_conf: str | None = Field(default=None, exclude_if=lambda path: path is None)
@@ -57,11 +66,11 @@ class Layer(Value):
     A password in ``endpoint`` is taken out of it and kept beside it while this value lives: it is saved nowhere.
     """
 
-    name: str
+    name: Name
     endpoint: str
-    node: str | None = None
-    on: tuple[str, ...] = ()
-    against: tuple[str, ...] = Field(default_factory=lambda given: given.get("on", ()))
+    node: Name | None = None
+    on: tuple[Name, ...] = Field(default=(), max_length=LAYERS_MOST)
+    against: tuple[Name, ...] = Field(default_factory=lambda given: given.get("on", ()), max_length=LAYERS_MOST)
     expect: Expect = Expect()
     _password: SecretStr | None = PrivateAttr(default=None)
 
@@ -95,15 +104,15 @@ class Stack(Value):
     """Layers from the medium upward. All reach the same data."""
 
     name: str
-    nodes: tuple[Node, ...] = ()
-    layers: tuple[Layer, ...]
+    nodes: tuple[Node, ...] = Field(default=(), max_length=LAYERS_MOST)
+    layers: tuple[Layer, ...] = Field(max_length=LAYERS_MOST)
 
     @model_validator(mode="before")
     @classmethod
     def _of_earlier(cls, given: Any) -> Any:
         """Layers of before there were two keys, in files and in stored runs, had one: ``above``."""
         layers = given.get("layers") if isinstance(given, dict) else None
-        if not isinstance(layers, (list, tuple)):
+        if not isinstance(layers, (list, tuple)) or len(layers) > LAYERS_MOST:
             return given
         order = [layer.get("name") for layer in layers if isinstance(layer, dict)]
         return {**given, "layers": [_in_two_keys(layer, order) for layer in layers]}
@@ -145,14 +154,15 @@ class Stack(Value):
 
     def stands_on(self, layer: Layer) -> tuple[Layer, ...]:
         """Everything that the layer's requests go through, nearest first, each once."""
-        found: list[str] = []
-        ahead = list(layer.on)
+        there = {one.name: one for one in self.layers}
+        found: dict[str, Layer] = {}
+        ahead = deque(layer.on)
         while ahead:
-            one = ahead.pop(0)
+            one = ahead.popleft()
             if one not in found:
-                found.append(one)
-                ahead += self.layer(one).on
-        return tuple(map(self.layer, found))
+                found[one] = there[one]
+                ahead += there[one].on
+        return tuple(found.values())
 
     def may_be_faster(self, layer: Layer, below: Layer) -> bool:
         """Whether the stack gives a reason for which ``layer`` may give more than ``below``.
@@ -163,7 +173,12 @@ class Stack(Value):
         way = [layer, *self.stands_on(layer)]
         if below not in way[1:]:
             return True
-        between = [one for one in way if below in self.stands_on(one)]
+        above: set[str] = set()
+        # A stack names what a layer stands on before the layer.
+        for one in self.layers:
+            if below.name in one.on or not above.isdisjoint(one.on):
+                above.add(one.name)
+        between = [one for one in way if one.name in above]
         return any(
             one.expect.faster is not None or len(one.on) > 1 or one.target.connections > below.target.connections
             for one in between
@@ -181,7 +196,9 @@ class Stack(Value):
             raise UsageError(
                 "cannot use the stack file", where, "stack is not a table", 'begin with [stack] and name = "…"'
             )
-        found = [f"line {outer_line(text, k)}: {unknown(k, _OUTER)}" for k in raw if k not in _OUTER]
+        odd = [key for key in raw if key not in _OUTER]
+        found = [f"line {outer_line(text, k)}: {unknown(k, _OUTER)}" for k in odd[:PROBLEMS_SHOWN]]
+        found += [f"there is no key {k!r}" for k in odd[PROBLEMS_SHOWN:]]
         found += [f"[stack]: {unknown(key, ('name',))}" for key in ("nodes", "layers") if key in head]
         try:
             stack = cls.model_validate({**head, "nodes": raw.get("node", []), "layers": raw.get("layer", [])})
@@ -202,7 +219,7 @@ def _in_two_keys(layer: Any, order: Sequence[Any]) -> Any:
     further up may have been named for a comparison only.
     """
     names = layer.get("above") if isinstance(layer, dict) else None
-    if not isinstance(names, (list, tuple)) or "on" in layer or "against" in layer:
+    if not isinstance(names, (list, tuple)) or len(names) > LAYERS_MOST or "on" in layer or "against" in layer:
         return layer
     rest = {key: value for key, value in layer.items() if key != "above"}
     known = [name for name in order if name in names]
@@ -210,7 +227,8 @@ def _in_two_keys(layer: Any, order: Sequence[Any]) -> Any:
 
 
 def _below_problems(layer: Layer, before: Collection[str]) -> Iterator[str]:
-    there = f" ({', '.join(sorted(before)) or 'there is none'})"
+    more = [f"and {len(before) - NAMED} more"] if len(before) > NAMED else []
+    there = f" ({', '.join([*sorted(before)[:NAMED], *more]) or 'there is none'})"
     for what, names in (("stands on", layer.on), ("is held against", layer.against)):
         if what == "is held against" and names == layer.on:
             continue

@@ -9,13 +9,21 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from strata.errors import PROBLEMS_SHOWN
+
+_FOLLOWS = "default_factory_not_called"
+"""What goes wrong only because something else did."""
+
 
 def problems(e: ValidationError, text: str, model: type[BaseModel], tables: Mapping[str, str]) -> tuple[str, ...]:
     """Each error in words. ``tables``: which table each field of ``model`` is read from; the rest is in ``tables['']``.
 
-    A table of many is ``[[layer]]``, a single one ``[stack]``.
+    A table of many is ``[[layer]]``, a single one ``[stack]``. Those that are not shown have no line: each is looked
+    for in the whole text.
     """
-    return tuple(said for p in e.errors() for said in _problem(p, text, model, tables))
+    every = [p for p in e.errors(include_url=False, include_input=False) if p["type"] != _FOLLOWS]
+    found = [said for p in every[:PROBLEMS_SHOWN] for said in _problem(p, text, model, tables)]
+    return (*found, *(str(p["msg"]) for p in every[PROBLEMS_SHOWN:]))
 
 
 def unknown(key: str, there: Iterable[str]) -> str:
@@ -56,7 +64,8 @@ def _problem(p: Any, text: str, model: type[BaseModel], tables: Mapping[str, str
     loc = [part for part in p["loc"] if not (isinstance(part, str) and part.startswith("function-"))]
     said = str(p["msg"]).removeprefix("Value error, ")
     if not loc:
-        return [_at_its_name(one, text) for one in said.split("; ")]
+        parts = said.split("; ")
+        return [_at_its_name(one, text) for one in parts[:PROBLEMS_SHOWN]] + parts[PROBLEMS_SHOWN:]
     table = tables.get(str(loc[0]))
     path = loc if table is None else loc[1:]
     number = 0
