@@ -41,11 +41,12 @@ def main() -> int:
     words.add_argument("--swap", action="store_true", help="hold each case against another's truth: this has to fail")
     words.add_argument("--withhold", type=int, default=replay.WITHHELD_TIMES, help="replays with counters taken away")
     words.add_argument("--explain", metavar="CASE", help="print everything that is said of one case")
+    words.add_argument("--look", action="store_true", help="also of one that is kept from tuning: then it is no longer")
     words.add_argument("--cases", type=Path, default=kept.FOLDER)
     words.add_argument("--picture", type=Path, help=f"draw the confusion matrix, e.g. to {PICTURE.relative_to(ROOT)}")
     asked = words.parse_args()
     if asked.explain:
-        print(explained.case(next(kept.load(p) for p in _files(asked.cases, asked.explain))))
+        print(explained.case(next(kept.load(p) for p in _files(asked.cases, asked.explain)), asked.look))
         return 0
     if asked.again:
         _again(asked)
@@ -108,12 +109,17 @@ def _tables(found: list[Judged]) -> list[str]:
         "alone": [c for c in found if not c.neighbour],
         **{setup: [c for c in found if c.setup == setup] for setup in sorted({c.setup for c in found})},
     }
-    columns = ("right layer", "right cause", "healthy blamed", "wrong at ≥ 0.8", "wrong and confirmed")
+    columns = (
+        *("right layer, first named", "right cause, first named", "healthy blamed at any layer", "wrong at ≥ 0.8"),
+        *("wrong and confirmed", "any finding: wrong cause at ≥ 0.8", "any finding: wrong and confirmed"),
+    )
     print(f"\n| part | n | {' | '.join(columns)} |\n|---|---|{'---|' * len(columns)}")
-    for name, mine in parts.items():
-        told = [next(r for r in score.table(mine) if r.name.startswith(column)) for column in columns]
-        shares = ["–" if r.value is None else f"{r.value * 100:.0f} % of {r.n}" for r in told]
-        print(f"| {name} | {len(mine)} | {' | '.join(shares)} |")
+    for part, mine in parts.items():
+        told = {row.name: row for row in score.table(mine)}
+        shares = [
+            "–" if (value := told[name].value) is None else f"{value * 100:.0f} % of {told[name].n}" for name in columns
+        ]
+        print(f"| {part} | {len(mine)} | {' | '.join(shares)} |")
     return [row.name for row in rows if row.missed]
 
 
@@ -122,14 +128,14 @@ def _withheld(cases: list[Case], times: int) -> list[str]:
     found = replay.withheld(cases, split.read(), times)
     if not found:
         return []
-    wrong = [w for w in found if w.judged.wrong and score.sure(w.judged)]
+    wrong = [w for w in found if score.sure(w.judged.all_wrong)]
     silent = [w for w in found if not w.says_what_is_missing]
     decided = sum(w.judged.decided for w in found)
     print(f"\nCounters taken away, n = {len(found)}: decided {decided}, confident and wrong {len(wrong)}, ", end="")
     print(f"does not know and does not say what is missing {len(silent)}.")
     for one in wrong[:10]:
-        said = one.judged.first
-        print(f"  {one.judged.name}: {said.cause} at {said.layer} without {', '.join(one.away)}")
+        told = "; ".join(f"{s.cause} at {s.layer}" for s in one.judged.all_wrong)
+        print(f"  {one.judged.name}: {explained.KEPT_APART if one.judged.kept else told} without {', '.join(one.away)}")
     return ["counters taken away: a confident wrong verdict"] if wrong else []
 
 
@@ -140,6 +146,8 @@ def _left_out(cases: list[Case]) -> None:
     print(f"Without a verdict: {len(failed)}. Measured more than once: {sum(bool(c.earlier) for c in cases)}.")
     for case in failed:
         print(f"  {case.trial.name}: {case.failed}")
+    changed = sum(case.revision.endswith("-dirty") for case in cases)
+    print(f"Taken at {len({case.revision for case in cases})} revisions, {changed} at one that was changed since.")
 
 
 def _files(folder: Path, part: str) -> list[Path]:

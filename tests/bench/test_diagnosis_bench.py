@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 import random
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from diagnose.known import SCENES
-from diagnosisbench import confusion, draw, kept, live, outside, replay, score, split
+from diagnosisbench import confusion, draw, explained, kept, live, outside, replay, score, split
 from diagnosisbench.judge import Judged, Limit, Truth
 from diagnosisbench.kept import Said, Verdict
 from diagnosisbench.setups import SETUPS
@@ -29,7 +30,14 @@ from strata.model.finding import VerdictKind
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = Limit("slow-medium", frozenset({Cause.MEDIUM, Cause.SLOW_MEDIUM}), frozenset({"disk"}))
-WIRE = Limit("wrong-nic", frozenset({Cause.WRONG_CARD}), frozenset({"share"}), frozenset({Cause.WIRE_BANDWIDTH}))
+WIRE = Limit(
+    "wrong-nic",
+    frozenset({Cause.WRONG_CARD}),
+    frozenset({"share"}),
+    partly=frozenset({Cause.WIRE_BANDWIDTH}),
+    never=frozenset({Cause.MEDIUM, Cause.WIRE_LATENCY}),
+)
+DISK_STALLS = Limit("stalls", frozenset({Cause.STALLS}), frozenset({"disk"}))
 CLIENT = Limit("client-cpu", frozenset({Cause.GENERATOR}), frozenset({"share"}), anywhere=True)
 
 
@@ -69,11 +77,26 @@ def case(
         (case((SLOW,), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY), False, False, True),
         (case((SLOW,), ("disk", Cause.UNEXPLAINED, 0.4)), True, False, False),
         (case((SLOW,), ("disk", Cause.STALLS, 0.3), kind=VerdictKind.INCONCLUSIVE), False, False, False),
+        # A part of it is neither right nor wrong where it is, and wrong elsewhere.
         (case((WIRE,), ("share", Cause.WIRE_BANDWIDTH, 0.9)), True, False, False),
+        (case((WIRE,), ("disk", Cause.WIRE_BANDWIDTH, 0.9)), False, False, True),
+        # That all is as expected at a layer that was slowed down is no right layer, unless the truth calls it so.
+        (case((DISK_STALLS,), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), False, False, True),
+        # What the truth rules out is wrong however unsure, and of whatever limits the lab by its nature.
+        (case((WIRE,), ("share", Cause.WIRE_LATENCY, 0.2), kind=VerdictKind.INCONCLUSIVE), False, False, True),
+        (
+            case((WIRE,), ("share", Cause.WIRE_LATENCY, 0.9), natural=(("share", Cause.WIRE_LATENCY),)),
+            *(True, False, True),
+        ),
+        # Unless another limit of the two is just that.
+        (case((WIRE, SLOW), ("disk", Cause.MEDIUM, 0.9)), True, True, False),
         (case((CLIENT,), (None, Cause.GENERATOR, 0.9), kind=VerdictKind.GENERATOR), True, True, False),
         (case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY), False, True, False),
         (case((), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), False, True, False),
         (case((), ("share", Cause.WIRE_LATENCY, 0.9)), False, False, True),
+        (case((), ("share", Cause.UNEXPLAINED, 0.3)), False, False, False),
+        (case((), ("share", Cause.WIRE_LATENCY, 0.3), kind=VerdictKind.INCONCLUSIVE), False, False, False),
+        (case((), ("share", Cause.NONE, 0.0), kind=VerdictKind.INCONCLUSIVE), False, True, False),
         (
             case((), ("share", Cause.WIRE_BANDWIDTH, 0.9), natural=(("share", Cause.WIRE_BANDWIDTH),)),
             False,
@@ -100,8 +123,17 @@ def test_a_bar_is_missed_when_chance_cannot_have_done_it() -> None:
     assert rows["right cause, first named"].word == "below, within chance"
     rows = {r.name: r for r in score.table([*[good] * 20, *[bad] * 20])}
     assert rows["right cause, first named"].missed and rows["wrong at ≥ 0.8"].missed
-    assert rows["right layer, first named"].word == "aim"
-    assert (rows["cases: all"].value, rows["cases: all"].word) == (40, "to come") and not rows["cases: all"].missed
+    # 40 of 40 end at 91 %: that 95 % are reached is not shown by them. 80 of 80 end at 95.5 %.
+    assert rows["right layer, first named"].word == "not yet shown"
+    rows = {r.name: r for r in score.table([good] * 80)}
+    assert (rows["right layer, first named"].word, rows["right layer, worst stack: share"].word) == ("must", "aim")
+    assert (rows["wrong at ≥ 0.8"].word, rows["seconds to the verdict, median"].word) == ("not yet shown", "aim")
+    healthy = case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY)
+    rows = {r.name: r for r in score.table([healthy] * 500)}
+    words = [rows[f"healthy blamed at {where}"].word for where in ("any layer", "≥ 0.8")]
+    assert words == ["must", "none so far"]
+    rows = {r.name: r for r in score.table([good] * 2)}
+    assert (rows["cases: all"].value, rows["cases: all"].word) == (2, "to come") and not rows["cases: all"].missed
     rows = {r.name: r for r in score.table([])}
     assert rows["right cause, first named"].word == "no cases" and not rows["right cause, first named"].missed
 
@@ -111,6 +143,10 @@ def test_the_worst_stack_is_told_beside_the_pool() -> None:
     bad = [case((SLOW,), ("disk", Cause.STALLS, 0.9), stack="share") for _ in range(5)]
     row = next(r for r in score.table([*good, *bad]) if "worst stack" in r.name and "cause" in r.name)
     assert (row.name, row.value, row.n) == ("right cause, worst stack: share", 0.0, 5)
+    # While a stack has too few cases, the worst one is not known.
+    few = [case((SLOW,), ("disk", Cause.STALLS, 0.9), stack="mirrored")]
+    row = next(r for r in score.table([*good * 9, *few]) if "worst stack" in r.name and "cause" in r.name)
+    assert (row.name, row.word) == ("right cause, worst stack: local (1 stacks have too few)", "not yet shown")
 
 
 def test_healthy_two_and_outside_have_measures_of_their_own() -> None:
@@ -118,18 +154,71 @@ def test_healthy_two_and_outside_have_measures_of_their_own() -> None:
     two = [case((SLOW, WIRE), *said), case((SLOW, WIRE), *said[:1])]
     stranger = Limit("frozen-server", frozenset({Cause.STALLS}), frozenset({"share"}))
     away = [case((stranger,), ("share", c, 0.6), of=Kind.OUTSIDE) for c in (Cause.STALLS, Cause.WIRE_LOSS)]
-    healthy = [case((), ("share", Cause.WIRE_LOSS, 0.7)), case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY)]
+    healthy = [
+        case((), ("share", Cause.WIRE_LOSS, 0.7)),
+        case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY),
+        case((), ("share", Cause.UNEXPLAINED, 0.3)),
+        case((), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM),
+    ]
     rows = {r.name: r.value for r in score.table([*two, *away, *healthy])}
+    assert rows["healthy: a layer blamed without a cause"] == 0.25
     assert rows["two limits: both of the first three"] == 0.5
     assert rows["outside: wrongly named at ≥ 0.5"] == 0.5
     assert (rows["healthy blamed at any layer"], rows["healthy blamed at ≥ 0.8"]) == (0.5, 0.0)
 
 
-def test_confidence_is_held_against_how_often_it_is_right() -> None:
-    right, wrong = case((SLOW,), ("disk", Cause.MEDIUM, 0.75)), case((SLOW,), ("disk", Cause.STALLS, 0.75))
-    assert score.calibration_error([right] * 3 + [wrong]) == pytest.approx(0)
-    assert score.calibration_error([wrong] * 4) == pytest.approx(0.75)
-    assert score.calibration_error([case((SLOW,), (None, Cause.NONE, 0), kind=VerdictKind.INCONCLUSIVE)]) is None
+def test_every_finding_that_is_told_is_scored_and_not_only_the_first() -> None:
+    first = ("disk", Cause.SLOW_MEDIUM, 0.9)
+    one = case((SLOW,), first, ("share", Cause.WIRE_LATENCY, 0.85), holds=True)
+    assert one.right_cause and not one.wrong
+    unsure = case((SLOW,), first, ("share", Cause.WIRE_LATENCY, 0.5))
+    true = case((SLOW, WIRE), first, ("share", Cause.WIRE_BANDWIDTH, 0.85), holds=True)
+    # What is left of a withdrawn verdict is still told, with the confidence that the finding has by itself.
+    told = Said(layer="share", cause=Cause.WIRE_LATENCY, confidence=0.4, as_finding=0.9)
+    hidden = case((SLOW,), ("share", Cause.WIRE_LATENCY, 0.4), kind=VerdictKind.INCONCLUSIVE)
+    hidden = dataclasses.replace(hidden, verdict=hidden.verdict.model_copy(update={"said": (told,)}))
+    away = case((SLOW,), first, ("share", Cause.WIRE_LATENCY, 0.85), of=Kind.OUTSIDE)
+    ruled_out = case((WIRE,), ("share", Cause.WRONG_CARD, 0.9), ("share", Cause.WIRE_LATENCY, 0.1))
+    for judged, sure, confirmed, forbidden in (
+        (one, 1, 1, 0),
+        (unsure, 0, 0, 0),
+        (true, 0, 0, 0),
+        (hidden, 1, 0, 0),
+        (away, 1, 0, 0),
+        (ruled_out, 0, 0, 1),
+    ):
+        rows = {r.name: r.value for r in score.table([judged])}
+        assert rows["any finding: wrong cause at ≥ 0.8"] == sure
+        assert rows["any finding: wrong and confirmed"] == confirmed
+        assert rows["any finding: what the truth rules out"] == forbidden
+    # A healthy lab is blamed by whatever is told of it.
+    natural = case((), ("share", Cause.QUOTA, 0.9), ("disk", Cause.STALLS, 0.9), natural=(("share", Cause.QUOTA),))
+    assert natural.blamed and not natural.wrong and score.table([natural])[-1].n == 0
+
+
+def test_the_confidence_of_a_finding_is_kept_where_the_verdict_is_less_sure() -> None:
+    said = replay.diagnosed(made_up("slow-wire"))
+    assert said.findings and kept.verdict_of(said).first.most == said.verdict.confidence
+    humble = said.verdict.model_copy(update={"confidence": 0.4})
+    first = kept.verdict_of(said.model_copy(update={"verdict": humble})).first
+    assert (first.confidence, first.most) == (0.4, said.findings[0].confidence)
+
+
+def test_confidence_is_held_against_how_often_the_cause_is_right() -> None:
+    assert score.calibration_error([(0.75, True)] * 3 + [(0.75, False)]) == pytest.approx(0)
+    assert score.calibration_error([(0.75, False)] * 4) == pytest.approx(0.75)
+    assert score.calibration_error([]) is None
+    right, partly = ("share", Cause.WRONG_CARD, 0.9), ("share", Cause.WIRE_BANDWIDTH, 0.9)
+    # Half of what is told at 0.9 is right in each half of the seeds; to name a part of it is not.
+    cases = [case((WIRE,), right if seed % 4 < 2 else partly, seed=seed) for seed in range(80)]
+    rows = {r.name: r for r in score.table(cases)}
+    raw, fit = rows["calibration error, odd seeds"], rows["as a fit on even seeds would have it"]
+    assert (raw.n, raw.value, fit.value) == (40, pytest.approx(0.4), pytest.approx(0))
+    assert raw.missed and raw.low is not None and 0.2 < raw.low < 0.4
+    # The other half fits nothing when it is small.
+    few = [c for c in cases if c.seed % 2 or c.seed < 20]
+    rows = {r.name: r for r in score.table(few)}
+    assert {rows[name].word for name in (raw.name, fit.name)} == {"too few cases"}
 
 
 def test_what_is_lost_on_what_was_kept_has_an_interval() -> None:
@@ -342,34 +431,90 @@ def test_a_diagnosis_that_did_not_end_well_has_no_verdict() -> None:
 CASES = sorted(kept.FOLDER.glob(f"*{kept.ENDING}"))
 
 
-def test_every_kept_case_is_small_and_can_be_judged_again() -> None:
+def test_a_case_that_is_kept_apart_is_shown_to_who_says_that_he_looks_and_is_kept_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "looked.txt"
+    noted.write_text("")
+    whole = split.read
+    monkeypatch.setattr(split, "read", lambda: whole(looked=noted))
+    monkeypatch.setattr(split, "look", functools.partial(split.look, looked=noted))
+    apart = made_up("slow-wire", seed=5)
+    with pytest.raises(UsageError, match="kept from tuning") as refused:
+        explained.case(apart)
+    assert "--look" in refused.value.render() and noted.read_text() == ""
+    assert "wire-bandwidth" not in explained.line(apart, split.read()).partition(" s ")[2]
+    told = explained.case(apart, look=True)
+    assert "kept apart" not in told and noted.read_text() == f"{apart.trial.name}\n"
+    assert not apart.trial.kept(split.read()) and explained.case(apart) == told
+    # What is there to learn from is shown to anybody, and not noted.
+    assert "wire-bandwidth" in explained.line(made_up("slow-wire"), split.read())
+    explained.case(made_up("slow-wire"))
+    assert noted.read_text() == f"{apart.trial.name}\n"
+
+
+@pytest.fixture(scope="module")
+def all_kept() -> list[kept.Case]:
+    return [kept.load(path) for path in CASES]
+
+
+@pytest.fixture(scope="module")
+def judged_anew(all_kept: list[kept.Case]) -> list[Judged]:
+    return replay.replayed(all_kept, split.read())
+
+
+def test_every_case_that_was_looked_at_is_one_that_the_split_kept_apart(all_kept: list[kept.Case]) -> None:
+    rules = split.read()
+    nobody_looked = dataclasses.replace(rules, looked=frozenset())
+    trials = {one.trial.name: one.trial for one in all_kept}
+    assert rules.looked
+    for name in rules.looked:
+        assert trials[name].kept(nobody_looked) and not trials[name].kept(rules)
+
+
+def test_every_kept_case_is_small_and_can_be_judged_again(all_kept: list[kept.Case], judged_anew: list[Judged]) -> None:
     assert sum(path.stat().st_size for path in CASES) < 10_000_000
-    for path in CASES:
+    for path, one in zip(CASES, all_kept, strict=True):
         assert path.stat().st_size <= kept.MOST_BYTES, path
-        one = kept.load(path)
         assert path.name == f"{one.trial.name}{kept.ENDING}"
-        assert kept.packed_of(one) == kept.packed_of(kept.Case.model_validate_json(one.model_dump_json()))
-        if one.analysis is not None:
-            assert replay.diagnosed(one).verdict.headline
+    assert {j.name for j in judged_anew} == {one.trial.name for one in all_kept if one.counts}
 
 
-def test_the_canary_fails_on_the_kept_cases_and_the_command_says_so() -> None:
-    words = [sys.executable, str(ROOT / "benches" / "diagnosis" / "run.py"), "--replay", "--withhold", "1"]
+def test_the_canary_fails_on_the_kept_cases(judged_anew: list[Judged]) -> None:
+    missed, swapped = (
+        {row.name for row in score.table(found) if row.missed} for found in (judged_anew, replay.swapped(judged_anew))
+    )
+    assert "right layer, first named" not in missed
+    assert {"right layer, first named", "right cause, first named"} <= swapped
+
+
+def test_the_command_prints_the_table_and_fails_where_a_bar_is_missed(tmp_path: Path) -> None:
+    few = [path for path in CASES if path.name.startswith("local-ext4-")][:4]
+    assert len(few) == 4
+    for path in few:
+        (tmp_path / path.name).symlink_to(path)
+    words = [sys.executable, str(ROOT / "benches" / "diagnosis" / "run.py"), "--replay", "--cases", str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     plain, swapped = (
         subprocess.run([*words, *more], env=environment, capture_output=True, text=True, check=False)
-        for more in ((), ("--swap",))
+        for more in (("--withhold", "1"), ("--swap",))
     )
-    assert "missed: right layer, first named" not in plain.stderr, plain.stderr
-    assert "| right cause, first named |" in plain.stdout and "kept apart" in plain.stdout
-    assert swapped.returncode == 1
-    assert "missed: right layer, first named" in swapped.stderr
+    assert "missed: right cause, first named" not in plain.stderr, plain.stderr
+    assert "| right cause, first named |" in plain.stdout and "| kept apart |" in plain.stdout
+    assert "Counters taken away, n = 4" in plain.stdout
+    assert swapped.returncode == 1 and "missed: right cause, first named" in swapped.stderr
 
 
-def test_no_verdict_of_a_kept_case_is_confident_and_wrong_more_often_than_may_be() -> None:
-    found = replay.replayed([kept.load(path) for path in CASES], split.read())
-    safety = {"wrong at ≥ 0.8", "wrong and confirmed", "healthy blamed at any layer", "healthy blamed at ≥ 0.8"}
-    rows = [row for row in score.table(found) if row.name in safety]
+MISSED_TODAY = {"any finding: wrong and confirmed"}
+"""Of 15 cases two tell a second finding that is not so and that an experiment is said to confirm. To be emptied."""
+
+
+def test_no_verdict_of_a_kept_case_is_confident_and_wrong_more_often_than_may_be(judged_anew: list[Judged]) -> None:
+    safety = {
+        *("wrong at ≥ 0.8", "wrong and confirmed", "healthy blamed at any layer", "healthy blamed at ≥ 0.8"),
+        *("any finding: wrong cause at ≥ 0.8", "any finding: wrong and confirmed"),
+        "any finding: what the truth rules out",
+    }
+    rows = [row for row in score.table(judged_anew) if row.name in safety]
     assert len(rows) == len(safety)
-    confident = [(c.name, c.first) for c in found if c.wrong and score.sure(c)]
-    assert [row.name for row in rows if row.missed] == [], confident
+    assert {row.name for row in rows if row.missed} <= MISSED_TODAY, [c.name for c in judged_anew if c.all_wrong]

@@ -12,11 +12,14 @@ from strata.model.finding import Cause, VerdictKind
 
 CELL, LEFT, TOP, FONT = 24, 190, 150, 12
 RIGHT_INK, WRONG_INK, QUIET_INK = "#2b7a4b", "#b3402e", "#8a8f98"
-SILENT = {"inconclusive", Cause.UNEXPLAINED.value}
+NO_VERDICT = "no verdict"
+SILENT = {"inconclusive", NO_VERDICT, Cause.UNEXPLAINED.value}
 
 
 def said(case: Judged) -> str:
     """In one word what was named first."""
+    if case.failed:
+        return NO_VERDICT
     kind = case.verdict.kind
     return kind.value if kind in (VerdictKind.INCONCLUSIVE, VerdictKind.HEALTHY) else case.first.cause.value
 

@@ -25,13 +25,19 @@ class Limit:
     causes: frozenset[Cause]
     layers: frozenset[str]
     partly: frozenset[Cause] = frozenset()
-    """Causes that are so, but not all of it."""
+    """Causes that are so there, but not all of it."""
     anywhere: bool = False
     """Whether it lies at no layer: the client's limits hold whatever it drives."""
+    never: frozenset[Cause] = frozenset()
+    """Causes that it rules out, at whatever layer."""
 
     def names(self, said: Said) -> bool:
         """Whether this is it: the right cause at the right layer."""
         return said.cause in self.causes and self.placed(said)
+
+    def partly_names(self, said: Said) -> bool:
+        """Whether a part of it is named, where it is."""
+        return said.cause in self.partly and self.placed(said)
 
     def placed(self, said: Said) -> bool:
         """Whether it is blamed where it is."""
@@ -45,6 +51,29 @@ class Truth:
     kind: Kind
     limits: tuple[Limit, ...]
     natural: Natural
+
+    def named_by(self, said: Said) -> bool:
+        """Whether it is one of the limits."""
+        return any(limit.names(said) for limit in self.limits)
+
+    def partly_named_by(self, said: Said) -> bool:
+        """Whether it is a part of one of the limits, and none of them."""
+        return any(limit.partly_names(said) for limit in self.limits) and not self.named_by(said)
+
+    def ruled_out(self, said: Said) -> bool:
+        """Whether one of the limits forbids it and none is it: that is wrong however unsure, or natural."""
+        so = self.named_by(said) or self.partly_named_by(said)
+        return not so and any(said.cause in limit.never for limit in self.limits)
+
+    def is_natural(self, said: Said) -> bool:
+        """Whether it is true of the healthy lab too."""
+        return (said.layer, said.cause) in self.natural and not self.ruled_out(said)
+
+    def false(self, said: Said) -> bool:
+        """Whether a cause is named that is none here."""
+        if said.cause in UNNAMED:
+            return False
+        return not (self.named_by(said) or self.partly_named_by(said) or self.is_natural(said))
 
 
 @dataclass(frozen=True)
@@ -72,15 +101,20 @@ class Judged:
         return self.verdict.first
 
     @property
+    def as_expected(self) -> bool:
+        """Whether all that is said is that the medium limits, as it should: that blames nobody."""
+        return self.verdict.kind is VerdictKind.MEDIUM and self.first.cause is Cause.MEDIUM
+
+    @property
     def named(self) -> bool:
-        """Whether a cause is named at all. That the medium is what limits, as it should, names nobody."""
-        if self.verdict.kind in NOBODY or self.first.cause in UNNAMED:
-            return False
-        return not (self.verdict.kind is VerdictKind.MEDIUM and self.first.cause is Cause.MEDIUM)
+        """Whether a cause is named first at all."""
+        return self.verdict.kind not in NOBODY and self.first.cause not in UNNAMED and not self.as_expected
 
     @property
     def right_layer(self) -> bool:
-        """Of the first that is named: a limit is there."""
+        """Of the first that is named: a limit is there. To say that all is as expected there is to miss it."""
+        if self.as_expected:
+            return self.truth.named_by(self.first)
         return self._said_something and any(limit.placed(self.first) for limit in self.truth.limits)
 
     @property
@@ -88,26 +122,59 @@ class Judged:
         """Of the first that is named; of a healthy lab: nobody is blamed."""
         if not self.truth.limits:
             return not self.blamed and not self.failed
-        return self._said_something and any(limit.names(self.first) for limit in self.truth.limits)
+        return self._said_something and self.truth.named_by(self.first)
+
+    @property
+    def partly(self) -> bool:
+        """Whether what is named first is so, and less than there is to say."""
+        return self._said_something and self.truth.partly_named_by(self.first)
+
+    @property
+    def natural(self) -> bool:
+        """Whether what is named first limits the healthy lab as well, and is not what was put in."""
+        return self.named and self.truth.is_natural(self.first) and not self.truth.named_by(self.first)
+
+    @property
+    def blame(self) -> tuple[Said, ...]:
+        """Whatever is said to be slow, with a cause or without one, other than what limits the lab by its nature."""
+        told = self.verdict.said[1:] if self.as_expected else self.verdict.said
+        return tuple(s for s in told if s.cause is not Cause.NONE and not self.truth.is_natural(s))
 
     @property
     def blamed(self) -> bool:
-        """Whether a healthy lab is said to have a fault, other than what limits it by its nature."""
-        return self.named and (self.first.layer, self.first.cause) not in self.truth.natural
+        """Whether a healthy lab is said to have a fault at any layer, first or after that."""
+        return bool(self.blame)
+
+    @property
+    def blamed_without_cause(self) -> bool:
+        """Whether a healthy lab is said to have a fault of which no cause is told for certain."""
+        unsure = self.verdict.kind is VerdictKind.INCONCLUSIVE
+        return self.blamed and all(unsure or s.cause in UNNAMED for s in self.blame)
 
     @property
     def wrong(self) -> bool:
-        """Whether what is said is not so. To say that one does not know is not wrong; that all is well may be."""
-        if self.verdict.kind is VerdictKind.INCONCLUSIVE or self.first.cause is Cause.UNEXPLAINED:
+        """Whether what is said first is not so. To say that one does not know is not wrong, unless what is then named
+        all the same is ruled out; that all is well may be."""
+        if self.forbidden(self.first):
+            return True
+        if not self.decided or self.right_cause or self.partly:
             return False
-        if (self.first.layer, self.first.cause) in self.truth.natural:
-            return False
-        return not self.right_cause and not any(self.first.cause in limit.partly for limit in self.truth.limits)
+        return not (self.truth.is_natural(self.first) or (self.as_expected and not self.truth.limits))
 
     @property
     def wrong_confirmed(self) -> bool:
         """Whether an experiment is said to have confirmed it."""
         return self.wrong and self.first.holds is True
+
+    @property
+    def all_wrong(self) -> tuple[Said, ...]:
+        """Every told finding that is not so, the first or a further one, and whatever the verdict itself says."""
+        first = self.wrong or (self.truth.false(self.first) and not self.as_expected)
+        return (*((self.first,) if first else ()), *(s for s in self.verdict.said[1:] if self.truth.false(s)))
+
+    def forbidden(self, said: Said) -> bool:
+        """Whether the truth rules it out: it is wrong at any confidence."""
+        return said.cause not in UNNAMED and self.truth.ruled_out(said)
 
     @property
     def decided(self) -> bool:
@@ -138,7 +205,14 @@ def _limit(case: Case, number: int, top: str) -> Limit:
     truth = truth_of(put.what, case.trial.stack)
     named = (truth.layer, *truth.also)
     where = {top if name == TOP else setup.cells.get(name, name) for name in named}
-    return Limit(put.what, frozenset(truth.must), frozenset(where), frozenset(truth.partly), truth.kind == "client")
+    return Limit(
+        put.what,
+        frozenset(truth.must),
+        frozenset(where),
+        partly=frozenset(truth.partly),
+        anywhere=truth.kind == "client",
+        never=frozenset(truth.never),
+    )
 
 
 def judged(case: Case, verdict: Verdict, split: Split) -> Judged:

@@ -95,12 +95,21 @@ class Machine(Value):
 
 
 class Said(Value):
-    """A finding of the verdict in short. ``holds``: of the experiment that was made of it, if one was."""
+    """A finding of the verdict in short. ``holds``: of the experiment that was made of it, if one was.
+
+    ``as_finding``: the confidence that the finding has by itself, where the verdict is less sure.
+    """
 
     layer: str | None
     cause: Cause
     confidence: float
     holds: bool | None = None
+    as_finding: float | None = Field(default=None, exclude_if=lambda sure: sure is None)
+
+    @property
+    def most(self) -> float:
+        """The greatest confidence that a reader sees beside it."""
+        return max(self.confidence, self.as_finding or 0.0)
 
 
 class Verdict(Value):
@@ -167,7 +176,9 @@ def verdict_of(diagnosis: Diagnosis) -> Verdict:
     ]
     first = Said(layer=verdict.layer, cause=verdict.cause, confidence=verdict.confidence)
     if said and (said[0].layer, said[0].cause) == (first.layer, first.cause):
-        first, said = said[0].model_copy(update={"confidence": verdict.confidence}), said[1:]
+        surer = said[0].confidence if said[0].confidence > verdict.confidence else None
+        first = said[0].model_copy(update={"confidence": verdict.confidence, "as_finding": surer})
+        said = said[1:]
     return Verdict(kind=verdict.kind, headline=verdict.headline, said=(first, *said), missing=verdict.missing)
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, replace
+from statistics import fmean, median
 
+import numpy as np
+from scipy.optimize import isotonic_regression
 from scipy.special import betaincinv
+from scipy.stats import binom
 
 from diagnosisbench.judge import Judged
+from diagnosisbench.kept import Said
 from diagnosisbench.trial import Kind
 
 SURE, HALF = 0.8, 0.5
-BINS = 10
+BINS, RESAMPLED = 10, 500
 LEAST_TO_CALIBRATE = 30
 """Fewer verdicts than that lie off the line by chance."""
 LEAST_OF_A_STACK = 5
@@ -48,27 +53,39 @@ class Row:
     counted: bool = False
     """Whether it is a number of cases."""
 
+    partial: bool = False
+    """Whether there are cases that it cannot be told of yet: then it is not met, whatever the others show."""
+
     @property
     def missed(self) -> bool:
         """Whether the bar is missed by more than chance: the whole interval lies on the wrong side. Cases add up over
         the days: that there are few of them is no failure of the rules."""
-        if self.counted or self.bar is None or self.value is None or self.bar.met(self.value, self.bar.must):
+        if self.counted or self.bar is None or self.value is None:
             return False
-        ends = [x for x in (self.low, self.high) if x is not None]
-        return not any(self.bar.met(x, self.bar.must) for x in ends)
+        return not any(self.bar.met(x, self.bar.must) for x in self._ends)
 
     @property
     def word(self) -> str:
-        """In a word how it stands to the bar."""
+        """In a word how it stands to the bar. What is met is met by the whole interval, not by the value alone."""
         if self.value is None:
             return "no cases" if not self.n else "too few cases"
         if self.bar is None:
             return ""
         if self.missed:
             return "**missed**"
-        if not self.bar.met(self.value, self.bar.must):
-            return "to come" if self.counted else "below, within chance"
-        return "aim" if self.bar.met(self.value, self.bar.aim) else "must"
+        for bound, word in ((self.bar.aim, "aim"), (self.bar.must, "must")):
+            if not self.partial and all(self.bar.met(x, bound) for x in self._ends):
+                return word
+        if self.counted:
+            return "to come"
+        if self.bar.must == self.value == 0:
+            return "none so far"  # how many cases soever: no interval ends at 0
+        return "not yet shown" if self.bar.met(self.value, self.bar.must) else "below, within chance"
+
+    @property
+    def _ends(self) -> tuple[float, ...]:
+        assert self.value is not None
+        return (self.value, *(x for x in (self.low, self.high) if x is not None))
 
 
 def share(name: str, cases: Sequence[Judged], has: Callable[[Judged], bool], bar: Bar | None = None) -> Row:
@@ -106,21 +123,35 @@ def table(cases: Sequence[Judged]) -> list[Row]:
         worst("right layer, worst stack", limited, lambda c: c.right_layer, Bar(0.90, 0.90)),
         share("right cause, first named", limited, lambda c: c.right_cause, Bar(0.90, 0.958)),
         worst("right cause, worst stack", limited, lambda c: c.right_cause, Bar(0.80, 0.80)),
+        share("partly right, first named", limited, lambda c: c.partly),
+        share("what limits the lab anyway, first named", limited, lambda c: c.natural),
         share("healthy blamed at any layer", healthy, lambda c: c.blamed, Bar(0.02, 0.005, most=True)),
-        share("healthy blamed at ≥ 0.8", healthy, lambda c: c.blamed and sure(c), Bar(0, 0, most=True)),
-        share("wrong at ≥ 0.8", inside, lambda c: c.wrong and sure(c), Bar(0.02, 0, most=True)),
+        share("healthy: a layer blamed without a cause", healthy, lambda c: c.blamed_without_cause),
+        share("healthy blamed at ≥ 0.8", healthy, lambda c: sure(c.blame), Bar(0, 0, most=True)),
+        share("wrong at ≥ 0.8", inside, lambda c: c.wrong and sure([c.first]), Bar(0.02, 0, most=True)),
         share("wrong and confirmed", inside, lambda c: c.wrong_confirmed, Bar(0.01, 0, most=True)),
+        share("any finding: wrong cause at ≥ 0.8", ended, lambda c: sure(c.all_wrong), Bar(0.02, 0, most=True)),
+        share("any finding: wrong and confirmed", ended, _confirmed_wrongly, Bar(0.01, 0, most=True)),
+        share("any finding: what the truth rules out", ended, _forbidden, Bar(0.02, 0, most=True)),
         share("outside: wrongly named at ≥ 0.5", outside, _named_outside, Bar(0.15, 0.05, most=True)),
         share("two limits: both of the first three", two, lambda c: c.both, Bar(0.80, 0.95)),
-        _calibration(cases),
+        *_calibration(ended),
         _time("seconds to the verdict, median", cases, Bar(120, 60, most=True)),
         _time("of nine layers", [c for c in cases if c.layers >= MANY_LAYERS], Bar(180, 90, most=True)),
     ]
 
 
-def sure(case: Judged) -> bool:
-    """Whether the verdict's confidence is one that people act on."""
-    return case.first.confidence >= SURE
+def sure(said: Sequence[Said]) -> bool:
+    """Whether one of these is told with a confidence that people act on."""
+    return any(s.most >= SURE for s in said)
+
+
+def _confirmed_wrongly(case: Judged) -> bool:
+    return any(s.holds is True for s in case.all_wrong)
+
+
+def _forbidden(case: Judged) -> bool:
+    return any(map(case.forbidden, case.verdict.said))
 
 
 def lost(tuned: Sequence[Judged], kept: Sequence[Judged]) -> Row:
@@ -139,34 +170,65 @@ def lost(tuned: Sequence[Judged], kept: Sequence[Judged]) -> Row:
 
 
 def worst(name: str, cases: Sequence[Judged], has: Callable[[Judged], bool], bar: Bar) -> Row:
-    """The share of the stack that has the least."""
-    rows = []
+    """The share of the stack that has the least, of those with enough cases; that others have too few is told."""
+    rows, few = [], 0
     for stack in sorted({c.stack for c in cases}):
         mine = [c for c in cases if c.stack == stack]
         if len(mine) >= LEAST_OF_A_STACK:
             rows.append(share(f"{name}: {stack}", mine, has, bar))
-    return min(rows, key=lambda r: r.value or 0.0, default=Row(name, None, 0, bar))
+        else:
+            few += 1
+    found = min(rows, key=lambda r: r.value or 0.0, default=Row(name, None, len(cases), bar))
+    others = f" ({few} stacks have too few)" if few and rows else ""
+    return replace(found, name=found.name + others, partial=few > 0)
 
 
-def calibration_error(cases: Sequence[Judged]) -> float | None:
+Told = tuple[float, bool]
+"""A confidence, and whether the cause was right."""
+
+
+def calibration_error(told: Sequence[Told]) -> float | None:
     """Over ten bins of confidence: how far the share that is right is from the mean confidence, weighted by cases."""
-    said = [c for c in cases if c.decided]
-    if not said:
+    if not told:
         return None
     error = 0.0
     for number in range(BINS):
-        mine = [c for c in said if min(int(c.first.confidence * BINS), BINS - 1) == number]
-        if mine:
-            right = sum(not c.wrong for c in mine) / len(mine)
-            error += abs(right - sum(c.first.confidence for c in mine) / len(mine)) * len(mine)
-    return error / len(said)
+        mine = [(sure, right) for sure, right in told if min(int(sure * BINS), BINS - 1) == number]
+        error += abs(sum(right - sure for sure, right in mine))
+    return error / len(told)
 
 
-def _calibration(cases: Sequence[Judged]) -> Row:
-    """Of the half that the confidences are not fitted on: odd seeds."""
-    half = [c for c in cases if c.seed % 2 and c.decided]
-    error = calibration_error(half) if len(half) >= LEAST_TO_CALIBRATE else None
-    return Row("calibration error, odd seeds", error, len(half), Bar(0.1, 0.05, most=True))
+def fitted(on: Sequence[Told], other: Sequence[Told]) -> list[Told]:
+    """The confidences of the others as the share that was right of these: rising steps (isotonic regression)."""
+    of = {sure: [right for s, right in on if s == sure] for sure in sorted({sure for sure, _ in on})}
+    steps = isotonic_regression([fmean(rights) for rights in of.values()], weights=[*map(len, of.values())]).x
+    at = np.interp([sure for sure, _ in other], list(of), steps)
+    return [(float(sure), right) for sure, (_, right) in zip(at, other, strict=True)]
+
+
+def _calibration(cases: Sequence[Judged]) -> list[Row]:
+    """Of the half that confidences may not be fitted on, odd seeds: as they are told, which is what counts, and as a
+    fit on the other half would tell them. Right is who names the right cause: a part of it, or what is so anyway, is
+    not."""
+    fit, check = ([(c.first.confidence, c.right_cause) for c in cases if c.decided and c.seed % 2 == x] for x in (0, 1))
+    few = min(len(fit), len(check)) < LEAST_TO_CALIBRATE
+    bar = Bar(0.1, 0.05, most=True)
+    rows = []
+    for name, told, its in (
+        ("calibration error, odd seeds", check, bar),
+        ("as a fit on even seeds would have it", [] if few else fitted(fit, check), None),
+    ):
+        low, high = (None, None) if few else _resampled(told)
+        rows.append(Row(name, None if few else calibration_error(told), len(check), its, low, high))
+    return rows
+
+
+def _resampled(told: Sequence[Told]) -> tuple[float, float]:
+    """95 % interval of the error by resampling (bootstrap percentiles)."""
+    chance = random.Random(1)
+    errors = [calibration_error(chance.choices(told, k=len(told))) or 0.0 for _ in range(RESAMPLED)]
+    low, high = np.percentile(errors, (2.5, 97.5))
+    return float(low), float(high)
 
 
 def _named_outside(case: Judged) -> bool:
@@ -179,7 +241,13 @@ def _count(name: str, cases: Sequence[Judged], must: int, aim: int) -> Row:
 
 
 def _time(name: str, cases: Sequence[Judged], bar: Bar) -> Row:
-    return Row(name, median(c.seconds for c in cases) if cases else None, len(cases), bar, unit="s")
+    """With the interval of the median that the ordered cases give (sign test), which few of them do not."""
+    if not cases:
+        return Row(name, None, 0, bar, unit="s")
+    ordered = sorted(c.seconds for c in cases)
+    outside = int(binom.ppf(0.025, len(ordered), 0.5))
+    low, high = (ordered[outside - 1], ordered[-outside]) if outside else (0.0, math.inf)
+    return Row(name, median(ordered), len(ordered), bar, low, high, unit="s")
 
 
 def text(rows: Sequence[Row], title: str) -> str:

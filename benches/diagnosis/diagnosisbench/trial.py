@@ -55,7 +55,9 @@ class Trial(Value):
         return f"{self.setup}-{self.what}-{self.seed:06d}"
 
     def kept(self, split: Split) -> frozenset[Why]:
-        """Why it is kept from tuning; empty: it is there to learn from."""
+        """Why it is kept from tuning; empty: it is there to learn from, or was looked at."""
+        if self.name in split.looked:
+            return frozenset()
         return split.kept([put.position for put in self.put], self.seed, self.stack, self.options)
 
     def __str__(self) -> str:
