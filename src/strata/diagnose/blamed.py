@@ -42,7 +42,7 @@ def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], S
     if why := _elsewhere(case, own):
         return Opinion(limit.cause, False, why, layer=layer)
     if not limit.acceptable:
-        return Opinion(limit.cause, False, _refuted(own, limit), layer=layer)
+        return _refuted(own, limit)
     best = own.limits[0] is limit
     busy = _busy(own.slow)
     unsure = busy > MOST_BUSY and not _even(own.slow)
@@ -101,18 +101,18 @@ def _row(h: Held, limit: Limit, layer: str) -> Row:
     )
 
 
-def _refuted(own: Own, limit: Limit) -> str:
+def _refuted(own: Own, limit: Limit) -> Opinion:
     """The row that it fits least."""
+    layer = own.station.layer.name
     known = [h for h in own.cells if h.key in limit.rows]
     if not known:
-        return "too little is promised of the layer"
+        return Opinion(limit.cause, False, "too little is promised of the layer", layer=layer)
     worst = max(known, key=lambda h: abs(limit.residual[h.key]))
     low, high = limit.rows[worst.key]
     wanted = high if limit.residual[worst.key] < 0 else low
-    return (
-        f"it would give {units.count(wanted)} IOPS, measured {units.count(worst.measured)}; "
-        f"at {worst.cell.workload.label}"
-    )
+    because = f"it would give {units.count(wanted)} IOPS, measured {units.count(worst.measured)}"
+    where = f"at {worst.cell.workload.label}"
+    return Opinion(limit.cause, False, because, detail=where, strength=limit.explained, layer=layer)
 
 
 def alone(own: Own) -> Held | None:

@@ -91,19 +91,17 @@ def _needed(rounds: int, seen: Estimate | Pooled, line: float) -> float:
     return math.ceil(rounds * (half / away) ** 2) + 1 if away > 0.01 else math.inf
 
 
-def statements(analysis: Analysis) -> tuple[tuple[str, str], ...]:
-    """(layer, what was seen) for each pair."""
+def statements(analysis: Analysis) -> tuple[tuple[str, str, str], ...]:
+    """(layer, what was seen, its worst row and what is expected) for each pair."""
     found = []
     for (layer, below), group in pairs(analysis).items():
         whole = pooled(group)
         if whole is None:
             continue
         low = min(c.iops.value for c in group)
-        text = (
-            f"{whole.told()} of {below}'s IOPS over {len(group)} workloads; "
-            f"{low:.2f} at the least, {units.percent(group[0].expected_overhead, 2)} of loss expected"
-        )
-        found.append((layer, text))
+        text = f"{whole.told()} of {below}'s IOPS over {len(group)} workloads"
+        detail = f"{low:.2f} at the least, {units.percent(group[0].expected_overhead, 2)} of loss expected"
+        found.append((layer, text, detail))
     return tuple(found)
 
 
@@ -112,10 +110,10 @@ def evidence(analysis: Analysis) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(
             kind=EvidenceKind.DIFFERENTIAL,
-            statement=f"{layer} gives {text}",
+            statement=f"{layer} gives {text}; {detail}",
             cells=tuple(f"{layer}/{c.workload_key}" for c in analysis.comparisons if c.layer == layer),
         )
-        for layer, text in statements(analysis)
+        for layer, text, detail in statements(analysis)
     )
 
 

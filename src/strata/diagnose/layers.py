@@ -11,7 +11,7 @@ from strata.diagnose.behind import behind
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
-from strata.diagnose.opinion import Opinion, Weight, confidence, separation
+from strata.diagnose.opinion import Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.trying import Fate, after, fate, outcome
@@ -71,7 +71,7 @@ def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str])
         layer = one.station.layer.name
         if one.slow and layer not in named:
             mine = [o for o in opinions if o.layer == layer]
-            out = [RuledOut(cause=o.cause, because=o.because) for o in mine if o.holds is False]
+            out = ruled_out(mine)
             chosen = unexplained.of_medium(one)
             found = _named(case, layer, chosen, standing(mine), [], 0.0, out)
             yield replace(found, loss=chosen.loss, keys=chosen.cells)
@@ -183,7 +183,7 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
     noise = view.analysis.noise.between_rounds
     if chosen.lead < least_lead(noise) and chosen.cause is not Cause.UNEXPLAINED:
         missing.append(_too_near(chosen.lead, noise))
-    out = [RuledOut(cause=o.cause, because=o.because) for o in opinions if o.holds is False and o is not chosen]
+    out = ruled_out(o for o in opinions if o is not chosen)
     if chosen.model is not None and not chosen.rows:
         rows = rows_of(pair, chosen.model, mine)
         chosen = replace(chosen, rows=rows, strength=min(chosen.strength, cover(rows, mine, view.layer.name)))
@@ -192,6 +192,8 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
         update={
             "effect": worst.comparison.iops,
             "worst": view.cell(worst),
+            # What a layer shows by itself is there without the layer below, too.
+            "lifts": not chosen.layer,
             "ruled_out": (*named.finding.ruled_out, *_generator(pair)),
         }
     )
@@ -214,7 +216,7 @@ def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[Named, ...]:
     for chosen in alive:
         if not chosen.holds:
             continue
-        out = [RuledOut(cause=o.cause, because=o.because) for o in opinions if o.holds is False]
+        out = ruled_out(opinions)
         others = tuple(o for o in alive if o is not chosen and o.cells & chosen.cells)
         named = _named(case, chosen.layer, chosen, (chosen, *others), [], max(0.0, chosen.lead), out)
         found.append(replace(named, loss=chosen.loss, keys=chosen.cells))

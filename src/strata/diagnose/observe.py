@@ -9,8 +9,9 @@ import numpy as np
 from strata import units
 from strata.diagnose.case import Pair
 from strata.diagnose.models import Fit, Shape, predict
+from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point, View
-from strata.model.finding import Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence, EvidenceKind
 
 LITTLE_SLACK = 0.2
 HEADROOM = 0.75
@@ -99,8 +100,8 @@ def operational(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
     return tuple(e for e in found if e is not None)
 
 
-def refuted(pair: Pair, shape: Shape) -> str:
-    """What the best limit of this shape would have made of the cell that fits it least; the cell after a semicolon."""
+def refuted(cause: Cause, pair: Pair, shape: Shape) -> Opinion:
+    """What the best limit of this shape would have made of the cell that fits it least; the cell is the detail."""
     view, found = pair.view, pair.shape(shape)
     worst = max(view.points, key=lambda p: abs(found.residual[p.key]))
     one = np.array([found.parameter])
@@ -108,8 +109,9 @@ def refuted(pair: Pair, shape: Shape) -> str:
     wanted = float(high[0]) if worst.x > high[0] else float(low[0])
     limit = parameter(found)
     if abs(found.residual[worst.key]) < 2:
-        return f"{limit} explains the figures no better"
-    return f"{limit} would give {units.count(wanted)} IOPS, measured {units.count(worst.x)}; at {worst.workload.label}"
+        return Opinion(cause, False, f"{limit} explains the figures no better", strength=found.explained)
+    because = f"{limit} would give {units.count(wanted)} IOPS, measured {units.count(worst.x)}"
+    return Opinion(cause, False, because, detail=f"at {worst.workload.label}", strength=found.explained)
 
 
 def parameter(found: Fit) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
 from strata.diagnose.models import Fit
 from strata.diagnose.view import View
-from strata.model.finding import Cause, Evidence, Row
+from strata.model.finding import Cause, Evidence, Row, RuledOut
 
 CEILING, CEILING_CONFIRMED = 0.75, 0.97
 UNCERTAIN = " This is not certain."
@@ -24,11 +25,13 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True)
 class Opinion:
-    """``holds`` True: the rule claims its cause; False: ``because`` excludes it; None: it cannot tell.
+    """``holds`` True: the rule claims its cause; False: ``because`` excludes it (a clause; ``detail`` says where, and
+    what else does); None: it cannot tell.
 
-    ``cells`` are the keys of the workloads it accounts for, ``strength`` 0..1 how much of their loss it explains,
-    ``lead`` how much better than the best other cause, in the units of `Fit.total`. ``rows`` are the slow rows with
-    what it predicts of them. ``model`` is the shape it predicts by, where it has one.
+    ``cells`` are the keys of the workloads it accounts for, ``strength`` 0..1 how much of their loss it explains (of a
+    cause that is excluded: how near it came to that), ``lead`` how much better than the best other cause, in the units
+    of `Fit.total`. ``rows`` are the slow rows with what it predicts of them. ``model`` is the shape it predicts by,
+    where it has one.
 
     ``adds``: other causes may take from the same rows beside it; they are asked what is left behind it.
 
@@ -53,6 +56,13 @@ class Opinion:
     rows: tuple[Row, ...] = ()
     model: Fit | None = None
     adds: bool = False
+    detail: str = ""
+
+
+def ruled_out(opinions: Iterable[Opinion]) -> list[RuledOut]:
+    """Those that are excluded, the one that came nearest first."""
+    out = sorted((o for o in opinions if o.holds is False), key=lambda o: -o.strength)
+    return [RuledOut(cause=o.cause, because=o.because, detail=o.detail) for o in out]
 
 
 def confidence(strength: float, lead: float, separation: float, kinds: int) -> float:

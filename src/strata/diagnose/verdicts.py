@@ -280,10 +280,10 @@ def _gaps(stack: Stack, analysis: Analysis) -> tuple[str, ...]:
 
 def _nothing_above(stack: Stack, analysis: Analysis) -> tuple[RuledOut, ...]:
     out = []
-    for name, text in equal.statements(analysis):
+    for name, text, detail in equal.statements(analysis):
         wired = stack.layer(name).target.remote
         causes = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP) if wired else (Cause.PER_REQUEST_COST,)
-        out += [RuledOut(cause=cause, because=f"{name} gives {text}") for cause in causes]
+        out += [RuledOut(cause=cause, because=f"{name} gives {text}", detail=detail) for cause in causes]
     return tuple(out)
 
 

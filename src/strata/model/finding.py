@@ -41,10 +41,20 @@ class Evidence(Value):
 
 
 class RuledOut(Value):
-    """A cause that was considered and the observation that excludes it."""
+    """A cause that was considered and the observation that excludes it.
+
+    ``because`` is one clause, ``detail`` what goes with it: where it was seen, what else speaks against it. Runs of
+    earlier versions have both in ``because``.
+    """
 
     cause: Cause
     because: str
+    detail: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Both, as one sentence."""
+        return f"{self.because}; {self.detail}" if self.detail else self.because
 
 
 class Row(Value):
@@ -66,7 +76,8 @@ class Finding(Value):
     """Layer, cause, effect size with interval, evidence, confidence, what was ruled out, next step.
 
     ``effect`` is the IOPS ratio layer ÷ below of the cell named in ``worst``. ``confidence`` is 0..1. ``rows`` are the
-    slow rows it explains; ``left`` those of its layer that it does not.
+    slow rows it explains; ``left`` those of its layer that it does not. ``lifts``: without it the layer may give as
+    much as what it is held against; where that is not so, ``next_step`` says what it brings.
     """
 
     id: str
@@ -84,6 +95,7 @@ class Finding(Value):
     outcome: Outcome | None = None
     rows: tuple[Row, ...] = ()
     left: tuple[str, ...] = ()
+    lifts: bool = True
 
 
 class Verdict(Value):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from strata.model.experiment import Experiment
-from strata.model.finding import Diagnosis, Finding, Verdict, VerdictKind
+from strata.model.finding import Diagnosis, Finding, RuledOut, Verdict, VerdictKind
 from strata.report import figures, words
 
-SHORT = 100
-"""A clause in the terminal and in Markdown is not longer than this; the whole of it is in HTML and JSON."""
-_METRICS = {"iops": "", "mean_ns": "a mean time of "}
+_METRICS = {"iops": "", "ratio": "", "mean_ns": "a mean time of "}
 
 
 def line(verdict: Verdict) -> str:
@@ -50,20 +50,14 @@ def predicted(experiment: Experiment) -> str:
     return f"{_METRICS.get(p.metric, f'{p.metric} ')}{figures.predicted(p)}"
 
 
-def ruled_out(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
-    """(causes, the observation against them): causes that one observation excludes stand together."""
-    groups: dict[str, list[str]] = {}
-    for item in diagnosis.ruled_out:
-        groups.setdefault(item.because, []).append(item.cause.words)
-    return tuple((", ".join(causes), because) for because, causes in groups.items())
+def ruled_out(some: Iterable[RuledOut]) -> tuple[tuple[str, RuledOut], ...]:
+    """(causes, what speaks against them), the nearest first: causes that one observation excludes stand together."""
+    groups: dict[str, list[RuledOut]] = {}
+    for item in some:
+        groups.setdefault(item.whole, []).append(item)
+    return tuple((", ".join(item.cause.words for item in alike), alike[0]) for alike in groups.values())
 
 
-def ruled_out_briefly(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """``wire bandwidth (5 % used)``: one short clause each."""
-    return tuple(f"{causes} ({brief(because)})" for causes, because in ruled_out(diagnosis))
-
-
-def brief(because: str, most: int = SHORT) -> str:
-    """The first clause: what stands before a semicolon, cut at a word when it is longer than ``most``."""
-    clause = because.split("; ", 1)[0]
-    return clause if len(clause) <= most else f"{clause[: most - 1].rsplit(' ', 1)[0]}…"
+def ruled_out_briefly(some: Iterable[RuledOut]) -> tuple[str, ...]:
+    """``wire bandwidth (5 % used)``: one clause each."""
+    return tuple(f"{causes} ({one.because})" for causes, one in ruled_out(some))

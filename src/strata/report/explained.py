@@ -60,7 +60,7 @@ def explained(report: Report, wanted: str | None = None) -> Explained:
     diagnosis = report.diagnosis
     every = tuple(
         ExplainedFinding(
-            number=number, finding=f, rows=_rows(report.analysis, f),
+            number=number, finding=f, rows=rows_of(report.analysis, f),
             tried=tuple(t for t in diagnosis.story if _of(t, f)),
         )
         for number, f in enumerate(diagnosis.findings, start=1)
@@ -83,7 +83,7 @@ def _wanted(every: tuple[ExplainedFinding, ...], wanted: str) -> ExplainedFindin
     raise UsageError("there is no finding", wanted, "", f"there are: {known}" if known else "the run has none")
 
 
-def _rows(analysis: Analysis, finding: Finding) -> tuple[ExplainedRow, ...]:
+def rows_of(analysis: Analysis, finding: Finding) -> tuple[ExplainedRow, ...]:
     """Those that it explains, then those of its layer that are slow too."""
     mine = {row.cell: row for row in finding.rows}
     held = {f"{c.layer}/{c.workload_key}": c for c in analysis.comparisons}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from strata import units
+from collections.abc import Iterable
+
+from strata.model.finding import Evidence, RuledOut
 from strata.model.run import Report
-from strata.report import answer, figures, story, words
-from strata.report.explained import Explained, ExplainedFinding, ExplainedRow
-from strata.report.textual import Paint, table, wrap
+from strata.report import answer, figures, row_lines, story, words
+from strata.report.explained import Explained, ExplainedFinding
+from strata.report.textual import READING_WIDTH, Paint, table, wrap
+
+NAMED_CELLS = 2
+"""So many cells of an observation are named; of more their number and their layers are said. JSON has all."""
 
 
 def explained_text(found: Explained, report: Report, width: int, color: bool = False) -> str:
     """The paragraph, then each finding: its rows, its evidence, what was ruled out, what was tried."""
-    paint = Paint(color)
+    paint, width = Paint(color), min(width, READING_WIDTH)
     out = [*wrap(found.paragraph, width)]
     for one in found.findings:
         out += ["", *_finding(one, report, width, paint)]
@@ -19,62 +24,62 @@ def explained_text(found: Explained, report: Report, width: int, color: bool = F
         out += ["", paint("Could not be tried", "bold")]
         out += [x for said in story.refused(report.diagnosis) for x in wrap(said, width, "  ", "    ")]
     if not found.findings:
-        out += ["", *_ruled_out(answer.ruled_out(report.diagnosis), width, paint)]
+        out += _ruled_out(report.diagnosis.ruled_out, width, paint)
     return "\n".join(out)
 
 
 def _finding(one: ExplainedFinding, report: Report, width: int, paint: Paint) -> list[str]:
-    f = one.finding
-    head = f"{f.layer} · {f.title} · confidence {f.confidence:.2f} ({f.id})"
-    out = [paint(x, "bold") for x in wrap(head, width, f"{one.number}  ", "   ")]
-    out += wrap(f.explanation, width, "   ")
-    out += _rows(one.rows, f.left, width, paint)
-    if f.evidence:
-        out += ["", paint("   Evidence", "bold")]
-    for e in f.evidence:
-        out += wrap(f"{words.EVIDENCE[e.kind]}: {e.statement}", width, "   ", "     ")
-        out += [paint(x, "dim") for x in wrap(_cells(e.cells), width, "     ")] if e.cells else []
+    """What the paragraph has said already is not said again."""
+    f, verdict = one.finding, report.diagnosis.verdict
+    title = f.title if f.layer in f.title else f"{f.layer} · {f.title}"
+    out = [paint(x, "bold") for x in wrap(f"{title} · confidence {f.confidence:.2f} ({f.id})", width,
+                                          f"{one.number}  ", "   ")]  # fmt: skip
+    out += wrap(f.explanation, width, "   ") if f != answer.own(report.diagnosis) else []
+    out += _rows(one, width, paint)
+    out += _evidence(f.evidence, width, paint)
     own = f.ruled_out if len(report.diagnosis.findings) > 1 else report.diagnosis.ruled_out
-    out += _ruled_out(tuple((r.cause.words, r.because) for r in own), width, paint)
-    mine = [s for s, told in zip(story.scenes(report.diagnosis), report.diagnosis.story, strict=True)
-            if told in one.tried]  # fmt: skip
-    if mine:
-        out += ["", paint("   Experiments", "bold")]
-    for scene in mine:
-        out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
-        for f_ in scene.foretold:
-            out += wrap(f"{f_.cause} had said {f_.said}: it {f_.fate}", width, "     ", "       ")
-    return [*out, "", *wrap(f"Next: {f.next_step}", width, "   ", "     ")]
+    out += _ruled_out(own, width, paint)
+    out += _tried(one, report, width, paint)
+    return out if f.next_step == verdict.next_step else [*out, "", *wrap(f"Next: {f.next_step}", width, "   ", "     ")]
 
 
-def _rows(rows: tuple[ExplainedRow, ...], left: tuple[str, ...], width: int, paint: Paint) -> list[str]:
-    if not rows:
+def _rows(one: ExplainedFinding, width: int, paint: Paint) -> list[str]:
+    if not one.rows:
         return []
-    head = [" row", "IOPS", "predicted", "vs below", "of its loss"]
-    lines = table(head, [_row(row, left) for row in rows], width, frozenset({1, 2, 3, 4}), elastic=frozenset({0}))
+    name, *others = row_lines.HEAD
+    body = [[f" {row.cell.rpartition('/')[2]}", *row_lines.cells(row, one.finding.left)] for row in one.rows]
+    lines = table([f" {name}", *others], body, width, row_lines.NUMERIC, elastic=frozenset({0}))
     return ["", paint(lines[0], "bold"), *lines[1:]]
 
 
-def _row(row: ExplainedRow, left: tuple[str, ...]) -> list[str]:
-    foretold = "–"
-    if row.low is not None and row.high is not None:
-        foretold = units.span(_amount(row.low, row), _amount(row.high, row))
-    share = "not explained" if row.cell in left else "–" if row.share is None else figures.percent(row.share)
-    ratio = "–" if row.ratio is None else f"{figures.ratio(row.ratio)} {figures.ratio_error(row.ratio)}".strip()
-    return [f" {row.cell.rpartition('/')[2]}", _amount(row.measured, row), foretold, ratio, share]
-
-
-def _amount(value: float, row: ExplainedRow) -> str:
-    """In the unit of the column's heading, or with its own."""
-    return figures.amount(value, row.metric).removesuffix(" IOPS")
+def _evidence(some: tuple[Evidence, ...], width: int, paint: Paint) -> list[str]:
+    out = ["", paint("   Evidence", "bold")] if some else []
+    for e in some:
+        out += wrap(f"{words.EVIDENCE[e.kind]}: {e.statement}", width, "   ", "     ")
+        out += [paint(x, "dim") for x in wrap(_cells(e.cells), width, "     ")]
+    return out
 
 
 def _cells(cells: tuple[str, ...]) -> str:
-    return f"in {', '.join(cells)}"
+    """``in share/randread-8KiB-qd1``, ``in 18 cells of share and file system``; empty where there are none."""
+    if len(cells) <= NAMED_CELLS:
+        return f"in {', '.join(cells)}" if cells else ""
+    layers = list(dict.fromkeys(cell.partition("/")[0] for cell in cells))
+    return f"in {figures.plural(len(cells), 'cell')} of {' and '.join(layers)}"
 
 
-def _ruled_out(some: tuple[tuple[str, str], ...], width: int, paint: Paint) -> list[str]:
-    if not some:
-        return []
-    out = ["", paint("   Ruled out", "bold")]
-    return out + [x for cause, because in some for x in wrap(f"{cause}: {because}", width, "   ", "     ")]
+def _tried(one: ExplainedFinding, report: Report, width: int, paint: Paint) -> list[str]:
+    mine = [s for s, told in zip(story.scenes(report.diagnosis), report.diagnosis.story, strict=True)
+            if told in one.tried]  # fmt: skip
+    out = ["", paint("   Experiments", "bold")] if mine else []
+    for scene in mine:
+        out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
+        for f in scene.foretold:
+            out += wrap(f"{f.who} had said {f.said}: it {f.fate}", width, "     ", "       ")
+    return out
+
+
+def _ruled_out(some: Iterable[RuledOut], width: int, paint: Paint) -> list[str]:
+    told = answer.ruled_out(some)
+    out = ["", paint("   Ruled out, the nearest first", "bold")] if told else []
+    return out + [x for causes, one in told for x in wrap(f"{causes}: {one.whole}", width, "   ", "     ")]

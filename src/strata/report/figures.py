@@ -95,11 +95,13 @@ def amount(value: float, unit: str) -> str:
 
 
 def predicted(p: Prediction) -> str:
-    """``760–870 IOPS``; ``at least 2.0`` where its other end says nothing."""
+    """``760–870 IOPS``; ``at least 2.0 times`` where its other end says nothing."""
     low, high = amount(p.low, p.unit), amount(p.high, p.unit)
-    if p.unit == "ratio" and p.high >= MOST_RATIO:
-        return f"at least {low}"
-    return f"at most {high}" if p.unit == "ratio" and p.low <= LEAST_RATIO else units.span(low, high)
+    if p.unit != "ratio":
+        return units.span(low, high)
+    if p.high >= MOST_RATIO:
+        return f"at least {low} times"
+    return f"at most {high} times" if p.low <= LEAST_RATIO else f"{units.span(low, high)} times"
 
 
 def interval(estimate: Estimate) -> str:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from strata import units
+from strata.model.finding import Finding
 from strata.model.run import Report
-from strata.report import answer, figures, flushes, goals, ladder, story, words
+from strata.report import answer, figures, flushes, goals, ladder, row_lines, story, words
 from strata.report.check_lines import check_lines
 from strata.report.ladder import MEANING, Ladder, Square
 from strata.report.paragraph import paragraph
@@ -40,11 +41,21 @@ def _verdict(report: Report) -> str:
     if (unfinished := incomplete(report)) is not None:
         lines.append(f"> **{escape(unfinished)}**")
     lines.append(escape(paragraph(report.analysis, diagnosis)))
-    lines += [_folded("Ruled out", answer.ruled_out_briefly(diagnosis), open_=False)]
+    lines += [_rows(report, finding) for finding in diagnosis.findings]
+    lines += [_folded("Ruled out", answer.ruled_out_briefly(diagnosis.ruled_out), open_=False)]
     told = [story.line(scene) for scene in story.scenes(diagnosis)]
     told += [f"not possible here: {why}" for why in story.refused(diagnosis)]
     lines += [_folded("Experiments", told, open_=v.confidence < story.UNFOLDED)]
     return "\n\n".join(x for x in lines if x)
+
+
+def _rows(report: Report, finding: Finding) -> str:
+    """The rows of a finding, measured beside predicted; nothing where it has none."""
+    rows = [[escape(text) for text in row] for row in row_lines.table(report.analysis, finding)]
+    if not rows:
+        return ""
+    head = f"<details><summary>Measured beside predicted: {escape(finding.title)} ({len(rows)})</summary>"
+    return "\n\n".join([head, gfm(row_lines.HEAD, rows, 1), "</details>"])
 
 
 def _folded(title: str, lines: Sequence[str], *, open_: bool) -> str:

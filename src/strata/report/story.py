@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from strata.model.experiment import Condition, Experiment, Prediction, Told
+from strata.model.experiment import Condition, Experiment, Outcome, Prediction, Told
 from strata.model.finding import Cause, Diagnosis
 from strata.report import figures
 
@@ -22,11 +22,17 @@ class Fate(StrEnum):
 
 
 class Foretold(NamedTuple):
-    """What one cause had predicted, and what became of it."""
+    """What one cause had predicted, and what became of it. A rival is the next best cause, which no finding names."""
 
     cause: str
     said: str
     fate: Fate
+    rival: bool = False
+
+    @property
+    def who(self) -> str:
+        """The cause, marked where it is a rival."""
+        return f"{self.cause} (a rival)" if self.rival else self.cause
 
 
 class Scene(NamedTuple):
@@ -44,9 +50,21 @@ def scenes(diagnosis: Diagnosis) -> tuple[Scene, ...]:
 
 
 def line(scene: Scene) -> str:
-    """``twice the depth: 268 IOPS; wire latency had said 199–377 IOPS (agrees), …``"""
-    said = ", ".join(f"{f.cause} had said {f.said} ({f.fate})" for f in scene.foretold)
-    return f"{scene.changes}: {scene.measured}; {said}" if said else f"{scene.changes}: {scene.measured}"
+    """``twice the depth (share, random read · depth 2): 268 IOPS; wire latency had said 199–377 IOPS (agrees), …``"""
+    said = ", ".join(f"{f.who} had said {f.said} ({f.fate})" for f in scene.foretold)
+    told = f"{scene.changes} ({scene.where}): {scene.measured}"
+    return f"{told}; {said}" if said else told
+
+
+def outcome(of: Outcome) -> str:
+    """``twice the depth gives 268 IOPS (before: 141), predicted 199–377 IOPS, at random read · 8 KiB · depth 2; a cap
+    on IOPS had said 141 IOPS``: what stands with the verdict, its cell, and what the others had said of it."""
+    experiment = of.experiment
+    mine = (experiment.prediction.layer, experiment.prediction.cause)
+    others = [p for p in experiment.predictions if (p.layer, p.cause) != mine and not (p.rival and p.idle)]
+    said = ", ".join(f"{named(p, experiment.layer)} had said {figures.predicted(p)}" for p in others)
+    told = f"{of.statement}, at {_under(experiment)}"
+    return f"{told}; {said}" if said else told
 
 
 def refused(diagnosis: Diagnosis) -> tuple[str, ...]:
@@ -54,9 +72,9 @@ def refused(diagnosis: Diagnosis) -> tuple[str, ...]:
     return tuple(f"{r.experiment.changes}: {r.because}" for r in diagnosis.refused)
 
 
-def told_more(diagnosis: Diagnosis) -> bool:
-    """Whether there is more to tell than the one outcome that stands with the verdict."""
-    return bool(diagnosis.refused) or len(diagnosis.story) > 1 or any(len(s.foretold) > 1 for s in scenes(diagnosis))
+def told_more(diagnosis: Diagnosis, shown: Outcome | None) -> bool:
+    """Whether there is more to tell than the outcome that is ``shown`` with the verdict."""
+    return bool(diagnosis.refused) or len(diagnosis.story) > (shown is not None)
 
 
 def named(prediction: Prediction, layer: str) -> str:
@@ -74,15 +92,20 @@ def _scene(told: Told) -> Scene:
         where=_where(experiment),
         measured=figures.interval(told.outcome.measured),
         foretold=tuple(
-            Foretold(named(p, experiment.layer), figures.predicted(p), _fate(told, p))
+            Foretold(named(p, experiment.layer), figures.predicted(p), _fate(told, p), p.rival)
             for p in experiment.predictions or (experiment.prediction,)
         ),
     )
 
 
 def _where(experiment: Experiment) -> str:
-    under = "" if experiment.condition is Condition.NONE else f", {experiment.condition.value}"
-    return f"{experiment.layer}, {experiment.workload.label}{under}"
+    return f"{experiment.layer}, {_under(experiment)}"
+
+
+def _under(experiment: Experiment) -> str:
+    """The workload, and the condition where there is one."""
+    label = experiment.workload.label
+    return label if experiment.condition is Condition.NONE else f"{label}, {experiment.condition.value}"
 
 
 def _fate(told: Told, p: Prediction) -> Fate:

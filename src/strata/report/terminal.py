@@ -7,18 +7,18 @@ from strata.model.profile import GoalOutcome
 from strata.model.run import Report, RunStatus
 from strata.report import answer, figures, flushes, goals, ladder, ladder_text, story, words
 from strata.report.check_lines import CheckLine, check_lines
+from strata.report.how_much import gain
 from strata.report.listing_text import runs_text
 from strata.report.measure_text import measure_text
-from strata.report.paragraph import gain
 from strata.report.plan_text import plan_text
 from strata.report.survey_text import survey_text
-from strata.report.textual import Paint, clean, field, wrap
+from strata.report.textual import READING_WIDTH, Paint, clean, field, wrap
 
 __all__ = ["measure_text", "plan_text", "render", "runs_text", "survey_text"]
 
-READING_WIDTH = 124
-"""Running text is not set wider than this, however wide the terminal is."""
 IMPOSSIBLE_EACH_KIND = 3
+RULED_OUT = 5
+"""Causes that were ruled out, each on its line; `strata explain` has all."""
 _VERDICT_STYLE = {
     VerdictKind.MEDIUM: "green",
     VerdictKind.HEALTHY: "green",
@@ -109,7 +109,7 @@ def _verdict(report: Report, width: int, paint: Paint) -> list[str]:
     own = answer.own(diagnosis)
     out += _experiment(own, width) if own is not None else []
     out += _story(diagnosis, width)
-    out += _ruled_out(answer.ruled_out_briefly(diagnosis), width)
+    out += _ruled_out(answer.ruled_out_briefly(diagnosis.ruled_out), width)
     if verdict.missing:
         out += field("Missing:", "; ".join(verdict.missing), width)
     if verdict.next_step:
@@ -122,18 +122,21 @@ def _verdict(report: Report, width: int, paint: Paint) -> list[str]:
 
 
 def _ruled_out(clauses: tuple[str, ...], width: int) -> list[str]:
-    """In running text while that is short, else one clause a line."""
+    """In running text while that is short, else a clause a line: the nearest, and how many more there are."""
     if not clauses:
         return []
     running = field("Ruled out:", ", ".join(clauses), width)
     if len(running) <= 2:
         return running
-    return ["  Ruled out:", *(line for clause in clauses for line in wrap(clause, width, "    ", "      "))]
+    shown = list(clauses if len(clauses) <= RULED_OUT + 1 else clauses[:RULED_OUT])
+    if len(shown) < len(clauses):
+        shown.append(f"{len(clauses) - len(shown)} more, which came less near: strata explain")
+    return ["  Ruled out:", *(line for clause in shown for line in wrap(clause, width, "    ", "      "))]
 
 
 def _experiment(finding: Finding, width: int) -> list[str]:
     if finding.outcome is not None:
-        return field(f"{words.outcome(finding.outcome)}:", finding.outcome.statement, width)
+        return field(f"{words.outcome(finding.outcome)}:", story.outcome(finding.outcome), width)
     if finding.experiment is not None:
         told = f"{finding.experiment.changes}, predicted {answer.predicted(finding.experiment)}; not run"
         return field("Would refute it:", told, width)
@@ -142,14 +145,15 @@ def _experiment(finding: Finding, width: int) -> list[str]:
 
 def _story(diagnosis: Diagnosis, width: int) -> list[str]:
     """All experiments where the verdict is not sure; else only that there are more of them."""
-    if not story.told_more(diagnosis):
-        return []
+    own = answer.own(diagnosis)
     if diagnosis.verdict.confidence >= story.UNFOLDED:
+        if not story.told_more(diagnosis, own.outcome if own is not None else None):
+            return []
         told = figures.plural(len(diagnosis.story), "experiment")
         return field("Tried:", f"{told}; strata explain tells what each cause had predicted", width)
     lines = [story.line(scene) for scene in story.scenes(diagnosis)]
     lines += [f"not possible here: {why}" for why in story.refused(diagnosis)]
-    return ["  Tried:", *(x for text in lines for x in wrap(text, width, "    ", "      "))]
+    return ["  Tried:", *(x for text in lines for x in wrap(text, width, "    ", "      "))] if lines else []
 
 
 def _checks(checks: tuple[CheckLine, ...], width: int, paint: Paint) -> list[str]:

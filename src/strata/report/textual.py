@@ -12,11 +12,13 @@ from strata.text.controls import line as clean
 from strata.text.door import style
 from strata.text.plain import written
 
-__all__ = ["Paint", "cell_len", "clean", "field", "fit", "left", "right", "table", "wrap", "wrap_cell"]
+__all__ = ["READING_WIDTH", "Paint", "cell_len", "clean", "field", "fit", "left", "right", "table", "wrap", "wrap_cell"]
 
 _GLUE = re.compile(r"(?<=\d) (?=%|[µnm]?s\b|min\b|[KMGT]?i?B\b|IOPS\b)")
 _GLUED = "\u00a0"
 ELLIPSIS = "…"
+READING_WIDTH = 124
+"""Running text is not set wider than this, however wide the terminal is."""
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 

@@ -296,7 +296,7 @@ def test_open_ends_are_alike_where_they_overlap_and_said_without_a_number() -> N
     gains, anything = predicted(Cause.STALLS, 1.2, MOST), predicted(Cause.SPLITS, 0.8, MOST)
     assert apart(gains, anything) == apart(anything, gains) == 0
     assert apart(gains, predicted(Cause.SPLITS, 0.8, 1.1)) == 1
-    assert figures.predicted(gains) == "at least 1.20"
+    assert figures.predicted(gains) == "at least 1.20 times"
 
 
 OURS = stack_of(Layer(name="share", endpoint="nbd://127.0.0.1:0/data", node="n1", on=("disk",)))

@@ -19,8 +19,9 @@ from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
 from strata.model.remembered import RunHead
 from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTimes
 from strata.model.run import Report, RunStatus
-from strata.report import answer, html, ladder, markdown, terminal
+from strata.report import html, ladder, markdown, terminal
 from strata.report.ladder import Mark
+from strata.report.terminal import RULED_OUT
 from strata.text.door import shown
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -293,7 +294,7 @@ def test_only_the_verdicts_own_experiment_is_told_as_not_run() -> None:
     assert "Would refute it" not in text
     assert "What would refute it" not in html.render(told)
     assert "  Also: share · it admits 100 IOPS (confidence 0.61)" in text
-    assert "Beside it: share, it admits 100 IOPS (confidence 0.61)." in markdown.render(told)
+    assert "Beside it: it admits 100 IOPS (confidence 0.61)." in markdown.render(told)
 
 
 def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name() -> None:
@@ -320,15 +321,22 @@ def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name()
 
 
 def test_a_ruled_out_clause_is_short_and_equal_ones_are_said_once() -> None:
-    because = "a limit would give 5 IOPS, measured 3; at random read · 8 KiB · depth 32"
-    out = tuple(RuledOut(cause=c, because=because) for c in (Cause.WIRE_LATENCY, Cause.IOPS_CAP))
-    long = RuledOut(cause=Cause.PROCESSORS, because="word " * 50)
+    because, detail = "a limit would give 5 IOPS, measured 3", "at random read · 8 KiB · depth 32"
+    causes = (Cause.WIRE_LATENCY, Cause.IOPS_CAP)
+    out = tuple(RuledOut(cause=c, because=because, detail=detail) for c in causes)
+    others = tuple(RuledOut(cause=c, because=f"{c.value} does nothing here") for c in list(Cause)[:7])
     report = build()
-    told = report.model_copy(update={"diagnosis": report.diagnosis.model_copy(update={"ruled_out": (*out, long)})})
+    told = report.model_copy(update={"diagnosis": report.diagnosis.model_copy(update={"ruled_out": (*out, *others)})})
     text = terminal.render(told, 200, False)
-    assert "wire latency, a cap on IOPS (a limit would give 5 IOPS, measured 3)" in text
-    assert len(answer.brief(long.because)) <= answer.SHORT and answer.brief(long.because).endswith("word…")
-    assert because in html.render(told)
+    assert f"wire latency, a cap on IOPS ({because})\n" in text
+    assert text.count("does nothing here") == RULED_OUT - 1 and "3 more, which came less near" in text
+    page = html.render(told)
+    assert f"{because}; {detail}" in page and all(f"{c.value} does nothing here" in page for c in list(Cause)[:7])
+
+
+def test_what_was_ruled_out_in_a_run_of_an_earlier_version_still_loads_and_reads() -> None:
+    old = RuledOut.model_validate({"cause": "wire-latency", "because": "5 IOPS, measured 3; at random read"})
+    assert (old.detail, old.whole) == ("", "5 IOPS, measured 3; at random read")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
     if view.wired:
         return None
     if pair.best is not found or not pair.acceptable(found):
-        return Opinion(CAUSE, False, observe.refuted(pair, Shape.BANDWIDTH))
+        return observe.refuted(CAUSE, pair, Shape.BANDWIDTH)
     bound = [p for p in view.points if p.key in found.binding]
     rate = units.rate(found.parameter)
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"

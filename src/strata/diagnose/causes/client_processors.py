@@ -41,7 +41,12 @@ def judge_pair(pair: Pair) -> Opinion | None:
     cover = ready.explains(found, slow)
     if cover is None:
         most = max(w.own / p.n for p, w in seen)
-        return Opinion(CAUSE, False, f"its threads wait for a processor at most {units.percent(most, 2)} of the time")
+        return Opinion(
+            CAUSE,
+            False,
+            f"its threads wait for a processor at most {units.percent(most, 2)} of the time",
+            strength=most,
+        )
     own = max(w.own for _, w in seen)
     return Opinion(
         cause=CAUSE,

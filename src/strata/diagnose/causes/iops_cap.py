@@ -64,7 +64,7 @@ def judge_pair(pair: Pair) -> Opinion:
     view, found = pair.view, pair.shape(Shape.CAP)
     slow = view.affected
     if pair.best is not found or not pair.acceptable(found):
-        return Opinion(CAUSE, False, observe.refuted(pair, Shape.CAP))
+        return observe.refuted(CAUSE, pair, Shape.CAP)
     bound = [p for p in view.points if p.key in found.binding]
     if all(p.workload.durable for p in bound):
         # Seen live: a server that makes one group of writes durable after the other gave one rate for all sizes.

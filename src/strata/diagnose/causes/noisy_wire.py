@@ -51,7 +51,7 @@ def judge_pair(pair: Pair) -> Opinion:
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         why = f"{met.wire.name} has room left in cells with {units.percent(1 - cover, 2)} of the loss"
-        return Opinion(CAUSE, False, why)
+        return Opinion(CAUSE, False, why, strength=cover)
     top = max(card.rate(p.upper, met.wire) for p in full)
     return Opinion(
         cause=CAUSE,

@@ -45,7 +45,7 @@ def judge_pair(pair: Pair) -> Opinion:
         # Two effects at once, and this is the larger one.
         found = replace(found, shape=Shape.DELAY, parameter=found.base, base=0.0)
     if found.shape not in (Shape.DELAY, Shape.SERIAL) or not pair.acceptable(found):
-        return Opinion(CAUSE, False, _refuted(pair))
+        return _refuted(pair)
     time = units.duration(found.parameter * 1e9)
     serial = found.shape is Shape.SERIAL
     missing: tuple[str, ...] = ()
@@ -95,6 +95,6 @@ def judge_pair(pair: Pair) -> Opinion:
     )
 
 
-def _refuted(pair: Pair) -> str:
+def _refuted(pair: Pair) -> Opinion:
     better = min((pair.shape(Shape.DELAY), pair.shape(Shape.SERIAL)), key=lambda f: f.total)
-    return observe.refuted(pair, better.shape)
+    return observe.refuted(CAUSE, pair, better.shape)

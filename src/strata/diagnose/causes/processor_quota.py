@@ -48,7 +48,7 @@ def judge_pair(pair: Pair) -> Opinion:
     if cover < LEAST_COVER:
         most = max((q for _, q in known), key=lambda q: q.share)
         why = f"the quota of {most.where} is used up in at most {units.percent(most.share, 2)} of its periods"
-        return Opinion(CAUSE, False, why)
+        return Opinion(CAUSE, False, why, strength=most.share)
     points = [p for p, _ in held]
     share = float(np.median([q.share for _, q in held]))
     one = held[0][1]

@@ -123,7 +123,7 @@ def _used_up(pair: Pair) -> Opinion:
     if cover < LEAST_COVER:
         low, high = min(shares), max(shares)
         text = units.percent(low, 2) if high - low < 0.02 else units.span(units.percent(low, 2), units.percent(high, 2))
-        return Opinion(CAUSE, False, f"they are {text} busy in the slow cells")
+        return Opinion(CAUSE, False, f"they are {text} busy in the slow cells", strength=high)
     cells = view.analysis.cells
     quiet = min((c.cpu_busy for c in cells if c.cpu_busy is not None), default=1.0)
     everywhere = all(full(c) for c in cells if c.cpu_busy is not None)

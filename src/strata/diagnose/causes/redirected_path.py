@@ -53,7 +53,6 @@ def judge_pair(pair: Pair) -> Opinion:
         return Opinion(CAUSE, False, f"a byte that is read crosses {times} wires, as it has to")
     relay = next(iter(here.relays), None)
     node = relay or view.layer.node or "this node"
-    gain = max(p.x_below / p.x for p in slow)
     return Opinion(
         cause=CAUSE,
         holds=True,
@@ -63,8 +62,7 @@ def judge_pair(pair: Pair) -> Opinion:
         explanation=f"Each byte that is read crosses {units.significant(here.times, 2)} wires, and "
         f"{units.significant(there.times, 2)} with {view.below.name}: {owner} has the data"
         + (f", and {relay} only passes it on." if relay else f", and {node} has none of it."),
-        next_step=f"Move what runs on {node} to {owner}, or the ownership to {node}: {view.below.name} gives up to "
-        f"{units.significant(gain, 2)} times these IOPS. A faster wire gains less.",
+        next_step=f"Move what runs on {node} to {owner}, or the ownership to {node}; a faster wire gains less.",
         cells=frozenset(p.key for p in slow),
         strength=1.0,
         lead=8.0,

@@ -53,7 +53,12 @@ def judge_pair(pair: Pair) -> Opinion:
     late = [(p, here, there) for p, (here, there) in traced if _late(p, here) - _late(p, there) >= MORE_LATE]
     if not late:
         most = max(_late(p, here) for p, (here, _) in traced)
-        return Opinion(CAUSE, False, f"the trace shows at most {units.percent(most, 2)} of the requests out of order")
+        return Opinion(
+            CAUSE,
+            False,
+            f"the trace shows at most {units.percent(most, 2)} of the requests out of order",
+            strength=most,
+        )
     hurt = [(p, here, there) for p, here, there in late if _longer(p, here, there) >= LONGER]
     if not hurt:
         return Opinion(CAUSE, False, "requests come in another order, and the device takes no longer for them")

@@ -50,7 +50,12 @@ def judge_pair(pair: Pair) -> Opinion | None:
     if cover < LEAST_COVER:
         server = max((s for _, s in known), key=lambda s: s.busiest_thread or 0.0)
         share = units.percent(server.busiest_thread or 0.0, 2)
-        return Opinion(CAUSE, False, f"the busiest thread of {server.name} takes {share} of a processor at the most")
+        return Opinion(
+            CAUSE,
+            False,
+            f"the busiest thread of {server.name} takes {share} of a processor at the most",
+            strength=server.busiest_thread or 0.0,
+        )
     server = full[0][1]
     who = place(server.name, server.node)
     middle = float(np.median([s.busiest_thread or 0.0 for _, s in full]))

@@ -60,14 +60,15 @@ def limit(pair: Pair) -> Opinion:
     if pair.best is not found or not pair.acceptable(found):
         if (by_queue := full_card.judge_pair(pair)) is not None:
             return by_queue
-        return Opinion(CAUSE, False, observe.refuted(pair, Shape.BANDWIDTH))
+        return observe.refuted(CAUSE, pair, Shape.BANDWIDTH)
     if (faster := contradiction(pair, found)) is not None:
-        why = f"{observe.parameter(found)} is exceeded: {faster.cell} gives {units.count(faster.measured)} IOPS"
-        return Opinion(CAUSE, False, f"{why}, and it allows {units.count(faster.high)}")
+        told = f"{faster.cell} gives {units.count(faster.measured)} IOPS, and it allows {units.count(faster.high)}"
+        why = f"{observe.parameter(found)} is exceeded"
+        return Opinion(CAUSE, False, why, detail=told, strength=found.explained)
     if (own := own_part(view, slow, found)) < LEAST_OWN:
         constant = f"{units.duration(found.base * 1e9)} for each request the rest"
         why = f"{observe.parameter(found)} makes {units.percent(own, 2)} of the loss, {constant}"
-        return Opinion(CAUSE, False, why)
+        return Opinion(CAUSE, False, why, strength=own)
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)

@@ -70,9 +70,12 @@ def _shown(pair: Pair, trip: float) -> Opinion:
     of_slow = tuple(f for f in found if f.point in slow)
     cover = rows.cover(of_slow, slow)
     if cover < LEAST_SHARE:
-        return Opinion(CAUSE, False, f"{longer}, which makes {units.percent(cover, 2)} of the loss")
+        small = f"that is {units.percent(cover, 2)} of the loss"
+        return Opinion(CAUSE, False, longer, detail=small, strength=cover)
     if (faster := rows.exceeded(found)) is not None:
-        return Opinion(CAUSE, False, f"{longer}, and one such trip for each request would be felt; {rows.said(faster)}")
+        return Opinion(
+            CAUSE, False, f"{longer}, and no row shows one for each request", detail=rows.said(faster), strength=cover
+        )
     if (queue := _waits_alone(view)) is not None:
         why = f"{longer}, and already at depth {queue[0]} {units.significant(queue[1], 2)} times that passes: it waits"
         return Opinion(CAUSE, None, f"{why} for somebody on the way", missing=("the round trip of a quiet wire",))
@@ -129,10 +132,10 @@ def most_trips(size: float) -> int:
 
 
 def _step(worst: Point, trip: float) -> str:
-    gain = units.significant(worst.x * trip / worst.n, 2)
+    share = units.percent(worst.x * trip / worst.n, 2)
     return (
         "Ask for more at a time (depth, larger blocks, read-ahead), or shorten the path; a faster disk would not be "
-        f"felt. Of the time of {worst.workload.label}, {gain} of 1 is the round trip."
+        f"felt. The round trip is {share} of the time of {worst.workload.label}."
     )
 
 
@@ -148,7 +151,7 @@ def _by_shape(pair: Pair) -> Opinion:
     fits = two or (pair.best is found and pair.acceptable(found))
     if view.rtt is None:
         if not fits:
-            return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
+            return observe.refuted(CAUSE, pair, Shape.DELAY)
         return Opinion(
             CAUSE, None, "its round trip was not probed", missing=("the round trip of the layer's connections",)
         )
@@ -157,10 +160,13 @@ def _by_shape(pair: Pair) -> Opinion:
         return Opinion(CAUSE, False, f"its handshake takes {trip} for each question, which requests do not wait")
     if view.rtt < LEAST_SHARE * found.parameter:
         longer = f"its round trip is only {trip} longer than that of {view.below.name}"
-        why = longer + (f", and each request gains {added}" if fits else "")
-        return Opinion(CAUSE, False, why if fits else f"{why}; {observe.refuted(pair, Shape.DELAY)}")
+        near = view.rtt / found.parameter
+        if fits:
+            return Opinion(CAUSE, False, f"{longer}, and each request takes {added} longer", strength=near)
+        shape = observe.refuted(CAUSE, pair, Shape.DELAY)
+        return Opinion(CAUSE, False, longer, detail=shape.because, strength=min(near, shape.strength))
     if not fits:
-        return Opinion(CAUSE, False, observe.refuted(pair, Shape.DELAY))
+        return observe.refuted(CAUSE, pair, Shape.DELAY)
     cells = frozenset(p.key for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5)
     told = rows_of(pair, found, [p for p in slow if p.key in cells])
     return Opinion(

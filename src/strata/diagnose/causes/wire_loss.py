@@ -53,7 +53,7 @@ def judge_pair(pair: Pair) -> Opinion:
     cover = sum(p.loss for p, _ in lossy) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         most = max(r.share for _, r in known)
-        return Opinion(CAUSE, False, f"at most {units.percent(most, 2)} of the segments are sent again")
+        return Opinion(CAUSE, False, f"at most {units.percent(most, 2)} of the segments are sent again", strength=cover)
     own = sum(counted.dropped_here(p.upper) for p, _ in lossy) / sum(r.rate for _, r in lossy)
     if own >= OWN_DROPS:
         return Opinion(CAUSE, False, "the nodes' own queues drop what is sent again: it is their rate that is met")

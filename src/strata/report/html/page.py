@@ -12,8 +12,9 @@ from markupsafe import Markup
 from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, story, survey_text
+from strata.report import answer, figures, ladder, row_lines, story, survey_text
 from strata.report.check_lines import check_lines, told
+from strata.report.how_much import gain
 from strata.report.html import counters, frame
 from strata.report.html import ends as both_ends
 from strata.report.html.charts.percentiles import percentiles
@@ -22,7 +23,7 @@ from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
 from strata.report.html.figures_csv import Cell, ends, interval, text_of
 from strata.report.ladder import Ladder, Row, Square
-from strata.report.paragraph import gain, paragraph
+from strata.report.paragraph import paragraph
 from strata.report.terminal import debug_build, incomplete
 
 NOISY = 0.10
@@ -99,6 +100,8 @@ def context(report: Report) -> dict[str, Any]:
         "outcomes": [(f, prediction(f"prediction-{i}", f.outcome)) for i, f in enumerate(outcomes) if f.outcome],
         "paragraph": paragraph(report.analysis, diagnosis),
         "gain": gain(report.analysis, diagnosis),
+        "row_lines": row_lines,
+        "told": story.outcome,
         "scenes": story.scenes(diagnosis),
         "refused": story.refused(diagnosis),
         "unfolded": diagnosis.verdict.confidence < story.UNFOLDED,
