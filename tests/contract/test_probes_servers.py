@@ -9,10 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, cast
 
 from strata.model.counters import servers
 from strata.probes import PROBES, Scope
 from strata.probes.port import Probe
+from strata.probes.servers import PROCESSES_MOST, ServersProbe
 
 FORKING = """
 import os, socket, sys, time
@@ -145,4 +148,79 @@ def test_we_ourselves_are_no_server_of_ours() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mine:
         probe = PROBES["servers"](Scope(ports=(mine.getsockname()[1],), pids=(os.getpid(),)))
         assert probe.columns == () and probe.absent == ()
+        probe.close()
+
+
+def test_whoever_started_us_is_no_server_of_the_path() -> None:
+    """A shell's or a service manager's listener would have our own processors counted as the server's."""
+    probe = PROBES["servers"](Scope(pids=(os.getppid(), 1)))
+    assert probe.columns == () and probe.absent == ()
+    probe.close()
+
+
+CROWD = """
+import os, sys, time
+def child():
+    if os.fork() == 0:
+        time.sleep(600)
+        os._exit(0)
+for _ in range(70): child()
+print("ready", flush=True)
+sys.stdin.readline()
+child()
+print("one more", flush=True)
+sys.stdin.readline()
+os.killpg(0, 9)
+"""
+
+
+def test_of_a_crowd_the_root_and_the_newest_are_read_and_none_twice() -> None:
+    words = [sys.executable, "-c", CROWD]
+    how: dict[str, Any] = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "bufsize": 1,
+        "start_new_session": True,
+    }
+    with subprocess.Popen(words, **how) as child, running(THREADS) as other:
+        try:
+            assert told(child) == "ready" and told(other) == "ready"
+            probe = ServersProbe(Scope(pids=(child.pid, other.pid)))
+            read = crowd_of(probe)
+            before = until(read, 71)
+            assert sorted(len(one.account.last) for one in probe._servers) == [1, PROCESSES_MOST - 1]
+            assert child.stdin is not None
+            child.stdin.write("go\n")
+            assert told(child) == "one more"
+            # Who was left out once is not read again: it would be counted from its birth.
+            first = set(probe._servers[0].account.last)
+            after = until(read, 72)
+            came = set(probe._servers[0].account.last) - first
+            assert len(came) == 1 and (child.pid in {pid for pid, _ in probe._servers[0].account.last})
+            assert (after["server_resident_bytes"] or 0) > 0 and before["cpu"] is not None
+            probe.close()
+        finally:
+            os.killpg(child.pid, 9)
+
+
+def crowd_of(probe: ServersProbe) -> Callable[[], dict[str, float | None]]:
+    """Of the first of its servers."""
+
+    def read() -> dict[str, float | None]:
+        values = probe.read()[: len(probe.columns) // 2]
+        return {"cpu": values[0]} | {c.metric: v for c, v in zip(probe.columns, values, strict=False)}
+
+    return read
+
+
+def test_who_shares_a_group_and_is_ours_is_not_counted() -> None:
+    with running(THREADS) as server, running(THREADS) as ours:
+        assert told(server) == "ready" and told(ours) == "ready"
+        probe = ServersProbe(Scope(pids=(server.pid,)))
+        others = f"{ours.pid} {os.getpid()} {os.getppid()} 1"
+        group = cast("Any", SimpleNamespace(read=others.encode))
+        probe._servers[0].fellows = group
+        read = reader(probe)
+        assert [read()["server_processes"] for _ in range(3)] == [1, 1, 1]
         probe.close()

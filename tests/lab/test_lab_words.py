@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import string
 import tomllib
 from importlib import resources
@@ -16,7 +17,8 @@ from strata.lab.bound import Bound
 from strata.lab.client import Measured
 from strata.lab.lab import Lab
 from strata.lab.ledger import Ledger, names
-from strata.lab.prove import put_in
+from strata.lab.prove import _settle, put_in
+from strata.lab.status import lab_state
 from strata.lab.truth import How, Severity, Signal
 from strata.model.stack import Layer
 
@@ -227,3 +229,22 @@ def test_the_guide_has_every_injection_with_its_values_and_every_stack() -> None
         values = " · ".join(f"{truth.value[s]:g}" for s in Severity)
         assert truth.mechanism in row, cause
         assert f"| {values} {truth.unit} |" in row, cause
+
+
+def test_a_lab_of_an_earlier_version_is_told_with_what_it_wrote_down(ledger: Ledger) -> None:
+    for fact in ({"cause": "wire-loss", "severity": "mild"}, {"word": "slow-medium=7000", "cause": "slow-medium"}, {}):
+        ledger.append({"fact": "injection", **fact})
+    assert lab_state(Lab(ledger)).injections == ("wire-loss", "slow-medium=7000", "not written down")
+
+
+def test_only_the_lab_s_own_test_file_is_dated(ledger: Ledger, tmp_path: Path) -> None:
+    """What stands in its place is neither waited for nor followed nor written to, and the proof stands."""
+    pipe, file, link = tmp_path / "pipe", tmp_path / "file", tmp_path / "link"
+    os.mkfifo(pipe)
+    file.write_bytes(b"x" * 8192)
+    link.symlink_to(file)
+    before = file.stat().st_mtime_ns
+    for path in (pipe, tmp_path / "gone", link, file, tmp_path):
+        ledger.append({"fact": "volume", "file": str(path)})
+        _settle(Lab(ledger))
+    assert file.stat().st_mtime_ns == before

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from strata.app.stacks import elsewhere, keep_layers, local_paths
+from strata.app.stacks import elsewhere, keep_layers, local_paths, read_stack
 from strata.app.surveying import survey_path
-from strata.errors import UsageError
+from strata.errors import RunFailed, UsageError
+from strata.host.netns import within
+from strata.lab.inside import on_a_thread_in
 from strata.model.stack import Layer, Node, Stack
 
 
@@ -84,3 +88,18 @@ def test_who_loses_a_layer_stands_on_what_that_one_stood_on() -> None:
     assert left("disk", "queues") == [("disk", (), ()), ("queues", ("disk",), ("disk",))]
     assert left("file", "queues") == [("file", (), ()), ("queues", ("file",), ("file",))]
     assert left("disk", "one queue", "queues")[-1] == ("queues", ("disk",), ("disk", "one queue"))
+
+
+def test_a_pipe_for_a_namespace_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "s.toml"
+    os.mkfifo(pipe)
+    for netns, refused in ((pipe, True), (tmp_path / "not-up", False), ("/proc/self/ns/net", False)):
+        file.write_text(
+            f'[stack]\nname = "s"\n[[node]]\nname = "n"\nnetns = "{netns}"\n[[layer]]\nname = "a"\nendpoint = "null:"\n'
+        )
+        with pytest.raises(UsageError, match="is no network namespace") if refused else nullcontext():
+            read_stack(file)
+    with pytest.raises(UsageError, match="cannot enter"):
+        within(str(pipe), lambda: None)
+    with pytest.raises(RunFailed, match="enter the namespace"):
+        on_a_thread_in(pipe, lambda: None)

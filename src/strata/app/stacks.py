@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from strata.app.naming import missing
 from strata.errors import UsageError, choices
 from strata.host.foreign import WORDS_MOST, read_text
+from strata.host.netns import may_be
 from strata.model.endpoint import EndpointKind, is_loopback
 from strata.model.expect import Expect
 from strata.model.stack import Layer, Stack
@@ -45,11 +46,16 @@ def own_export(layer: Layer) -> str | None:
 
 
 def read_stack(path: Path) -> Stack:
-    """A stack file. Raises `UsageError` naming it."""
+    """A stack file. Raises `UsageError` naming it, also where a pipe or a device stands for a namespace."""
     if not path.exists():
         raise missing(path, "diagnose")
     hint = "name a file that you may read"
-    return Stack.from_toml(read_text(path, "cannot read the stack file", WORDS_MOST, hint), str(path))
+    stack = Stack.from_toml(read_text(path, "cannot read the stack file", WORDS_MOST, hint), str(path))
+    for node in stack.nodes:
+        if node.netns is not None and not may_be(node.netns):
+            why = f"{node.netns}, the netns of node {node.name!r}, is no network namespace"
+            raise UsageError("cannot use the stack file", str(path), why, "ip netns list names those there are")
+    return stack
 
 
 def data_path_of(stack: Stack) -> Path:

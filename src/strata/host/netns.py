@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from strata.errors import UsageError
@@ -45,9 +47,21 @@ def within(netns: str | None, call: Callable[[], T]) -> T:
     return made[0]
 
 
+def may_be(netns: str) -> bool:
+    """Whether something at that path can stand for a namespace: a file of the kernel's, or one that is not there yet.
+
+    A pipe or a device in its place would have whoever opens it wait.
+    """
+    try:
+        return stat.S_ISREG(Path(netns).stat().st_mode)
+    except (OSError, ValueError):
+        return True
+
+
 def _enter(netns: str) -> None:
     try:
-        fd = os.open(netns, os.O_RDONLY | os.O_CLOEXEC)
+        # A stack file may name anything: a pipe is not waited for.
+        fd = os.open(netns, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET) != 0:
                 number = ctypes.get_errno()

@@ -51,7 +51,8 @@ def on_a_thread_in(path: str | Path | None, do: Callable[[], T]) -> T:
 
     def enter() -> T:
         if path is not None:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            # A stack file may name anything: a pipe is not waited for.
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 _checked(ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET), "enter the namespace", Path(path))
             finally:

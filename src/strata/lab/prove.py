@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from strata.errors import InconclusiveError, RunFailed
 from strata.host.heldfile import settle
@@ -16,6 +17,7 @@ from strata.lab.lab import Lab
 from strata.lab.truth import Hurts, Injection, Signal
 
 _MOST_ROUNDS = 5
+_WRITTEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,17 @@ def _settle(lab: Lab) -> None:
     volume = lab.last_fact("volume")
     if volume is None:
         return
-    with Path(volume["file"]).open("r+b") as file:
-        mark = read_mark_fd(file.fileno())
+    try:
+        fd = os.open(volume["file"], _WRITTEN)
+    except OSError:
+        # Gone, or another thing by now: nothing of the lab's to be dated, and the proof stands.
+        return
+    try:
+        mark = read_mark_fd(fd) if stat.S_ISREG(os.fstat(fd).st_mode) else None
         if mark is not None:
-            settle(file.fileno(), mark)
+            settle(fd, mark)
+    finally:
+        os.close(fd)
 
 
 def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _: None) -> Proof:

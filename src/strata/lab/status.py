@@ -6,7 +6,7 @@ from pydantic import Field
 
 from strata.errors import StrataError
 from strata.lab.lab import Lab, boot_id
-from strata.lab.ledger import names
+from strata.lab.ledger import Line, names
 from strata.model.base import Value
 
 
@@ -64,10 +64,16 @@ def lab_state(lab: Lab) -> LabState:
         reduced=lab.reduced,
         stack_file=stack["path"] if stack else None,
         options={k: v for k, v in options.items() if k != "fact"},
-        injections=tuple(str(f["word"]) for f in lab.facts("injection")),
+        injections=tuple(_word(f) for f in lab.facts("injection")),
         nodes=tuple(NodeState(name=n.name, netns=n.netns, addresses=n.addresses, owner=n.owner) for n in lab.nodes),
         processes=processes,
     )
+
+
+def _word(injection: Line) -> str:
+    """As it was asked for; a lab of an earlier version wrote down only what it is and how bad."""
+    told = (injection.get("word"), injection.get("cause"))
+    return next((str(word) for word in told if word), "not written down")
 
 
 def all_labs() -> tuple[LabState, ...]:

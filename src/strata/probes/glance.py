@@ -9,11 +9,18 @@ from strata.model.progress import DeviceNow, Glance, NodeNow
 from strata.model.series import SeriesKind
 from strata.probes.port import Column
 from strata.probes.recording import Watched
+from strata.units import NS_PER_S
+
+LEAST_S = 0.08
+"""Between the two samples that a rate is made of: in less, a counter of clock ticks moves by none or by one."""
+_LOOKED_AT = 32
+"""Samples, of which as many as are ever in that time."""
 
 
 def glance(watched: Sequence[Watched], nodes: Sequence[str | None] = (None,), own: float | None = None) -> Glance:
-    """From the last two samples of each probe; nothing before the second. ``nodes``: their names, in their order.
+    """From the last sample of each probe and the last one at least `LEAST_S` before it; nothing where there is none.
 
+    ``nodes``: their names, in their order.
     ``own``: processors that this process used meanwhile, as whoever asks has counted them.
     """
     told = Readings.now((c.metric, one.node, c.labels, value) for one in watched for c, value in _last(one))
@@ -23,13 +30,12 @@ def glance(watched: Sequence[Watched], nodes: Sequence[str | None] = (None,), ow
 
 
 def _last(one: Watched) -> Iterator[tuple[Column, float]]:
-    """Of each column a counter's rate per second between the last two samples, a gauge's last value."""
-    rows = one.rows[-2:]
-    if len(rows) < 2 or rows[1][0] <= rows[0][0]:
-        return
-    seconds = (rows[1][0] - rows[0][0]) / 1e9
-    for place, column in enumerate(one.probe.columns[: len(rows[0][1])]):
-        before, now = rows[0][1][place], rows[1][1][place]
+    """Of each column a counter's rate per second between the two samples, a gauge's last value."""
+    rows = one.rows[-_LOOKED_AT:]
+    latest, values = rows[-1] if rows else (0, ())
+    then, earlier = next((row for row in reversed(rows) if latest - row[0] >= LEAST_S * NS_PER_S), (latest, ()))
+    seconds = (latest - then) / NS_PER_S
+    for column, before, now in zip(one.probe.columns, earlier, values, strict=False):
         if now is None or (column.kind is SeriesKind.COUNTER and (before is None or now < before)):
             continue
         yield column, now if column.kind is SeriesKind.GAUGE else (now - (before or 0.0)) / seconds

@@ -83,3 +83,19 @@ def test_where_only_the_loopback_moved_it_is_the_wire() -> None:
 @pytest.mark.parametrize(("before", "now"), [(None, 5), (5, None), (5, 3)])
 def test_what_was_not_read_or_was_reset_is_not_known(before: float | None, now: float | None) -> None:
     assert glance([seen("tcp_retransmitted_segments", before, now)]) == Glance()
+
+
+def test_a_rate_is_of_a_time_in_which_a_counter_can_move() -> None:
+    """A clock tick in two milliseconds would be five processors."""
+    ms = SECOND // 1000
+
+    def after(*at_ms: int) -> float | None:
+        watched = Watched(Fixed("server_cpu_seconds", {"process": "smbd", "mode": "user"}), "n1")
+        watched.rows = [(t * ms, (0.01 * n,)) for n, t in enumerate(at_ms)]
+        told = glance([watched], ["n1"]).nodes
+        return told[0].servers[0][1] if told and told[0].servers else None
+
+    assert after(0, 2) is None and after(0, 79) is None and after(0) is None and after() is None
+    assert after(0, 80) == pytest.approx(0.125)
+    assert after(0, 100, 198, 200) == pytest.approx(0.02 / 0.1), "not against the sample just before"
+    assert after(*range(0, 200, 10)) == pytest.approx(1.0)

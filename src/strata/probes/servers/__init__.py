@@ -13,8 +13,10 @@ Costs    376 µs per sample with 1 process of 1 thread, 16 µs for each thread m
          most 0.2 % of the time.
 Needs    nothing for its own user's processes; root for others' I/O and for finding a listener that is not one's own.
 Blind to servers inside the kernel (nfsd, LIO) and threads of it that work for a server; CPU time below a clock tick
-         (10 ms). A child counts from its birth; one that ended stays counted, as its parent was told, else as it was
-         seen last. The waits of one that ended after its last sample are lost.
+         (10 ms); processes that this one descends from, as they have the whole session below them; where there are more
+         than 64, those beyond each root and its newest, which came with the connections of the measurement.
+         A child counts from its birth; one that ended stays counted, as its parent was told, else as it was seen last.
+         The waits of one that ended after its last sample are lost.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from strata.host.proc import Sys
 from strata.model.counters import servers
@@ -46,13 +48,28 @@ _COUNTERS = (
 )
 
 
+PROCESSES_MOST = 64
+"""Read in one sample, over all servers: what reads a server with a process for each of its clients must stay cheap."""
+
+
 @dataclass
 class _Server:
-    """One root with its descendants, and who shares its control group (``fellows``)."""
+    """One root with its descendants, and who shares its control group (``fellows``).
+
+    ``left``: those that are not read as there are too many; never again, or they would be counted from their birth.
+    """
 
     pid: int
     fellows: Kept | None
     account: Account
+    left: set[Key] = field(default_factory=set)
+
+    def read_of(self, there: Sequence[Key], room: int) -> list[Key]:
+        """Whose counters are read now: the root, then the newest."""
+        self.left.intersection_update(there)
+        keys = sorted((k for k in there if k not in self.left), key=lambda k: (k[0] == self.pid, k[1]), reverse=True)
+        self.left.update(keys[room:])
+        return keys[:room]
 
 
 class ServersProbe(Reader):
@@ -64,12 +81,17 @@ class ServersProbe(Reader):
         self._own = os.getpid() if scope.sys.live else None
         self._processes = scope.processes or Processes(scope.sys)
         found = dict.fromkeys((*scope.pids, *listeners(scope)))
-        there = [pid for pid in found if pid != self._own and self._processes.know(pid)]
+        # Whoever started us (a shell, a service manager) may listen too: we ourselves would be counted with it.
+        self._line = set() if self._own is None else {self._own, *self._processes.above(self._own)}
+        there = [pid for pid in found if pid not in self._line and self._processes.know(pid)]
         # A descendant of a root that was found too is counted with it.
         roots = [pid for pid in there if not self._processes.above(pid) & set(there)]
         began = int(time.clock_gettime(time.CLOCK_BOOTTIME) / TICK_S)
-        self._servers = [_Server(pid, self._fellows(pid, scope), Account(began)) for pid in roots]
-        self.absent = tuple(f"no process {pid}" for pid in scope.pids if pid not in there and pid != self._own)
+        read = roots[:PROCESSES_MOST]
+        self._servers = [_Server(pid, self._fellows(pid, scope), Account(began)) for pid in read]
+        self.absent = tuple(f"no process {pid}" for pid in scope.pids if pid not in there and pid not in self._line)
+        if more := len(roots) - len(read):
+            self.absent += (f"{more} servers more than the {PROCESSES_MOST} that are read",)
         names: dict[str, int] = {}
         columns: list[Column] = []
         for server in self._servers:
@@ -87,11 +109,17 @@ class ServersProbe(Reader):
             self._processes.look()
         values: list[float | None] = []
         taken = {pid for server in self._servers for pid in self._processes.descendants([server.pid])}
-        for server in self._servers:
+        # Who shares a group with a server may have been started by us.
+        ours = self._line if self._own is None else self._line.union(self._processes.descendants([self._own]))
+        room = PROCESSES_MOST
+        for place, server in enumerate(self._servers, 1):
             # Who shares the group of two servers is counted with the first.
-            fellows = [pid for pid in _numbers(server.fellows) if pid not in taken and pid != self._own]
+            fellows = [pid for pid in _numbers(server.fellows) if pid not in taken and pid not in ours]
             taken.update(members := list(self._processes.descendants([server.pid, *fellows])))
-            alive = self._spent(self._sys, server, members)
+            keys = [(pid, self._processes.started(pid)) for pid in members]
+            chosen = server.read_of(keys, room - (len(self._servers) - place))
+            room -= len(chosen)
+            alive = self._spent(self._sys, server, chosen)
             if not alive:
                 values += [None] * (len(servers.MODES) + len(_COUNTERS))
                 continue
@@ -104,7 +132,7 @@ class ServersProbe(Reader):
                 row.read_bytes,
                 row.written_bytes,
                 row.resident_bytes,
-                row.processes,
+                row.processes + len(server.left),
                 row.busiest,
             ]
         return values
@@ -117,14 +145,9 @@ class ServersProbe(Reader):
         path = fellows_file(scope.sys, pid)
         return None if path is None else self.keep(path, scope)
 
-    def _spent(self, sys: Sys, server: _Server, members: Sequence[int]) -> dict[Key, Spent]:
-        alive: dict[Key, Spent] = {}
-        for pid in members:
-            key = pid, self._processes.started(pid)
-            spent = spent_of(sys, *key, server.account.last.get(key))
-            if spent is not None:
-                alive[key] = spent
-        return alive
+    def _spent(self, sys: Sys, server: _Server, keys: Sequence[Key]) -> dict[Key, Spent]:
+        found = ((key, spent_of(sys, *key, server.account.last.get(key))) for key in keys)
+        return {key: spent for key, spent in found if spent is not None}
 
 
 def _numbers(file: Kept | None) -> list[int]:
