@@ -9,6 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from store import store_samples as sample
+
+from strata.app import names
+from strata.app.kept import load_report
+from strata.report.explained import explained
+from strata.store import Store, open_store
 
 LOADED = """
 import json, sys
@@ -30,3 +36,20 @@ def loaded(words: list[str], store: Path) -> set[str]:
 @pytest.mark.parametrize("words", [["runs"], ["baseline", "list"]], ids=" ".join)
 def test_a_list_loads_neither_the_engine_nor_the_numerical_libraries(words: list[str], tmp_path: Path) -> None:
     assert loaded(words, tmp_path / "s.db") & HEAVY == set()
+
+
+def test_what_is_refused_before_it_is_measured_loads_no_numerical_library() -> None:
+    """Nor does a measurement before its first I/O."""
+    code = "import json, sys, strata.app.measuring; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout)) & {"numpy", "scipy", "sqlalchemy", "rich.console"} == set()
+
+
+def test_the_evidence_of_a_verdict_unpacks_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(str(tmp_path / "s.db")) as store:
+        store.create_run(sample.run())
+        store.save_outcome(sample.run().id, *sample.outcome())
+    monkeypatch.setattr(Store, "cells", None)
+    url = str(tmp_path / "s.db")
+    assert explained(load_report(None, url, cells=False)).run == sample.run().id
+    assert names.findings(url, sample.run().id) is not None

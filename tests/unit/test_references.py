@@ -64,6 +64,15 @@ def keep(
     return run
 
 
+def test_no_whole_document_is_read_to_choose_the_earlier_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = keep(store, 1)
+    now = keep(store, 2, verdict=None)
+    monkeypatch.setattr(store, "verdicts", None)
+    monkeypatch.setattr(store, "cells", None)
+    found = earlier_of(store, now)
+    assert found is not None and found.id == before.id
+
+
 def test_a_medium_that_is_slower_than_it_was_is_told_with_its_interval(store: Store) -> None:
     keep(store, 1)
     now = keep(store, 2, level=0.5, verdict=None)

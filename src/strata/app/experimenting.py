@@ -41,12 +41,11 @@ def experimented(session: Session, analysis: Analysis) -> Diagnosis:
     stack = run.plan.stack
     tried, refused = _before(session, analysis.noise)
 
-    def kept() -> Diagnosis:
-        told = diagnose(stack, analysis, tried).model_copy(update={"refused": refused})
-        session.store.save_outcome(run.id, analysis, told)
-        return told
+    def told() -> Diagnosis:
+        return diagnose(stack, analysis, tried).model_copy(update={"refused": refused})
 
-    diagnosis = kept()
+    diagnosis = told()
+    session.store.save_outcome(run.id, analysis, diagnosis)
     with purse.spending():
         while session.options.confirm and len(tried) + len(refused) < MOST:
             passed = tuple(r.experiment for r in refused)
@@ -58,7 +57,8 @@ def experimented(session: Session, analysis: Analysis) -> Diagnosis:
                 refused = (*refused, found)
             else:
                 tried = (*tried, found)
-            diagnosis = kept()
+            diagnosis = told()
+            session.store.save_diagnosis(run.id, diagnosis)
     return diagnosis
 
 

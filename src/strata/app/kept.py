@@ -47,8 +47,11 @@ def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResul
     return load_report(run_id, store_url)
 
 
-def load_report(run_id: str | None, store_url: str | None) -> Report:
-    """A run from the store with its analysis; the newest when no id is given. Raises when there is no outcome."""
+def load_report(run_id: str | None, store_url: str | None, *, cells: bool = True) -> Report:
+    """A run from the store with its analysis; the newest when no id is given. Raises when there is no outcome.
+
+    Without ``cells`` it has no results: what is asked of the verdict alone need not unpack every histogram and series.
+    """
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest(None)
         if run is None:
@@ -58,7 +61,7 @@ def load_report(run_id: str | None, store_url: str | None) -> Report:
             raise InconclusiveError(
                 "run", run.id, f"it is {run.status.value} and has no verdict", f"strata measure --resume {run.id}"
             )
-        return report_of(store.cells(run.id), run, *outcome)
+        return report_of(store.cells(run.id) if cells else (), run, *outcome)
 
 
 def list_runs(

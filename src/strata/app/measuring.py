@@ -10,7 +10,6 @@ from pathlib import Path
 from pydantic import Field
 
 from strata import units
-from strata.analyse.laws import laws
 from strata.app.opened import Target, gone_of
 from strata.app.opening import check_words, opened
 from strata.app.options import check_size
@@ -221,6 +220,9 @@ def measure_endpoint(
 
 def _of_null(checks: Sequence[Check]) -> tuple[Check, ...]:
     """What means something where nothing is driven."""
+    # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
+    from strata.analyse.laws import laws
+
     of_null = {law.name for law in laws() if law.of_null}
     return tuple(c for c in checks if c.kind in of_null)
 

@@ -50,7 +50,7 @@ def findings(store: str | None, run_id: str | None) -> dict[str, str]:
         return {}
     from strata.app.kept import load_report
 
-    found = load_report(run_id, store).diagnosis.findings
+    found = load_report(run_id, store, cells=False).diagnosis.findings
     return {str(number): f"{f.layer}: {f.title}" for number, f in enumerate(found, start=1)}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strata.app.comparing import others
 from strata.errors import StrataError
 from strata.model.compared import Fairness
-from strata.model.finding import Cause, Verdict, VerdictKind
+from strata.model.finding import Cause, VerdictKind
 from strata.model.remembered import RunHead, Wanted
 from strata.model.run import Run, RunStatus
 
@@ -53,15 +53,13 @@ def _in_order(store: Store, heads: Sequence[RunHead]) -> list[str]:
     newest = {b.name: b for b in reversed(store.baselines())}
     accepted = {run for baseline in newest.values() for run in baseline.runs}
     done = [h.id for h in heads if h.status is RunStatus.DONE]
-    verdicts = store.verdicts(done)
+    causes = store.causes(done)
     first = [i for i in done if i in accepted]
-    return [*first, *(i for i in done if i not in accepted and i in verdicts and _nothing_wrong(verdicts[i]))]
+    return [*first, *(i for i in done if i not in accepted and i in causes and _nothing_wrong(*causes[i]))]
 
 
-def _nothing_wrong(verdict: Verdict) -> bool:
-    return verdict.kind is VerdictKind.HEALTHY or (
-        verdict.kind is VerdictKind.MEDIUM and verdict.cause in (Cause.MEDIUM, Cause.NONE)
-    )
+def _nothing_wrong(kind: VerdictKind, cause: Cause) -> bool:
+    return kind is VerdictKind.HEALTHY or (kind is VerdictKind.MEDIUM and cause in (Cause.MEDIUM, Cause.NONE))
 
 
 def _alike(store: Store, run: Run, runs: Sequence[str]) -> Iterator[Run]:

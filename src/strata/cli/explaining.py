@@ -25,7 +25,7 @@ def explain(
     from strata.report.explained import explained
     from strata.report.explained_text import explained_text
 
-    report = load_report(run_id, store)
+    report = load_report(run_id, store, cells=False)
     found = explained(report, finding)
     out(
         found.model_dump_json(indent=2) if json else explained_text(found, report, common.width(), common.color()), json

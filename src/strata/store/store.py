@@ -8,13 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from strata.errors import StoreError, UsageError
 from strata.model.analysis import Analysis
-from strata.model.finding import Diagnosis, Verdict
+from strata.model.finding import Cause, Diagnosis, Verdict, VerdictKind
 from strata.model.matrix import MatrixResult
 from strata.model.place import identity_of
 from strata.model.result import CellResult
@@ -153,15 +153,18 @@ class Store(Recall):
     def save_outcome(self, run_id: str, analysis: Analysis, diagnosis: Diagnosis) -> None:
         """Keeps what a run said in the end, in place of what it said before."""
         what = f"the outcome of run {run_id}"
-        row = OutcomeRow(
-            run_id=run_id,
-            verdict=diagnosis.verdict.kind.value,
-            layer=diagnosis.verdict.layer,
-            cause=diagnosis.verdict.cause.value,
-            analysis=to_json(analysis, what),
-            diagnosis=to_json(diagnosis, what),
-        )
+        row = OutcomeRow(run_id=run_id, analysis=to_json(analysis, what), **_said(diagnosis, what))
         self._put(row, what)
+
+    def save_diagnosis(self, run_id: str, diagnosis: Diagnosis) -> None:
+        """Keeps what a run says now, beside the analysis that it had. Raises `StoreError` where none is kept."""
+        what = f"the outcome of run {run_id}"
+        values = _said(diagnosis, what)
+        with named(f"cannot save {what} in", self.path), self._writing() as session:
+            known = session.execute(select(OutcomeRow.run_id).where(OutcomeRow.run_id == run_id)).first()
+            session.execute(update(OutcomeRow).where(OutcomeRow.run_id == run_id).values(**values))
+        if known is None:
+            raise StoreError(f"cannot save {what} in", str(self.path), "it has no analysis")
 
     def outcome(self, run_id: str) -> tuple[Analysis, Diagnosis] | None:
         """What the run said in the end; None where it did not get there."""
@@ -205,6 +208,17 @@ class Store(Recall):
             rows = session.execute(wanted).all()
         where = str(self.path)
         return {i: from_json(Diagnosis, text, f"the outcome of run {i}", where).verdict for i, text in rows}
+
+    def causes(self, run_ids: Iterable[str]) -> dict[str, tuple[VerdictKind, Cause]]:
+        """What the runs that have a verdict say, by run id; what nobody knows is left out. No document is read."""
+        wanted = select(OutcomeRow.run_id, OutcomeRow.verdict, OutcomeRow.cause)
+        with named("cannot read the store", self.path), self._reading() as session:
+            rows = session.execute(wanted.where(OutcomeRow.run_id.in_(list(run_ids)))).all()
+        found = {}
+        for run_id, verdict, cause in rows:
+            with suppress(ValueError):
+                found[run_id] = VerdictKind(verdict), Cause(cause)  # type: ignore[call-arg]  # by its key, as any enum
+        return found
 
     def close(self) -> None:
         """Lets go of the file. May be called twice."""
@@ -261,6 +275,17 @@ class Store(Recall):
         newest = session.scalars(select(RunRow.id).order_by(RunRow.created_unix_ns.desc()).limit(3)).all()
         hint = f"the newest are {', '.join(newest)}" if newest else "there are no runs yet: strata diagnose PATH"
         return UsageError("there is no run", repr(run_id), f"in {self.path}", hint)
+
+
+def _said(diagnosis: Diagnosis, what: str) -> dict[str, str | None]:
+    """The columns that a diagnosis fills."""
+    verdict = diagnosis.verdict
+    return {
+        "verdict": verdict.kind.value,
+        "layer": verdict.layer,
+        "cause": verdict.cause.value,
+        "diagnosis": to_json(diagnosis, what),
+    }
 
 
 def _run_row(run: Run) -> RunRow:

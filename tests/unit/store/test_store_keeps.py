@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from contextlib import closing
 
 import pytest
 import store_samples as sample
+from sqlalchemy import event
 
 from strata.errors import StoreError, UsageError
 from strata.model.run import RunStatus
@@ -175,6 +177,26 @@ def test_an_outcome_comes_back_and_is_replaced(store, path):
         assert second.outcome(run_id) == sample.outcome(0.9)
     with pytest.raises(StoreError):
         store.save_outcome("nobody", *sample.outcome())
+
+
+def test_a_diagnosis_is_kept_beside_the_analysis_that_is_there(store, path):
+    """After each experiment; the analysis may be a megabyte, and says the same."""
+    store.create_run(sample.run())
+    run_id = sample.run().id
+    (analysis, _), (_, told) = sample.outcome(0.5), sample.outcome(0.9)
+    with pytest.raises(StoreError, match="no analysis"):
+        store.save_diagnosis(run_id, told)
+    store.save_outcome(run_id, *sample.outcome(0.5))
+    said = []
+    event.listen(store._engine, "before_cursor_execute", lambda *call: said.append(call[2]))
+    store.save_diagnosis(run_id, told)
+    assert any("UPDATE outcomes" in one for one in said) and not any("analysis" in one for one in said)
+    with reopened(path) as second:
+        assert second.outcome(run_id) == (analysis, told)
+        assert second.causes([run_id, "nobody"]) == {run_id: (told.verdict.kind, told.verdict.cause)}
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("UPDATE outcomes SET cause = 'of-a-later-version'")
+    assert store.causes([run_id]) == {}
 
 
 def test_a_reader_reads_while_a_writer_is_at_work(store, path):
