@@ -17,14 +17,14 @@ def loss(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
     """``share gives 30 % of the IOPS of medium (26–34 %) at random read · 8 KiB · depth 1, and is slow in 8 of 9
     workloads.`` None where the verdict is about no layer's speed, or nothing is known to hold it against."""
     verdict, finding = diagnosis.verdict, answer.own(diagnosis)
-    if verdict.kind not in (VerdictKind.LAYER, VerdictKind.MEDIUM):
+    if verdict.kind not in (VerdictKind.LAYER, VerdictKind.MEDIUM, VerdictKind.INCONCLUSIVE):
         return None
     if (at := _worst(analysis, finding)) is not None:
         of_pair = [c for c in analysis.comparisons if (c.layer, c.below) == (at.layer, at.below)]
         slow = sum(c.verdict is Equivalence.ABOVE for c in of_pair)
         told = _given(analysis, at.layer, at.workload_key, at.iops, f"of the IOPS of {at.below}")
         return f"{told}, and is slow in {slow} of {figures.plural(len(of_pair), 'workload')}."
-    return _promised(analysis, verdict.layer, finding)
+    return None if verdict.kind is VerdictKind.INCONCLUSIVE else _promised(analysis, verdict.layer, finding)
 
 
 def gain(analysis: Analysis, diagnosis: Diagnosis) -> str | None:

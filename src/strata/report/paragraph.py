@@ -36,6 +36,8 @@ def _headline(verdict: Verdict, *, named: bool) -> str:
     sure = f"(confidence {verdict.confidence:.2f})"
     if not named:
         return f"{answer.line(verdict).replace(MIDDLE, WORDS)} {sure}."
+    if verdict.kind is VerdictKind.INCONCLUSIVE:
+        return f"The cause is not certain {sure}."
     said = _it(answer.alone(verdict).replace(MIDDLE, WORDS), verdict.layer)
     known = verdict.kind is VerdictKind.LAYER and verdict.cause is not Cause.UNEXPLAINED
     return f"{f'The cause: {said}' if known else _capital(said)} {sure}."

@@ -57,13 +57,13 @@ def line(scene: Scene) -> str:
 
 
 def outcome(of: Outcome) -> str:
-    """``twice the depth gives 268 IOPS (before: 141), predicted 199–377 IOPS, at random read · 8 KiB · depth 2; a cap
+    """``at random read · 8 KiB · depth 2, twice the depth gives 268 IOPS (before: 141), predicted 199–377 IOPS; a cap
     on IOPS had said 141 IOPS``: what stands with the verdict, its cell, and what the others had said of it."""
     experiment = of.experiment
     mine = (experiment.prediction.layer, experiment.prediction.cause)
     others = [p for p in experiment.predictions if (p.layer, p.cause) != mine and not (p.rival and p.idle)]
     said = ", ".join(f"{named(p, experiment.layer)} had said {figures.predicted(p)}" for p in others)
-    told = f"{of.statement}, at {_under(experiment)}"
+    told = f"at {_under(experiment)}, {of.statement}"
     return f"{told}; {said}" if said else told
 
 
@@ -90,7 +90,7 @@ def _scene(told: Told) -> Scene:
     return Scene(
         changes=experiment.changes,
         where=_where(experiment),
-        measured=figures.interval(told.outcome.measured),
+        measured=figures.interval(told.outcome.measured) + (" times" if experiment.prediction.unit == "ratio" else ""),
         foretold=tuple(
             Foretold(named(p, experiment.layer), figures.predicted(p), _fate(told, p), p.rival)
             for p in experiment.predictions or (experiment.prediction,)

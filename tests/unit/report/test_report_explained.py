@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import golden_file
 import pytest
 from rich.cells import cell_len
-from sample_report import build
+from sample_diagnosis import inconclusive, two_at_once, wire_limits
+from sample_report import build, saying
 
 from strata.errors import UsageError
 from strata.model.experiment import Refusal
@@ -79,6 +81,23 @@ def test_an_explanation_fits_and_shows_predicted_beside_measured(width: int) -> 
     [left] = [x for x in text.splitlines() if x.startswith("   randread-4KiB-qd1 ")]
     assert left.endswith("not explained")
     assert "a cap on IOPS had said 25\u202f000–31\u202f000 IOPS: it falls" in re.sub(r"\n +", " ", text)
+
+
+SAID = {"sure": wire_limits, "two": two_at_once, "inconclusive": inconclusive}
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("name", SAID)
+def test_an_explanation_reads_as_it_was_looked_at(name: str, width: int) -> None:
+    report = saying(SAID[name]())
+    golden_file.check(f"explain-{name}-{width}.txt", explained_text(explained(report), report, width))
+
+
+@pytest.mark.parametrize("name", ["two", "inconclusive"])
+def test_a_verdict_reads_as_it_was_looked_at(name: str) -> None:
+    report = saying(SAID[name]())
+    text = terminal.render(report, 100, False)
+    golden_file.check(f"verdict-{name}-100.txt", text[text.index("VERDICT") : text.index("What colours")].rstrip())
 
 
 def test_one_finding_is_named_by_its_number_or_its_id() -> None:

@@ -155,7 +155,9 @@ def test_the_experiment_is_told_as_it_ended(holds: bool | None, word: str) -> No
     told = report.model_copy(
         update={"diagnosis": Diagnosis(verdict=report.diagnosis.verdict, findings=(ended,), ruled_out=())}
     )
-    assert f"  {word}: a quarter of the block size" in terminal.render(told, 200, False)
+    assert f"  {word}: at random read · 1 KiB · depth 32, a quarter of the block size" in terminal.render(
+        told, 200, False
+    )
 
 
 def test_a_prediction_that_was_not_tested_is_shown_as_such() -> None:

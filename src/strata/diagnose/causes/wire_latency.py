@@ -74,7 +74,7 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         return Opinion(CAUSE, False, longer, detail=small, strength=cover)
     if (faster := rows.exceeded(found)) is not None:
         return Opinion(
-            CAUSE, False, f"{longer}, and no row shows one for each request", detail=rows.said(faster), strength=cover
+            CAUSE, False, f"{longer}, and requests do not wait for it", detail=rows.said(faster), strength=cover
         )
     if (queue := _waits_alone(view)) is not None:
         why = f"{longer}, and already at depth {queue[0]} {units.significant(queue[1], 2)} times that passes: it waits"
