@@ -486,6 +486,7 @@ def test_the_canary_fails_on_the_kept_cases(judged_anew: list[Judged]) -> None:
     )
     assert "right layer, first named" not in missed
     assert {"right layer, first named", "right cause, first named"} <= swapped
+    assert {"wrong at ≥ 0.8", "any finding: wrong cause at ≥ 0.8", "any finding: wrong and confirmed"} <= swapped
 
 
 def test_the_command_prints_the_table_and_fails_where_a_bar_is_missed(tmp_path: Path) -> None:

@@ -16,14 +16,17 @@ from strata.discover.chain import devices_of
 from strata.model.endpoint import Endpoint
 from strata.model.series import Series, SeriesKind
 
-READER = """
+READS = 300
+READER = f"""
 import mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
 buffer = mmap.mmap(-1, 8192)
 os.write(1, b"r")
-while True:
-    for at in range(0, 1 << 20, 8192):
-        os.preadv(fd, [buffer], at)
+os.read(0, 1)
+for number in range({READS}):
+    os.preadv(fd, [buffer], number * 8192 % (1 << 20))
+os.write(1, b"d")
+os.read(0, 1)
 """
 
 
@@ -32,18 +35,29 @@ def test_a_neighbour_on_a_loop_device_shows_there_and_not_on_the_one_beside_it(t
     need_root()
     with loop(image(tmp_path / "a", 4 * MIB)) as busy, loop(image(tmp_path / "b", 4 * MIB)) as quiet:
         words = [sys.executable, "-c", READER, busy]
-        with subprocess.Popen(words, stdout=subprocess.PIPE) as neighbour:
+        names = [os.path.basename(d) for d in (busy, quiet)]  # noqa: PTH119 - a device's name
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as neighbour:
+            stdin, stdout = neighbour.stdin, neighbour.stdout
+            assert stdin is not None and stdout is not None
+
+            def reads() -> float:
+                begun = time.monotonic()
+                stdin.write(b"g")
+                assert stdout.read(1) == b"d"
+                return time.monotonic() - begun
+
             try:
-                assert neighbour.stdout is not None and neighbour.stdout.read(1) == b"r"
-                names = [os.path.basename(d) for d in (busy, quiet)]  # noqa: PTH119 - a device's name
-                made, found = with_foreign_io(names, lambda: time.sleep(0.2) or "made")
+                assert stdout.read(1) == b"r"
+                begun = time.monotonic()
+                inner, found = with_foreign_io(names, reads)
+                outer = time.monotonic() - begun
             finally:
                 neighbour.kill()
-        assert made == "made"
         by = {f.device: f for f in found}
-        assert by[names[0]].reads > 100
-        assert by[names[0]].read_bytes == pytest.approx(by[names[0]].reads * 8192, rel=0.05)
-        assert by[names[0]].busy is not None and by[names[0]].busy > 0.05
+        # A second's part of all that it read and of nothing else, however fast it was.
+        assert READS / outer * 0.999 <= by[names[0]].reads <= READS / inner * 1.001
+        assert by[names[0]].read_bytes == pytest.approx(by[names[0]].reads * 8192)
+        assert by[names[0]].busy is not None and 0 < by[names[0]].busy <= 1
         assert (by[names[1]].reads, by[names[1]].writes) == (0, 0)
         # The file under the loop device has a device too, or none (tmpfs): it comes after it.
         under = devices_of(Endpoint.parse(f"block:{busy}"))

@@ -106,7 +106,7 @@ def test_a_medium_is_held_against_what_it_was(fault: dict[str, object], cause: C
     found = diagnose(SILENT, remembered(now, before))
     verdict = found.verdict
     if cause is None:
-        assert verdict.kind in (VerdictKind.MEDIUM, VerdictKind.INCONCLUSIVE)
+        assert verdict.kind is VerdictKind.MEDIUM
     else:
         assert (verdict.layer, verdict.cause) == ("disk", cause), verdict.headline
         assert any("its earlier run" in e.statement for e in found.findings[0].evidence)

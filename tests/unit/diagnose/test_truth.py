@@ -45,7 +45,7 @@ def test_a_healthy_path_is_never_blamed(sd: float, rounds: int) -> None:
     assert {k[0] for k in found} <= {VerdictKind.MEDIUM, VerdictKind.HEALTHY, VerdictKind.INCONCLUSIVE}, found
     # What is stated is not widened by the noise, so a few noisy runs cannot be told; most can, over all workloads.
     unclear = sum(n for k, n in found.items() if k[0] is VerdictKind.INCONCLUSIVE)
-    assert unclear <= {0.03: 0, 0.10: 3, 0.20: 25}[sd], found
+    assert unclear <= {0.03: 0, 0.10: 3, 0.20: 20}[sd], found
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -120,12 +120,14 @@ def test_one_round_is_not_enough_and_the_rounds_needed_are_said() -> None:
 
 def test_wild_noise_ends_inconclusive_with_the_noise_in_words() -> None:
     paths = {"direct": Path(), "path": Path(delay=0.6e-3)}
-    found = [
-        diagnose(demo_stack(), simulate(demo_stack(), paths, seed=s, sd=0.5, rounds=3, trips={})).verdict
-        for s in range(6)
-    ]
-    unclear = [v for v in found if v.kind is VerdictKind.INCONCLUSIVE]
-    assert unclear and all("differ by" in v.explanation and v.missing for v in unclear)
+    wild, quiet = (
+        [diagnose(demo_stack(), simulate(demo_stack(), paths, seed=s, sd=sd, rounds=3)).verdict for s in range(6)]
+        for sd in (0.5, 0.03)
+    )
+    for verdict in wild:
+        assert (verdict.kind, verdict.cause, verdict.confidence) == (VerdictKind.INCONCLUSIVE, Cause.NONE, 0)
+        assert "differ by" in verdict.explanation and "rounds" in verdict.missing[0]
+    assert {v.layer for v in quiet} == {"path"} and not any("differ by" in v.explanation for v in quiet)
 
 
 def test_without_a_round_trip_a_latency_is_not_pinned_on_the_wire() -> None:
