@@ -13,10 +13,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
+from strata.host.proc import Sys
 from strata.model.counters import servers
-from strata.probes import PROBES, Scope
+from strata.probes import PROBES, Scope, processes
 from strata.probes.port import Probe
 from strata.probes.servers import PROCESSES_MOST, ServersProbe
+from strata.probes.servers.find import listeners
 
 FORKING = """
 import os, resource, socket, sys, time
@@ -233,3 +237,52 @@ def test_who_shares_a_group_and_is_ours_is_not_counted() -> None:
         read = reader(probe)
         assert [read()["server_processes"] for _ in range(3)] == [1, 1, 1]
         probe.close()
+
+
+HANDED_OVER = """
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+sys.stdin.readline()
+child = os.fork()
+if child: listener.close(); print(child, flush=True)
+time.sleep(600)
+"""
+
+
+def test_recordings_of_a_session_ask_each_process_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And still find who listens: a server that came since, and one to whom a known one gave its socket."""
+    asked: list[int] = []
+    real = processes._sockets_of
+
+    def counted(pid: int) -> frozenset[str]:
+        asked.append(pid)
+        return real(pid)
+
+    monkeypatch.setattr(processes, "_sockets_of", counted)
+    shared = processes.Processes(Sys())
+
+    def found(port: int) -> tuple[int, ...]:
+        shared.begin()
+        asked.clear()
+        return listeners(Scope(ports=(port,), processes=shared))
+
+    with running(FORKING) as one:
+        port = int(told(one))
+        assert found(port) == (one.pid,)
+        everybody = len(asked)
+        assert len(set(asked)) == everybody > 2
+        assert found(port) == (one.pid,) and one.pid in asked and len(asked) < everybody
+        with running(FORKING) as two:
+            later = int(told(two))
+            assert found(later) == (two.pid,) and two.pid in asked and len(asked) < everybody
+        with running(HANDED_OVER) as three:
+            third = int(told(three))
+            assert found(third) == (three.pid,)
+            assert three.stdin is not None
+            three.stdin.write("go\n")
+            child = int(told(three))
+            try:
+                assert found(third) == (child,), "whoever had it has it no more"
+            finally:
+                os.kill(child, 9)

@@ -12,9 +12,11 @@ from strata.app.session import Emit
 from strata.app.watching import Watch, devices_reached
 from strata.engine import Engine, Request, Timing, prepare_cell
 from strata.errors import SafetyRefusal, StoreError, StrataError
+from strata.host.proc import Sys
 from strata.model.plan import Plan, StepKind
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
+from strata.probes.processes import Processes
 from strata.run.judge import cut_short, fault
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class MatrixLoop:
         self._plan, self._site, self._engine, self._machine = plan, site, engine, machine
         self._store, self._emit, self._ramp_s, self._stop = store, emit, ramp_s, stop_requested
         self._order, self.written = order, written
+        self._processes = Processes(Sys())
         self._rounds: dict[int, int] = {}
         self._wrote = False
         self._watches = devices_reached(site.stack, {name: piece.endpoint for name, piece in site.pieces.items()})
@@ -141,7 +144,8 @@ class MatrixLoop:
                 placement=self._plan.placement,
             )
         )
-        return run_sampled(self._engine, prepared, self._watches.get(cell.layer, Watch()), on_interval, self._stop)
+        watch = self._watches.get(cell.layer, Watch())
+        return run_sampled(self._engine, prepared, watch, on_interval, self._stop, self._processes)
 
     def _save(self, ask: Ask, result: CellResult | None, error: str | None) -> None:
         cell = self._plan.cells[ask.cell]

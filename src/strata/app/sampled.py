@@ -13,6 +13,7 @@ from strata.model.progress import Glance
 from strata.model.result import EngineResult, Interval, ServerTimes
 from strata.model.series import Series
 from strata.probes import Sampler
+from strata.probes.processes import Processes
 from strata.probes.target import ask, between
 
 INTERVAL_S, LEAST_S, SAMPLES = 0.25, 0.1, 4
@@ -37,14 +38,17 @@ def run_sampled(
     watch: Watch,
     on_interval: Callable[[Interval, Glance], None],
     stop_requested: Callable[[], bool],
+    processes: Processes | None = None,
 ) -> Sampled:
     """Measure, and read the counters of ``watch`` meanwhile; each interval comes with a glance at them.
+
+    ``processes``: what is known of this machine's, where several are measured one after the other.
 
     Raises what the engine raises; the counters are closed either way.
     """
     timing = prepared.request.timing
     interval_s = min(INTERVAL_S, max(LEAST_S, (timing.ramp_s + timing.runtime_s) / SAMPLES))
-    sampler = Sampler(watch.devices, interval_s, paths=watch.paths, nodes=watch.nodes)
+    sampler = Sampler(watch.devices, interval_s, paths=watch.paths, nodes=watch.nodes, processes=processes)
     before = _server(watch)
     sampler.start()
     try:

@@ -35,6 +35,7 @@ from strata.engine import (
 )
 from strata.errors import RunFailed
 from strata.host.clock import now_unix_ns
+from strata.host.proc import Sys
 from strata.model import histogram
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis
@@ -47,6 +48,7 @@ from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
+from strata.probes.processes import Processes
 from strata.probes.trace import check as check_trace
 from strata.run.events import Finish
 from strata.run.execute import execute
@@ -86,6 +88,7 @@ class Session:
         self._ends_at: float | None = None
         self._purse: Purse | None = None
         self._began = time.monotonic()
+        self._processes = Processes(Sys())
         self._kept: dict[int, CellResult] | None = None
         self.workloads = workloads
         driven = run.plan.workloads if run else workloads
@@ -321,7 +324,8 @@ class Session:
             self.place.check_still_ours(cell.layer)
         request = self._request(plan, cell, step.round)
         prepared = prepare_cell(change(request) if change is not None and step.changed else request)
-        done = run_sampled(self.engine, prepared, self._watch(cell.layer), on_interval, self.stop_requested)
+        watch = self._watch(cell.layer)
+        done = run_sampled(self.engine, prepared, watch, on_interval, self.stop_requested, self._processes)
         return CellResult(
             order=step.order,
             round=step.round,

@@ -6,6 +6,7 @@ Not every kernel lists a process's children, so all parents are asked, each once
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 
 from strata.host.cgroups import groups
@@ -14,6 +15,8 @@ from strata.probes.paced import Paced
 
 _STRANGERS = frozenset({"user.slice", "init.scope"})
 """Groups of a service manager in which programs are together that have nothing to do with each other."""
+_STALE_S = 10.0
+"""Without a look for so long, all numbers may have been given out again, and nothing that was known holds."""
 
 
 def fields_of(stat: str) -> list[str]:
@@ -24,15 +27,27 @@ def fields_of(stat: str) -> list[str]:
 class Processes:
     """Parents and start times by process number, kept between looks: only new numbers are read.
 
-    The probes of one recording share it, so that each process is asked once for all of them.
+    The probes of one recording share it, and the recordings of one session, so that each process is asked once for all
+    of them. Whoever has a socket is looked for among those that came since, as long as who had it still has it.
     """
 
     def __init__(self, sys: Sys) -> None:
         self._sys = sys
-        self._sockets: dict[str, list[int]] | None = None
+        self._holders: dict[str, set[int]] = {}
+        self._walked: dict[int, int] = {}
         self._known: dict[int, tuple[int, int, str]] = {}
         self._children: dict[int, list[int]] = {}
+        self._given: int | None = None
+        self._looked_s = float("-inf")
+        self.begin()
+
+    def begin(self) -> None:
+        """A recording begins: who listens is asked anew, and who has gone is forgotten."""
+        if self._known:
+            self._look()
         self._looks = Paced()
+        self._fresh: dict[int, frozenset[str]] = {}
+        self._asked_new = self._asked_all = False
         self.listening: dict[tuple[str | None, tuple[int, ...]], tuple[int, ...]] = {}
         """Who listens, by namespace and ports, once it was asked."""
 
@@ -54,8 +69,14 @@ class Processes:
                 self._look()
 
     def _look(self) -> None:
+        now, given = time.monotonic(), self._last_given()
         there = {int(name) for name in _numbers(self._sys)}
-        self._known = {pid: known for pid, known in self._known.items() if pid in there}
+        if now - self._looked_s > _STALE_S:
+            there_still = set[int]()
+        else:
+            there_still = {pid for pid in there if not _between(pid, self._given, given)}
+        self._known = {pid: known for pid, known in self._known.items() if pid in there_still}
+        self._looked_s, self._given = now, given
         for pid in there - self._known.keys():
             self.know(pid)
         self._children = {}
@@ -94,10 +115,39 @@ class Processes:
                     todo.append(child)
 
     def holding(self, inode: int) -> tuple[int, ...]:
-        """Those that have the socket open, as far as they may be looked into; all are asked once, at the first call."""
-        if self._sockets is None:
-            self._sockets = _sockets_held()
-        return tuple(self._sockets.get(f"socket:[{inode}]", ()))
+        """Those that have the socket open, as far as they may be looked into.
+
+        Who came since the last recording is asked at the first call; all are, where nobody is known to have it.
+        """
+        if not self._asked_new:
+            self._look()
+            self._asked_new, self._asked_all = True, not self._walked
+            self._walk(pid for pid, (_, started, _) in self._known.items() if self._walked.get(pid) != started)
+        name = f"socket:[{inode}]"
+        if not self._asked_all and not self._have_it(name):
+            self._asked_all = True
+            self._holders, self._walked = {}, {}
+            self._walk(self._known)
+        return tuple(sorted(self._holders.get(name, ())))
+
+    def _have_it(self, name: str) -> bool:
+        """Whether somebody is known to have the socket, and all of them still do."""
+        pids = self._holders.get(name, set())
+        for pid in pids - self._fresh.keys():
+            self._fresh[pid] = _sockets_of(pid)
+        return bool(pids) and all(name in self._fresh[pid] for pid in pids)
+
+    def _walk(self, pids: Iterable[int]) -> None:
+        for pid in pids:
+            self._walked[pid] = self.started(pid)
+            self._fresh[pid] = _sockets_of(pid)
+            for name in self._fresh[pid]:
+                self._holders.setdefault(name, set()).add(pid)
+
+    def _last_given(self) -> int | None:
+        """The process number that was given out last; None where that is not told."""
+        told = (self._sys.text("/proc/loadavg") or "").split()
+        return int(told[4]) if len(told) == 5 and told[4].isdigit() else None
 
 
 def fellows_file(sys: Sys, pid: int) -> str | None:
@@ -122,20 +172,24 @@ def _numbers(sys: Sys) -> list[str]:
         return []
 
 
-def _sockets_held() -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208 - names, thousands of them
-        if not name.isdigit():
-            continue
-        try:
-            fds = os.listdir(f"/proc/{name}/fd")  # noqa: PTH208
-        except OSError:
-            continue
-        for fd in fds:
+def _between(pid: int, before: int | None, now: int | None) -> bool:
+    """Whether the number was given out since: they go up, and begin again below."""
+    if before is None or now is None:
+        return False
+    return before < pid <= now if before <= now else pid > before or pid <= now
+
+
+def _sockets_of(pid: int) -> frozenset[str]:
+    """``socket:[inode]`` of each that the process has open; none where it may not be looked into."""
+    found = set()
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - names, thousands of them
             try:
-                held = os.readlink(f"/proc/{name}/fd/{fd}")  # noqa: PTH115
+                held = os.readlink(f"/proc/{pid}/fd/{fd}")  # noqa: PTH115
             except OSError:
                 continue
             if held.startswith("socket:"):
-                found.setdefault(held, []).append(int(name))
-    return found
+                found.add(held)
+    except OSError:
+        pass
+    return frozenset(found)

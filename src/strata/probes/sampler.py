@@ -32,7 +32,7 @@ class Sampler:
 
     ``paths``: files whose file systems are watched. ``nodes``: whose network, processes and groups are read; the
     columns of a named node carry the label ``node``. Processors, memory and devices are the machine's, not a node's,
-    and are read once. Without nodes it is this machine as it is.
+    and are read once. Without nodes it is this machine as it is. ``processes``: what earlier recordings know of them.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Sampler:
         *,
         paths: Sequence[str] = (),
         nodes: Sequence[Node] = (),
+        processes: Processes | None = None,
     ) -> None:
         if not interval_s >= 0.01:
             raise UsageError(
@@ -56,6 +57,7 @@ class Sampler:
         self._devices, self._paths = tuple(devices), tuple(paths)
         self._nodes = tuple(nodes) or (Node(),)
         self._sys = sys or Sys()
+        self._processes = processes or Processes(self._sys)
         self._steady = Recording(interval_s)
         self._edges = Recording(None)
         self._paced: dict[str, Recording] = {}
@@ -114,12 +116,12 @@ class Sampler:
 
         here = Scope(sys=self._sys, devices=self._devices, paths=self._paths)
         remote = iter(self._remote)
-        processes = Processes(self._sys)
+        self._processes.begin()
         for name, opener in self._openers.items():
             if name not in OF_NODE:
                 self._add(self._recording(name), name, opener, here, None)
         for node in self._nodes:
-            scope = node.scope(self._sys, self._devices, self._paths, processes)
+            scope = node.scope(self._sys, self._devices, self._paths, self._processes)
             if node.url:
                 self._open_node(node, scope, REMOTE, next(remote))
                 continue

@@ -121,3 +121,20 @@ def test_who_descends_from_whom_and_who_shares_a_group(tmp_path: Path) -> None:
         tree.file(f"/cg{group}/cgroup.procs", "1")
     assert fellows_file(tree.sys, 20) == "/cg/system.slice/smbd.service/cgroup.procs"
     assert [fellows_file(tree.sys, pid) for pid in (21, 22, 30)] == [None, None, None]
+
+
+def test_a_number_that_was_given_out_again_is_another_process(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    for pid, parent in ((1, 0), (20, 1), (300, 1)):
+        stat(tree, pid, parent)
+    tree.file("/proc/loadavg", "0.0 0.0 0.0 1/3 300")
+    processes = Processes(tree.sys)
+    processes.look()
+    assert list(processes.descendants([300])) == [300]
+    # The numbers went up to their end and began again: 20 is a child of 300 now.
+    stat(tree, 20, 300)
+    processes.begin()
+    assert list(processes.descendants([300])) == [300], "who is known is not read again"
+    tree.file("/proc/loadavg", "0.0 0.0 0.0 1/3 20")
+    processes.begin()
+    assert list(processes.descendants([300])) == [300, 20]

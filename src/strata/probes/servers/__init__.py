@@ -2,7 +2,8 @@
 
 Reads    /proc/<pid>/stat, io and task/*/schedstat of the processes it is given, of those that listen on its ports (in
          the namespace of a node: on any), of their descendants, and of those in the same control group, where that is
-         no user's session and not our own; once /proc/*/fd for who listens, and in every sample the list of /proc.
+         no user's session and not our own; /proc/*/fd for who listens, of every process once in a session, and in
+         every sample the list of /proc.
 Makes    ``server_cpu_seconds{process=…, mode=user|system}`` (s, counter), ``server_run_delay_seconds`` (s, counter:
          ready to run, and waiting), ``server_switches`` (times, counter: it was given a processor),
          ``server_read_bytes``, ``server_written_bytes`` (B, counter: at the storage, not at the page cache),
