@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from itertools import islice
@@ -77,6 +78,7 @@ def _live(asked: argparse.Namespace) -> None:
     """The next trials that have no case yet; a line each in the running table."""
     from diagnosisbench import live
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the lab is removed, what was begun stays kept
     rules = split.read()
     done = {path.name.removesuffix(kept.ENDING) for path in asked.cases.glob(f"*{kept.ENDING}")}
     wanted = (t for t in draw.trials(asked.base, rules) if t.name not in done and asked.only in t.name)
@@ -146,6 +148,9 @@ def _left_out(cases: list[Case]) -> None:
     print(f"Without a verdict: {len(failed)}. Measured more than once: {sum(bool(c.earlier) for c in cases)}.")
     for case in failed:
         print(f"  {case.trial.name}: {case.failed}")
+    for base, taken, row in draw.rows(case.trial.seed for case in cases):
+        fair = "" if taken == row else ": picked, which is no fair sample"
+        print(f"Of the first {row} trials of row {base} {taken} have a case{fair}.")
     changed = sum(case.revision.endswith("-dirty") for case in cases)
     print(f"Taken at {len({case.revision for case in cases})} revisions, {changed} at one that was changed since.")
 

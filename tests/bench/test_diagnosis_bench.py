@@ -276,6 +276,13 @@ def test_a_first_part_of_the_row_is_a_fair_sample() -> None:
     assert sum(SETUPS[t.setup].weight > 1 for t in drawn) > 0.8 * len(drawn)
     for kind in Kind:
         assert sum(t.neighbour for t in drawn if t.kind is kind) == pytest.approx(of[kind] / 2, abs=1)
+    # Who picks from it has no fair sample any more, which is told.
+    assert draw.rows(t.seed for t in drawn) == [(draw.FIRST_BASE, 160, 160)]
+    assert draw.rows(t.seed for t in drawn if t.kind is not Kind.HEALTHY)[0][1:] == (
+        120,
+        max(number for number, t in enumerate(drawn, 1) if t.kind is not Kind.HEALTHY),
+    )
+    assert draw.rows([300_007, 100_001, 100_002]) == [(1, 2, 2), (3, 1, 7)]
     with pytest.raises(UsageError, match="no such row"):
         next(draw.trials(draw.FIRST_BASE - 1, split.read()))
 

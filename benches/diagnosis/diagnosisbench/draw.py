@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -51,6 +51,15 @@ def trials(base: int, split: Split) -> Iterator[Trial]:
             put=put,
             neighbour=next(beside[kind]),
         )
+
+
+def rows(seeds: Iterable[int]) -> list[tuple[int, int, int]]:
+    """Of each base: how many of its trials are among these, and how far along its row the last of them is."""
+    by: dict[int, set[int]] = {}
+    for seed in seeds:
+        base, number = divmod(seed, SEEDS_A_BASE)
+        by.setdefault(base, set()).add(number)
+    return [(base, len(numbers), max(numbers)) for base, numbers in sorted(by.items())]
 
 
 def _dealt(cards: Sequence[T], chance: random.Random) -> Iterator[T]:
