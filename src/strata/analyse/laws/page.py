@@ -43,7 +43,8 @@ Beside what cannot be true, `strata check FILE` says what the measured rows show
 and `below`) is judged by the rules of a [diagnosis](reading-a-report.md), which also say what to measure next; the
 questions below are asked of every table, and are silent where it is of something else. Each answer is *shown* (the
 figures carry it), *suggested* (they do, with something that is not stated) or *cannot be told*, with what is not in the
-figures. Rows that break a law are left out.
+figures. Rows that break a law are left out, and so are those that nothing can have given (no depth, a size of 7 bytes,
+no IOPS); rows of one layer with one workload are its repetitions. At most 64 layers and 2,000 comparisons are judged.
 
 """
 
