@@ -424,6 +424,41 @@ def test_a_live_trial_that_cannot_be_built_is_kept_with_its_reason(tmp_path: Pat
     assert re.fullmatch(r"[0-9a-f]{7,}(-dirty)?", one.revision)
 
 
+def test_a_trial_that_is_stopped_by_hand_stays_as_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(live, "up", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        live.tried(made_up("slow-wire").trial, lambda _: None, folder=tmp_path)
+    (left,) = kept.all_cases(tmp_path)
+    assert not left.ended and left.counts and left.failed == kept.UNENDED
+
+
+def test_a_neighbour_runs_for_as_long_as_it_is_asked_to_and_leaves_nothing() -> None:
+    with live._neighbour() as running:
+        assert [one.poll() for one in running] == [None, None]
+        (data,) = (Path(word).parent for one in running for word in map(str, one.args) if word.endswith("/data"))
+        assert data.is_dir()
+    assert all(one.returncode is not None for one in running) and not data.exists()
+
+
+def test_a_revision_is_marked_where_what_judges_was_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e"]
+    source, case = tmp_path / "src" / "a.py", tmp_path / "benches" / "diagnosis" / "cases" / "a.json.xz"
+    for file in (source, case):
+        file.parent.mkdir(parents=True)
+        file.write_text("1")
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "src"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "one"], check=True)
+    monkeypatch.setattr(live, "ROOT", tmp_path)
+    clean = live.revision()
+    assert re.fullmatch(r"[0-9a-f]{7,}", clean)
+    source.write_text("2")
+    assert live.revision() == f"{clean}-dirty"
+
+
 def test_a_diagnosis_that_did_not_end_well_has_no_verdict() -> None:
     ended = {
         code: live._run([sys.executable, "-c", f"raise SystemExit({code})"], dict(os.environ)) for code in range(6)
