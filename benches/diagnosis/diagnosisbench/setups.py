@@ -47,6 +47,8 @@ NEEDS: Mapping[str, Mapping[str, str]] = {
 }
 """Options that an injection needs here beside its own."""
 UNSHAPED = {"rate": "0"}
+QUICK_COMMIT = {"journal": "apart"}
+"""A server commits each durable write with its journal, which would cost three writes of the medium instead of one."""
 SMALL_IO_COSTS = (Cause.PER_REQUEST_COST, Cause.PROCESSORS, Cause.SINGLE_THREAD)
 """Of servers in user space on two processors, where the medium is quick."""
 TOP = "top"
@@ -110,14 +112,14 @@ SETUPS: Mapping[str, Setup] = {
     ),
     "share-smb": Setup(
         "share",
-        {"model": CALM["model"], **UNSHAPED},
+        {"model": CALM["model"], **QUICK_COMMIT, **UNSHAPED},
         (*SERVED, *SMALL_MEDIUM),
         two=PAIRS,
         outside=OUTSIDE_SERVED,
     ),
     "share-nfs": Setup(
         "share",
-        {"model": CALM["model"], "protocol": "nfs", **UNSHAPED},
+        {"model": CALM["model"], "protocol": "nfs", **QUICK_COMMIT, **UNSHAPED},
         (*WIRE, "server-cpu", "stalls", "slow-medium"),
         two=PAIRS[:2],
         outside=("frozen-server", "small-window"),

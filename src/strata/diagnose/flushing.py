@@ -8,11 +8,17 @@ import numpy as np
 
 from strata.diagnose import times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.view import Point, View
 from strata.model.analysis import CellSummary
 
 BEFORE_OURS = 0.75
 """Of a flush that is under way already, while the device does hardly anything else: a write that is ready waits for its
 end before its own begins. Measured 0.8 of one at depth 8, where flushes took 95 % of the time."""
+MORE = 1.5
+"""Times as long as below: less is what a device's own scatter and a busy machine make."""
+GIVEN, WAITED = 1.3, 0.6
+"""Times as many requests or bytes for a commit; the part of the time with a request under way where a device is waited
+for."""
 LEAST_FLUSHES = 0.2
 """For each write: below it flushes are not the workload's."""
 
@@ -62,6 +68,58 @@ def _of(cell: CellSummary) -> Flushed | None:
             if per_write >= LEAST_FLUSHES / w.outstanding:
                 return Flushed(cell, disk.flush_ns / 1e9, whole, per_write, name)
     return None
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A durable write of a layer over the same below it: ns that ``device`` is busy for each of both, and how
+    many times as many requests or bytes it is given for it."""
+
+    point: Point
+    device: str
+    busy_ns: float
+    below_ns: float
+    given: float
+
+    @property
+    def more(self) -> float:
+        """How many times as long."""
+        return self.busy_ns / self.below_ns
+
+
+def committed(view: View) -> tuple[Committed, ...]:
+    """Workloads of durable writes, one of which at least is slow, that wait for the device, and keep it busy `MORE`
+    times as long as below. None where no commit gives it more to do: fewer at once keep it busy for longer, too."""
+    made = (_busier(p) for p in view.everything if p.workload.durable and not p.workload.rw.reads)
+    found = tuple(c for c in made if c is not None and c.more >= MORE)
+    sure = any(c.given >= GIVEN for c in found) and any(c.point.above for c in found)
+    return found if sure else ()
+
+
+def reads_cost(view: View) -> float | None:
+    """How many times as long the device is busy for a read as below, in the median; None where that is not known."""
+    made = [c.more for p in view.everything if not p.workload.rw.writes and (c := _busier(p)) is not None]
+    return float(np.median(made)) if made else None
+
+
+def _busier(point: Point) -> Committed | None:
+    """The device of both cells that is busy for the longest in the upper one."""
+    below = {d.name: d for d in point.lower.resources.disks if d.demand_ns}
+    both = [(d, below[d.name]) for d in point.upper.resources.disks if d.demand_ns and d.name in below]
+    if not both:
+        return None
+    mine, other = max(both, key=lambda pair: pair[0].demand_ns or 0.0)
+    if not mine.demand_ns or not other.demand_ns or (mine.busy or 0.0) < WAITED:
+        return None
+    given = max(
+        _ratio(mine.requests_per_io, other.requests_per_io),
+        _ratio(mine.write_bytes_per_byte, other.write_bytes_per_byte),
+    )
+    return Committed(point, mine.name, mine.demand_ns, other.demand_ns, given)
+
+
+def _ratio(mine: float | None, other: float | None) -> float:
+    return mine / other if mine and other else 0.0
 
 
 def lowest(case: Case, station: Station, device: str | None) -> str:

@@ -213,8 +213,10 @@ def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[Named, ...]:
     """What one layer shows by itself: each cause that holds is a finding of its own."""
     found = []
     alive = standing(opinions)
+    shown = frozenset(key for o in alive if o.holds and o.weight is Weight.SHOWN for key in o.cells)
     for chosen in alive:
-        if not chosen.holds:
+        # What a counter shows of all its cells comes before what their figures suggest.
+        if not chosen.holds or (chosen.weight is not Weight.SHOWN and chosen.cells and chosen.cells <= shown):
             continue
         out = ruled_out(opinions)
         others = tuple(o for o in alive if o is not chosen and o.cells & chosen.cells)

@@ -9,6 +9,9 @@ import numpy as np
 from strata.diagnose.case import Station
 from strata.model.analysis import CellSummary
 
+WHOLE, EVEN = 0.9, 1.25
+"""Bytes at each member for each byte written, where all of them have a copy; the most over the least."""
+
 
 @dataclass(frozen=True)
 class Shares:
@@ -52,3 +55,15 @@ def shares(station: Station) -> tuple[Shares, ...]:
 def used(cells: tuple[Shares, ...]) -> float:
     """Of the members, the median of the cells."""
     return float(np.median([c.used for c in cells]))
+
+
+def written_evenly(station: Station) -> bool:
+    """Whether all members are written to alike, as copies are: then each has all of the data, whoever is read."""
+    for cell in station.cells:
+        disks = [cell.resources.disk(name) for name in cell.carriers]
+        written = [d.write_bytes_per_byte or 0.0 for d in disks if d is not None]
+        if cell.workload.rw.reads or len(written) < max(2, len(disks)):
+            continue
+        if min(written) >= WHOLE and max(written) <= EVEN * min(written):
+            return True
+    return False

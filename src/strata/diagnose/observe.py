@@ -32,6 +32,12 @@ def spread(values: Sequence[float], say: str) -> str:
     return units.span(f"{word(low)}{unit}", f"{word(high)}{unit}")
 
 
+def times(values: Sequence[float]) -> str:
+    """``2.1–3.0`` or one value when they agree within 10 %."""
+    low, high = (units.significant(v, 2) for v in (min(values), max(values)))
+    return low if max(values) <= min(values) * 1.1 else units.span(low, high)
+
+
 def slower(view: View) -> Evidence:
     """Differential: how many workloads cost more than expected, and the worst of them."""
     worst = view.affected[0]

@@ -102,11 +102,20 @@ def _queue(device: str, name: str) -> Path:
     return Path("/sys/block") / Path(device).name / "queue" / name
 
 
-def make_fs(device: str, fs: str) -> None:
-    """An empty file system on a device of the lab. Raises `UsageError` for a kind the lab does not know."""
+def make_fs(device: str, fs: str, journal: str | None = None) -> None:
+    """An empty file system on a device of the lab, its journal on another one where one is given (ext4 only).
+
+    Raises `UsageError` for a kind the lab does not know.
+    """
     if fs not in _MKFS:
         raise UsageError("cannot make a file system", repr(fs), "", f"choose one of: {', '.join(FILE_SYSTEMS)}")
-    _patiently([*_MKFS[fs], device], f"make {fs} on", _NOT_THERE)
+    words = [*_MKFS[fs]]
+    if journal is not None:
+        if fs != "ext4":
+            raise UsageError("cannot keep the journal apart of", fs, "", "choose fs=ext4")
+        tool(["mkfs.ext4", "-q", "-F", "-O", "journal_dev", "-b", "4096", journal], "make a journal on")
+        words += ["-J", f"device={journal}"]
+    _patiently([*words, device], f"make {fs} on", _NOT_THERE)
 
 
 def make_btrfs(devices: Sequence[str], *, data: str, metadata: str) -> None:

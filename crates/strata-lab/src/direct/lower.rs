@@ -40,8 +40,12 @@ fn aligned(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
 
 impl Lower {
     /// The file at `path`; with `part` only so many bytes of it from an offset, both multiples of [`ALIGN`].
+    ///
+    /// Each write is durable when it returns, as a server with write-through has it: the kernel would let one flush of
+    /// such a file wait for all writes of it, and them for the flush.
     pub fn open(path: &Path, part: Option<(u64, u64)>) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path)?;
+        let flags = libc::O_DIRECT | libc::O_DSYNC;
+        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
         let (begin, fixed) = part.map_or((0, None), |(begin, len)| (begin, Some(len)));
         Ok(Self { file, begin, fixed, turn: RwLock::new(()) })
     }
@@ -112,9 +116,9 @@ impl Lower {
         Ok(())
     }
 
-    /// Everything written is on the medium.
+    /// Everything written is on the medium: the data, and of the inode what reading it back takes.
     pub fn flush(&self) -> io::Result<()> {
-        self.file.sync_all()
+        self.file.sync_data()
     }
 }
 

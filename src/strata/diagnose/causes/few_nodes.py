@@ -9,7 +9,8 @@ Evidence it needs
     counted so that equal shares make all of them. Differential: the busiest member is in use for most of the time, the
     least busy for less than half as long.
 What rules it out
-    Shares that are alike; one device only; a member that was taken out of the set (then it is none of the devices).
+    Shares that are alike; one device only; a member that was taken out of the set (then it is none of the devices);
+    writes of which each member gets all (they are copies: whoever is read, each has the data).
 What to do next
     Spread the data anew (``btrfs balance``, a rebalance of the volume), and look why new data goes to so few.
 How sure
@@ -42,7 +43,7 @@ def judge(case: Case) -> Iterator[Opinion]:
     for station in case.stations:
         cells = members.shares(station)
         if cells:
-            if members.used(cells) <= MOST_USED * len(cells[0].names):
+            if not members.written_evenly(station) and members.used(cells) <= MOST_USED * len(cells[0].names):
                 yield _opinion(station, cells)
             return
 

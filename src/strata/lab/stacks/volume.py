@@ -28,7 +28,10 @@ OPTIONS = {
     "file": ("64m", "size of the test file"),
     "medium": ("model", "model (a modelled disk) or file (a plain file on this machine's disk)"),
     "model": (MODEL, "parameters of the modelled disk"),
+    "journal": ("here", "of ext4: here (on the medium), or apart (on a device of its own, in memory)"),
 }
+JOURNAL = ("journal", 32 * units.MIB, "c=8 svc=20")
+"""Quick beside any medium: a commit then costs the medium the data alone."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def volume(lab: Lab, node: Node, options: Options) -> Volume:
     if lab.reduced:
         file = lab.dir("disks") / "strata.dat"
         make_file(file, file_bytes)
-        lab.fact("volume", node=node.name, device=None, path=None, file=str(file), fs=None)
+        lab.fact("volume", node=node.name, device=None, path=None, file=str(file), fs=None, journal=None)
         return Volume(file, None, None)
     size = units.parse_size(options["size"])
     if options["medium"] == "model":
@@ -69,10 +72,14 @@ def volume(lab: Lab, node: Node, options: Options) -> Volume:
         backing = disks.image(lab, "medium", size)
     else:
         raise UsageError("there is no medium", repr(options["medium"]), "", "medium=model or medium=file")
+    if options["journal"] not in ("here", "apart"):
+        raise UsageError("there is no journal", repr(options["journal"]), "", "journal=here or journal=apart")
+    journal = disks.attach(lab, disks.modelled(lab, *JOURNAL).disk) if options["journal"] == "apart" else None
     device = disks.attach(lab, backing)
-    mounted = _filled(lab, device, options["fs"], file_bytes)
+    fs = options["fs"]
+    mounted = _filled(lab, device, fs, file_bytes, journal)
     file = mounted / "strata.dat"
-    lab.fact("volume", node=node.name, device=device, path=str(mounted), file=str(file), fs=options["fs"])
+    lab.fact("volume", node=node.name, device=device, path=str(mounted), file=str(file), fs=fs, journal=journal)
     return Volume(file, device, mounted, options["model"] if options["medium"] == "model" else "")
 
 
@@ -88,11 +95,11 @@ def anew(lab: Lab, begin_bytes: int) -> None:
     disks.unmount(Path(fact["path"]))
     disks.free(fact["device"])
     disks.begin_at(fact["device"], begin_bytes)
-    _filled(lab, fact["device"], fact["fs"], size)
+    _filled(lab, fact["device"], fact["fs"], size, fact.get("journal"))
 
 
-def _filled(lab: Lab, device: str, fs: str, file_bytes: int) -> Path:
-    disks.make_fs(device, fs)
+def _filled(lab: Lab, device: str, fs: str, file_bytes: int, journal: str | None) -> Path:
+    disks.make_fs(device, fs, journal)
     # btrfs would copy on write and so move the file's blocks away from where the disk layer reads them.
     mounted = disks.mount(lab, device, "volume", "nodatacow" if fs == "btrfs" else "")
     make_file(mounted / "strata.dat", file_bytes)

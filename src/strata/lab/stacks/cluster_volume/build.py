@@ -104,7 +104,9 @@ def build(lab: Lab, options: Options) -> None:
 def _over_smb(lab: Lab, n1: Node, n2: Node, disk: Disk, landing: str, low: str) -> Ways:
     """smbd on the coordinator for everybody, and one on the other node."""
     name = disk.file.name
-    shared = smbd.start(lab, n1, direct.files(lab, n1, "volume", lower=disk.file.parent), multichannel=False)
+    shared = smbd.start(
+        lab, n1, direct.files(lab, n1, "volume", lower=disk.file.parent), multichannel=False, sync=False
+    )
     uri = f"{shared.uri}/{name}"
     if landing == "direct":
         view = direct.files(lab, n2, "scale-out", parts=[direct.Part(name, disk.other, disk.at, disk.size)])

@@ -42,7 +42,8 @@ def _smb(lab: Lab, server: Node, client: Node, made: Volume, options: Options) -
     two = len(server.addresses) > 1
     page = options["cache"] == "page"
     folder = made.mounted if page else direct.files(lab, server, "volume", lower=made.mounted)
-    served = smbd.start(lab, server, folder, multichannel=two, signing=options["signing"] == "yes")
+    # Past the page cache each write is durable by itself: nothing is left to flush.
+    served = smbd.start(lab, server, folder, multichannel=two, signing=options["signing"] == "yes", sync=page)
     # Each connection goes to one card; which card is for the client to choose from what the server offers.
     uri = f"{served.uri}/{made.file.name}" + ("?connections=2" if two else "")
     return remote_layer("SMB share", client, uri, cached=page)
