@@ -37,7 +37,7 @@ def _headline(verdict: Verdict, *, named: bool) -> str:
     if not named:
         return f"{answer.line(verdict).replace(MIDDLE, WORDS)} {sure}."
     if verdict.kind is VerdictKind.INCONCLUSIVE:
-        return f"The cause is not certain {sure}."
+        return f"The verdict is inconclusive {sure}."
     said = _it(answer.alone(verdict).replace(MIDDLE, WORDS), verdict.layer)
     known = verdict.kind is VerdictKind.LAYER and verdict.cause is not Cause.UNEXPLAINED
     return f"{f'The cause: {said}' if known else _capital(said)} {sure}."

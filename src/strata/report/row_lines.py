@@ -21,7 +21,8 @@ def cells(row: ExplainedRow, left: tuple[str, ...]) -> tuple[str, ...]:
     """What stands beside the row's name. ``left``: the rows that nothing explains."""
     foretold = "–"
     if row.low is not None and row.high is not None:
-        foretold = units.span(_amount(row.low, row), _amount(row.high, row))
+        low, high = _amount(row.low, row), _amount(row.high, row)
+        foretold = low if low == high else units.span(low, high)
     ratio = "–" if row.ratio is None else f"{figures.ratio(row.ratio)} {figures.ratio_error(row.ratio)}".strip()
     return _amount(row.measured, row), foretold, ratio, _share(row, left)
 
