@@ -127,7 +127,7 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, mon
         servers = session.place._servers
         servers["share"] = servers["share"].model_copy(update={"tcp": "203.0.113.1:0"})
         why = because(asked(reads, Condition.SLOWED, added_ns=1.0))
-        assert "before it was ready" in why, "one that fails does not end the diagnosis"
+        assert "cannot listen there" in why, "one that fails does not end the diagnosis, and says why"
         foreign = {"place": SimpleNamespace(slower=Place(run.plan.stack, tmp_path, {}).slower)}
         with (
             pytest.raises(Refused, match="on purpose"),

@@ -120,7 +120,8 @@ def _carried_out(session: Session, experiment: Experiment, noise: NoiseFloor) ->
     except (Refused, OSError) as e:
         return Refusal(experiment=experiment, because=str(e))
     except StrataError as e:
-        return Refusal(experiment=experiment, because=e.headline)
+        # What a server that did not start said of it is the first of its problems.
+        return Refusal(experiment=experiment, because="; ".join((e.headline, *e.problems[:1])))
     found = _summed_up(run.plan, experiment, cells, noise)
     if found is None:
         why = next((c.error for c in cells if c.error), "it gave nothing")

@@ -27,6 +27,7 @@ from strata.host import programs
 
 _PR_SET_PDEATHSIG = 1
 _LAST_WORDS_BYTES = 2000
+_LAST_WORDS_S = 2.0
 
 Process = subprocess.Popen
 TookTooLong = subprocess.TimeoutExpired
@@ -201,6 +202,8 @@ class Child:
                     return line.decode("utf-8", "replace")
                 line += byte
                 if not byte:
+                    # It is about to end, and says why only now.
+                    self.wait(_LAST_WORDS_S)
                     raise self._failed("closed its pipe before it was ready")
             elif self._pidfd in events:
                 raise self._failed(f"ended with {self.returncode} before it was ready")
