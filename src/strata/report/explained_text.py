@@ -63,7 +63,7 @@ def _evidence(some: tuple[Evidence, ...], width: int, paint: Paint) -> list[str]
 def _cells(cells: tuple[str, ...]) -> str:
     """``in share/randread-8KiB-qd1``, ``in 18 cells of share and file system``; empty where there are none."""
     if len(cells) <= NAMED_CELLS:
-        return f"in {', '.join(cells)}" if cells else ""
+        return f"in {' and '.join(cells)}" if cells else ""
     layers = list(dict.fromkeys(cell.partition("/")[0] for cell in cells))
     return f"in {figures.plural(len(cells), 'cell')} of {' and '.join(layers)}"
 
