@@ -79,7 +79,7 @@ def _tabled(profile: tuple[tuple[int, float], ...], n: float) -> tuple[Array, Ar
     return inside, np.where(inside < depths[0], inside / depths[0] * rates[0], x)
 
 
-def with_station(view: View, point: Point, service: Array, base: Array) -> Interval:
+def with_station(view: View, point: Point, service: Array, base: float) -> Interval:
     """IOPS when each request also passes a station that serves one at a time for ``service`` seconds."""
     _, asymptote = with_delay(view, point, base + service)
     high = np.minimum(asymptote, 1 / np.maximum(service, 1e-12))
@@ -99,16 +99,16 @@ def predict(view: View, point: Point, shape: Shape, scope: Scope, *, parameter: 
     The parameter is bytes/s, I/Os per second or seconds. ``base`` seconds are added to every request.
     """
     part = share(point.workload, scope)
-    added = np.full_like(parameter, base)
+    if part > 0 and shape is Shape.DELAY:
+        return with_delay(view, point, parameter * part + base)
+    if part > 0 and shape is Shape.SERIAL:
+        return with_station(view, point, parameter * part, base)
+    if part > 0 and shape is Shape.BANDWIDTH:
+        return with_station(view, point, point.bs * part / parameter, base)
+    # Here the parameter does not change the time: it is worked out once, and not for each value.
+    low, high = (np.full_like(parameter, x[0]) for x in with_delay(view, point, np.array([base])))
     if part == 0:
-        return with_delay(view, point, added)
-    if shape is Shape.DELAY:
-        return with_delay(view, point, parameter * part + added)
-    if shape is Shape.SERIAL:
-        return with_station(view, point, parameter * part, added)
-    if shape is Shape.BANDWIDTH:
-        return with_station(view, point, point.bs * part / parameter, added)
-    low, high = with_delay(view, point, added)
+        return low, high
     return np.minimum(low, parameter / part), np.minimum(high, parameter / part)
 
 
