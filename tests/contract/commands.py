@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import forked
+
 STRATA = [sys.executable, "-m", "strata"]
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("--ramp-time", "50ms", "--progress", "none")
@@ -20,6 +22,8 @@ QUICK = ("--ramp-time", "50ms", "--progress", "none")
 
 def strata(*words: object, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs `strata WORDS…` to its end; ``before`` runs in the child."""
+    if before is None and forked.able():
+        return forked.run(tuple(map(str, words)), timeout=120)
     argv = [*STRATA, *map(str, words)]
     return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, preexec_fn=before)
 

@@ -66,7 +66,7 @@ def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again
 
 
 def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Path) -> None:
-    words = ["measure", served, "--matrix", CELLS, "--budget", "9s", "--progress", "plain"]
+    words = ["measure", served, "--matrix", CELLS, "--budget", "7s", "--progress", "plain"]
     store = tmp_path / "state" / "strata" / "strata.db"
     killed_after(4, words, store)
     before = visits(store)
@@ -78,7 +78,7 @@ def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Pat
 
 def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path) -> None:
     path, other = tmp_path / "a.dat", tmp_path / "b.dat"
-    words = ["measure", f"file:{path}", "--size", "8m", "--matrix", CELLS, "--budget", "9s", "--buffered"]
+    words = ["measure", f"file:{path}", "--size", "8m", "--matrix", CELLS, "--budget", "7s", "--buffered"]
     store = tmp_path / "state" / "strata" / "strata.db"
     killed_after(2, [*words, "--progress", "none"], store)
     done = strata("measure", f"file:{other}", "--size", "8m", "--keep", "--runtime", "50ms", "--progress", "none")

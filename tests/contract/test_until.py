@@ -58,16 +58,16 @@ def test_the_maximum_ends_what_never_becomes_precise(capped: str) -> None:
 
 
 def test_what_earlier_runs_showed_is_the_prior_of_the_next(capped: str) -> None:
-    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
+    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "500ms", "--runtime", "5s")
     first = measured(capped, *words, status=(0, 4))
     assert first["earlier"] is None and first["course"]["between"] is None
-    matrix = measured(capped, "--matrix", "bs=4k,16k;iodepth=2,4;rw=randread", "--budget", "6s")
+    matrix = measured(capped, "--matrix", "bs=4k,16k;iodepth=2,4;rw=randread", "--budget", "4s")
     earlier = measured(capped, *words, status=(0, 4))["earlier"]
     assert earlier["runs"] == [matrix["run"], first["run"]] and earlier["variance_s"] > 0
 
 
 def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(capped: str) -> None:
-    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
+    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "500ms", "--runtime", "5s")
     cpu = min(os.sched_getaffinity(0))
     words += ("--cpus", cpu)
     runs = [measured(capped, *words, status=(0, 4)) for _ in range(3)]
@@ -95,7 +95,7 @@ def test_without_an_aim_no_noise_is_told_and_a_store_in_trouble_costs_nothing(ca
     assert kept["cells"][0]["iops"] == plain["summary"]["iops"]
     assert open_store(str(tmp_path / "a.db")).load_run(plain["run"]).pooled is None
     (tmp_path / "b.db").mkdir()
-    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "5s")
+    words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "500ms", "--runtime", "5s")
     done = measured(capped, *words, "--store", tmp_path / "b.db", status=(0, 4))
     assert done["run"] is None and "b.db" in done["unkept"]
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import forked
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,8 @@ def strata() -> Strata:
     """Runs `strata WORDS…` in a process of its own and gives back what it said."""
 
     def run(*words: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+        if forked.able():
+            return forked.run(tuple(map(str, words)), timeout)
         argv = [sys.executable, "-m", "strata", *map(str, words)]
         return subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ATTEMPTS = 3
-CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "300ms", "--ramp-time", "50ms", "--progress", "none")
+CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ramp-time", "30ms", "--progress", "none")
 
 
 @pytest.mark.alone
