@@ -14,9 +14,17 @@ _METRICS = {"iops": "", "ratio": "", "mean_ns": "a mean time of "}
 def line(verdict: Verdict) -> str:
     """``share · the wire carries no more than 110 MiB/s``: the headline, with the layer where it does not name it."""
     said = verdict.headline or words.verdict_cause(verdict)
-    if verdict.layer is None or verdict.layer in said:
+    if verdict.layer is None:
         return said
-    return f"{verdict.layer} · {said}"
+    head = f"{verdict.layer} · "
+    if said.startswith(head):
+        return of_layer(verdict.layer, said.removeprefix(head))
+    return said if verdict.layer in said else f"{head}{said}"
+
+
+def of_layer(layer: str, title: str) -> str:
+    """``share · each request waits``, ``share stalls``: the layer's name once."""
+    return title if title.startswith(f"{layer} ") else f"{layer} · {title}"
 
 
 def alone(verdict: Verdict) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from strata.model.experiment import Told
 from strata.model.finding import Evidence, RuledOut
 from strata.model.run import Report
 from strata.report import answer, figures, row_lines, story, words
@@ -20,6 +21,9 @@ def explained_text(found: Explained, report: Report, width: int, color: bool = F
     out = [*wrap(found.paragraph, width)]
     for one in found.findings:
         out += ["", *_finding(one, report, width, paint)]
+    if len(found.findings) == len(report.diagnosis.findings):
+        others = [told for told in report.diagnosis.story if not any(told in one.tried for one in found.findings)]
+        out += _experiments("Experiments for causes that are not named", others, report, width, paint)
     if found.refused:
         out += ["", paint("Could not be tried", "bold")]
         out += [x for said in story.refused(report.diagnosis) for x in wrap(said, width, "  ", "    ")]
@@ -31,7 +35,7 @@ def explained_text(found: Explained, report: Report, width: int, color: bool = F
 def _finding(one: ExplainedFinding, report: Report, width: int, paint: Paint) -> list[str]:
     """What the paragraph has said already is not said again."""
     f, verdict = one.finding, report.diagnosis.verdict
-    title = f.title if f.layer in f.title else f"{f.layer} · {f.title}"
+    title = answer.of_layer(f.layer, f.title)
     out = [paint(x, "bold") for x in wrap(f"{title} · confidence {f.confidence:.2f} ({f.id})", width,
                                           f"{one.number}  ", "   ")]  # fmt: skip
     out += wrap(f.explanation, width, "   ") if f != answer.own(report.diagnosis) else []
@@ -39,7 +43,7 @@ def _finding(one: ExplainedFinding, report: Report, width: int, paint: Paint) ->
     out += _evidence(f.evidence, width, paint)
     own = f.ruled_out if len(report.diagnosis.findings) > 1 else report.diagnosis.ruled_out
     out += _ruled_out(own, width, paint)
-    out += _tried(one, report, width, paint)
+    out += _experiments("Experiments", one.tried, report, width, paint)
     return out if f.next_step == verdict.next_step else [*out, "", *wrap(f"Next: {f.next_step}", width, "   ", "     ")]
 
 
@@ -68,10 +72,10 @@ def _cells(cells: tuple[str, ...]) -> str:
     return f"in {figures.plural(len(cells), 'cell')} of {' and '.join(layers)}"
 
 
-def _tried(one: ExplainedFinding, report: Report, width: int, paint: Paint) -> list[str]:
-    mine = [s for s, told in zip(story.scenes(report.diagnosis), report.diagnosis.story, strict=True)
-            if told in one.tried]  # fmt: skip
-    out = ["", paint("   Experiments", "bold")] if mine else []
+def _experiments(title: str, some: Sequence[Told], report: Report, width: int, paint: Paint) -> list[str]:
+    mine = [scene for scene, told in zip(story.scenes(report.diagnosis), report.diagnosis.story, strict=True)
+            if told in some]  # fmt: skip
+    out = ["", paint(f"   {title}", "bold")] if mine else []
     for scene in mine:
         out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
         for f in scene.foretold:

@@ -100,6 +100,16 @@ def test_a_verdict_reads_as_it_was_looked_at(name: str) -> None:
     golden_file.check(f"verdict-{name}-100.txt", text[text.index("VERDICT") : text.index("What colours")].rstrip())
 
 
+def test_an_experiment_for_a_cause_that_is_not_named_is_told_too() -> None:
+    report = saying(two_at_once())
+    last = report.diagnosis.findings[1]
+    alone = changed(report, findings=(last,))
+    text = explained_text(explained(alone), alone, 100)
+    assert "Experiments for causes that are not named" in text and "a cap on IOPS had said" in text
+    assert "not named" not in explained_text(explained(report), report, 100)
+    assert "not named" not in explained_text(explained(report, "2"), report, 100)
+
+
 def test_one_finding_is_named_by_its_number_or_its_id() -> None:
     report = build()
     by_number, by_id = explained(report, "1"), explained(report, "7f3a-1")

@@ -13,6 +13,7 @@ from strata.diagnose.opinion import Opinion, ruled_out
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.reference import Reference, Source
+from strata.report import answer
 from strata.report.how_much import gain, loss
 from strata.report.paragraph import paragraph
 
@@ -98,3 +99,12 @@ def test_what_was_ruled_out_comes_the_nearest_first() -> None:
         (Cause.IOPS_CAP, "near; at depth 8"),
         (Cause.WIRE_LOSS, "far"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [("disk stalls", "disk stalls"), ("a disk-like queue", "disk · a disk-like queue"), ("disks", "disk · disks")],
+)
+def test_a_layer_is_named_once_and_always(title: str, told: str) -> None:
+    verdict = wire_limits().verdict.model_copy(update={"layer": "disk", "headline": f"disk · {title}"})
+    assert answer.line(verdict) == answer.of_layer("disk", title) == told
