@@ -14,6 +14,7 @@ from strata.model.finding import Cause, VerdictKind
 
 UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NONE})
 """What is said where no cause is named."""
+REFUSED = "exit status 5: error: layer "
 NOBODY = {VerdictKind.HEALTHY, VerdictKind.INCONCLUSIVE}
 
 
@@ -94,6 +95,8 @@ class Judged:
     layers: int
     seed: int
     failed: bool = False
+    refused: bool = False
+    """Whether it failed because a layer does not hold the data of those below, and said which."""
 
     @property
     def first(self) -> Said:
@@ -113,6 +116,8 @@ class Judged:
     @property
     def right_layer(self) -> bool:
         """Of the first that is named: a limit is there. To say that all is as expected there is to miss it."""
+        if self.refused_rightly:
+            return True
         if self.as_expected:
             return self.truth.named_by(self.first)
         return self._said_something and any(limit.placed(self.first) for limit in self.truth.limits)
@@ -122,7 +127,15 @@ class Judged:
         """Of the first that is named; of a healthy lab: nobody is blamed."""
         if not self.truth.limits:
             return not self.blamed and not self.failed
+        if self.refused_rightly:
+            return True
         return self._said_something and self.truth.named_by(self.first)
+
+    @property
+    def refused_rightly(self) -> bool:
+        """Whether a layer that holds other data was refused by its name: nothing may be written to it or compared."""
+        wrong = any(Cause.WRONG_FILE in limit.causes for limit in self.truth.limits)
+        return self.refused and wrong
 
     @property
     def partly(self) -> bool:
@@ -230,4 +243,5 @@ def judged(case: Case, verdict: Verdict, split: Split) -> Judged:
         layers=len(case.stack.layers) if case.stack else 0,
         seed=trial.seed,
         failed=case.failed is not None,
+        refused=case.failed is not None and case.failed.startswith(REFUSED),
     )

@@ -24,9 +24,10 @@ MEDIUM = (
     "write-cliff",
     "cache-fit",
     "cold-cache",
-    "holes",
 )
 WIRE = ("wire-bandwidth", "wire-latency", "wire-loss", "noisy-wire")
+UNTRIED = ("holes",)
+"""A diagnosis fills what it writes to before it measures: this cannot be seen by one, only by a look at the data."""
 SERVED = (*WIRE, "wrong-nic", "server-cpu", "client-cpu")
 OUTSIDE_SERVED = ("frozen-server", "tiny-frames", "overtaking-frames", "small-window", "erratic-disk")
 PAIRS = (
@@ -63,6 +64,10 @@ Natural = frozenset[tuple[str, Cause]]
 
 def _at(layers: tuple[str, ...], *causes: Cause) -> Natural:
     return frozenset((layer, cause) for layer in layers for cause in causes)
+
+
+COMMITS = _at((TOP,), Cause.SLOW_FLUSH)
+"""Of a server that commits each durable write with more than its data."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,7 @@ SETUPS: Mapping[str, Setup] = {
         (*SERVED, *SMALL_MEDIUM),
         two=PAIRS,
         outside=OUTSIDE_SERVED,
+        natural=COMMITS,
     ),
     "share-nfs": Setup(
         "share",
@@ -123,12 +129,14 @@ SETUPS: Mapping[str, Setup] = {
         (*WIRE, "server-cpu", "stalls", "slow-medium"),
         two=PAIRS[:2],
         outside=("frozen-server", "small-window"),
+        natural=COMMITS,
     ),
     "cluster-smb": Setup(
         "cluster-volume",
         {"medium": "slow", "landing": "direct"},
         ("redirected-path", "slow-medium", "stalls"),
-        natural=_at(("share, other node", *RELAYS), Cause.REDIRECTED) | _at(FILES_SERVED, *SMALL_IO_COSTS),
+        natural=_at(("share, other node", *RELAYS), Cause.REDIRECTED)
+        | _at(FILES_SERVED, Cause.SLOW_FLUSH, *SMALL_IO_COSTS),
         cells={"file system": "direct, coordinator"},
         weight=1,
     ),
@@ -139,7 +147,7 @@ SETUPS: Mapping[str, Setup] = {
         # The scale-out share stands on a relay here. Relays take requests up in several threads: order is lost there.
         natural=_at(("share, other node", *RELAYS, "scale-out share"), Cause.REDIRECTED)
         | _at((*RELAYS, "scale-out share"), Cause.REORDERING)
-        | _at(FILES_SERVED, *SMALL_IO_COSTS),
+        | _at(FILES_SERVED, Cause.SLOW_FLUSH, *SMALL_IO_COSTS),
         cells={"file system": "direct, coordinator"},
         weight=1,
     ),
@@ -150,6 +158,7 @@ SETUPS: Mapping[str, Setup] = {
         natural=_at(("one queue",), Cause.FEW_QUEUES)
         | _at(("one queue", "4 queues"), Cause.LIMITED_QUEUE)
         | _at(("store, served", "one queue", "4 queues"), Cause.SINGLE_THREAD)
+        | _at(("store, served",), Cause.SLOW_FLUSH)
         | _at(("read cache",), Cause.CACHE_FLATTERS, Cause.WRITE_CACHE_FULL),
         weight=1,
     ),

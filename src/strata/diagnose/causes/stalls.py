@@ -11,7 +11,8 @@ Evidence it needs
     the device has requests under way meanwhile and completes none (``blockdev_stalled_seconds``).
 What rules it out
     A generator that itself waited for a processor for as long; stretches in deep queues only (then the queue holds the
-    others back); something done in them (then they are slow phases); the same stalls at a layer below.
+    others back); something done in them (then they are slow phases); the same stalls at a layer below; segments that
+    are sent again in those cells (then it waits for what the wire loses).
 What to do next
     Look at the drive's error log and its retries, at firmware that pauses, at a path that fails over or a snapshot.
 How sure
@@ -27,6 +28,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from strata import units
 from strata.diagnose import over_time, times
 from strata.diagnose.case import Case
@@ -41,12 +44,20 @@ CAUSE = Cause.STALLS
 PRECEDENCE = 15
 LEAST_LOST = 0.02
 """Of the time: below it a stall is a single event."""
+LOST_ON_THE_WIRE = 0.005
+"""Of the segments, sent again: each waits for a timer of 200 ms or more where nothing follows it."""
 
 
 def judge(case: Case) -> Iterator[Opinion]:
     """At the lowest layer where they are seen."""
     for course in over_time.seen(case, "stalls"):
-        if course.share >= LEAST_LOST:
+        if course.share < LEAST_LOST:
+            continue
+        again = [r.share for c, _ in course.told if (r := c.resources.resent) is not None]
+        if again and float(np.median(again)) >= LOST_ON_THE_WIRE:
+            why = f"it waits for what the wire loses: {units.percent(float(np.median(again)), 2)} is sent again"
+            yield Opinion(CAUSE, False, why, layer=course.station.layer.name)
+        else:
             yield _opinion(course)
 
 

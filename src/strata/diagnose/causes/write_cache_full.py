@@ -11,7 +11,8 @@ Evidence it needs
     Or the drain itself: writes that must be durable move the same bytes a second whatever their size, fewer than reads
     of that size do, and the flush behind them takes the larger part of their time.
 What rules it out
-    Reads that move no more bytes (then it is a cap, or the medium); a flush that takes one time for all sizes.
+    Reads that move no more bytes (then it is a cap, or the medium); a flush that takes one time for all sizes; a fall
+    in a single round.
 What to do next
     Size the cache for the burst, or pace the writes at the rate of the drain; for a figure of the medium write until
     the rate is steady (``--precondition``).
@@ -43,6 +44,8 @@ from strata.model.steadiness import Cliff
 CAUSE = Cause.WRITE_CACHE_FULL
 PRECEDENCE = 21
 LESS_THAN_READS, LEAST_SHARE = 0.7, 0.4
+LEAST_ROUNDS = 2
+"""With the fall, over all cells: one alone may be somebody else's burst."""
 NEXT_STEP = (
     "Size the cache for the burst, or pace the writes; for a figure of the medium itself write until the rate is "
     "steady (--precondition 60s)."
@@ -53,7 +56,7 @@ def judge(case: Case) -> Iterator[Opinion]:
     """At the lowest layer whose writes show it: a cliff is shown, a drain is suggested."""
     for station in case.stations:
         cliffs = [(c, c.steadiness.cliff) for c in station.cells if c.steadiness is not None and c.steadiness.cliff]
-        if cliffs:
+        if sum(one.rounds for _, one in cliffs) >= LEAST_ROUNDS:
             yield _cliff(case, station, cliffs)
             return
         if (drain := _drain(station)) is not None:
