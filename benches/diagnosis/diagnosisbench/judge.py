@@ -29,12 +29,14 @@ class Limit:
     """Causes that are so there, but not all of it."""
     anywhere: bool = False
     """Whether it lies at no layer: the client's limits hold whatever it drives."""
+    beside: Natural = frozenset()
+    """What it does at other layers: as true."""
     never: frozenset[Cause] = frozenset()
     """Causes that it rules out, at whatever layer."""
 
     def names(self, said: Said) -> bool:
         """Whether this is it: the right cause at the right layer."""
-        return said.cause in self.causes and self.placed(said)
+        return (said.cause in self.causes and self.placed(said)) or (said.layer, said.cause) in self.beside
 
     def partly_names(self, said: Said) -> bool:
         """Whether a part of it is named, where it is."""
@@ -120,7 +122,9 @@ class Judged:
             return True
         if self.as_expected:
             return self.truth.named_by(self.first)
-        return self._said_something and any(limit.placed(self.first) for limit in self.truth.limits)
+        return self._said_something and any(
+            limit.placed(self.first) or limit.names(self.first) for limit in self.truth.limits
+        )
 
     @property
     def right_cause(self) -> bool:
@@ -224,6 +228,7 @@ def _limit(case: Case, number: int, top: str) -> Limit:
         frozenset(where),
         partly=frozenset(truth.partly),
         anywhere=truth.kind == "client",
+        beside=frozenset(truth.beside),
         never=frozenset(truth.never),
     )
 

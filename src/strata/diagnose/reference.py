@@ -21,6 +21,8 @@ from strata.model.reference import Source
 from strata.model.workload import Workload
 
 LEAST_SD = 0.02
+UNEVEN = 1.5
+"""The median over the tenth percentile, of a device that takes no one time: a busy machine spoils the slower half."""
 BLOCK = 8192
 SPECIFICATION, EARLIER = "its specification", "its earlier run"
 GROUND_SIZE, LARGE_SIZE = 64 << 10, 128 << 10
@@ -160,9 +162,9 @@ def held(station: Station, promised: Healthy | None) -> tuple[Held, ...]:
 
 def _measured(cell: CellSummary) -> tuple[float, float]:
     """(IOPS, standard error). With one outstanding by the median of its times: a machine that is busy holds up some
-    requests for long, and a device is what most of them say."""
-    middle = times.at(cell, 50)
-    if cell.workload.outstanding > 1 or not middle:
+    requests for long, and a device is what most of them say; one whose quicker half is as uneven takes any time."""
+    middle, quick = times.at(cell, 50), times.at(cell, 10)
+    if cell.workload.outstanding > 1 or not middle or (quick and middle >= UNEVEN * quick):
         return cell.iops.value, sd_of(cell.iops)
     return units.NS_PER_S / middle, LEAST_SD
 

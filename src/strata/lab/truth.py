@@ -126,6 +126,8 @@ class Injection:
     """Causes that are so, but say less than there is to say: naming one is neither right nor wrong."""
     also: tuple[str, ...] = ()
     """Further layers that are rightly blamed: those that are seen to suffer from it themselves."""
+    beside: tuple[tuple[str, Cause], ...] = ()
+    """What it does elsewhere, a cause at a layer: as true as what it is for."""
     never: tuple[Cause, ...] = ()
     stack: str = "local"
     """A stack that can show it: what the self-test builds."""

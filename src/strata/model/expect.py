@@ -42,7 +42,7 @@ class Expect(Value):
     ``overhead_max``: share of the IOPS (0.05 = five percent); ``source`` says where this comes from and is printed
     beside the verdict. ``iops``: random reads of 8 KiB at depth, I/Os per second. ``latency``: of one such read at
     depth 1, as text with its unit. ``bandwidth``: of large sequential reads, as text with its unit. `stated` says
-    which measured workloads they are held against.
+    which measured workloads they are held against. ``members``: how many devices or nodes the data is to lie on.
     """
 
     overhead_max: float | None = Field(default=None, ge=0, lt=1)
@@ -51,6 +51,7 @@ class Expect(Value):
     iops: float | None = Field(default=None, gt=0, allow_inf_nan=False, exclude_if=lambda rate: rate is None)
     latency: str | None = Field(default=None, exclude_if=lambda text: text is None)
     bandwidth: str | None = Field(default=None, exclude_if=lambda text: text is None)
+    members: int | None = Field(default=None, ge=1, le=1024, exclude_if=lambda count: count is None)
 
     @field_validator("latency", mode="before")
     @classmethod

@@ -27,13 +27,14 @@ def spread(analysis: Analysis, shares: tuple[float, ...]) -> Analysis:
 
     def over(cell: CellSummary) -> CellSummary:
         told = {k: v for k, v in cell.counters.items() if not k.startswith("blockdev_")}
-        for name, share in zip(MEMBERS, shares, strict=True):
+        for name, share in zip(names, shares, strict=True):
             rate = cell.iops.value * share
             each = {"reads": rate, "writes": 0.0, "read_bytes": rate * cell.workload.bs, "write_bytes": 0.0}
             each |= {"io_seconds": min(1.0, 2 * share), "read_seconds": rate * 2.5e-3}
             told |= {f"blockdev_{k}{{device={name}}}": v for k, v in each.items()}
-        return cell.model_copy(update={"counters": told, "devices": MEMBERS, "carriers": MEMBERS})
+        return cell.model_copy(update={"counters": told, "devices": names, "carriers": names})
 
+    names = MEMBERS[: len(shares)]
     return analysis.model_copy(update={"cells": tuple(map(over, analysis.cells))})
 
 
@@ -47,6 +48,27 @@ def test_data_on_fewer_members_than_there_are_is_told_by_what_they_read(shares: 
     assert (verdict.cause is Cause.FEW_NODES) is named, verdict.headline
     if named:
         assert verdict.layer == "disk" and "Spread the data" in verdict.next_step
+
+
+@pytest.mark.parametrize(
+    ("shares", "stated", "named"),
+    [
+        ((0.5, 0.5), 3, True),
+        ((0.5, 0.5), 2, False),
+        ((0.5, 0.5), None, False),
+        ((1.0,), 2, True),
+        ((0.2, 0.2), 3, False),
+    ],
+)
+def test_data_on_fewer_members_than_the_stack_says_is_named_where_these_limit(
+    shares: tuple[float, ...], stated: int | None, named: bool
+) -> None:
+    """Of the last two both have time left: more members would give nothing."""
+    stack = local_stack(Expect(members=stated))
+    verdict = diagnose(stack, spread(mediums.simulate(stack, faulty(servers=1)), shares)).verdict
+    assert (verdict.cause is Cause.FEW_NODES) is named, verdict.headline
+    if named:
+        assert verdict.layer == "disk" and f"of {stated} members" in verdict.headline
 
 
 QUEUES = Stack(

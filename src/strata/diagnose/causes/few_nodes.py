@@ -7,7 +7,8 @@ Why it matters
 Evidence it needs
     Operational: of the devices that carry the data, the requests of random reads go to three quarters of them or fewer,
     counted so that equal shares make all of them. Differential: the busiest member is in use for most of the time, the
-    least busy for less than half as long.
+    least busy for less than half as long. Or: the stack file says how many members the data is to lie on
+    (``expect.members``), it lies on three quarters of them or fewer, and these are in use all the time.
 What rules it out
     Shares that are alike; one device only; a member that was taken out of the set (then it is none of the devices);
     writes of which each member gets all (they are copies: whoever is read, each has the data).
@@ -35,17 +36,66 @@ from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.FEW_NODES
 PRECEDENCE = 13
-MOST_USED, LESS_BUSY = 0.75, 0.5
+MOST_USED, LESS_BUSY, IN_USE = 0.75, 0.5, 0.9
 
 
 def judge(case: Case) -> Iterator[Opinion]:
-    """At the lowest layer that has several devices."""
+    """At the lowest layer that has several devices, or should have."""
     for station in case.stations:
+        if (missed := _missed(station)) is not None:
+            yield missed
+            return
         cells = members.shares(station)
         if cells:
             if not members.written_evenly(station) and members.used(cells) <= MOST_USED * len(cells[0].names):
                 yield _opinion(station, cells)
             return
+
+
+def _missed(station: Station) -> Opinion | None:
+    """The data lies on fewer devices than the stack says it is to lie on, and these are what limits."""
+    should = station.layer.expect.members
+    reads = [c for c in station.cells if c.workload.saturates and not c.workload.rw.writes and c.carriers]
+    there = max((len(c.carriers) for c in reads), default=0)
+    if should is None or not 0 < there <= MOST_USED * should:
+        return None
+    full = [c for c in reads if all((d := c.resources.disk(n)) and (d.busy or 0) >= IN_USE for n in c.carriers)]
+    random = [c for c in full if c.workload.rw.random]
+    if not random:
+        return Opinion(CAUSE, False, "the members that there are have time left", layer=station.layer.name)
+    layer, gain = station.layer.name, should / there
+    most = max(random, key=lambda c: c.iops.value)
+    names, each = ", ".join(most.carriers), units.count(most.iops.value / there)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        weight=Weight.SHOWN,
+        title=f"the data of {layer} lies on {there} of {should} members",
+        explanation=f"It lies on {names}, and each of these is in use all the time ({most.workload.label}); the stack "
+        f"file says that {should} share it.",
+        next_step="Spread the data anew (btrfs balance, a rebalance of the volume), and look why it went to so few; "
+        f"spread evenly they would give up to {units.significant(gain, 2)} times as much.",
+        cells=frozenset(c.workload.key for c in full),
+        strength=1.0,
+        lead=3.0 * len(full),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"in {len(full)} of {len(reads)} workloads that read, each of {names} is in use for "
+                f"{units.percent(IN_USE)} of the time or more",
+                cells=tuple(f"{layer}/{c.workload.key}" for c in full),
+            ),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"{most.workload.label}: {units.count(most.iops.value)} IOPS, {each} of each member; "
+                f"{should} would give {units.count(most.iops.value * gain)}",
+                cells=(f"{layer}/{most.workload.key}",),
+            ),
+        ),
+        layer=layer,
+        loss=math.log(gain) * len(full) / len(station.cells),
+    )
 
 
 def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:

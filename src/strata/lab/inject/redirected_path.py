@@ -8,6 +8,13 @@ from strata.lab.servers import direct, relay, smbd
 from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
+OVER_THE_CARD = (
+    "share, other node",
+    "share, client",
+    "redirected, other node",
+    "block-redirected, other node",
+)
+
 
 def _inject(lab: Lab, value: float) -> None:
     """Where the share's node had its own view of the disk, a path to the coordinator takes over."""
@@ -39,6 +46,8 @@ INJECTION = Injection(
     signals=(Signal("wire.n1.0.tx_bytes", How.RISES, 50),),
     must=(Cause.REDIRECTED,),
     partly=(Cause.WIRE_BANDWIDTH,),
+    # The same card carries the shares: it is narrow for them, too.
+    beside=tuple((name, Cause.WIRE_BANDWIDTH) for name in OVER_THE_CARD),
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY),
     stack="cluster-volume",
     options={"medium": "fast", "landing": "direct"},

@@ -72,6 +72,7 @@ def build(lab: Lab, options: Options) -> None:
         lab,
         "vm-disks",
         file=paths[0],
+        members=len(volume.devices),
         store=store.uris["disk0"],
         controller=controllers[0],
         queues=QUEUES,
