@@ -8,6 +8,7 @@ import numpy as np
 
 from strata.diagnose.causes.processors import QUIET
 from strata.diagnose.layers import Named
+from strata.diagnose.sides import EPISODES
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause
 
@@ -34,10 +35,12 @@ def _idle_talk(analysis: Analysis, first: Named, other: Named) -> bool:
 def explained(analysis: Analysis, first: Named, other: Named) -> bool:
     """Whether the first finding accounts for the other's cells.
 
-    So it does where both name the same workloads of one layer, and where the first blames the processors and they
-    have no headroom in the other's cells either (at least `QUIET` busy in the median).
+    So it does where both name the same workloads of one layer (unless it names episodes, between which a limit may
+    hold), and where the first blames the processors and they have no headroom in the other's cells either (at least
+    `QUIET` busy in the median).
     """
-    if first.finding.layer == other.finding.layer and other.keys <= first.keys:
+    beside = first.finding.cause in EPISODES
+    if first.finding.layer == other.finding.layer and other.keys <= first.keys and not beside:
         return True
     if first.finding.cause is not Cause.PROCESSORS:
         return False

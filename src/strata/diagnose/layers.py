@@ -14,6 +14,7 @@ from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
+from strata.diagnose.sides import EPISODES
 from strata.diagnose.trying import Fate, after, fate, outcome
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
@@ -213,7 +214,8 @@ def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[Named, ...]:
     """What one layer shows by itself: each cause that holds is a finding of its own."""
     found = []
     alive = standing(opinions)
-    shown = frozenset(key for o in alive if o.holds and o.weight is Weight.SHOWN for key in o.cells)
+    counted = [o for o in alive if o.holds and o.weight is Weight.SHOWN and o.cause not in EPISODES]
+    shown = frozenset(key for o in counted for key in o.cells)
     for chosen in alive:
         # What a counter shows of all its cells comes before what their figures suggest.
         if not chosen.holds or (chosen.weight is not Weight.SHOWN and chosen.cells and chosen.cells <= shown):

@@ -10,7 +10,7 @@ import numpy as np
 
 from strata.diagnose.case import Case, Station
 from strata.model.analysis import CellSummary
-from strata.model.counters import cpu
+from strata.model.counters import blockdev, cpu
 from strata.model.steadiness import Episodes
 
 MOST_OF, FEWEST = 0.5, 2
@@ -118,9 +118,22 @@ def _the_same(lower: Course, upper: Course) -> Course | None:
 
 
 def own_fault(course: Course) -> bool:
-    """Whether the generator itself waited for a processor for half of the time that was lost, in the median cell."""
+    """Whether the generator itself waited for a processor for half of the time that was lost, in the median cell.
+
+    Not where the device's own counter has the episodes: it completes what it was given, whoever waits for a processor.
+    """
+    if sum(stalled(c, e) is not None for c, e in course.told) >= MOST_OF * len(course.told):
+        return False
     waits = [w for c, _ in course.told if (w := c.readings.total(cpu.OWN_RUN_DELAY)) is not None]
     return bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
+
+
+def stalled(cell: CellSummary, found: Episodes) -> float | None:
+    """Share of the time in which the lowest device had requests under way and completed none; None where that is not
+    what made the episodes."""
+    device = cell.devices[-1] if cell.devices else None
+    share = None if device is None else cell.readings.value(blockdev.STALLED_SECONDS, device=device, node=None)
+    return share if share is not None and share >= found.share / 2 else None
 
 
 def between(case: Case, layer: str) -> float:

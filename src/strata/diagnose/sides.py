@@ -17,6 +17,8 @@ FULL = BYTES | {
     Cause.MEDIUM,
 }
 """Causes that claim that something is full in the cells that they explain: more requests at once gain nothing."""
+EPISODES = frozenset({Cause.STALLS, Cause.SLOW_PHASES})
+"""A limit is fitted to the rate between these: it may be so beside them in the same cells."""
 PATH = frozenset(
     {
         Cause.WIRE_BANDWIDTH,

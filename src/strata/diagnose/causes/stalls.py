@@ -35,10 +35,7 @@ from strata.diagnose import over_time, times
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.over_time import Course
-from strata.model.analysis import CellSummary
-from strata.model.counters import blockdev
 from strata.model.finding import Cause, Evidence, EvidenceKind
-from strata.model.steadiness import Episodes
 
 CAUSE = Cause.STALLS
 PRECEDENCE = 15
@@ -113,7 +110,7 @@ def _tails(course: Course) -> Iterator[Evidence]:
 
 def _at_the_device(course: Course) -> Iterator[Evidence]:
     """What its own counter says: requests under way, and none completed."""
-    known = [(c, s) for c, e in course.told if (s := _stalled(c, e)) is not None]
+    known = [(c, s) for c, e in course.told if (s := over_time.stalled(c, e)) is not None]
     if known:
         cell, share = max(known, key=lambda one: one[1])
         yield Evidence(
@@ -122,10 +119,3 @@ def _at_the_device(course: Course) -> Iterator[Evidence]:
             f"{units.percent(share, 2)} of the time",
             cells=(f"{cell.layer}/{cell.workload.key}",),
         )
-
-
-def _stalled(cell: CellSummary, found: Episodes) -> float | None:
-    """Share of the time in which the lowest device stood still; None where that is not what made the stall."""
-    device = cell.devices[-1] if cell.devices else None
-    share = None if device is None else cell.readings.value(blockdev.STALLED_SECONDS, device=device, node=None)
-    return share if share is not None and share >= found.share / 2 else None
