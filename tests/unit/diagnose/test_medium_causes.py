@@ -158,12 +158,21 @@ def test_without_counters_of_the_device_a_neighbour_is_not_claimed_nor_is_anythi
     assert verdict.cause is not Cause.NOISY_DEVICE and verdict.confidence < 0.8
 
 
-def test_stalls_are_the_generators_where_it_waited_for_a_processor() -> None:
+@pytest.mark.parametrize(("at_the_device", "named"), [(0.1, True), (0.0, False)])
+def test_stalls_are_the_generators_where_it_waited_for_a_processor_and_the_device_did_not_stand_still(
+    at_the_device: float, named: bool
+) -> None:
     analysis = analysed({"stall": (0.5, 0.06)})
-    waiting = {"process_run_delay_seconds": 0.12}
-    cells = tuple(c.model_copy(update={"counters": c.counters | waiting}) for c in analysis.cells)
+    told = {"process_run_delay_seconds": 0.12, "blockdev_stalled_seconds{device=sim0}": at_the_device}
+    cells = tuple(c.model_copy(update={"counters": c.counters | told, "devices": ("sim0",)}) for c in analysis.cells)
     found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
-    assert Cause.STALLS not in {f.cause for f in found.findings}
+    assert (Cause.STALLS in {f.cause for f in found.findings}) is named
+
+
+@pytest.mark.parametrize(("limit", "cause"), [({"iops": 500.0}, Cause.IOPS_CAP), ({"mbps": 40e6}, Cause.BANDWIDTH_CAP)])
+def test_a_limit_between_stalls_is_told_beside_them(limit: dict[str, object], cause: Cause) -> None:
+    found = said({"stall": (0.5, 0.12), **limit})
+    assert {f.cause for f in found.findings} == {Cause.STALLS, cause}
 
 
 def test_stalls_of_a_layer_above_are_blamed_on_it() -> None:

@@ -12,7 +12,7 @@ Evidence it needs
     of that size do, and the flush behind them takes the larger part of their time.
 What rules it out
     Reads that move no more bytes (then it is a cap, or the medium); a flush that takes one time for all sizes; a fall
-    in a single round.
+    to more than half in a single round.
 What to do next
     Size the cache for the burst, or pace the writes at the rate of the drain; for a figure of the medium write until
     the rate is steady (``--precondition``).
@@ -44,8 +44,9 @@ from strata.model.steadiness import Cliff
 CAUSE = Cause.WRITE_CACHE_FULL
 PRECEDENCE = 21
 LESS_THAN_READS, LEAST_SHARE = 0.7, 0.4
-LEAST_ROUNDS = 2
-"""With the fall, over all cells: one alone may be somebody else's burst."""
+LEAST_ROUNDS, DEEP = 2, 2.0
+"""With the fall, over all cells: one alone may be somebody else's burst, unless it is as deep. A cache that is full stays
+so: later rounds of a cell may begin below the cliff."""
 NEXT_STEP = (
     "Size the cache for the burst, or pace the writes; for a figure of the medium itself write until the rate is "
     "steady (--precondition 60s)."
@@ -56,12 +57,16 @@ def judge(case: Case) -> Iterator[Opinion]:
     """At the lowest layer whose writes show it: a cliff is shown, a drain is suggested."""
     for station in case.stations:
         cliffs = [(c, c.steadiness.cliff) for c in station.cells if c.steadiness is not None and c.steadiness.cliff]
-        if sum(one.rounds for _, one in cliffs) >= LEAST_ROUNDS:
+        if cliffs and _sure([one for _, one in cliffs]):
             yield _cliff(case, station, cliffs)
             return
         if (drain := _drain(station)) is not None:
             yield _draining(case, station, *drain)
             return
+
+
+def _sure(cliffs: list[Cliff]) -> bool:
+    return sum(c.rounds for c in cliffs) >= LEAST_ROUNDS or max(c.before / c.after for c in cliffs) >= DEEP
 
 
 def _cliff(case: Case, station: Station, cliffs: list[tuple[CellSummary, Cliff]]) -> Opinion:
