@@ -45,8 +45,8 @@ CAUSE = Cause.WRITE_CACHE_FULL
 PRECEDENCE = 21
 LESS_THAN_READS, LEAST_SHARE = 0.7, 0.4
 LEAST_ROUNDS, DEEP = 2, 2.0
-"""With the fall, over all cells: one alone may be somebody else's burst, unless it is as deep. A cache that is full stays
-so: later rounds of a cell may begin below the cliff."""
+"""With the fall, over all cells: one alone may be somebody else's burst, unless it is as deep. A cache that is full
+stays so: later rounds of a cell may begin below the cliff."""
 NEXT_STEP = (
     "Size the cache for the burst, or pace the writes; for a figure of the medium itself write until the rate is "
     "steady (--precondition 60s)."
