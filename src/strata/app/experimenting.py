@@ -102,7 +102,7 @@ def _summed_up(plan: Plan, experiment: Experiment, cells: Iterable[CellResult], 
     reference, other = sides
     if reference is None or other is None:
         return None
-    return Tried(experiment=experiment, reference=reference, changed=other)
+    return Tried.of(experiment, reference, other)
 
 
 def _carried_out(session: Session, experiment: Experiment, noise: NoiseFloor) -> Tried | Refusal:

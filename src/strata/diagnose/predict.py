@@ -42,8 +42,11 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
     metric = experiment.prediction.metric
     own = rule(opinion.cause)
     found = own.predict(case, opinion, experiment) if own is not None and own.predict is not None else None
+    at = None
     if found is None:
-        found = _by_shape(case, opinion, layer, experiment) or _by_fullness(case, opinion, layer, experiment)
+        found = _by_shape(case, opinion, layer, experiment)
+    if found is None:
+        found, at = _by_fullness(case, opinion, layer, experiment), _reference(case, layer, experiment)
     if found is None:
         return None
     wide = math.exp(slack(case.analysis.noise.tolerance))
@@ -54,7 +57,15 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
         unit=experiment.prediction.unit,
         cause=opinion.cause.value,
         layer=layer,
+        at=at,
     )
+
+
+def _reference(case: Case, layer: str, experiment: Experiment) -> float | None:
+    """IOPS of the reference, as they were in the run."""
+    station = case.station(layer)
+    cell = None if station is None else station.cell(experiment.reference)
+    return None if cell is None or experiment.prediction.metric != Metric.IOPS else cell.iops.value
 
 
 def _by_shape(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> Range | None:

@@ -134,11 +134,13 @@ def _beside(case: Case, variant: Variant, opinion: Opinion, experiment: Experime
     """Of another limit that gives the very IOPS of this cell, so that only the change can tell them apart."""
     point, cell = variant.point, variant.cell
     if point is not None:
-        return predicted(case, _rival(point, opinion), opinion.layer, experiment)
+        told_of_it = predicted(case, _rival(point, opinion), opinion.layer, experiment)
+        return None if told_of_it is None else told_of_it.model_copy(update={"at": point.x})
     # Nothing below to hold it against: each request takes as long as before, however many wait.
     x = cell.iops.value * experiment.workload.outstanding / cell.workload.outstanding
     wide = math.exp(slack(case.analysis.noise.tolerance))
     told = {"low": x / wide, "high": x * wide, "cause": Cause.PER_REQUEST_COST.value, "layer": opinion.layer}
+    told["at"] = cell.iops.value
     return experiment.prediction.model_copy(update=told)
 
 

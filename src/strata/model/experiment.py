@@ -46,7 +46,8 @@ class Prediction(Value):
     ``cause`` and ``layer`` say whose prediction it is; None in runs of earlier versions, where it is the finding's own.
     ``idle``: what anything that knows nothing of the change would predict. To be right with it confirms nothing.
     ``rival``: it stands beside the others, so that the experiment is none that it would pass as well, and is not held
-    to it: of the next best cause, which nobody stands for; or idle, of a cause that a counter shows.
+    to it: of the next best cause, which nobody stands for; or idle, of a cause that a counter shows. ``at``: of an
+    interval that is so many times the reference, what that was when it was worked out.
     """
 
     metric: str
@@ -57,6 +58,15 @@ class Prediction(Value):
     layer: str | None = Field(default=None, exclude_if=lambda layer: layer is None)
     idle: bool = Field(default=False, exclude_if=lambda idle: not idle)
     rival: bool = Field(default=False, exclude_if=lambda rival: not rival)
+    at: float | None = Field(default=None, exclude_if=lambda at: at is None)
+
+    def beside(self, reference: CellSummary) -> Prediction:
+        """The same of the reference as it was measured beside the changed cell: a run's own cell may have been off."""
+        now = getattr(reference, self.metric, None)
+        if not self.at or now is None or now.value <= 0:
+            return self
+        times = now.value / self.at
+        return self.model_copy(update={"low": self.low * times, "high": self.high * times, "at": now.value})
 
 
 class Experiment(Value):
@@ -102,6 +112,13 @@ class Tried(Value):
     experiment: Experiment
     reference: CellSummary
     changed: CellSummary
+
+    @classmethod
+    def of(cls, experiment: Experiment, reference: CellSummary, changed: CellSummary) -> Tried:
+        """With what was predicted as times the reference told of the one that was measured beside."""
+        told = tuple(p.beside(reference) for p in experiment.predictions)
+        update = {"prediction": experiment.prediction.beside(reference), "predictions": told}
+        return cls(experiment=experiment.model_copy(update=update), reference=reference, changed=changed)
 
 
 class Refusal(Value):

@@ -34,7 +34,7 @@ def carry_out(scene: Scene, analysis: Analysis, experiment: Experiment, *, sd: f
         rounds = [measured(cell, path, order=900 + i, number=i, sd=sd, rng=rng) for i in range(3)]
         found.append(cell_summary(experiment.layer, workload, rounds, noise=analysis.noise))
     assert found[0] is not None and found[1] is not None
-    return Tried(experiment=experiment, reference=found[0], changed=found[1])
+    return Tried.of(experiment, found[0], found[1])
 
 
 def before(name: str, seed: int = 1) -> tuple[Scene, Analysis, Diagnosis, Experiment]:
@@ -121,3 +121,17 @@ def test_an_outcome_of_another_experiment_changes_nothing() -> None:
     assert reference is not None
     tried = Tried(experiment=foreign, reference=reference, changed=reference)
     assert diagnose(scene.stack, analysis, (tried,)).verdict == found.verdict
+
+
+def test_what_is_full_is_held_to_times_the_reference_as_it_was_measured_beside() -> None:
+    """The run's own cell was off by a third: the same limit holds at both, and the machine was only slower then."""
+    scene, analysis, _, _ = before("healthy")
+    experiment = propose(scene.stack, analysis)
+    assert experiment is not None and experiment.prediction.at
+    reference = analysis.summary(experiment.layer, experiment.reference)
+    assert reference is not None
+    rate = reference.iops.model_copy(update={"value": reference.iops.value * 1.5, "low": None, "high": None})
+    quicker = reference.model_copy(update={"iops": rate})
+    tried = Tried.of(experiment, quicker, quicker)
+    assert tried.experiment.prediction.low == pytest.approx(experiment.prediction.low * 1.5)
+    assert outcome(tried).holds is True
