@@ -26,7 +26,7 @@ from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.stack import Stack
 
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
-MOST_BYTES = 40_000
+MOST_BYTES = 40 << 10
 ENDING = ".json.xz"
 ALL_FROM = 99
 COUNTER, ABSENT = "counter ", "-"
@@ -263,7 +263,7 @@ def _packed(case: Case, detail: Detail) -> bytes:
         for cell in holder[key]:
             _thin(cell, detail)
         holder[key] = _columns(holder[key])
-    return lzma.compress(json.dumps(told, separators=(",", ":")).encode(), preset=6)
+    return lzma.compress(json.dumps(told, separators=(",", ":")).encode(), preset=9 | lzma.PRESET_EXTREME)
 
 
 def _places_of_cells(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -277,7 +277,11 @@ def _thin(cell: dict[str, Any], detail: Detail) -> None:
     kept = {name: value for name, value in cell["counters"].items() if not name.startswith(UNREAD)}
     cell["counters"] = _short(kept, detail.of_counters)
     cell["curve"] = [p for p in cell["curve"] if p[0] % detail.percentile == 0 or p[0] >= ALL_FROM]
-    for name in ("traces", "cycles") if detail.shown else ("traces", "cycles", "timeline", "caching"):
+    for name in (
+        ("traces", "cycles")
+        if detail.shown
+        else ("traces", "cycles", "timeline", "caching", "notes", "absent", "splits")
+    ):
         cell.pop(name, None)
 
 

@@ -17,7 +17,8 @@ from strata.diagnose.reference import Held
 from strata.model.cause import Cause
 from strata.model.finding import Evidence, Row
 
-MOST_BUSY, EVEN = 0.95, 1.6
+MOST_BUSY, EVEN, UNCOUNTED = 0.95, 1.6, 0.8
+"""``UNCOUNTED``: of the strength, where the device was not counted: a neighbour on it would look the same."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], S
         explanation=said.explanation,
         next_step=said.next_step,
         cells=frozenset(h.key for h in own.slow),
-        strength=limit.explained,
+        strength=limit.explained * (1.0 if _counted(own.slow) else UNCOUNTED),
         lead=own.lead(limit.cause),
         evidence=(unexplained.differential(own), said.evidence),
         missing=missing,
@@ -84,6 +85,10 @@ def _elsewhere(case: Case, own: Own) -> str:
 def _busy(cells: tuple[Held, ...]) -> float:
     known = [h.cell.cpu_busy for h in cells if h.cell.cpu_busy is not None]
     return float(np.median(known)) if known else 0.0
+
+
+def _counted(cells: tuple[Held, ...]) -> bool:
+    return any(h.cell.resources.disks for h in cells)
 
 
 def _even(cells: tuple[Held, ...]) -> bool:

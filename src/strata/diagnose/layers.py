@@ -11,7 +11,7 @@ from strata.diagnose.behind import behind
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
-from strata.diagnose.opinion import Opinion, Weight, confidence, ruled_out, separation
+from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import EPISODES
@@ -22,6 +22,8 @@ MOST_FINDINGS = 3
 LEAST_LEFT = 0.05
 CONFIRMED_PART = 0.8
 CEILING_CONFIRMED = 0.97
+MOST_OF_ONE = 0.7
+"""A shape through a single row is any shape: an experiment beside it tells two of them apart, and not the others."""
 
 
 def least_lead(noise: float) -> float:
@@ -249,6 +251,9 @@ def _named(
         sure = min(sure, 0.4)
     if known.telling:
         sure = confirmed(sure, chosen.strength)
+    if chosen.model is not None and chosen.weight is Weight.SUGGESTED:
+        lone = len(chosen.cells) == 1
+        sure = min(sure, MOST_OF_ONE if lone else CEILING if _unseen(case, layer) else sure)
     slug = re.sub(r"[^a-z0-9]+", "-", layer.lower()).strip("-")
     told = known.telling[-1] if known.telling else None
     finding = Finding(
@@ -268,6 +273,19 @@ def _named(
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
     gone = chosen.cause is Cause.UNEXPLAINED and any(_fell(layer, r.cause, case) for r in out)
     return Named(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone)
+
+
+def _unseen(case: Case, layer: str) -> bool:
+    """Whether what else would look so was not counted: the device under the layer, or the connections and the server of
+    a remote one."""
+    station = case.station(layer)
+    if station is None:
+        return False
+    seen = [c.resources for c in station.cells]
+    devices = any(r.disks for r in seen)
+    if not station.layer.target.remote:
+        return not devices
+    return not (devices and any(r.resent for r in seen) and any(r.servers for r in seen))
 
 
 def _fell(layer: str, cause: Cause, case: Case) -> bool:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,6 +55,9 @@ def judge(case: Case) -> Iterator[Opinion]:
         if again and float(np.median(again)) >= LOST_ON_THE_WIRE:
             why = f"it waits for what the wire loses: {units.percent(float(np.median(again)), 2)} is sent again"
             yield Opinion(CAUSE, False, why, layer=course.station.layer.name)
+        elif course.station.layer.target.remote and not again:
+            unseen = ("the segments that are sent again (TCP counters)",)
+            yield replace(_opinion(course), holds=None, because="what the wire loses is not seen", missing=unseen)
         else:
             yield _opinion(course)
 
