@@ -1,4 +1,4 @@
-"""The scoring of verdicts, with made-up ones; and every kept case replayed."""
+"""The scoring of verdicts, with made-up ones; the kept cases are replayed in `test_kept_cases`."""
 
 from __future__ import annotations
 
@@ -467,12 +467,6 @@ def test_a_diagnosis_that_did_not_end_well_has_no_verdict() -> None:
     assert ended[1] is not None and ended[1].startswith("exit status 1")
 
 
-# --- the kept cases
-
-
-CASES = sorted(kept.FOLDER.glob(f"*{kept.ENDING}"))
-
-
 def test_a_case_that_is_kept_apart_is_shown_to_who_says_that_he_looks_and_is_kept_no_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -493,71 +487,3 @@ def test_a_case_that_is_kept_apart_is_shown_to_who_says_that_he_looks_and_is_kep
     assert "wire-bandwidth" in explained.line(made_up("slow-wire"), split.read())
     explained.case(made_up("slow-wire"))
     assert noted.read_text() == f"{apart.trial.name}\n"
-
-
-@pytest.fixture(scope="module")
-def all_kept() -> list[kept.Case]:
-    return [kept.load(path) for path in CASES]
-
-
-@pytest.fixture(scope="module")
-def judged_anew(all_kept: list[kept.Case]) -> list[Judged]:
-    return replay.replayed(all_kept, split.read())
-
-
-def test_every_case_that_was_looked_at_is_one_that_the_split_kept_apart(all_kept: list[kept.Case]) -> None:
-    rules = split.read()
-    nobody_looked = dataclasses.replace(rules, looked=frozenset())
-    trials = {one.trial.name: one.trial for one in all_kept}
-    assert rules.looked
-    for name in rules.looked:
-        assert trials[name].kept(nobody_looked) and not trials[name].kept(rules)
-
-
-def test_every_kept_case_is_small_and_can_be_judged_again(all_kept: list[kept.Case], judged_anew: list[Judged]) -> None:
-    assert sum(path.stat().st_size for path in CASES) < 10_000_000
-    for path, one in zip(CASES, all_kept, strict=True):
-        assert path.stat().st_size <= kept.MOST_BYTES, path
-        assert path.name == f"{one.trial.name}{kept.ENDING}"
-    assert {j.name for j in judged_anew} == {one.trial.name for one in all_kept if one.counts}
-
-
-def test_the_canary_fails_on_the_kept_cases(judged_anew: list[Judged]) -> None:
-    missed, swapped = (
-        {row.name for row in score.table(found) if row.missed} for found in (judged_anew, replay.swapped(judged_anew))
-    )
-    assert "right layer, first named" not in missed
-    assert {"right layer, first named", "right cause, first named"} <= swapped
-    assert {"wrong at ≥ 0.8", "any finding: wrong cause at ≥ 0.8", "any finding: wrong and confirmed"} <= swapped
-
-
-def test_the_command_prints_the_table_and_fails_where_a_bar_is_missed(tmp_path: Path) -> None:
-    few = [path for path in CASES if path.name.startswith("local-ext4-")][:4]
-    assert len(few) == 4
-    for path in few:
-        (tmp_path / path.name).symlink_to(path)
-    words = [sys.executable, str(ROOT / "benches" / "diagnosis" / "run.py"), "--replay", "--cases", str(tmp_path)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    plain, swapped = (
-        subprocess.run([*words, *more], env=environment, capture_output=True, text=True, check=False)
-        for more in (("--withhold", "1"), ("--swap",))
-    )
-    assert "missed: right cause, first named" not in plain.stderr, plain.stderr
-    assert "| right cause, first named |" in plain.stdout and "| kept apart |" in plain.stdout
-    assert "Counters taken away, n = 4" in plain.stdout
-    assert swapped.returncode == 1 and "missed: right cause, first named" in swapped.stderr
-
-
-MISSED_TODAY = {"any finding: wrong and confirmed"}
-"""Of 15 cases two tell a second finding that is not so and that an experiment is said to confirm. To be emptied."""
-
-
-def test_no_verdict_of_a_kept_case_is_confident_and_wrong_more_often_than_may_be(judged_anew: list[Judged]) -> None:
-    safety = {
-        *("wrong at ≥ 0.8", "wrong and confirmed", "healthy blamed at any layer", "healthy blamed at ≥ 0.8"),
-        *("any finding: wrong cause at ≥ 0.8", "any finding: wrong and confirmed"),
-        "any finding: what the truth rules out",
-    }
-    rows = [row for row in score.table(judged_anew) if row.name in safety]
-    assert len(rows) == len(safety)
-    assert {row.name for row in rows if row.missed} <= MISSED_TODAY, [c.name for c in judged_anew if c.all_wrong]

@@ -20,7 +20,6 @@ from strata.errors import RunFailed, UsageError
 from strata.host import programs
 from strata.model.plan import Segment
 from strata.model.result import Interval
-from strata.plan.words import PatternWords
 from strata.run.judge import fault
 
 
@@ -69,11 +68,11 @@ def test_what_fio_cannot_be_told_is_refused() -> None:
     ],
 )
 def test_patterns_are_refused_and_never_left_out(field: str, rw: str, words: dict[str, Any]) -> None:
-    assert refused("null:", rw, more=PatternWords(**words)).startswith(f"{field} is not carried over to fio")
+    assert refused("null:", rw, **words).startswith(f"{field} is not carried over to fio")
 
 
 def test_bursts_and_flags_of_single_writes_are_refused() -> None:
-    assert refused("null:", rate_iops=1000, more=PatternWords(burst=4)).startswith("burst is not carried over")
+    assert refused("null:", rate_iops=1000, burst=4).startswith("burst is not carried over")
     assert "RWF_DSYNC" in refused("file:/x", "write", sync="rwf_dsync", direct=True)
 
 

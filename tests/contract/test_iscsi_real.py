@@ -18,7 +18,6 @@ from strata.errors import RunFailed, UsageError
 from strata.host import testfile
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.plan.words import PatternWords
 
 pytestmark = pytest.mark.root
 SIZE = 16 * MIB
@@ -85,9 +84,7 @@ def test_writes_arrive_in_their_place(server: IscsiServer, backing: Path, bs: st
     """Short ones go with their command, of long ones most when the target asks for it."""
     before = backing.read_bytes()
     segment = Segment(start=0, length=4 * MIB, target=8 * MIB)
-    asked = request(
-        server.uri(), "randwrite", bs, iodepth=4, threads=2, sync=sync, more=PatternWords(fsync=4), segments=(segment,)
-    )
+    asked = request(server.uri(), "randwrite", bs, iodepth=4, threads=2, sync=sync, fsync=4, segments=(segment,))
     result = engine_of("native").run(asked.model_copy(update={"endpoint": server.endpoint()}))
     assert result.errored == 0
     assert (result.effective["sync"], result.effective["connections"]) == (sync, 2)

@@ -19,7 +19,6 @@ from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, testfile
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.plan.words import PatternWords
 
 pytestmark = pytest.mark.root
 
@@ -116,7 +115,7 @@ def test_writes_arrive_in_their_place(server: NfsServer, sync: str, word: str) -
         iodepth=8,
         threads=2,
         sync=sync,
-        more=PatternWords(fsync=16),
+        fsync=16,
         segments=(segment,),
     )
     result = engine_of("native").run(asked.model_copy(update={"endpoint": server.endpoint(path.name)}))

@@ -31,7 +31,7 @@ from strata.model.endpoint import Endpoint
 from strata.model.plan import HEAD, Segment
 from strata.model.result import EngineResult
 from strata.model.workload import Workload
-from strata.plan.words import PatternWords, workload_from_words
+from strata.plan.words import workload_from_words
 from strata.units import MIB
 
 SIZE = 4 * MIB
@@ -71,7 +71,7 @@ BLOCKS = {
 
 def workload(name: str) -> Workload:
     rw, words = PATTERNS[name]
-    return workload_from_words(rw, "4k", iodepth=2, threads=2, direct=False, more=PatternWords(**words))
+    return workload_from_words(rw, "4k", iodepth=2, threads=2, direct=False, **words)
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +128,7 @@ def test_every_pattern_arrives(own: Path, name: str) -> None:
 )
 def test_what_holds_back_is_kept(own: Path, words: dict[str, Any], most: float) -> None:
     rate = 2000 if "burst" in words else None
-    more = PatternWords(**words)
-    asked = workload_from_words("randread", iodepth=32, threads=2, direct=False, rate_iops=rate, more=more)
+    asked = workload_from_words("randread", iodepth=32, threads=2, direct=False, rate_iops=rate, **words)
     result = run(own, asked, Timing(ramp_s=0, runtime_s=0.3, interval_s=0.3))
     # One I/O of each thread may start at the very beginning.
     assert 0 < result.ops <= most + 2
@@ -138,8 +137,8 @@ def test_what_holds_back_is_kept(own: Path, words: dict[str, Any], most: float) 
 @pytest.mark.parametrize("block", [4096, 65536])
 @pytest.mark.parametrize(("compress", "dedupe"), [(0, 0), (50, 0), (80, 0), (0, 40), (50, 25)])
 def test_data_shrinks_as_asked(own: Path, block: int, compress: int, dedupe: int) -> None:
-    words = PatternWords(compress_percent=compress, dedupe_percent=dedupe)
-    asked = workload_from_words("write", block, iodepth=2, direct=False, more=words)
+    words = {"compress_percent": compress, "dedupe_percent": dedupe}
+    asked = workload_from_words("write", block, iodepth=2, direct=False, **words)
     blocks = (SIZE - HEAD) // block
     done = run(own, asked, Timing(ramp_s=0, runtime_s=30, interval_s=1), stop_after={"ios": blocks})
     assert done.write.ops == blocks
@@ -157,10 +156,9 @@ def test_data_shrinks_as_asked(own: Path, block: int, compress: int, dedupe: int
 
 
 def test_a_stall_of_a_second_is_in_the_p99_of_an_open_loop_and_not_of_a_closed_one(tmp_path: Path) -> None:
-    closed_words = PatternWords(limit_iops=500)
     asked = {
         "open": workload_from_words("randread", rate_iops=200),
-        "closed": workload_from_words("randread", iodepth=1, more=closed_words),
+        "closed": workload_from_words("randread", iodepth=1, limit_iops=500),
     }
     results: dict[str, EngineResult] = {}
     with target("--memory", "16m", "--writable", "--socket", tmp_path / "s") as (uri, server):
@@ -260,7 +258,7 @@ def test_a_server_without_flushes_is_refused_in_words(tmp_path: Path) -> None:
     reads = f"pread=dd if={data} iflag=skip_bytes,count_bytes skip=$4 count=$3 2>/dev/null"
     command = ["nbdkit", "-f", "-U", str(socket), "eval", f"get_size=echo {MIB}", reads, writes, "can_write=exit 0"]
     with theirs([*command, "can_flush=exit 3"], socket) as uri:
-        asked = workload_from_words("write", more=PatternWords(fsync=4))
+        asked = workload_from_words("write", fsync=4)
         job = build_job(Endpoint.parse(uri), asked, [Segment(start=0, length=MIB, target=0)], SHORT)
         with pytest.raises(RunFailed, match="does not offer flushes"):
             run_job(job)

@@ -279,13 +279,29 @@ def test_two_loop_devices_on_one_file(tmp_path: Path, stack: ExitStack) -> None:
     refused_raw(first, f"backing file of {second}")
 
 
+def sectors_written(device: str) -> int:
+    return int(Path("/sys/block", Path(device).name, "stat").read_text().split()[6])
+
+
+def pages_swapped_out() -> int:
+    told = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    return int(told["pswpout"])
+
+
 def test_a_device_in_use_as_swap(tmp_path: Path, stack: ExitStack) -> None:
     img = tmp_path / "swap.img"
     img.write_bytes(bytes(16 * MIB))
     device = stack.enter_context(loop(img))
     run(need("mkswap"), device)
+    words = ("it is swap", "signature: swap", "held open")
     with swapped_on(device):
-        refused_raw(device, "it is swap", "signature: swap", "held open")
+        content, ours, kernels = checksum(device), sectors_written(device), pages_swapped_out()
+        refused(lambda: safety.open_raw_write(device, device), *words)
+        refused(lambda: safety.check_raw_write(device, device), *words)
+        # The kernel may swap out to it meanwhile, and does where it reclaims unasked (DAMON): only that may be written.
+        by_the_kernel = (pages_swapped_out() - kernels) * (os.sysconf("SC_PAGE_SIZE") // 512)
+        assert sectors_written(device) - ours <= by_the_kernel
+        assert by_the_kernel or checksum(device) == content
 
 
 def test_a_read_only_device(tmp_path: Path, stack: ExitStack) -> None:

@@ -44,7 +44,7 @@ SHOWN = {"html", "markdown", "junit", "json", "progress", "verbose", "write", "s
 VALUES = {
     "runtime": "7s", "ramp": "30ms", "interval": "70ms", "bs": "8k", "size": "32m", "engine": "fio", "rw": "randwrite",
     "random_distribution": "zipf:1.1", "stride": "64k", "offset_increment": "1m", "bssplit": "4k/50:8k/50",
-    "limit_bytes": "10m", "thinktime": "10ms", "blockalign": "64k", "misalign": "512", "range_": "1m:2m",
+    "limit_bytes": "10m", "thinktime": "10ms", "blockalign": "64k", "misalign": "512", "range": "1m:2m",
     "rate_process": "poisson", "shares": "3:1", "deal": "thread", "cache": "warm", "sync": "dsync",
     "until": "3%", "until_percentile": "99.9:7%", "until_min": "1s", "until_bytes": "1g", "budget": "9m",
     "cpus": "0", "numa_node": "0", "precondition": "5s", "precondition_bytes": "64m", "cooldown": "1s",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -241,3 +242,20 @@ def test_every_relative_link_leads_to_a_file() -> None:
 
 def _code(path: Path) -> str:
     return re.sub(r'""".*?"""', "", path.read_text(), flags=re.S)
+
+
+def test_the_bounds_of_the_engine_are_those_of_the_table() -> None:
+    from strata.model.workload_options import in_rust
+
+    assert (ROOT / "crates/strata-io/src/bounds.rs").read_text() == in_rust() + "\n"
+
+
+def test_no_function_takes_more_than_fifteen_parameters() -> None:
+    many = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                asked = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                if len(asked) > 15:
+                    many.append(f"{path.relative_to(ROOT)} {node.name}: {len(asked)}")
+    assert many == []

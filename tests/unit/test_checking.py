@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from strata.analyse.of_table import ladder_of
+from strata.analyse.of_table import PROTOCOLS, ladder_of
 from strata.app.checking import check_run
 from strata.cli.main import app
 from strata.errors import Exit, StrataError, UsageError
@@ -214,6 +214,25 @@ def test_names_may_hold_what_joins_them() -> None:
         assert found is not None and [len(one.on) for one in found[0].layers] == [0, 1]
 
 
+def test_what_is_left_out_of_the_ladder_is_said(tmp_path: Path) -> None:
+    there = "disk,,random read,4096,{0},1,100\nshare,disk,random read,4096,{0},1,50\n"
+    (tmp_path / "t.csv").write_text(LADDER + there.format(1) + there.format(0))
+    assert strata(str(tmp_path / "t.csv"))[1].count("is left out") == 2
+
+
+def test_rows_that_are_called_alike_keep_a_name_each() -> None:
+    rows = "r (2),disk,,random read,4096,1,100\n" + "".join(f"r,share,disk,random read,4096,{d},90\n" for d in (1, 2))
+    table = read_table("name,layer,below,pattern,size,depth,iops\n" + rows, "t")
+    assert len({row.name for row in table.rows}) == 3
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_ladder_may_be_of_any_protocol(protocol: str) -> None:
+    rows = f"disk,,random read,4096,1,100,\nshare,disk,random read,4096,1,50,{protocol}\n"
+    found = ladder_of(read_table("layer,below,pattern,size,depth,iops,protocol\n" + rows, "t"))
+    assert found is not None and found[0].layers[1].target.remote
+
+
 def test_two_rows_of_one_cell_are_its_repetitions() -> None:
     """Whatever they differ in that is not known: no factor is read from one of them."""
     rows = "disk,,random read,4096,1,1,100\ndisk,,random read,4096,1,1,50\nshare,disk,random read,4096,1,1,60\n"
@@ -229,7 +248,7 @@ def test_more_layers_than_a_stack_has_are_refused_in_words() -> None:
     names = [f"l{n}" for n in range(65)]
     few = [(name, " + ".join(names[:n][-1:]), 1) for n, name in enumerate(names)]
     many = [(name, " + ".join(names[:n]), d) for n, name in enumerate(names[:64]) for d in (1, 2)]
-    for cells, why in ((few, "more than 64 layers"), (many, "more than 2000 comparisons")):
+    for cells, why in ((few, "more than 64 layers"), (many, "more than 200 comparisons")):
         rows = "".join(f"{name},{below},random read,4096,{depth},1,100\n" for name, below, depth in cells)
         with pytest.raises(UsageError, match=why):
             ladder_of(read_table(LADDER + rows, "t"))

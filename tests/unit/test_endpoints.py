@@ -9,7 +9,7 @@ from strata.engine.job import Timing, build_job
 from strata.errors import UsageError
 from strata.formats import fio_command
 from strata.model.caching import refusal
-from strata.model.endpoint import CLUSTER, REMOTE, Endpoint, EndpointKind
+from strata.model.endpoint import CLUSTER, REMOTE, Endpoint, EndpointKind, is_loopback
 from strata.model.plan import Segment
 from strata.model.stack import Layer, Node, Stack
 from strata.plan.words import workload_from_words
@@ -89,3 +89,15 @@ def test_a_layer_is_reached_from_its_node() -> None:
         '[stack]\nname = "s"\n[[node]]\nname = "a"\nnetns = "/run/netns/a"\n[[layer]]\nname = "l"\nendpoint = "null:"\n'
     )
     assert Stack.from_toml(text).nodes[0].netns == "/run/netns/a"
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        *((name, True) for name in ("localhost", "LOCALHOST.", "ip6-localhost", "127.0.0.1", "127.1", "[::1]")),
+        *(("::ffff:127.0.0.1", True), ("2130706433", True), ("10.0.0.1", False), ("::ffff:10.0.0.1", False)),
+        *((name, False) for name in ("localhost.example", "host", "", "::")),
+    ],
+)
+def test_the_machine_itself_is_known_however_it_is_written(host: str, here: bool) -> None:
+    assert is_loopback(host) is here

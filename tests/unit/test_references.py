@@ -104,6 +104,13 @@ def test_only_runs_with_which_nothing_was_wrong_are_taken(store: Store) -> None:
     assert chosen is not None and chosen.id == good.id
 
 
+def test_a_noisy_run_that_found_nothing_wrong_is_taken_where_there_is_no_better_one(store: Store) -> None:
+    noisy = keep(store, 1, verdict=(VerdictKind.INCONCLUSIVE, Cause.NONE))
+    keep(store, 2, level=0.3, verdict=(VerdictKind.INCONCLUSIVE, Cause.UNEXPLAINED))
+    chosen = earlier_of(store, keep(store, 3, verdict=None))
+    assert chosen is not None and chosen.id == noisy.id
+
+
 def test_an_accepted_baseline_comes_before_a_newer_verdict(store: Store) -> None:
     accepted = keep(store, 1, verdict=(VerdictKind.LAYER, Cause.SLOW_MEDIUM))
     keep(store, 2)

@@ -19,9 +19,9 @@ from pathlib import Path
 from diagnosisbench import beside, kept, outside, recorder
 from diagnosisbench.kept import Case, Machine, Proof, verdict_of
 from diagnosisbench.replay import diagnosed
-from diagnosisbench.setups import SETUPS, Setup
+from diagnosisbench.setups import REMEMBERED, SETUPS, Setup
 from diagnosisbench.trial import Put, Trial
-from strata.errors import Exit, StrataError
+from strata.errors import Exit, RunFailed, StrataError
 from strata.host import programs
 from strata.lab import inject, prove
 from strata.lab.client import client_groups
@@ -66,18 +66,47 @@ def _measured(case: Case, say: Say, battery: bool) -> Case:
     """With its proofs and, unless something failed, its verdict. The lab is gone afterwards."""
     trial, proofs = case.trial, list[Proof]()
     lab: Lab | None = None
+    home = Path(tempfile.mkdtemp(prefix="strata-bench-"))
     try:
         lab = up(trial.stack, f"bd{os.getpid() % 10**8}", trial.options)
+        _remembered(trial, lab, home)
         for put in trial.put:
             proofs.append(_put_in(lab, put, SETUPS[trial.setup], say))
         case = case.model_copy(update={"proofs": tuple(proofs), "failed": None})
-        case = _diagnosed(case, lab, battery)
+        case = _diagnosed(case, lab, home, battery)
     except StrataError as e:
         case = case.model_copy(update={"proofs": tuple(proofs), "failed": " · ".join((e.headline, *e.problems))})
     finally:
         if lab is not None:
             case = _removed(case, lab)
+        shutil.rmtree(home)
     return case
+
+
+def _remembered(trial: Trial, lab: Lab, home: Path) -> None:
+    """A run of the healthy lab in the store, where what is put in can only be seen against one."""
+    if not (kinds := REMEMBERED & {put.what for put in trial.put}):
+        return
+    for what in kinds:
+        outside.truth_of(what, lab.stack).prepare(lab)
+    if failed := _run(_limited(lab, _words(lab, home)), os.environ | {"PYTHONPATH": str(ROOT / "src")}):
+        raise RunFailed("the healthy lab", lab.name, failed)
+
+
+def _words(lab: Lab, home: Path) -> list[str]:
+    fact = lab.last_fact("stack")
+    assert fact is not None
+    words = [sys.executable, str(Path(recorder.__file__)), str(home / "case.json")]
+    return [
+        *words,
+        "diagnose",
+        fact["path"],
+        "--json",
+        "--progress",
+        "none",
+        "--store",
+        f"sqlite:///{home / 'runs.db'}",
+    ]
 
 
 def _removed(case: Case, lab: Lab) -> Case:
@@ -107,19 +136,15 @@ def _put_in(lab: Lab, put: Put, setup: Setup, say: Say) -> Proof:
     return Proof(what=put.what, impact=round(proof.impact, 3), cell=cell.text, line=proof.line)
 
 
-def _diagnosed(case: Case, lab: Lab, battery: bool) -> Case:
-    fact = lab.last_fact("stack")
-    assert fact is not None
+def _diagnosed(case: Case, lab: Lab, home: Path, battery: bool) -> Case:
+    (home / "case.json").unlink(missing_ok=True)
     with ExitStack() as open_ones:
-        home = Path(open_ones.enter_context(tempfile.TemporaryDirectory(prefix="strata-bench-")))
         beside_it = open_ones.enter_context(_neighbour()) if case.trial.neighbour else []
-        words = [sys.executable, str(Path(recorder.__file__)), str(home / "case.json")]
-        words += ["diagnose", fact["path"], "--json", "--progress", "none", "--store", f"sqlite:///{home / 'runs.db'}"]
         environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
         environment |= {"STRATA_BENCH_BATTERY": "1"} if battery else {}
         load, before, begun = os.getloadavg()[0], _processors(), time.monotonic()
         own = os.times()
-        failed = _run(_limited(lab, words), environment)
+        failed = _run(_limited(lab, _words(lab, home)), environment)
         seconds, spent, after = time.monotonic() - begun, os.times(), _processors()
         used = spent.children_user + spent.children_system - own.children_user - own.children_system
         all_of_them = seconds * (os.cpu_count() or 1)

@@ -2,18 +2,11 @@
 
 mod access;
 
+use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
+
 use crate::job::Job;
 use crate::shape;
 
-/// Deepest queue: registered buffers are numbered in 16 bits, and no device queues more.
-const MAX_DEPTH: u32 = 16_384;
-const MAX_THREADS: u32 = 1024;
-/// Largest I/O: the kernel moves at most 2 GiB − 4 KiB in one call.
-const MAX_BLOCK: u32 = 1 << 30;
-/// Connections to one export, over all threads.
-const MAX_CONNECTIONS: u32 = 1024;
-/// Memory for buffers of all threads.
-const MAX_BUFFERS: u64 = 16 << 30;
 /// Times beyond a year are mistakes, and keep sums of ns far from overflow.
 const MAX_TIME_NS: u64 = 366 * 86_400 * 1_000_000_000;
 const MIN_INTERVAL_NS: u64 = 1_000_000;
@@ -29,17 +22,17 @@ pub fn problems(job: &Job) -> Vec<String> {
     let within = |n: u64, low: u64, high: u64| (low..=high).contains(&n);
     let w = &job.workload;
     check(job.schema == 1, &|| format!("schema: {} is not known, this engine speaks 1", job.schema));
-    check(within(u64::from(w.bs), 1, u64::from(MAX_BLOCK)), &|| {
-        format!("workload.bs: {} is not in 1..={MAX_BLOCK}", w.bs)
+    check(within(u64::from(w.bs), 1, u64::from(BS_MOST)), &|| {
+        format!("workload.bs: {} is not in 1..={BS_MOST}", w.bs)
     });
-    check(within(u64::from(w.iodepth), 1, u64::from(MAX_DEPTH)), &|| {
-        format!("workload.iodepth: {} is not in 1..={MAX_DEPTH}", w.iodepth)
+    check(within(u64::from(w.iodepth), 1, u64::from(IODEPTH_MOST)), &|| {
+        format!("workload.iodepth: {} is not in 1..={IODEPTH_MOST}", w.iodepth)
     });
-    check(within(u64::from(w.threads), 1, u64::from(MAX_THREADS)), &|| {
-        format!("workload.threads: {} is not in 1..={MAX_THREADS}", w.threads)
+    check(within(u64::from(w.threads), 1, u64::from(THREADS_MOST)), &|| {
+        format!("workload.threads: {} is not in 1..={THREADS_MOST}", w.threads)
     });
     let memory = u64::from(w.bs).saturating_mul(u64::from(w.iodepth)).saturating_mul(u64::from(w.threads));
-    check(memory <= MAX_BUFFERS, &|| {
+    check(memory <= BUFFERS_MOST, &|| {
         format!("workload: bs × iodepth × threads is {memory} bytes of buffers, above 16 GiB")
     });
     check(w.rwmixread <= 100, &|| format!("workload.rwmixread: {} is not a percentage", w.rwmixread));

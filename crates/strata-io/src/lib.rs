@@ -19,6 +19,7 @@ mod ring;
 mod sys;
 mod uring;
 
+pub mod bounds;
 pub mod queue;
 
 pub use align::{AlignSource, DioAlign};

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Connections one queue may open.
-pub(crate) const MAX_CONNECTIONS: u32 = 1024;
+use strata_io::bounds::CONNECTIONS_MOST;
 
 /// Host (IPv6 without brackets) and port, as they stand before the path.
 pub(crate) fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
@@ -26,8 +25,8 @@ pub(crate) fn port(text: &str) -> Result<u16, String> {
 
 /// The number of connections that an address asks for.
 pub(crate) fn connections(text: &str) -> Result<u32, String> {
-    let count = text.parse().ok().filter(|count| (1..=MAX_CONNECTIONS).contains(count));
-    count.ok_or(format!("connections must be 1 to {MAX_CONNECTIONS}"))
+    let count = text.parse().ok().filter(|count| (1..=CONNECTIONS_MOST).contains(count));
+    count.ok_or(format!("connections must be 1 to {CONNECTIONS_MOST}"))
 }
 
 /// What stands behind the question mark, as pairs.

@@ -5,14 +5,13 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use strata_io::bounds::CONNECTIONS_MOST;
 use strata_proto::named_as;
 
 use crate::secret::{Credentials, FILE_VARIABLE, Password, VARIABLE};
 
 /// The port of SMB servers.
 const PORT: u16 = 445;
-/// Connections one queue may open.
-const MAX_CONNECTIONS: u32 = 64;
 /// Who logs on where no user is named.
 const NOBODY: &str = "guest";
 
@@ -200,8 +199,8 @@ fn parse(text: &str) -> Result<Uri, String> {
 fn option(uri: &mut Uri, item: &str) -> Result<(), String> {
     match item.split_once('=') {
         Some(("connections", value)) => {
-            let count = value.parse().ok().filter(|count| (1..=MAX_CONNECTIONS).contains(count));
-            uri.connections = Some(count.ok_or(format!("connections must be 1 to {MAX_CONNECTIONS}"))?);
+            let count = value.parse().ok().filter(|count| (1..=CONNECTIONS_MOST).contains(count));
+            uri.connections = Some(count.ok_or(format!("connections must be 1 to {CONNECTIONS_MOST}"))?);
         }
         Some(("multichannel", "on")) => uri.multichannel = true,
         Some(("multichannel", "off")) => uri.multichannel = false,

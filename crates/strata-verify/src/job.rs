@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
 
 use crate::book::{Loss, MOST_BLOCKS};
 use crate::error::{Error, Result};
@@ -209,8 +210,8 @@ impl Job {
             format!("sector: {sector} bytes; it has to be a multiple of 8 and at least {MIN_SECTOR}"),
         );
         expect(
-            sector > 0 && bs > 0 && bs.is_multiple_of(sector) && bs <= 32 << 20,
-            format!("bs: {bs} bytes; it has to be a multiple of the sector ({sector}), at most 32 MiB"),
+            sector > 0 && bs > 0 && bs.is_multiple_of(sector) && bs <= BS_MOST,
+            format!("bs: {bs} bytes; it has to be a multiple of the sector ({sector}), at most {BS_MOST}"),
         );
         expect(
             (1..=MOST_BLOCKS).contains(&self.blocks),
@@ -223,8 +224,19 @@ impl Job {
             self.blocks.checked_mul(bs.into()).and_then(|n| n.checked_add(self.first_byte)).is_some(),
             "size: the last block lies beyond 2^64".to_owned(),
         );
-        expect((1..=1024).contains(&self.iodepth), format!("iodepth: {} is not 1 to 1024", self.iodepth));
-        expect((1..=256).contains(&self.threads), format!("threads: {} is not 1 to 256", self.threads));
+        expect(
+            (1..=IODEPTH_MOST).contains(&self.iodepth),
+            format!("iodepth: {} is not 1 to {IODEPTH_MOST}", self.iodepth),
+        );
+        expect(
+            (1..=THREADS_MOST).contains(&self.threads),
+            format!("threads: {} is not 1 to {THREADS_MOST}", self.threads),
+        );
+        let memory = u64::from(bs).saturating_mul(self.iodepth.into()).saturating_mul(self.threads.into());
+        expect(
+            memory <= BUFFERS_MOST,
+            format!("bs × iodepth × threads is {memory} bytes of buffers, above 16 GiB"),
+        );
         expect(
             u64::from(self.threads) <= self.blocks,
             "threads: more than there are blocks; use fewer".to_owned(),

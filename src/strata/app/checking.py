@@ -40,6 +40,7 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
         unread=numbers_not_read(table),
         laws=asked,
         flags=check_table(table),
+        left_out=() if ladder is None else tuple(check.message for check in ladder[1].checks),
         diagnosis=None if ladder is None else diagnose(*ladder),
         experiment=None if ladder is None else propose(*ladder),
         conclusions=conclusions_of(table),

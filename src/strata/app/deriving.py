@@ -19,7 +19,7 @@ from strata.model.profile import Profile, ProfileWorkload
 from strata.model.workload import Workload
 from strata.plan.from_trace import workload_of, workload_of_trace
 from strata.plan.profiles.emit import toml_of
-from strata.plan.words import PatternWords, workload_from_words
+from strata.plan.words import workload_from_words
 from strata.probes.trace import TRACE_MOST
 
 NAME = "from-trace"
@@ -137,7 +137,7 @@ def _diskspd(arguments: list[str]) -> tuple[list[tuple[str, Workload]], list[str
     problems = list(made.complaints)
     workload = None
     try:
-        workload = workload_from_words(**made.words, more=PatternWords.model_validate(made.special))
+        workload = workload_from_words(**made.words)
     except UsageError as e:
         problems += e.problems or (e.why,)
     if problems or workload is None:

@@ -8,7 +8,7 @@ from strata.errors import UsageError
 from strata.formats import workloads_of_fio_job
 from strata.host.foreign import TEXT_MOST, read_text
 from strata.model.workload import Workload
-from strata.plan.words import PatternWords, workload_from_words
+from strata.plan.words import workload_from_words
 
 
 def read_jobs(path: Path) -> tuple[Workload, ...]:
@@ -21,12 +21,12 @@ def jobs_of(text: str, where: str) -> tuple[tuple[str, Workload], ...]:
     """Name and workload of each section of a job file's text. Raises as `read_jobs`; ``where`` it came from."""
     problems: list[str] = []
     found: list[tuple[str, Workload]] = []
-    for section, words, special, complaints in workloads_of_fio_job(text):
+    for section, words, complaints in workloads_of_fio_job(text):
         problems += [f"[{section}] {complaint}" for complaint in complaints]
         if complaints:
             continue
         try:
-            found.append((section, workload_from_words(**words, more=PatternWords(**special))))
+            found.append((section, workload_from_words(**words)))
         except UsageError as e:
             problems += [f"[{section}] {problem}" for problem in e.problems or (e.why,)]
     if not found and not problems:

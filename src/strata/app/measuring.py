@@ -46,10 +46,10 @@ from strata.model.run import Label, Report, RunStatus
 from strata.model.stack import Layer, Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
-from strata.plan.words import PatternWords, dealt, workload_from_words
+from strata.plan.words import dealt, workload_from_words
 from strata.run.judge import fault
 
-__all__ = ["OneResult", "PatternWords", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
+__all__ = ["OneResult", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
 
 
 class OneResult(Value):

@@ -14,7 +14,7 @@ from strata.model.plan import Cell, Plan, Segment, Step, StepKind
 from strata.model.stack import Stack
 from strata.model.workload import Workload
 from strata.plan.cost import STEP_OVERHEAD_S
-from strata.plan.expand import expand
+from strata.plan.expand import Schedule, expand
 from strata.plan.screening import lengths
 
 EXPERIMENT_LEAST_S = 0.5
@@ -51,25 +51,28 @@ def plan_of(
     if options.screen:
         refused = set(left_out) | {Cell(layer=n, workload=w).key for n in raw for w in workloads if w.rw.writes}
         options = options.model_copy(update=lengths(len(stack.layers) * len(workloads) - len(refused))._asdict())
-    return expand(
-        stack,
-        workloads,
+    schedule = Schedule(
         rounds=options.rounds,
         ramp_s=options.ramp_s,
         runtime_s=options.runtime_s,
         interval_s=options.interval,
-        file_size=size,
-        seed=options.seed,
-        skips=left_out,
-        read_only_layers=raw,
-        placement=options.placement,
         cooldown_s=options.cooldown_s,
-        precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
         further_s=(BUDGET_S if options.budget_s is None else options.budget_s)
         if options.screen or options.confirm
         else 0.0,
         whole_s=WHOLE_S if options.screen and options.budget_s is None else None,
         detail=options.screen,
+    )
+    return expand(
+        stack,
+        workloads,
+        schedule,
+        file_size=size,
+        seed=options.seed,
+        skips=left_out,
+        read_only_layers=raw,
+        placement=options.placement,
+        precondition=budget_of(options.precondition_s, options.precondition_bytes, options.runtime_s, size),
         plan_id=run_id,
     ).model_copy(update={"profile": options.profile})
 

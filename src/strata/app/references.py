@@ -1,4 +1,6 @@
-"""The earlier run that a run is held against: the newest one of the same place with which nothing was wrong."""
+"""The earlier run that a run is held against: the newest one of the same place with which nothing was wrong.
+
+Where there is none, one that found nothing wrong and was too noisy to be called healthy."""
 
 from __future__ import annotations
 
@@ -55,11 +57,17 @@ def _in_order(store: Store, heads: Sequence[RunHead]) -> list[str]:
     done = [h.id for h in heads if h.status is RunStatus.DONE]
     causes = store.causes(done)
     first = [i for i in done if i in accepted]
-    return [*first, *(i for i in done if i not in accepted and i in causes and _nothing_wrong(*causes[i]))]
+    others = [i for i in done if i not in accepted and i in causes]
+    return [*first, *(i for i in others if _nothing_wrong(*causes[i])), *(i for i in others if _too_noisy(*causes[i]))]
 
 
 def _nothing_wrong(kind: VerdictKind, cause: Cause) -> bool:
     return kind is VerdictKind.HEALTHY or (kind is VerdictKind.MEDIUM and cause in (Cause.MEDIUM, Cause.NONE))
+
+
+def _too_noisy(kind: VerdictKind, cause: Cause) -> bool:
+    """Nothing was found wrong, and not everything could be told: its intervals are wide, and so are the ratios."""
+    return kind is VerdictKind.INCONCLUSIVE and cause is Cause.NONE
 
 
 def _alike(store: Store, run: Run, runs: Sequence[str]) -> Iterator[Run]:

@@ -19,7 +19,7 @@ from strata.host import testfile
 from strata.model.endpoint import is_loopback
 from strata.model.plan import HEAD
 
-__all__ = ["serve_and_say", "serve_config", "target_config"]
+__all__ = ["Shape", "serve_and_say", "serve_config", "target_config"]
 
 
 def target_config(
@@ -32,11 +32,7 @@ def target_config(
     export: str,
     writable: bool,
     direct: bool,
-    bandwidth: int | None,
-    latency_ns: int,
-    iops: float | None,
-    service_threads: int,
-    service_time_ns: int,
+    shape: Shape,
     faults: Sequence[str] = (),
     stats: Path | None = None,
     held: ExitStack,
@@ -57,13 +53,6 @@ def target_config(
         backing = Backing(kind="memory", size_bytes=memory, read_only=not writable)
     else:
         backing = Backing(kind="null", size_bytes=null)
-    shape = Shape(
-        bandwidth_bytes_per_s=bandwidth,
-        latency_ns=latency_ns,
-        iops=iops,
-        service_threads=service_threads,
-        service_time_ns=service_time_ns,
-    )
     tcp = None if socket else listen
     return TargetConfig(
         tcp=tcp,

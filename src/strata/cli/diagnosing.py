@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from strata.app import names
-from strata.cli import common, completing, matrixing, patterns, tables
+from strata.cli import common, completing, matrixing, tables
+from strata.cli.bundles import Asked, Filed, Kept, Layered, Output, Placed, Timed, options
 from strata.errors import Exit, UsageError
 from strata.text.door import note, out
 
@@ -23,6 +23,12 @@ Where = Annotated[Path | None, typer.Argument(help="A directory on the storage i
 
 def diagnose(
     context: typer.Context,
+    asked: Asked,
+    timed: Timed,
+    placed: Filed,
+    layered: Layered,
+    output: Output,
+    kept: Kept,
     where: Where = None,
     demo: Annotated[
         str | None,
@@ -31,87 +37,45 @@ def diagnose(
             autocompletion=completing.demos,
         ),
     ] = None,
-    rounds: common.MaybeRounds = None,
-    runtime: common.MaybeRuntime = None,
-    ramp: common.MaybeRamp = None,
-    size: common.SizeText = None,
-    layers: common.Layers = None,
-    workloads: common.Workloads = None,
-    profile: patterns.ProfileName = None,
-    job: patterns.JobFile = None,
-    read_only: common.ReadOnly = False,
-    share: common.Share = False,
-    keep: common.Keep = False,
-    cpus: common.Cpus = None,
-    numa_node: common.NumaNode = None,
-    precondition: common.Precondition = None,
-    precondition_bytes: common.PreconditionBytes = None,
-    cooldown: common.Cooldown = None,
-    seed: common.Seed = 1,
-    engine: common.Engine = "auto",
     trace: common.Trace = False,
     confirm: Annotated[bool, typer.Option(help="Run the experiments that would refute the verdict.")] = True,
-    budget: common.Budget = None,
-    html: common.HtmlPath = None,
-    markdown: common.MarkdownPath = None,
-    json: common.JsonFlag = False,
-    progress: common.ProgressMode = "auto",
-    name: common.Name = "",
-    note: common.Note = "",
-    store: common.StoreUrl = None,
+    budget: common.Confirming = None,
 ) -> int:
     """Measure every layer under PATH with the same workload on the same data, and name what limits it."""
     from strata.app import diagnosing as use_case
     from strata.app.naming import file_or_directory
 
-    outputs_of(html, markdown)
+    output.check()
     if demo is None and where is None:
         raise _nothing_named()
     if where is not None and demo is None:
         file_or_directory(where)
-    tables.DIAGNOSE.check(context, tables.DEMO if demo is not None else tables.place_of(where), _cells(profile, job))
-    chosen = common.options(
-        **_lengths(rounds, runtime, ramp, short=demo is not None),
-        budget=budget,
-        size=size,
-        layers=layers,
-        workloads=workloads,
-        read_only=read_only,
-        keep=keep,
-        share=share,
-        seed=seed,
-        engine=engine,
-        cpus=cpus,
-        numa_node=numa_node,
-        precondition=precondition,
-        precondition_bytes=precondition_bytes,
-        cooldown=cooldown,
-        store=store,
-        confirm=confirm,
-    ).model_copy(update={**_asked(profile, job), "trace": trace, "label": common.label(name, note)})
+    tables.DIAGNOSE.check(context, tables.DEMO if demo is not None else tables.place_of(where), _cells(asked))
+    chosen = options(
+        placed, timed, layered, **_lengths(layered, timed, short=demo is not None), **asked.workloads,
+        budget_s=common.seconds(budget), store=output.store, confirm=confirm, trace=trace, label=kept.label,
+    )  # fmt: skip
     if budget is not None and not (chosen.screen or chosen.confirm):
         why = "nothing follows the rounds that were asked for: neither more of them nor an experiment"
         raise UsageError("cannot use --budget with", "--no-confirm", why, "leave one of them out")
     if demo is None:
-        report = diagnose_where(where or Path(), chosen, html=html, markdown=markdown, json=json, progress=progress)
-        return _told(report)
-    with common.display(progress) as display:
+        return _told(diagnose_where(where or Path(), chosen, output))
+    with common.display(output.progress) as display:
         report = use_case.diagnose_demo(demo, chosen, display.update)
-    publish(report, html=html, markdown=markdown, json=json)
+    output.publish(report)
     return _told(report)
 
 
-def _lengths(rounds: int | None, runtime: str | None, ramp: str | None, *, short: bool = False) -> dict[str, Any]:
+def _lengths(layered: Layered, timed: Timed, *, short: bool = False) -> dict[str, Any]:
     """Whoever says how often or how long gets just that; else it is looked briefly first, and again where it matters.
 
     ``short``: a modelled stack is as quiet as can be.
     """
-    return {
-        "screen": rounds is None and runtime is None and ramp is None,
-        "rounds": rounds if rounds is not None else (4 if short else 5),
-        "runtime": runtime or ("400ms" if short else "1s"),
-        "ramp": ramp or ("100ms" if short else "250ms"),
-    }
+    said: dict[str, Any] = {"screen": layered.rounds is None and timed.runtime is None and timed.ramp is None}
+    if not short:
+        return said
+    rounds = {} if layered.rounds is not None else {"rounds": 4}
+    return {**said, **rounds, "runtime": "400ms", "ramp": "100ms"}
 
 
 def _told(report: Report) -> Exit:
@@ -130,70 +94,27 @@ def _nothing_named() -> UsageError:
     )  # fmt: skip
 
 
-def _cells(profile: str | None, job: Path | None) -> str:
+def _cells(asked: Asked) -> str:
     """Where the workloads come from, as the tables call it."""
-    return tables.PROFILE if profile is not None else tables.JOB if job is not None else tables.USUAL
+    return tables.PROFILE if asked.profile is not None else tables.JOB if asked.job is not None else tables.USUAL
 
 
-def _asked(profile: str | None, job: Path | None) -> dict[str, Any]:
-    """The workloads in place of the usual set."""
-    return {"only": common.jobs(job), "profile": common.profile(profile)}
-
-
-def outputs_of(*paths: Path | None) -> None:
-    """Refuse before the run what could not be written after it."""
-    from strata.app.outputs import check_output
-
-    for path in paths:
-        if path is not None:
-            check_output(path)
-
-
-def diagnose_where(
-    where: Path, chosen: Options, *, html: Path | None, markdown: Path | None, json: bool, progress: str
-) -> Report:
+def diagnose_where(where: Path, chosen: Options, output: Output) -> Report:
     """Measure a directory or a stack file and publish the report."""
     from strata.app.diagnosing import diagnose_path
 
-    with common.display(progress) as display:
+    with common.display(output.progress) as display:
         report = diagnose_path(where, chosen, display.update)
-    publish(report, html=html, markdown=markdown, json=json)
+    output.publish(report)
     return report
-
-
-def publish(report: Report, *, html: Path | None, markdown: Path | None, json: bool) -> None:
-    """Print the report and write the asked files."""
-    from strata.report import json_, terminal
-
-    write_report(report, html, markdown)
-    out(json_.render(report) if json else terminal.render(report, common.width(), common.color()), json)
-    said_where(html, markdown)
-
-
-def write_report(report: Report, html: Path | None, markdown: Path | None) -> None:
-    """The pages that were asked; what makes them is loaded for a page only."""
-    from strata.app.outputs import write_output
-
-    if html is not None:
-        from strata.report import html as page
-
-        write_output(html, page.render(report))
-    if markdown is not None:
-        from strata.report import markdown as text
-
-        write_output(markdown, text.render(report))
-
-
-def said_where(*paths: Path | None) -> None:
-    """Where the pages are, once the result was printed."""
-    for path in paths:
-        if path is not None:
-            note(f"report: {path.resolve()}")
-    sys.stderr.flush()
 
 
 def plan(
     context: typer.Context,
+    asked: Asked,
+    timed: Timed,
+    placed: Placed,
+    layered: Layered,
     where: Annotated[
         str | None,
         typer.Argument(
@@ -201,33 +122,28 @@ def plan(
             autocompletion=completing.endpoints,
         ),
     ] = None,
-    matrix: matrixing.Matrix = None,
+    matrix: common.Matrix = None,
     budget: common.Budget = None,
     until: Annotated[
         str | None,
         typer.Option(help="With --matrix: the half-width that every cell's 95 % interval is to have, e.g. 2%."),
     ] = None,
-    buffered: matrixing.Buffered = False,
-    sync: matrixing.Sync = None,
-    rounds: common.MaybeRounds = None,
-    runtime: common.MaybeRuntime = None,
-    ramp: common.MaybeRamp = None,
-    size: common.SizeText = None,
-    layers: common.Layers = None,
-    workloads: common.Workloads = None,
-    profile: patterns.ProfileName = None,
-    job: patterns.JobFile = None,
-    from_trace: patterns.FromTrace = None,
-    write_profile: patterns.WriteProfile = None,
-    read_only: common.ReadOnly = False,
-    share: common.Share = False,
-    cpus: common.Cpus = None,
-    numa_node: common.NumaNode = None,
-    precondition: common.Precondition = None,
-    precondition_bytes: common.PreconditionBytes = None,
-    cooldown: common.Cooldown = None,
-    seed: common.Seed = 1,
-    engine: common.Engine = "auto",
+    buffered: common.Buffered = False,
+    sync: Annotated[
+        str | None,
+        typer.Option("--sync", help="Of writes: none, dsync or rwf_dsync (a matrix: dsync unless buffered)."),
+    ] = None,
+    from_trace: Annotated[
+        str | None,
+        typer.Option(
+            "--from-trace",
+            help="Derive a profile: a saved trace, blkparse's text, a fio job file, a command line of fio or diskspd.",
+        ),
+    ] = None,
+    write_profile: Annotated[
+        Path | None,
+        typer.Option("--write-profile", help="Keep what --from-trace derived in this .toml file, for --profile."),
+    ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
@@ -242,34 +158,21 @@ def plan(
     from strata.report.json_ import render_plan
     from strata.report.plan_text import plan_text
 
-    cells = tables.MATRIX if matrix is not None else tables.DERIVED if from_trace is not None else _cells(profile, job)
+    cells = tables.MATRIX if matrix is not None else tables.DERIVED if from_trace is not None else _cells(asked)
     if matrix is not None:
         where = understood(where or ".", "plan")
     elif where is not None:
         file_or_directory(Path(where))
     tables.PLAN.check(context, tables.place_of(where), cells)
-    chosen = common.options(
-        **_lengths(rounds, runtime, ramp),
-        budget=budget if matrix is None else None,
-        size=size,
-        layers=layers,
-        workloads=workloads,
-        read_only=read_only,
-        keep=False,
-        share=share,
-        seed=seed,
-        engine=engine,
-        cpus=cpus,
-        numa_node=numa_node,
-        precondition=precondition,
-        precondition_bytes=precondition_bytes,
-        cooldown=cooldown,
-        store=store,
-    ).model_copy(update=_asked(profile, job))
+    workloads = asked.workloads
     if from_trace is not None:
-        chosen = chosen.model_copy(update={"profile": _derived(from_trace, write_profile)})
+        workloads["profile"] = _derived(from_trace, write_profile)
+    chosen = options(
+        placed, timed, layered, **_lengths(layered, timed), **workloads, store=store,
+        budget_s=common.seconds(budget) if matrix is None else None,
+    )  # fmt: skip
     if matrix is not None:
-        words = matrixing.Words(matrix, budget, until, ramp, buffered, sync)
+        words = matrixing.Words(matrix, budget, until, timed.ramp, buffered, sync)
         matrixing.plan(where or ".", words, chosen, json)
         return
     made = plan_only(Path(where or "."), chosen)

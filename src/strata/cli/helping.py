@@ -8,26 +8,30 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from strata.cli.bundle import unbundled
 from strata.cli.examples import EXAMPLES
+from strata.model.workload_options import BLOCKS, DURABILITY, OPTIONS, PACE, PATTERN
 from strata.text.door import shown
 from strata.text.plain import written
 
 MANY = 20
 """A command with more options than these shows them in `GROUPS`."""
 
-GROUPS: dict[str, str] = {
-    "What to measure": "demo rw bs iodepth numjobs rwmixread order write_share profile job from_trace write_profile "
-    "matrix layers workloads read_only share target shares deal resume check",
-    "Which blocks, with which data": "random_distribution randommap interlocked stride offset_increment bssplit "
-    "rwmix_run blockalign misalign range_ sector buffer_compress_percentage dedupe_percentage refill_buffers seed",
-    "How fast": "rate_iops rate_process rate_burst limit_iops limit_bytes thinktime thinktime_blocks",
+_GROUPS: dict[str, str] = {
+    PATTERN: "demo order write_share profile job from_trace write_profile matrix layers workloads read_only share "
+    "target shares deal resume check",
+    BLOCKS: "sector seed",
+    PACE: "",
     "How much, and what is left of it": "size keep destructive",
     "When to stop": "rounds passes runtime ramp interval until until_percentile until_min until_bytes budget cooldown "
     "stuck_after",
-    "Caches and durability": "buffered cache dsync sync fsync fdatasync flush_every precondition precondition_bytes "
-    "journal journal_sync power_loss atomic",
+    DURABILITY: "flush_every precondition precondition_bytes journal journal_sync power_loss atomic",
     "Who does it": "engine cpus numa_node trace confirm",
     "Output": "html markdown json verbose listed progress name note store help",
+}
+GROUPS = {
+    heading: [row.parameter for row in OPTIONS.values() if row.spellings and row.group == heading] + names.split()
+    for heading, names in _GROUPS.items()
 }
 """The parameters of each group, of all commands, in the order in which they are shown."""
 
@@ -46,7 +50,7 @@ class Command(TyperCommand):
         options = {str(p.name): record for p, record in every if p.param_type_name == "option"}
         _section(formatter, "Arguments", arguments)
         for heading, names in GROUPS.items() if len(options) > MANY else ():
-            _section(formatter, heading, [options.pop(name) for name in names.split() if name in options])
+            _section(formatter, heading, [options.pop(name) for name in names if name in options])
         _section(formatter, "Options", list(options.values()))
 
     def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
@@ -80,8 +84,14 @@ class Commands(typer.Typer):
         )  # fmt: skip
 
     def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
-        """Typer's, for a `Command`."""
-        return super().command(name, cls=Command, **more)
+        """Typer's, for a `Command` that may take bundles of options."""
+        taken = super().command(name, cls=Command, **more)
+
+        def declared(command: Callable[..., Any]) -> Callable[..., Any]:
+            taken(unbundled(command))
+            return command
+
+        return declared
 
 
 def path_of(ctx: typer.Context) -> str:

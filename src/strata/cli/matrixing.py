@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from strata import units
-from strata.app import names
-from strata.cli import common, completing
+from strata.cli import common
 from strata.errors import Exit
 from strata.text.door import note, out
 
 if TYPE_CHECKING:
     from strata.app.matrixing import MatrixWords
     from strata.app.options import Options
+    from strata.cli.bundles import Output, Pages
     from strata.model.matrix import MatrixResult
-
-Matrix = Annotated[
-    str | None,
-    typer.Option(
-        "--matrix",
-        help=f"A table of cells in one budget: {', '.join(names.matrices())}, or 'bs=4k,64k;iodepth=1,8;rw=randread'.",
-        autocompletion=completing.matrices,
-    ),
-]
-Buffered = Annotated[bool, typer.Option("--buffered", help="Through the page cache instead of O_DIRECT.")]
-Sync = Annotated[
-    str | None, typer.Option("--sync", help="Of writes: none, dsync or rwf_dsync (a matrix: dsync unless buffered).")
-]
 
 
 class Words(NamedTuple):
@@ -65,46 +49,35 @@ def plan(where: str, words: Words, options: Options, json: bool) -> None:
     out(matrix_plan_text(made.plan, made.prediction, common.width(), common.color()))
 
 
-def measure(
-    where: str,
-    words: Words,
-    options: Options,
-    *,
-    html: Path | None,
-    markdown: Path | None,
-    json: bool,
-    progress: str,
-) -> int:
+def measure(where: str, words: Words, options: Options, output: Output) -> int:
     """Measure a matrix and publish it."""
     from strata.app.matrixing import measure_matrix
 
-    with common.display(progress) as display:
+    with common.display(output.progress) as display:
         result = measure_matrix(where, words.read(), options, display.update)
-    publish(result, html=html, markdown=markdown, json=json)
+    publish(result, output)
     return kept_promise(result)
 
 
-def publish(result: MatrixResult, *, html: Path | None, markdown: Path | None, json: bool) -> None:
+def publish(result: MatrixResult, output: Pages) -> None:
     """Print it and write what was asked."""
     from strata.report.matrix_text import matrix_text
 
-    if html is not None:
+    if output.html is not None:
         from strata.app.outputs import write_output
         from strata.report.html import matrix as page
 
-        write_output(html, page.render(result))
-    if markdown is not None:
+        write_output(output.html, page.render(result))
+    if output.markdown is not None:
         from strata.app.outputs import write_output
         from strata.report import matrix_markdown
 
-        write_output(markdown, matrix_markdown.render(result) + "\n")
-    if json:
+        write_output(output.markdown, matrix_markdown.render(result) + "\n")
+    if output.json:
         out(result.model_dump_json(indent=2, by_alias=True), exact=True)
     else:
         out(matrix_text(result, common.width(), common.color()))
-    for path in (html, markdown):
-        if path is not None:
-            note(f"report: {path.resolve()}")
+    output.said_where()
 
 
 def kept_promise(result: MatrixResult) -> Exit:

@@ -7,30 +7,27 @@ from typing import Annotated
 import typer
 
 from strata.cli import common, completing
+from strata.cli.bundles import Pages
 from strata.text.door import note, out
 
 
 def report(
+    output: Pages,
     run_id: Annotated[
         str | None, typer.Argument(help="Run id or its beginning; default: the newest.", autocompletion=completing.runs)
     ] = None,
-    html: common.HtmlPath = None,
-    markdown: common.MarkdownPath = None,
-    json: common.JsonFlag = False,
-    store: common.StoreUrl = None,
 ) -> None:
     """Print or write the report of a run in the store."""
     from strata.app.kept import load_kept
     from strata.cli import matrixing
-    from strata.cli.diagnosing import outputs_of, publish
     from strata.model.matrix import MatrixResult
 
-    outputs_of(html, markdown)
-    found = load_kept(run_id, store)
+    output.check()
+    found = load_kept(run_id, output.store)
     if isinstance(found, MatrixResult):
-        matrixing.publish(found, html=html, markdown=markdown, json=json)
+        matrixing.publish(found, output)
         return
-    publish(found, html=html, markdown=markdown, json=json)
+    output.publish(found)
 
 
 def clean(json: common.JsonFlag = False) -> None:

@@ -5,18 +5,53 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from strata import units
-from strata.cli import tables
+from strata.cli import common, tables
+from strata.cli.bundle import Bundle
 from strata.errors import UsageError
 from strata.text.door import note
+
+if TYPE_CHECKING:
+    from strata.app.serving import Shape
+
+
+class Limited(Bundle):
+    """What makes it slower or wrong on purpose."""
+
+    bandwidth: Annotated[str | None, typer.Option(help="Wire: bytes a second in each direction, e.g. 100m.")] = None
+    latency: Annotated[str, typer.Option(help="Wire: added to every round trip, e.g. 2ms.")] = "0"
+    iops: Annotated[float | None, typer.Option(help="Cap on requests a second.")] = None
+    service_threads: Annotated[int, typer.Option(help="Requests served at once.")] = 8
+    service_time: Annotated[str, typer.Option(help="Modelled medium: time each request is held.")] = "0"
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Do wrong on purpose: lost, torn, stale, misdirected, corrupted or short-error, with :every=N or "
+            ":offset=BYTE, and :seed=N."
+        ),
+    ] = None
+
+    @property
+    def shape(self) -> Shape:
+        """As a value. Raises `UsageError`."""
+        from strata.app.serving import Shape
+
+        return Shape(
+            bandwidth_bytes_per_s=common.size(self.bandwidth),
+            latency_ns=units.parse_duration_ns(self.latency),
+            iops=self.iops,
+            service_threads=self.service_threads,
+            service_time_ns=units.parse_duration_ns(self.service_time),
+        )
 
 
 def target(
     context: typer.Context,
+    limited: Limited,
     file: Annotated[Path | None, typer.Option(help="Serve this file (read-only unless Strata created it).")] = None,
     memory: Annotated[
         str | None, typer.Option(help="Serve this much memory, e.g. 1g (read-only unless --writable).")
@@ -32,18 +67,6 @@ def target(
         typer.Option("--writable", help="Allow writes: to memory, or to a file Strata created, behind its first MiB."),
     ] = False,
     buffered: Annotated[bool, typer.Option("--buffered", help="Serve the file through the page cache.")] = False,
-    bandwidth: Annotated[str | None, typer.Option(help="Wire: bytes a second in each direction, e.g. 100m.")] = None,
-    latency: Annotated[str, typer.Option(help="Wire: added to every round trip, e.g. 2ms.")] = "0",
-    iops: Annotated[float | None, typer.Option(help="Cap on requests a second.")] = None,
-    service_threads: Annotated[int, typer.Option(help="Requests served at once.")] = 8,
-    service_time: Annotated[str, typer.Option(help="Modelled medium: time each request is held.")] = "0",
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Do wrong on purpose: lost, torn, stale, misdirected, corrupted or short-error, with :every=N or "
-            ":offset=BYTE, and :seed=N."
-        ),
-    ] = None,
     stats: Annotated[
         Path | None, typer.Option(help="Tell on this unix socket what this side of each request took.")
     ] = None,
@@ -64,19 +87,15 @@ def target(
     with ExitStack() as held:
         chosen = serving.target_config(
             file=file,
-            memory=None if memory is None else units.parse_size(memory),
-            null=None if null is None else units.parse_size(null),
+            memory=common.size(memory),
+            null=common.size(null),
             listen=listen,
             socket=socket,
             export=export,
             writable=writable,
             direct=not buffered,
-            bandwidth=None if bandwidth is None else units.parse_size(bandwidth),
-            latency_ns=units.parse_duration_ns(latency),
-            iops=iops,
-            service_threads=service_threads,
-            service_time_ns=units.parse_duration_ns(service_time),
-            faults=fault or (),
+            shape=limited.shape,
+            faults=limited.fault or (),
             stats=stats,
             held=held,
         )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from strata.cli.bundle import names
+from strata.cli.bundles import Kept, Layered, Output, Placed, Several, Timed, Until, WorkloadWords
 from strata.cli.ways import Way, Ways
+from strata.model.workload_options import OPTIONS
 
 
 def _names(text: str) -> frozenset[str]:
@@ -17,18 +20,12 @@ USUAL, WORDS, JOB, PROFILE, DERIVED, MATRIX = (
 )  # fmt: skip
 RESUME, LAYERS = "--resume", "a run of layers"
 
-SHOWN = _names("html markdown json progress store")
-KEPT = _names("name note")
-PLACED = _names("where size cpus numa_node engine seed")
-TIMED = _names("runtime ramp")
-PRECONDITIONED = _names("precondition precondition_bytes")
-LAYERED = _names("rounds layers workloads read_only cooldown") | TIMED | PRECONDITIONED
-WORKLOAD = _names(
-    "rw bs iodepth numjobs rwmixread rate_iops rate_process rate_burst limit_iops limit_bytes thinktime"
-    " thinktime_blocks random_distribution randommap interlocked stride offset_increment bssplit rwmix_run blockalign"
-    " misalign range_ fsync fdatasync buffer_compress_percentage dedupe_percentage refill_buffers buffered cache dsync"
-    " sync"
-)
+SHOWN = names(Output)
+KEPT = names(Kept)
+PLACED = names(Placed) | {"where"}
+TIMED = names(Timed)
+LAYERED = (names(Layered) - {"share"}) | TIMED
+WORKLOAD = names(WorkloadWords)
 CELLS = _names("matrix budget until read_only buffered sync ramp")
 ASIDE = _names("seed")
 """A section of a job file brings its own."""
@@ -58,9 +55,8 @@ def _ways(of: dict[tuple[str, ...], frozenset[str]]) -> tuple[Way, ...]:
 
 def _measure() -> Ways:
     common = SHOWN | KEPT | PLACED | {"keep"}
-    alone = common | TIMED | PRECONDITIONED | _names("interval verbose destructive")
-    alone |= _names("until until_percentile until_min until_bytes")
-    several = alone | _names("target shares deal")
+    alone = common | TIMED | names(Until) | _names("interval verbose destructive")
+    several = alone | names(Several)
     layers = common | LAYERED | _names("interval trace")
     matrix = common | CELLS | {"dsync"}
     resumed = _names("where resume") | SHOWN
@@ -83,10 +79,10 @@ def _measure() -> Ways:
             (RESUME, MATRIX): resumed | {"destructive"},
         }),
         needs={
-            "rate_process": ("rate_iops",), "rate_burst": ("rate_iops",), "thinktime_blocks": ("thinktime",),
+            **{row.parameter: (OPTIONS[row.needs].parameter,) for row in OPTIONS.values() if row.needs is not None},
             "until_percentile": ("until",), "until_min": ("until",), "until_bytes": ("until",),
         },
-        apart=(("bs", "bssplit"), ("dsync", "sync")),
+        apart=tuple((row.apart, row.parameter) for row in OPTIONS.values() if row.apart is not None),
     )  # fmt: skip
 
 

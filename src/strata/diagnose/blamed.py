@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata import units
-from strata.diagnose import groups, neighbours, times
+from strata.diagnose import groups, members, neighbours, times
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.opinion import Opinion
@@ -59,7 +59,7 @@ def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], S
         explanation=said.explanation,
         next_step=said.next_step,
         cells=frozenset(h.key for h in own.slow),
-        strength=limit.explained * (1.0 if _counted(own.slow) else UNCOUNTED),
+        strength=limit.explained * (1.0 if all(members.counted(h.cell) for h in own.slow) else UNCOUNTED),
         lead=own.lead(limit.cause),
         evidence=(unexplained.differential(own), said.evidence),
         missing=missing,
@@ -85,10 +85,6 @@ def _elsewhere(case: Case, own: Own) -> str:
 def _busy(cells: tuple[Held, ...]) -> float:
     known = [h.cell.cpu_busy for h in cells if h.cell.cpu_busy is not None]
     return float(np.median(known)) if known else 0.0
-
-
-def _counted(cells: tuple[Held, ...]) -> bool:
-    return any(h.cell.resources.disks for h in cells)
 
 
 def _even(cells: tuple[Held, ...]) -> bool:

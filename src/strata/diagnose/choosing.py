@@ -60,7 +60,7 @@ def candidates(case: Case, standing: tuple[Opinion, ...]) -> Iterator[Experiment
 
 def beside(experiment: Experiment, standing: tuple[Opinion, ...]) -> Experiment:
     """An experiment that was made for another cause is no witness against what a counter shows."""
-    shown = {(o.layer, o.cause.value) for o in standing if o.weight is Weight.SHOWN}
+    shown = {(o.layer, o.cause.value) for o in standing if o.holds and o.weight is Weight.SHOWN}
 
     def held(one: Prediction) -> Prediction:
         return one.model_copy(update={"rival": True}) if one.idle and (one.layer, one.cause) in shown else one

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from strata import units
+from strata.diagnose import members
 from strata.diagnose.behind import behind
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
@@ -22,8 +23,6 @@ MOST_FINDINGS = 3
 LEAST_LEFT = 0.05
 CONFIRMED_PART = 0.8
 CEILING_CONFIRMED = 0.97
-MOST_OF_ONE = 0.7
-"""A shape through a single row is any shape: an experiment beside it tells two of them apart, and not the others."""
 
 
 def least_lead(noise: float) -> float:
@@ -104,6 +103,8 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
             break
         named = _finding(rest, chosen, opinions)
         again = next((n for n in found if n.finding.cause is chosen.cause), None)
+        if again is not None and (not chosen.holds or named.missing):
+            break
         if again is not None:
             # The same cause in more cells: one finding, with what it costs there too.
             found[found.index(again)] = replace(again, loss=again.loss + named.loss, keys=again.keys | named.keys)
@@ -217,10 +218,11 @@ def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[Named, ...]:
     found = []
     alive = standing(opinions)
     counted = [o for o in alive if o.holds and o.weight is Weight.SHOWN and o.cause not in EPISODES]
-    shown = frozenset(key for o in counted for key in o.cells)
+    shown, cost = frozenset(key for o in counted for key in o.cells), sum(o.loss for o in counted)
     for chosen in alive:
-        # What a counter shows of all its cells comes before what their figures suggest.
-        if not chosen.holds or (chosen.weight is not Weight.SHOWN and chosen.cells and chosen.cells <= shown):
+        # What a counter shows of all its cells, and of most of what is lost, comes before what their figures suggest.
+        told = chosen.weight is not Weight.SHOWN and chosen.cells and chosen.cells <= shown
+        if not chosen.holds or (told and cost >= chosen.loss / 2):
             continue
         out = ruled_out(opinions)
         others = tuple(o for o in alive if o is not chosen and o.cells & chosen.cells)
@@ -239,6 +241,10 @@ def _named(
     out: list[RuledOut],
 ) -> Named:
     known = fate(layer, chosen.cause.value, case.tried)
+    shape = chosen.model is not None and chosen.weight is Weight.SUGGESTED
+    if shape and len(chosen.cells) == 1:
+        # A shape through a single row is any shape: an experiment tells two of them apart, and not the others.
+        known = replace(known, telling=())
     evidence = (*chosen.evidence, *interventional(known))
     kinds = {e.kind for e in evidence}
     missing = [*chosen.missing, *missing] if not known.telling else list(chosen.missing)
@@ -251,9 +257,8 @@ def _named(
         sure = min(sure, 0.4)
     if known.telling:
         sure = confirmed(sure, chosen.strength)
-    if chosen.model is not None and chosen.weight is Weight.SUGGESTED:
-        lone = len(chosen.cells) == 1
-        sure = min(sure, MOST_OF_ONE if lone else CEILING if _unseen(case, layer) else sure)
+    if shape and _unseen(case, layer, chosen.cells):
+        sure = min(sure, CEILING)
     slug = re.sub(r"[^a-z0-9]+", "-", layer.lower()).strip("-")
     told = known.telling[-1] if known.telling else None
     finding = Finding(
@@ -275,17 +280,16 @@ def _named(
     return Named(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone)
 
 
-def _unseen(case: Case, layer: str) -> bool:
-    """Whether what else would look so was not counted: the device under the layer, or the connections and the server of
-    a remote one."""
+def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:
+    """Whether what else would look so was not counted in these cells: of a remote layer the connections and the server
+    (the device lies below the layer that it is held against, too), of another one its own devices."""
     station = case.station(layer)
-    if station is None:
-        return False
-    seen = [c.resources for c in station.cells]
-    devices = any(r.disks for r in seen)
-    if not station.layer.target.remote:
-        return not devices
-    return not (devices and any(r.resent for r in seen) and any(r.servers for r in seen))
+    cells = [c for c in station.cells if c.workload.key in keys] if station is not None else []
+    if station is None or not cells:
+        return True
+    if station.layer.target.remote:
+        return not any(c.resources.resent and c.resources.servers for c in cells)
+    return not all(map(members.counted, cells))
 
 
 def _fell(layer: str, cause: Cause, case: Case) -> bool:

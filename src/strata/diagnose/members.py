@@ -52,6 +52,11 @@ def shares(station: Station) -> tuple[Shares, ...]:
     return tuple(found)
 
 
+def counted(cell: CellSummary) -> bool:
+    """Whether one of the devices that the data of this cell lies on was."""
+    return any(cell.resources.disk(name) is not None for name in cell.carriers or cell.devices)
+
+
 def used(cells: tuple[Shares, ...]) -> float:
     """Of the members, the median of the cells."""
     return float(np.median([c.used for c in cells]))

@@ -60,7 +60,7 @@ class Opinion:
 
 
 def ruled_out(opinions: Iterable[Opinion]) -> list[RuledOut]:
-    """Those that are excluded, the one that came nearest first."""
+    """Those that are excluded, first what most of the figure that excludes them spoke for."""
     out = sorted((o for o in opinions if o.holds is False), key=lambda o: -o.strength)
     return [RuledOut(cause=o.cause, because=o.because, detail=o.detail) for o in out]
 

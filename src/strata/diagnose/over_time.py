@@ -8,16 +8,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from strata.diagnose import times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.paused import episodes, stalled
 from strata.model.analysis import CellSummary
-from strata.model.counters import blockdev, cpu
+from strata.model.counters import cpu
 from strata.model.steadiness import Episodes
 
 MOST_OF, FEWEST = 0.5, 2
 """Episodes are the layer's where at least half of its cells have them, and two."""
 SAME_LENGTH, A_FEW = 2.0, 0.25
-ALIKE = 2.0
+ALIKE, EQUAL = 2.0, 1.25
 """The middle half of their lengths lies within this factor: what the machine does by chance comes in all lengths."""
+
+LEAST_REQUESTS = 4
+"""Of a quick request's time, that a slow phase lasts: a few servers of one speed complete in volleys, which bins take
+for two rates (seen at 35 ms, four at once: 82 ms slow of every 117)."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,15 @@ class Course:
         return self.share * (1 - 1 / self.factor) if self.factor else self.share
 
     @property
+    def scatter(self) -> float:
+        """The upper quartile of their lengths over the lower one."""
+        low, high = np.quantile([e.length_s for _, e in self.told], [0.25, 0.75])
+        return float(high / low) if low > 0 else math.inf
+
+    @property
     def alike(self) -> bool:
         """Whether they are of one kind."""
-        lengths = [e.length_s for _, e in self.told]
-        low, high = np.quantile(lengths, [0.25, 0.75])
-        return bool(high <= ALIKE * low)
+        return self.scatter <= ALIKE
 
     @property
     def common(self) -> bool:
@@ -86,9 +96,18 @@ def courses(case: Case, kind: str) -> Iterator[Course]:
     """``stalls`` or ``slow`` of every layer that was looked at, from the lowest up."""
     for station in case.stations:
         looked = tuple(c for c in station.cells if c.steadiness is not None)
-        told = tuple((c, e) for c in looked if (e := getattr(c.steadiness, kind)) is not None)
+        told = tuple((c, e) for c in looked if (e := episodes(c, kind)) is not None)
+        course = Course(station, told, looked)
+        if kind == "slow" and told and course.length_s < LEAST_REQUESTS * _one(course):
+            course = replace(course, told=())
         if looked:
-            yield Course(station, told, looked)
+            yield course
+
+
+def _one(course: Course) -> float:
+    """Seconds of a quick request, where the fewest are asked for at once."""
+    fewest = min(course.looked, key=lambda c: c.workload.outstanding)
+    return (times.at(fewest, 10) or 0.0) / 1e9
 
 
 def seen(case: Case, kind: str) -> Iterator[Course]:
@@ -120,20 +139,14 @@ def _the_same(lower: Course, upper: Course) -> Course | None:
 def own_fault(course: Course) -> bool:
     """Whether the generator itself waited for a processor for half of the time that was lost, in the median cell.
 
-    Not where the device's own counter has the episodes: it completes what it was given, whoever waits for a processor.
+    Not where the device's own counter has them, one as long as the other: a device completes what it was given, whoever
+    waits for a processor, and one that a starved process serves stands still for any time.
     """
-    if sum(stalled(c, e) is not None for c, e in course.told) >= MOST_OF * len(course.told):
+    counted = sum(stalled(c, e) is not None for c, e in course.told) >= MOST_OF * len(course.told)
+    if counted and course.scatter <= EQUAL:
         return False
     waits = [w for c, _ in course.told if (w := c.readings.total(cpu.OWN_RUN_DELAY)) is not None]
     return bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
-
-
-def stalled(cell: CellSummary, found: Episodes) -> float | None:
-    """Share of the time in which the lowest device had requests under way and completed none; None where that is not
-    what made the episodes."""
-    device = cell.devices[-1] if cell.devices else None
-    share = None if device is None else cell.readings.value(blockdev.STALLED_SECONDS, device=device, node=None)
-    return share if share is not None and share >= found.share / 2 else None
 
 
 def between(case: Case, layer: str) -> float:

@@ -42,40 +42,45 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
     metric = experiment.prediction.metric
     own = rule(opinion.cause)
     found = own.predict(case, opinion, experiment) if own is not None and own.predict is not None else None
-    at = None
+    at = _reference(case, layer, experiment)
+    if found is None and (shaped := _by_shape(case, opinion, layer, experiment)) is not None:
+        found, at = shaped
     if found is None:
-        found = _by_shape(case, opinion, layer, experiment)
-    if found is None:
-        found, at = _by_fullness(case, opinion, layer, experiment), _reference(case, layer, experiment)
+        found = _by_fullness(case, opinion, layer, experiment)
     if found is None:
         return None
+    low, high = widened(case, *found)
+    who = {"cause": opinion.cause.value, "layer": layer}
+    return Prediction(metric=metric, low=low, high=high, unit=experiment.prediction.unit, at=at, **who)
+
+
+def widened(case: Case, low: float, high: float) -> Range:
+    """The same with what the model and the noise may be off."""
     wide = math.exp(slack(case.analysis.noise.tolerance))
-    return Prediction(
-        metric=metric,
-        low=found[0] / wide,
-        high=found[1] * wide,
-        unit=experiment.prediction.unit,
-        cause=opinion.cause.value,
-        layer=layer,
-        at=at,
-    )
+    return low / wide, high * wide
 
 
 def _reference(case: Case, layer: str, experiment: Experiment) -> float | None:
-    """IOPS of the reference, as they were in the run."""
-    station = case.station(layer)
+    """IOPS of the reference, as they were in the run; None where something else is predicted."""
+    station = case.station(experiment.reference_layer or layer)
     cell = None if station is None else station.cell(experiment.reference)
     return None if cell is None or experiment.prediction.metric != Metric.IOPS else cell.iops.value
 
 
-def _by_shape(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> Range | None:
-    """Only for another workload at the layer that is blamed: a shape knows of nothing else."""
+def _by_shape(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> tuple[Range, float | None] | None:
+    """Only for another workload at the layer that is blamed: a shape knows of nothing else. Beside it what the same
+    shape makes of the reference, where IOPS are asked for: the cell itself may have been off."""
     if opinion.model is None or not _plain(layer, experiment):
         return None
+    metric = experiment.prediction.metric
     for pair in case.pairs:
         point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
         if pair.view.layer.name == layer and point is not None:
-            return of_shape(pair, opinion.model, point, experiment.workload, experiment.prediction.metric)
+            found = of_shape(pair, opinion.model, point, experiment.workload, metric)
+            before = of_shape(pair, opinion.model, point, point.workload, metric)
+            if found is None or before is None or metric != Metric.IOPS:
+                return None if found is None else (found, None)
+            return found, math.sqrt(before[0] * before[1])
     return None
 
 

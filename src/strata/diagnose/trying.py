@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, replace
 
 from strata import units
+from strata.diagnose import paused
 from strata.diagnose.opinion import Opinion
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
 from strata.model.experiment import (
-    LEAST_RATIO,
-    MOST_RATIO,
+    SHARES,
     Experiment,
     Metric,
     Outcome,
@@ -19,11 +19,6 @@ from strata.model.experiment import (
     Told,
     Tried,
 )
-
-SHARES = {
-    Metric.STALLED: "of the time in stalls",
-    Metric.SLOWED: "of the time in slow phases",
-}
 
 
 def predictions_of(experiment: Experiment) -> tuple[Prediction, ...]:
@@ -48,11 +43,10 @@ def _of_cell(cell: CellSummary, metric: str) -> Estimate:
     if metric in (Metric.IOPS, Metric.MEAN):
         found: Estimate = getattr(cell, metric)
         return found
-    steady = cell.steadiness
-    if steady is None:
+    if cell.steadiness is None:
         # It was not cut finely enough: anything may have been.
         return Estimate(value=0.0, low=0.0, high=1.0, n=cell.rounds, unit="share")
-    some = steady.stalls if metric == Metric.STALLED else steady.slow
+    some = paused.episodes(cell, paused.KINDS[Metric(metric)])
     if some is None:
         return Estimate(value=0.0, low=None, high=None, n=cell.rounds, unit="share")
     # So many came by chance: Poisson.
@@ -91,7 +85,7 @@ def outcome(tried: Tried, layer: str | None = None, cause: str | None = None) ->
     before = f" (before: {_before(tried, prediction)})" if rate else ""
     edge = "; the interval reaches over the edge" if held is None else ""
     got = amount(value.value, prediction)
-    statement = f"{experiment.changes} gives {got}{before}, predicted {say_range(prediction)}{edge}"
+    statement = f"{experiment.changes} gives {got}{before}, predicted {prediction.words}{edge}"
     held_to = experiment if mine is None else experiment.model_copy(update={"prediction": mine})
     return Outcome(experiment=held_to, measured=value, holds=held, statement=statement)
 
@@ -111,43 +105,24 @@ def amount(value: float, prediction: Prediction) -> str:
     return f"{units.count(value)} {prediction.unit}"
 
 
-def say_range(prediction: Prediction) -> str:
-    """``760–870 IOPS``."""
-    if prediction.unit == "ratio":
-        return _ratios(prediction.low, prediction.high)
-    if prediction.unit == "share":
-        low, high = units.percent(prediction.low, 2), units.percent(prediction.high, 2)
-        return f"{units.span(low, high)} {SHARES[Metric(prediction.metric)]}"
-    return units.span(amount(prediction.low, prediction), amount(prediction.high, prediction))
-
-
-def _ratios(low: float, high: float) -> str:
-    """Where an end is as far as anything goes, only the other is said."""
-    if high >= MOST_RATIO:
-        return f"at least {units.significant(low, 2)} times the IOPS"
-    if low <= LEAST_RATIO:
-        return f"at most {units.significant(high, 2)} times the IOPS"
-    return f"{units.span(units.significant(low, 2), units.significant(high, 2))} times the IOPS"
-
-
 @dataclass(frozen=True)
 class Fate:
     """What experiments did to one cause at one layer: those it predicted rightly, and those it predicted wrongly.
 
-    ``telling``: of the right ones, those in which a prediction of another cause fell, its own was not idle, and no
-    other that still stands was right as well: what two predict alike confirms neither.
+    ``telling``: of the right ones, those in which a prediction of another cause fell (or in which nobody else could
+    fall, and that would not happen by themselves), its own was not idle, and no other that still stands was right as
+    well: what two predict alike confirms neither.
     """
 
     layer: str
     cause: str
-    agreed: tuple[Tried, ...]
     fell: tuple[Tried, ...]
     telling: tuple[Tried, ...]
 
 
 def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
     """Over all experiments that have a prediction of this cause at this layer."""
-    agreed, fell, telling = [], [], []
+    fell, telling = [], []
     gone = _fallen(tried)
     for one in tried:
         mine = _own(one.experiment, layer, cause)
@@ -157,16 +132,16 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
         if held is False:
             fell.append(one)
         elif held:
-            agreed.append(one)
-            others = [p for p in predictions_of(one.experiment) if p is not mine and not (p.rival and p.idle)]
+            others = [p for p in predictions_of(one.experiment) if p is not mine]
             held_by = {(p.layer, p.cause): holds(p, measured(one, p.metric)) for p in others}
-            # Where nobody else predicts, only a change that would not happen by itself tells anything.
-            alone = not others and mine.metric not in (Metric.IOPS, Metric.MEAN)
-            apart = alone or False in held_by.values()
+            refutable = [p for p in others if not (p.rival and p.idle)]
+            # Where nobody else can fall, only a change that would not happen by itself tells anything.
+            alone = not refutable and mine.metric not in (Metric.IOPS, Metric.MEAN)
+            apart = alone or any(held_by[p.layer, p.cause] is False for p in refutable)
             alike = any(held and who not in gone for who, held in held_by.items())
             if apart and not alike and not mine.idle:
                 telling.append(one)
-    return Fate(layer, cause, tuple(agreed), tuple(fell), tuple(telling))
+    return Fate(layer, cause, tuple(fell), tuple(telling))
 
 
 def _own(experiment: Experiment, layer: str | None, cause: str) -> Prediction | None:
@@ -196,7 +171,7 @@ def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
     mine = _own(one.experiment, layer, opinion.cause.value)
     assert mine is not None
     got = amount(measured(one, mine.metric).value, mine)
-    because = f"{one.experiment.changes} gives {got}, and it predicted {say_range(mine)}"
+    because = f"{one.experiment.changes} gives {got}, and it predicted {mine.words}"
     return replace(opinion, holds=False, because=because, missing=())
 
 

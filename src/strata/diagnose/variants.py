@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import medium
 from strata.diagnose.models import Fit, Scope, Shape
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.predict import predicted, slack
+from strata.diagnose.predict import predicted, widened
 from strata.diagnose.separation import worth
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
@@ -134,14 +133,12 @@ def _beside(case: Case, variant: Variant, opinion: Opinion, experiment: Experime
     """Of another limit that gives the very IOPS of this cell, so that only the change can tell them apart."""
     point, cell = variant.point, variant.cell
     if point is not None:
-        told_of_it = predicted(case, _rival(point, opinion), opinion.layer, experiment)
-        return None if told_of_it is None else told_of_it.model_copy(update={"at": point.x})
+        return predicted(case, _rival(point, opinion), opinion.layer, experiment)
     # Nothing below to hold it against: each request takes as long as before, however many wait.
     x = cell.iops.value * experiment.workload.outstanding / cell.workload.outstanding
-    wide = math.exp(slack(case.analysis.noise.tolerance))
-    told = {"low": x / wide, "high": x * wide, "cause": Cause.PER_REQUEST_COST.value, "layer": opinion.layer}
-    told["at"] = cell.iops.value
-    return experiment.prediction.model_copy(update=told)
+    low, high = widened(case, x, x)
+    who = {"cause": Cause.PER_REQUEST_COST.value, "layer": opinion.layer, "at": cell.iops.value}
+    return experiment.prediction.model_copy(update={"low": low, "high": high, **who})
 
 
 def _rival(point: Point, opinion: Opinion) -> Opinion:

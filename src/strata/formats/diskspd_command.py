@@ -28,10 +28,9 @@ NOT_OF_THE_WORKLOAD = ":CDILPRWaceldnvxy"
 
 @dataclass
 class DiskspdCommand:
-    """``words`` and ``special`` are those of `plan.words`; ``complaints`` cannot be carried; ``notes`` differ."""
+    """``words`` are those of `strata.model.workload_options`; ``complaints`` cannot be carried; ``notes`` differ."""
 
     words: dict[str, Any] = field(default_factory=dict)
-    special: dict[str, Any] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     targets: tuple[str, ...] = ()
@@ -111,7 +110,7 @@ def _together(said: _Said) -> None:
     _held_back(said, threads)
     if said.base or said.end is not None or said.length is not None:
         length = said.length if said.end is None else said.end - said.base
-        made.special["range"] = str(said.base) if length is None else f"{said.base}:{length}"
+        made.words["range"] = str(said.base) if length is None else f"{said.base}:{length}"
         if length is not None and length <= 0:
             made.complaints.append(f"-f and -B: nothing lies between {said.base} and {said.end}")
     _data(said)
@@ -131,9 +130,9 @@ def _rw(said: _Said) -> str:
 def _random(said: _Said, threads: int) -> None:
     made = said.into
     if said.align is not None and said.align != said.block:
-        made.special["blockalign"] = said.align
+        made.words["blockalign"] = said.align
     if said.zones is not None:
-        made.special["random_distribution"] = said.zones
+        made.words["random_distribution"] = said.zones
     if said.interlocked or said.apart is not None or said.parallel:
         made.complaints.append("-r: contradicts -si, -T and -p, which are of sequences")
 
@@ -146,16 +145,16 @@ def _sequential(said: _Said, threads: int) -> None:
         made.complaints.append("-p: several I/Os at one place at once are not offered")
     stride = None if said.stride in (None, said.block) else said.stride
     if said.interlocked and threads > 1:
-        made.special["interlocked"] = True
+        made.words["interlocked"] = True
         if stride is not None:
             made.complaints.append(f"-si{stride}: an interlocked sequence has no gaps here; give the block size")
         if said.apart is not None:
             made.complaints.append("-T: contradicts -si")
         return
     if stride is not None:
-        made.special["stride"] = stride
+        made.words["stride"] = stride
     if said.apart is not None and threads > 1:
-        made.special["offset_increment"] = said.apart
+        made.words["offset_increment"] = said.apart
     elif threads > 1:
         made.notes.append(f"without -T all {threads} threads read the same blocks; here each has a part of its own")
 
@@ -165,14 +164,14 @@ def _held_back(said: _Said, threads: int) -> None:
     if said.ceiling is not None:
         value, iops = said.ceiling
         # Bytes per millisecond of each thread.
-        made.special["limit_iops" if iops else "limit_bytes"] = value * threads * (1 if iops else 1000)
+        made.words["limit_iops" if iops else "limit_bytes"] = value * threads * (1 if iops else 1000)
     if said.burst is not None and said.pause_ms is None:
         made.complaints.append(f"-i{said.burst}: needs the pause of -j")
     elif said.pause_ms is not None and said.ceiling is not None:
         made.notes.append(f"-j{said.pause_ms}: diskspd does not think under -g")
     elif said.pause_ms is not None:
-        made.special["thinktime"] = f"{said.pause_ms}ms"
-        made.special["thinktime_blocks"] = max(1, (said.burst or 1) // threads)
+        made.words["thinktime"] = f"{said.pause_ms}ms"
+        made.words["thinktime_blocks"] = max(1, (said.burst or 1) // threads)
 
 
 def _caching(said: _Said) -> None:
@@ -187,13 +186,13 @@ def _caching(said: _Said) -> None:
 
 
 def _data(said: _Said) -> None:
-    special, notes, z = said.into.special, said.into.notes, said.data
+    words, notes, z = said.into.words, said.into.notes, said.data
     if not said.write:
         return
     if z == "r":
-        special["refill"] = True
+        words["refill"] = True
     elif z == "":
-        special["compress_percent"] = 99
+        words["compress_percent"] = 99
         notes.append("-Z: writes zeros; here data that compresses by 99 %")
     elif z is None:
         notes.append("without -Z diskspd writes bytes that repeat after 256; here data that nothing can compress")

@@ -12,16 +12,18 @@ itself is run is left aside; what changes the workload and cannot be said here i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from strata import units
+from strata.model.workload_options import OPTIONS, Kind
 from strata.parsing import whole
 
 SECTIONS_MOST = 1000
 """Of a job file: each becomes workloads to measure."""
-Section = tuple[str, dict[str, Any], dict[str, Any], list[str]]
-"""Its name, the words of the workload, the words of its pattern, and what cannot be used."""
+Taker = Callable[[str, dict[str, Any]], None]
+Section = tuple[str, dict[str, Any], list[str]]
+"""Its name, the words of the workload, and what cannot be used."""
 
 ALIASES = {"blocksize": "bs", "readwrite": "rw", "ba": "blockalign", "iodepth_total": "iodepth", "sync_io": "sync"}
 NOT_OF_THE_WORKLOAD = frozenset(
@@ -130,10 +132,10 @@ def workloads_of_fio_job(text: str) -> Iterator[Section]:
         into[ALIASES.get(key.strip(), key.strip())] = value.strip()
     if len(named) > SECTIONS_MOST:
         why = f"{len(named)} sections, at most {SECTIONS_MOST} are read: cut the file down to those in question"
-        yield named[SECTIONS_MOST][0], {}, {}, [why]
+        yield named[SECTIONS_MOST][0], {}, [why]
         return
     if stray:
-        yield "before the first section", {}, {}, [f"{line}: stands in no section" for line in stray]
+        yield "before the first section", {}, [f"{line}: stands in no section" for line in stray]
     for name, options in named:
         yield _section(name, options)
 
@@ -142,51 +144,44 @@ def _section(name: str, options: dict[str, str]) -> Section:
     complaints: list[str] = []
     left = {key: value for key, value in options.items() if key not in NOT_OF_THE_WORKLOAD}
     words: dict[str, Any] = {"rw": "read", "direct": False}
-    special: dict[str, Any] = {}
     for key in list(left):
         taken = _KNOWN.get(key)
         if taken is not None:
             try:
-                taken(left.pop(key), words, special)
+                taken(left.pop(key), words)
             except ValueError as e:
                 complaints.append(f"{key}={options[key]}: {e}")
-    _together(options, left, words, special, complaints)
+    _together(options, left, words, complaints)
     complaints += [f"{key}={value}: is not offered" for key, value in left.items()]
-    return name, words, special, complaints
+    return name, words, complaints
 
 
-def _together(
-    options: dict[str, str],
-    left: dict[str, str],
-    words: dict[str, Any],
-    special: dict[str, Any],
-    complaints: list[str],
-) -> None:
+def _together(options: dict[str, str], left: dict[str, str], words: dict[str, Any], complaints: list[str]) -> None:
     """What several options say together."""
     threads, random = words.get("threads", 1), str(words["rw"]).startswith("rand")
     # fio's default, also under a rate, where ours would be more.
     words.setdefault("iodepth", 1)
     if options.get("ioengine", "psync").partition(":")[0] in ONE_AT_A_TIME:
         words["iodepth"] = 1
-    if random and not special.pop("norandommap", False) and "random_distribution" not in special:
-        special["randommap"] = "bssplit" not in special
-    special.pop("norandommap", None)
-    if (rate := special.pop("rate_iops", None)) is not None:
+    if random and not words.pop("norandommap", False) and "random_distribution" not in words:
+        words["randommap"] = "bssplit" not in words
+    words.pop("norandommap", None)
+    if (rate := words.pop("rate_iops", None)) is not None:
         if left.pop("rate_process", "linear") == "poisson":
             words |= {"rate_iops": rate * threads, "process": "poisson"}
         else:
-            special["limit_iops"] = rate * threads
+            words["limit_iops"] = rate * threads
     left.pop("rate_process", None)
-    if (rate := special.pop("rate", None)) is not None:
-        special["limit_bytes"] = rate * threads
-    size, offset = left.pop("size", None), special.pop("offset", None)
+    if (rate := words.pop("rate", None)) is not None:
+        words["limit_bytes"] = rate * threads
+    size, offset = left.pop("size", None), words.pop("offset", None)
     if offset:
         try:
-            special["range"] = str(offset) if size is None else f"{offset}:{_size(size)}"
+            words["range"] = str(offset) if size is None else f"{offset}:{_size(size)}"
         except ValueError as e:
             complaints.append(f"size={size}: {e}")
     if not random:
-        special.pop("randommap", None)
+        words.pop("randommap", None)
 
 
 def _size(text: str) -> int:
@@ -208,91 +203,69 @@ def _whole(text: str) -> int:
     return whole(text)
 
 
-def _rw(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _rw(text: str, words: dict[str, Any]) -> None:
     kind, _, rest = text.partition(":")
     words["rw"] = kind
     if rest and kind.startswith("rand"):
         raise ValueError("several I/Os at one random place are not offered")
     if rest:
-        special["gap"] = _size(rest)
+        words["gap"] = _size(rest)
 
 
-def _bs(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _bs(text: str, words: dict[str, Any]) -> None:
     sizes = [_size(part) for part in text.split(",") if part]
     if len(sizes) > 1 and len(set(sizes)) > 1:
-        special["bssplit"] = ",".join(f"{size}/100" for size in sizes[:2])
+        words["bssplit"] = ",".join(f"{size}/100" for size in sizes[:2])
     words["bs"] = max(sizes)
 
 
-def _bssplit(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _bssplit(text: str, words: dict[str, Any]) -> None:
     sides = text.split(",")
     parts = [[part.partition("/") for part in side.split(":")] for side in sides]
-    special["bssplit"] = ",".join(":".join(f"{_size(s)}{slash}{p}" for s, slash, p in side) for side in parts[:2])
+    words["bssplit"] = ",".join(":".join(f"{_size(s)}{slash}{p}" for s, slash, p in side) for side in parts[:2])
 
 
-def _sync(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _sync(text: str, words: dict[str, Any]) -> None:
     words["sync"] = text or "1"
 
 
-def _direct(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
-    words["direct"] = _flag(text)
-
-
-def _buffered(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _buffered(text: str, words: dict[str, Any]) -> None:
     words["direct"] = not _flag(text)
 
 
-def _rwmixwrite(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _rwmixwrite(text: str, words: dict[str, Any]) -> None:
     words["rwmixread"] = 100 - _whole(text)
 
 
-def _thinktime(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
-    special["thinktime"] = f"{text}us" if text.isdecimal() else text
+def _thinktime(text: str, words: dict[str, Any]) -> None:
+    words["thinktime"] = f"{text}us" if text.isdecimal() else text
 
 
-def _distribution(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _distribution(text: str, words: dict[str, Any]) -> None:
     if text != "random":
-        special["random_distribution"] = text
+        words["random_distribution"] = text
 
 
-def _word(name: str, read: Any = _whole) -> Any:
-    def take(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
+def _word(name: str, read: Callable[[str], Any]) -> Taker:
+    def take(text: str, words: dict[str, Any]) -> None:
         words[name] = read(text)
 
     return take
 
 
-def _pattern(name: str, read: Any = _whole) -> Any:
-    def take(text: str, words: dict[str, Any], special: dict[str, Any]) -> None:
-        special[name] = read(text)
-
-    return take
-
-
-_KNOWN: dict[str, Any] = {
+_READ = {Kind.COUNT: _whole, Kind.SIZE: _size, Kind.FLAG: _flag}
+_KNOWN: dict[str, Taker] = {row.fio: _word(row.name, _READ[row.kind]) for row in OPTIONS.values() if row.fio} | {
     "rw": _rw,
     "bs": _bs,
     "bssplit": _bssplit,
-    "direct": _direct,
     "buffered": _buffered,
     "sync": _sync,
-    "rwmixread": _word("rwmixread"),
     "rwmixwrite": _rwmixwrite,
-    "iodepth": _word("iodepth"),
-    "numjobs": _word("threads"),
-    "randseed": _word("seed"),
-    "norandommap": _pattern("norandommap", _flag),
     "random_distribution": _distribution,
-    "offset": _pattern("offset", _size),
-    "offset_increment": _pattern("offset_increment", _size),
-    "blockalign": _pattern("blockalign", _size),
-    "fsync": _pattern("fsync"),
-    "fdatasync": _pattern("fdatasync"),
-    "buffer_compress_percentage": _pattern("compress_percent"),
-    "dedupe_percentage": _pattern("dedupe_percent"),
-    "refill_buffers": _pattern("refill", _flag),
-    "rate": _pattern("rate", _size),
-    "rate_iops": _pattern("rate_iops"),
     "thinktime": _thinktime,
-    "thinktime_blocks": _pattern("thinktime_blocks"),
+    # Not words of ours; `_together` makes some of them.
+    "norandommap": _word("norandommap", _flag),
+    "offset": _word("offset", _size),
+    "rate": _word("rate", _size),
+    "rate_iops": _word("rate_iops", _whole),
 }

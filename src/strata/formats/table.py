@@ -322,12 +322,17 @@ def _unique(rows: list[Row]) -> list[Row]:
         for key, word in row.words.items():
             values.setdefault(key, set()).add(word)
     seen: dict[str, int] = {}
+    taken: set[str] = set()
     made = []
     for given in rows:
         row = given
         if re.fullmatch(r"line \d+", row.name):
             own = [w for k, w in row.words.items() if len(values[k]) > 1 and len(w) <= LABEL]
             row = row.model_copy(update={"name": " · ".join(own) or row.name})
-        seen[row.name] = seen.get(row.name, 0) + 1
-        made.append(row if seen[row.name] == 1 else row.model_copy(update={"name": f"{row.name} ({seen[row.name]})"}))
+        name = row.name
+        while name in taken:
+            seen[row.name] = seen.get(row.name, 1) + 1
+            name = f"{row.name} ({seen[row.name]})"
+        taken.add(name)
+        made.append(row if name == row.name else row.model_copy(update={"name": name}))
     return made

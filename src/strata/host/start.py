@@ -1,7 +1,16 @@
 """Where a Python child of ours begins: ``python -I start.py MODULE WORD…`` runs a module of the package it lies in."""
 
+import contextlib
 import runpy
 import sys
+from pathlib import Path
+
+
+def _called() -> str:
+    """What it is: ``strata target``, ``strata disk``. Else a verdict would speak of a server called python."""
+    module, *words = sys.argv
+    return f"strata {words[0] if module == 'strata' and words else module.rpartition('.')[2]}"
+
 
 if __name__ == "__main__":
     # Isolated, Python looks neither here nor in PYTHONPATH: a checkout, or a directory somebody installed into.
@@ -9,4 +18,6 @@ if __name__ == "__main__":
     if root not in sys.path:
         sys.path.insert(0, root)
     del sys.argv[0]
+    with contextlib.suppress(OSError), Path("/proc/self/comm").open("wb") as comm:
+        comm.write(_called().encode()[:15])
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from strata import units
 from strata.model.base import Value
+from strata.model.workload_options import bounds
 
 
 def exact(size: int) -> str:
@@ -43,8 +44,8 @@ class Strided(Value):
     the beginning of one thread's sequence to the next thread's (None: a part of its own for each)."""
 
     kind: Literal["strided"] = "strided"
-    stride: int | None = Field(default=None, gt=0)
-    thread_offset: int | None = Field(default=None, gt=0)
+    stride: int | None = Field(default=None, **bounds("stride"))
+    thread_offset: int | None = Field(default=None, **bounds("offset_increment"))
 
     @property
     def key(self) -> str:
@@ -147,7 +148,7 @@ SEQUENTIAL = (Interlocked, Strided)
 class BsShare(Value):
     """One of several sizes (bytes) and its weight."""
 
-    bs: int = Field(ge=512, le=64 * units.MIB, multiple_of=512)
+    bs: int = Field(multiple_of=512, **bounds("bs"))
     weight: int = Field(ge=1)
 
 
@@ -212,8 +213,8 @@ class ByteRange(Value):
 class WriteData(Value):
     """What is written: so much of it a compressor can save, so many of its 4 KiB units repeat an earlier one."""
 
-    compress_percent: int = Field(default=0, ge=0, le=99)
-    dedupe_percent: int = Field(default=0, ge=0, le=99)
+    compress_percent: int = Field(default=0, **bounds("compress_percent"))
+    dedupe_percent: int = Field(default=0, **bounds("dedupe_percent"))
 
     @property
     def key(self) -> str:

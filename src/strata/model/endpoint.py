@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import ipaddress
 import re
+import socket
 from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,6 +14,7 @@ from pydantic import Field, PrivateAttr, SecretStr
 from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
 from strata.model.base import Value
+from strata.model.workload_options import CONNECTIONS_MOST
 from strata.text import controls, secrets
 
 
@@ -143,12 +145,21 @@ def address(host: str, port: int) -> str:
     return f"[{bare}]:{port}" if ":" in bare else f"{bare}:{port}"
 
 
+LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
+
+
 def is_loopback(host: str) -> bool:
     """Whether a name or an address leads to the machine, or the network namespace, from which it is asked."""
+    name = host.strip("[]").rstrip(".").lower()
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        known = ipaddress.ip_address(name)
     except ValueError:
-        return host == "localhost"
+        try:
+            # 127.1 and 2130706433 are ways to write one, too.
+            known = ipaddress.ip_address(socket.inet_aton(name))
+        except OSError:
+            return name in LOCAL_NAMES
+    return (getattr(known, "ipv4_mapped", None) or known).is_loopback
 
 
 def _remote(uri: str, scheme: str) -> Endpoint:
@@ -183,8 +194,8 @@ def _remote(uri: str, scheme: str) -> Endpoint:
     if kind is EndpointKind.ISCSI and (len(names) != 2 or not names[1].isdigit()):
         raise refused("it names no target and logical unit")
     connections = query.get("connections", ["1"])[0]
-    if not connections.isdigit() or not 1 <= int(connections) <= 64:
-        raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not 1..64")
+    if not connections.isdigit() or not 1 <= int(connections) <= CONNECTIONS_MOST:
+        raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not 1..{CONNECTIONS_MOST}")
     return Endpoint(kind=kind, uri=uri, connections=int(connections))
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.base import Value
 from strata.model.estimate import Estimate
@@ -40,6 +41,10 @@ LEAST_RATIO, MOST_RATIO = 1e-3, 1e3
 """Times the IOPS: an end of a prediction that lies there says nothing; it falls, or gains, by however much."""
 
 
+SHARES = {Metric.STALLED: "of the time in stalls", Metric.SLOWED: "of the time in slow phases"}
+"""What a share is one of."""
+
+
 class Prediction(Value):
     """``low..high`` of ``metric`` that a cause predicts for the experiment's cell.
 
@@ -59,6 +64,20 @@ class Prediction(Value):
     idle: bool = Field(default=False, exclude_if=lambda idle: not idle)
     rival: bool = Field(default=False, exclude_if=lambda rival: not rival)
     at: float | None = Field(default=None, exclude_if=lambda at: at is None)
+
+    @property
+    def words(self) -> str:
+        """``760–870 IOPS``; ``at least 2.0 times the IOPS`` where its other end says nothing."""
+        if self.unit == "share":
+            span = units.span(units.percent(self.low, 2), units.percent(self.high, 2))
+            return f"{span} {SHARES[Metric(self.metric)]}"
+        if self.unit != "ratio":
+            low, high = (units.duration(v) if self.unit == "ns" else units.count(v) for v in (self.low, self.high))
+            return units.span(low, high) if self.unit == "ns" else f"{units.span(low, high)} {self.unit}"
+        low, high = units.significant(self.low, 2), units.significant(self.high, 2)
+        if self.high >= MOST_RATIO:
+            return f"at least {low} times the IOPS"
+        return f"{f'at most {high}' if self.low <= LEAST_RATIO else units.span(low, high)} times the IOPS"
 
     def beside(self, reference: CellSummary) -> Prediction:
         """The same of the reference as it was measured beside the changed cell: a run's own cell may have been off."""

@@ -304,6 +304,8 @@ class Checked(Value):
     unread: tuple[str, ...] = ()
     laws: tuple[str, ...]
     flags: tuple[Flag, ...]
+    left_out: tuple[str, ...] = ()
+    """Rows of the ladder that nothing could have given, each with its reason."""
     diagnosis: Diagnosis | None = None
     """What the rules say of a table that holds a ladder: layers with the same workloads."""
     experiment: Experiment | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from strata.model.base import Value
 from strata.model.cause import Cause as Cause  # noqa: PLC0414 - findings and causes are asked for together
@@ -43,13 +43,21 @@ class Evidence(Value):
 class RuledOut(Value):
     """A cause that was considered and the observation that excludes it.
 
-    ``because`` is one clause, ``detail`` what goes with it: where it was seen, what else speaks against it. Runs of
-    earlier versions have both in ``because``.
+    ``because`` is one clause, ``detail`` what goes with it: where it was seen, what else speaks against it.
     """
 
     cause: Cause
     because: str
     detail: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, told: object) -> object:
+        """They have both in ``because``, the clause first."""
+        if not isinstance(told, dict) or "detail" in told or "; " not in str(told.get("because", "")):
+            return told
+        clause, _, rest = str(told["because"]).partition("; ")
+        return {**told, "because": clause, "detail": rest}
 
     @property
     def whole(self) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from strata.model.workload_options import CONNECTIONS_MOST
 from strata.text import secrets
 
 SCHEME = "smb://"
 WRITE = "write smb://user@host[:port]/share/path/to/file"
 OPTIONS = {
-    "connections": re.compile(r"[1-9]|[1-5]\d|6[0-4]"),
+    "connections": re.compile("|".join(map(str, range(1, CONNECTIONS_MOST + 1)))),
     "multichannel": re.compile("on|off"),
     "sign": re.compile("on|off|required"),
     "encrypt": re.compile("on|off"),

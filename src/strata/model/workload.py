@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from strata import units
 from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData, exact
 from strata.model.base import Value
+from strata.model.workload_options import bounds
 
 
 def _added(default: Any, **constraints: Any) -> Any:
@@ -76,10 +77,10 @@ class Limits(Value):
     ``thinktime``, ``thinktime_blocks``).
     """
 
-    iops: float | None = Field(default=None, gt=0)
-    bytes_per_s: float | None = Field(default=None, gt=0)
+    iops: float | None = Field(default=None, **bounds("limit_iops"))
+    bytes_per_s: float | None = Field(default=None, **bounds("limit_bytes"))
     think_ns: int = Field(default=0, ge=0)
-    think_every: int = Field(default=1, ge=1)
+    think_every: int = Field(default=1, **bounds("thinktime_blocks"))
 
     @model_validator(mode="after")
     def _holds_back(self) -> Limits:
@@ -114,7 +115,7 @@ class ClosedLoop(Value):
     """
 
     kind: Literal["closed"] = "closed"
-    iodepth: int = Field(ge=1, le=4096)
+    iodepth: int = Field(**bounds("iodepth"))
     limits: Limits | None = _added(None)
 
 
@@ -125,10 +126,10 @@ class OpenLoop(Value):
     """
 
     kind: Literal["open"] = "open"
-    iops: float = Field(gt=0)
+    iops: float = Field(**bounds("rate_iops"))
     process: Literal["constant", "poisson"] = "constant"
-    iodepth: int = Field(default=256, ge=1, le=4096)
-    burst: int = _added(1, ge=1)
+    iodepth: int = Field(default=256, **bounds("iodepth"))
+    burst: int = _added(1, **bounds("burst"))
 
 
 Arrival = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
@@ -144,22 +145,22 @@ class Workload(Value):
     """
 
     rw: Rw
-    bs: int = Field(ge=512, le=64 * units.MIB)
+    bs: int = Field(**bounds("bs"))
     arrival: Arrival
-    threads: int = Field(default=1, ge=1, le=256)
-    rwmixread: int | None = Field(default=None, ge=0, le=100)
+    threads: int = Field(default=1, **bounds("threads"))
+    rwmixread: int | None = Field(default=None, **bounds("rwmixread"))
     direct: bool = True
     sync: Sync = Sync.NONE
     cache: Cache = _added(Cache.AS_FOUND)
     seed: int = 1
     order: Order | None = _added(None)
     bssplit: BsSplit | None = _added(None)
-    rwmix_run: int = _added(1, ge=1)
-    align: int | None = _added(None, ge=1, le=units.GIB)
-    misalign: int = _added(0, ge=0, le=units.GIB)
+    rwmix_run: int = _added(1, **bounds("rwmix_run"))
+    align: int | None = _added(None, **bounds("blockalign"))
+    misalign: int = _added(0, **bounds("misalign"))
     range: ByteRange | None = _added(None)
-    fsync: int = _added(0, ge=0)
-    fdatasync: int = _added(0, ge=0)
+    fsync: int = _added(0, **bounds("fsync"))
+    fdatasync: int = _added(0, **bounds("fdatasync"))
     data: WriteData | None = _added(None)
     shares: tuple[Annotated[int, Field(ge=0)], ...] = _added(())
     deal: Literal["share", "thread"] = _added("share")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from strata.plan.expand import expand
+from strata.plan.expand import Schedule, expand
 from strata.plan.ident import new_id
 from strata.plan.rows import PlanRow, plan_rows
 from strata.plan.words import workload_from_words
 from strata.plan.workloads import DIAGNOSE
 
-__all__ = ["DIAGNOSE", "PlanRow", "expand", "new_id", "plan_rows", "workload_from_words"]
+__all__ = ["DIAGNOSE", "PlanRow", "Schedule", "expand", "new_id", "plan_rows", "workload_from_words"]

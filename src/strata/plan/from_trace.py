@@ -11,7 +11,8 @@ from strata import units
 from strata.model.base import Value
 from strata.model.trace import DeviceTrace, Half, Passing, TraceFigures
 from strata.model.workload import Workload
-from strata.plan.words import PatternWords, workload_from_words
+from strata.model.workload_options import OPTIONS
+from strata.plan.words import workload_from_words
 
 SEQUENTIAL = 0.8
 """From this windowed share on a direction is called sequential."""
@@ -100,7 +101,7 @@ def workload_of_trace(traced: TracedWorkload) -> tuple[Workload, tuple[str, ...]
     Raises `UsageError` where no workload has such figures.
     """
     # Outstanding over all threads is what was seen; more threads than that were not at work at once.
-    threads = min(traced.numjobs, traced.iodepth, 256)
+    threads = min(traced.numjobs, traced.iodepth, OPTIONS["threads"].high or 1)
     depth = max(1, round(traced.iodepth / threads))
     reads, writes = "write" not in traced.rw, "read" not in traced.rw
     mixed = traced.rw in ("rw", "randrw")
@@ -115,10 +116,8 @@ def workload_of_trace(traced: TracedWorkload) -> tuple[Workload, tuple[str, ...]
         threads=threads,
         rwmixread=traced.rwmixread if mixed else None,
         sync="dsync" if durable else "none",
-        more=PatternWords(
-            bssplit=",".join(_split(side) for side in sides) if len(sizes) > 1 else None,
-            fdatasync=max(1, round(flushed)) if flushed and flushed <= FLUSHES_MATTER else 0,
-        ),
+        bssplit=",".join(_split(side) for side in sides) if len(sizes) > 1 else None,
+        fdatasync=max(1, round(flushed)) if flushed and flushed <= FLUSHES_MATTER else 0,
     )
     return workload, tuple(_left_open(traced, workload))
 

@@ -14,8 +14,10 @@ from strata.errors import UsageError, choices
 from strata.model.axes import MATRICES
 from strata.model.matrix import Grid
 from strata.model.workload import ClosedLoop, Rw, Sync, Workload
+from strata.model.workload_options import OPTIONS
 from strata.plan.cost import ASSUMED_WRITE_BPS, bytes_written
 
+BS, DEPTH = OPTIONS["bs"], OPTIONS["iodepth"]
 PATTERNS: tuple[str, ...] = ("read", "randread", "randrw:70", "write", "randwrite")
 MOST = 1000
 EXAMPLE = "for example: --matrix 'bs=4k,64k;iodepth=1,8;rw=randread,randwrite'"
@@ -79,10 +81,11 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
         depths = sorted({int(v) for v in given.get("iodepth", ["1"])})
     except ValueError as e:
         raise UsageError("cannot use the matrix", text, f"iodepth: {e}", EXAMPLE) from e
-    if not sizes or any(not 512 <= s <= 64 * units.MIB or s % 512 for s in sizes):
-        raise UsageError("cannot use the matrix", text, "sizes are multiples of 512 bytes up to 64 MiB", EXAMPLE)
-    if not depths or any(not 1 <= d <= 4096 for d in depths):
-        raise UsageError("cannot use the matrix", text, "depths are 1 to 4096", EXAMPLE)
+    if not sizes or any(not BS.holds(s) or s % 512 for s in sizes):
+        why = f"sizes are multiples of 512 bytes in {BS.within}"
+        raise UsageError("cannot use the matrix", text, why, EXAMPLE)
+    if not depths or not all(map(DEPTH.holds, depths)):
+        raise UsageError("cannot use the matrix", text, f"depths are {DEPTH.within}", EXAMPLE)
     patterns = tuple(dict.fromkeys(given.get("rw", list(PATTERNS))))
     return tuple(depths), tuple(sizes), patterns
 

@@ -11,6 +11,9 @@ from strata import units
 from strata.errors import UsageError
 from strata.model.access import BsShare, BsSplit, ByteRange, Once, Order, Strided, Zipf, Zone, Zones
 from strata.model.workload import Rw
+from strata.model.workload_options import OPTIONS
+
+BS = OPTIONS["bs"]
 
 
 def size_of(name: str, text: str | int, problems: list[str]) -> int | None:
@@ -64,8 +67,8 @@ def _side(text: str, problems: list[str]) -> tuple[BsShare, ...] | None:
     weights = [round(100 * (left / open_ends if share is None else share)) for _, share in found]
     sized = [(size, weight) for (size, _), weight in zip(found, weights, strict=True) if size is not None and weight]
     for one, _ in sized:
-        if not 512 <= one <= 64 * units.MIB or one % 512:
-            problems.append(f"bssplit={text}: {one} is not a multiple of 512 bytes up to 64 MiB")
+        if not BS.holds(one) or one % 512:
+            problems.append(f"bssplit={text}: {one} is not a multiple of 512 bytes in {BS.within}")
             return None
     divisor = math.gcd(*(weight for _, weight in sized)) or 1
     return tuple(BsShare(bs=one, weight=weight // divisor) for one, weight in sized)

@@ -1,118 +1,59 @@
-"""A workload from the words of a command line, in fio's names."""
+"""A workload from the words of a command line, a profile or a job file, in fio's names."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
 from strata import units
 from strata.errors import UsageError
 from strata.model.access import Interlocked
-from strata.model.base import Value
 from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Rw, Sync, Workload
+from strata.model.workload_options import OPTIONS, Kind, WorkloadOption
 from strata.plan.pattern_words import bssplit_of, order_of, range_of, size_of
 
 _ALIASES = {"readwrite": "rw"}
 _SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
+_LIKE = {"linear": "constant"}
+"""fio's word for what we call otherwise."""
 _CLOSED_DEPTH, _OPEN_DEPTH = 1, 256
-_BS_MAX = 64 * units.MIB
 
 
-class PatternWords(Value):
-    """What a workload asks beyond direction, size and depth, in the words of the command line.
+def workload_from_words(rw: str, bs: str | int = "4k", **words: Any) -> Workload:
+    """The workload these words ask for; ``words`` by their names in `strata.model.workload_options`.
 
-    Sizes as ``8k``, times as ``10ms``; ``stride`` is the distance between the beginnings of two I/Os of a sequence,
-    ``gap`` what is left out between them (fio's ``rw=read:8k``). Ceilings are totals over all threads.
-    """
-
-    random_distribution: str | None = None
-    randommap: bool = False
-    interlocked: bool = False
-    stride: str | int | None = None
-    gap: str | int | None = None
-    offset_increment: str | int | None = None
-    bssplit: str | None = None
-    rwmix_run: int = 1
-    blockalign: str | int | None = None
-    misalign: str | int | None = None
-    range: str | None = None
-    fsync: int = 0
-    fdatasync: int = 0
-    compress_percent: int | None = None
-    dedupe_percent: int | None = None
-    refill: bool = False
-    burst: int = 1
-    limit_iops: float | None = None
-    limit_bytes: str | int | None = None
-    thinktime: str | None = None
-    thinktime_blocks: int = 1
-    shares: tuple[int, ...] = ()
-    deal: str = "share"
-
-
-PLAIN = PatternWords()
-
-
-def workload_from_words(
-    rw: str,
-    bs: str | int = "4k",
-    *,
-    iodepth: int | None = None,
-    threads: int = 1,
-    rate_iops: float | None = None,
-    rwmixread: int | None = None,
-    direct: bool = True,
-    sync: str = "none",
-    cache: str | None = None,
-    seed: int = 1,
-    process: str = "constant",
-    more: PatternWords = PLAIN,
-) -> Workload:
-    """The workload these words ask for; ``bs`` in bytes or as ``8k``, ``rate_iops`` in total over all threads.
-
-    ``iodepth`` defaults to 1 (fio's default); with a rate it is the bound on I/Os in flight of each thread and
-    defaults to 256. ``rwmixread`` defaults to 50 where reads and writes are mixed. ``cache`` (cold or warm) means
-    buffered I/O, whatever ``direct`` says. With ``more.bssplit`` the block size is the longest of it.
+    Sizes in bytes or as ``8k``, times as ``10ms``; rates and ceilings are totals over all threads. ``iodepth`` defaults
+    to 1 (fio's default); with a rate it is the bound on I/Os in flight of each thread and defaults to 256.
+    ``rwmixread`` defaults to 50 where reads and writes are mixed. ``cache`` (cold or warm) means buffered I/O, whatever
+    ``direct`` says. With ``bssplit`` the block size is the longest of it. ``stride`` is the distance between the
+    beginnings of two I/Os of a sequence, ``gap`` what is left out between them (fio's ``rw=read:8k``).
 
     Raises `UsageError` that lists every word that cannot be used.
     """
-    problems: list[str] = []
+    problems = [f"{name}: there is no such word" for name in words if name not in OPTIONS]
+    asked = {"rw": rw, "bs": bs} | {name: value for name, value in words.items() if value is not None}
+    had = {name: _read(row, asked.get(name, row.default), problems) for name, row in OPTIONS.items()}
+    alone = [r for r in OPTIONS.values() if r.needs is not None and had[r.needs] is None and had[r.name] != r.default]
+    problems += [f"{row.name}={had[row.name]} goes with {row.needs}" for row in alone]
     pattern = _pattern(rw, problems)
-    size = _block_size(bs, problems)
-    durability = _sync(sync, pattern, problems)
-    state = _cache(cache, problems)
-    mix = _mix(rwmixread, pattern, problems)
-    depth = iodepth if iodepth is not None else _CLOSED_DEPTH if rate_iops is None else _OPEN_DEPTH
-    if not 1 <= depth <= 4096:
-        problems.append(f"iodepth={depth} is not 1..4096")
-    if not 1 <= threads <= 256:
-        problems.append(f"threads={threads} is not 1..256")
-    if rate_iops is not None and not (rate_iops > 0 and math.isfinite(rate_iops)):
-        problems.append(f"rate_iops={rate_iops:g} is not a rate: I/Os per second, above 0")
-    arriving = _process(process, problems)
-    if not 0 <= seed < 1 << 63:
-        problems.append(f"seed={seed} is not 0..2^63-1")
-    limits = _limits(more, rate_iops, problems)
-    special = {} if pattern is None or size is None else _special(more, pattern, size, problems)
-    size = special.pop("bs", size)
-    where = f"rw={rw}"
-    if problems or pattern is None or durability is None or size is None:
-        raise _unusable(where, problems)
-    arrival = (
-        ClosedLoop(iodepth=depth, limits=limits)
-        if rate_iops is None
-        else OpenLoop(iops=rate_iops, process=arriving, iodepth=depth, burst=more.burst)
-    )
+    durability = _sync(str(had["sync"] or "none"), pattern, problems)
+    if isinstance(had["bs"], int) and had["bs"] % 512:
+        problems.append(f"bs={bs} is not a multiple of 512 bytes")
+    mix = _mix(had["rwmixread"], pattern, problems)
+    limits = _limits(had, problems)
+    special = {} if pattern is None or had["bs"] is None else _special(had, pattern, problems)
+    if problems or pattern is None or durability is None:
+        raise _unusable(f"rw={rw}", problems)
+    state = Cache.AS_FOUND if had["cache"] is None else Cache(had["cache"])
     try:
         return Workload(
-            rw=pattern, bs=size, arrival=arrival, threads=threads, rwmixread=mix,
-            direct=direct and state is Cache.AS_FOUND, sync=durability, cache=state, seed=seed, **special,
+            rw=pattern, arrival=_arrival(had, limits), threads=had["threads"], rwmixread=mix,
+            direct=had["direct"] and state is Cache.AS_FOUND, sync=durability, cache=state, seed=had["seed"], **special,
         )  # fmt: skip
     except ValidationError as e:
-        raise _unusable(where, [_said(p) for p in e.errors()]) from e
+        raise _unusable(f"rw={rw}", [_said(p) for p in e.errors()]) from e
 
 
 def dealt(workload: Workload, shares: tuple[int, ...], deal: str) -> Workload:
@@ -135,79 +76,95 @@ def _said(problem: Mapping[str, Any]) -> str:
     return f"{name}={problem['input']}: {text}" if name else text
 
 
-def _limits(words: PatternWords, rate_iops: float | None, problems: list[str]) -> Limits | None:
-    ceiling = None if words.limit_bytes is None else size_of("limit_bytes", words.limit_bytes, problems)
-    pause = 0
-    if words.thinktime is not None:
-        try:
-            pause = units.parse_duration_ns(words.thinktime)
-        except UsageError as e:
-            problems.append(f"thinktime={words.thinktime}: {e.why}")
-            return None
-    if words.burst != 1 and (rate_iops is None or words.burst < 1):
-        problems.append(f"burst={words.burst} is a number of I/Os above 0 and goes with a rate")
-    if words.thinktime_blocks != 1 and not pause:
-        problems.append("thinktime_blocks goes with thinktime")
-    if words.limit_iops is None and ceiling is None and not pause:
+def _read(row: WorkloadOption, value: Any, problems: list[str]) -> Any:
+    """The value of an option as its kind says; None, with a problem, for what is of another kind or out of bounds."""
+    if value is None or row.name in ("rw", "shares"):
+        return value
+    if row.name == "bs" and isinstance(value, str) and ("," in value or "-" in value):
+        problems.append(f"bs={value} names several sizes; give their shares with bssplit, or measure each by itself")
         return None
-    if rate_iops is not None:
+    found = _of_kind(row, value, problems)
+    if found is None or not isinstance(found, (int, float)) or row.kind is Kind.FLAG:
+        return found
+    if not row.holds(found):
+        problems.append(f"{row.name}={value} is not {row.within}")
+        return None
+    return found
+
+
+def _of_kind(row: WorkloadOption, value: Any, problems: list[str]) -> Any:
+    """What the text means, whatever its bounds."""
+    name, wrong = row.name, ""
+    match row.kind:
+        case Kind.SIZE if isinstance(value, (int, str)) and not isinstance(value, bool):
+            return size_of(name, value, problems)
+        case Kind.TIME if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            try:
+                return units.parse_duration_ns(value)
+            except UsageError as e:
+                wrong = f": {e.why}"
+        case Kind.FLAG if isinstance(value, bool):
+            return value
+        case Kind.COUNT if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        case Kind.NUMBER if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+        case Kind.WORD if isinstance(value, str):
+            word = value.strip().lower()
+            found = _LIKE.get(word, word)
+            if not row.choices:
+                return value
+            if found in row.choices:
+                return found
+            wrong = f" is none of {', '.join(row.choices)}"
+    problems.append(f"{name}={value}{wrong or f' is no {row.kind.value}'}")
+    return None
+
+
+def _arrival(had: Mapping[str, Any], limits: Limits | None) -> ClosedLoop | OpenLoop:
+    rate, depth = had["rate_iops"], had["iodepth"]
+    if rate is None:
+        return ClosedLoop(iodepth=_CLOSED_DEPTH if depth is None else depth, limits=limits)
+    depth = _OPEN_DEPTH if depth is None else depth
+    return OpenLoop(iops=rate, process=had["process"], iodepth=depth, burst=had["burst"])
+
+
+def _limits(had: Mapping[str, Any], problems: list[str]) -> Limits | None:
+    rate, pause = had["rate_iops"], had["thinktime"]
+    if had["limit_iops"] is None and had["limit_bytes"] is None and not pause:
+        return None
+    if rate is not None:
         problems.append("an open loop starts I/Os by its rate alone: ceilings and think time go with a closed loop")
-    try:
-        return Limits(iops=words.limit_iops, bytes_per_s=ceiling, think_ns=pause, think_every=words.thinktime_blocks)
-    except ValidationError as e:
-        problems += [_said(p) for p in e.errors()]
-        return None
+    return Limits(
+        iops=had["limit_iops"], bytes_per_s=had["limit_bytes"], think_ns=pause or 0,
+        think_every=had["thinktime_blocks"] or 1,
+    )  # fmt: skip
 
 
-def _special(words: PatternWords, rw: Rw, bs: int, problems: list[str]) -> dict[str, Any]:
-    """The fields of a workload that few ask for."""
-    sizes = {
-        name: None if text is None else size_of(name, text, problems)
-        for name, text in (
-            ("stride", words.stride),
-            ("gap", words.gap),
-            ("offset_increment", words.offset_increment),
-            ("blockalign", words.blockalign),
-            ("misalign", words.misalign),
-        )
-    }
-    split = None if words.bssplit is None else bssplit_of(words.bssplit, rw, problems)
-    stride = sizes["stride"] if sizes["gap"] is None else bs + sizes["gap"]
+def _special(had: Mapping[str, Any], rw: Rw, problems: list[str]) -> dict[str, Any]:
+    """The fields of a workload that are made of several words, or are named otherwise."""
+    split = None if had["bssplit"] is None else bssplit_of(had["bssplit"], rw, problems)
     order = order_of(
         rw,
         problems,
-        distribution=words.random_distribution,
-        once=words.randommap,
-        interlocked=Interlocked() if words.interlocked else None,
-        stride=stride,
-        thread_offset=sizes["offset_increment"],
+        distribution=had["random_distribution"],
+        once=bool(had["randommap"]),
+        interlocked=Interlocked() if had["interlocked"] else None,
+        stride=had["stride"] if had["gap"] is None else had["bs"] + had["gap"],
+        thread_offset=had["offset_increment"],
     )
-    data = None
-    if words.refill or words.compress_percent is not None or words.dedupe_percent is not None:
-        data = {"compress_percent": words.compress_percent or 0, "dedupe_percent": words.dedupe_percent or 0}
+    compress, dedupe = had["compress_percent"], had["dedupe_percent"]
+    anew = had["refill"] or compress is not None or dedupe is not None
     return {
-        "bs": bs if split is None else split.longest,
+        "bs": had["bs"] if split is None else split.longest,
         "order": order,
         "bssplit": split,
-        "rwmix_run": words.rwmix_run,
-        "align": sizes["blockalign"],
-        "misalign": sizes["misalign"] or 0,
-        "range": None if words.range is None else range_of(words.range, problems),
-        "fsync": words.fsync,
-        "fdatasync": words.fdatasync,
-        "data": data,
-        "shares": words.shares,
-        "deal": words.deal,
+        "align": had["blockalign"],
+        "misalign": had["misalign"] or 0,
+        "range": None if had["range"] is None else range_of(had["range"], problems),
+        "data": {"compress_percent": compress or 0, "dedupe_percent": dedupe or 0} if anew else None,
+        **{name: had[name] for name in ("rwmix_run", "fsync", "fdatasync", "shares", "deal")},
     }
-
-
-def _process(process: str, problems: list[str]) -> Literal["constant", "poisson"]:
-    word = process.strip().lower()
-    if word == "poisson":
-        return "poisson"
-    if word not in ("constant", "linear"):
-        problems.append(f"process={process} is none of constant, poisson")
-    return "constant"
 
 
 def _pattern(rw: str, problems: list[str]) -> Rw | None:
@@ -218,22 +175,6 @@ def _pattern(rw: str, problems: list[str]) -> Rw | None:
         why = "discards data and is never issued" if "trim" in word else f"is none of {', '.join(Rw)}"
         problems.append(f"rw={rw} {why}")
         return None
-
-
-def _block_size(bs: str | int, problems: list[str]) -> int | None:
-    if isinstance(bs, str) and ("," in bs or "-" in bs):
-        problems.append(f"bs={bs} names several sizes; give their shares with bssplit, or measure each by itself")
-        return None
-    try:
-        value = units.parse_size(bs)
-    except UsageError as e:
-        problems.append(f"bs={bs}: {e.why}" + (f" ({e.hint})" if e.hint else ""))
-        return None
-    if not 512 <= value <= _BS_MAX:
-        problems.append(f"bs={bs} is not 512 B..{units.size(_BS_MAX)}")
-    elif value % 512:
-        problems.append(f"bs={bs} is not a multiple of 512 bytes")
-    return value
 
 
 def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
@@ -247,20 +188,10 @@ def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
     return _SYNC[word]
 
 
-def _cache(cache: str | None, problems: list[str]) -> Cache:
-    try:
-        return Cache.AS_FOUND if cache is None else Cache(cache.strip().lower())
-    except ValueError:
-        problems.append(f"cache={cache} is none of cold, warm")
-        return Cache.AS_FOUND
-
-
 def _mix(rwmixread: int | None, pattern: Rw | None, problems: list[str]) -> int | None:
     mixed = pattern in (Rw.RW, Rw.RANDRW)
     if rwmixread is None:
         return 50 if mixed else None
-    if not 0 <= rwmixread <= 100:
-        problems.append(f"rwmixread={rwmixread} is not 0..100 (percent of reads)")
     if pattern is not None and not mixed:
         problems.append(f"rwmixread={rwmixread} goes with rw=rw and rw=randrw, not with rw={pattern.value}")
     return rwmixread

@@ -75,7 +75,9 @@ class Processes:
             there_still = set[int]()
         else:
             there_still = {pid for pid in there if not _between(pid, self._given, given)}
-        self._known = {pid: known for pid, known in self._known.items() if pid in there_still}
+        # Whose parent has gone was given another one.
+        parents = there_still | {0}
+        self._known = {p: known for p, known in self._known.items() if p in there_still and known[0] in parents}
         self._looked_s, self._given = now, given
         for pid in there - self._known.keys():
             self.know(pid)

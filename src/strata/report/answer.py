@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from strata.model.experiment import Experiment
 from strata.model.finding import Diagnosis, Finding, RuledOut, Verdict, VerdictKind
-from strata.report import figures, words
+from strata.report import words
 
 _METRICS = {"iops": "", "ratio": "", "mean_ns": "a mean time of "}
 
@@ -55,11 +55,11 @@ def further(diagnosis: Diagnosis) -> tuple[Finding, ...]:
 def predicted(experiment: Experiment) -> str:
     """``760–870 IOPS``, ``a mean time of 1.20–1.90 ms``."""
     p = experiment.prediction
-    return f"{_METRICS.get(p.metric, f'{p.metric} ')}{figures.predicted(p)}"
+    return f"{_METRICS.get(p.metric, f'{p.metric} ')}{p.words}"
 
 
 def ruled_out(some: Iterable[RuledOut]) -> tuple[tuple[str, RuledOut], ...]:
-    """(causes, what speaks against them), the nearest first: causes that one observation excludes stand together."""
+    """(causes, what speaks against them): causes that one observation excludes stand together."""
     groups: dict[str, list[RuledOut]] = {}
     for item in some:
         groups.setdefault(item.whole, []).append(item)

@@ -30,6 +30,8 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
         lines += wrap(step, width, "    ", "    ")
     if checked.labels:
         lines += wrap(f"labels, not calculated with: {', '.join(checked.labels)}", width, "  ", "    ")
+    for text in checked.left_out:
+        lines += wrap(text, width, "  ", "    ")
     if checked.diagnosis is not None:
         lines += ["", *_verdict(checked, checked.diagnosis.verdict, width, paint)]
     for conclusion in checked.conclusions:

@@ -90,7 +90,7 @@ def rows_of(analysis: Analysis, finding: Finding) -> tuple[ExplainedRow, ...]:
     slow = [k for k, c in held.items() if c.layer == finding.layer and c.verdict is Equivalence.ABOVE]
     found = []
     for key in dict.fromkeys((*mine, *finding.left, *slow)):
-        layer, _, workload = key.partition("/")
+        layer, _, workload = key.rpartition("/")
         cell = analysis.summary(layer, workload)
         row, comparison = mine.get(key), held.get(key)
         if cell is None and row is None:

@@ -68,7 +68,7 @@ def _cells(cells: tuple[str, ...]) -> str:
     """``in share/randread-8KiB-qd1``, ``in 18 cells of share and file system``; empty where there are none."""
     if len(cells) <= NAMED_CELLS:
         return f"in {' and '.join(cells)}" if cells else ""
-    layers = list(dict.fromkeys(cell.partition("/")[0] for cell in cells))
+    layers = list(dict.fromkeys(cell.rpartition("/")[0] for cell in cells))
     return f"in {figures.plural(len(cells), 'cell')} of {' and '.join(layers)}"
 
 
@@ -85,5 +85,5 @@ def _experiments(title: str, some: Sequence[Told], report: Report, width: int, p
 
 def _ruled_out(some: Iterable[RuledOut], width: int, paint: Paint) -> list[str]:
     told = answer.ruled_out(some)
-    out = ["", paint("   Ruled out, the nearest first", "bold")] if told else []
+    out = ["", paint("   Ruled out", "bold")] if told else []
     return out + [x for causes, one in told for x in wrap(f"{causes}: {one.whole}", width, "   ", "     ")]

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from strata import units
 from strata.model.estimate import Estimate
-from strata.model.experiment import LEAST_RATIO, MOST_RATIO, Prediction
 
 _RATIOS = frozenset({"", "1", "ratio"})
 _IOPS = frozenset({"iops", "io/s", "1/s", "per second"})
@@ -92,16 +91,6 @@ def amount(value: float, unit: str) -> str:
     if kind in _RATIOS:
         return number(value, ratio_decimals(value))
     return f"{units.count(value)} {unit}"
-
-
-def predicted(p: Prediction) -> str:
-    """``760–870 IOPS``; ``at least 2.0 times`` where its other end says nothing."""
-    low, high = amount(p.low, p.unit), amount(p.high, p.unit)
-    if p.unit != "ratio":
-        return units.span(low, high)
-    if p.high >= MOST_RATIO:
-        return f"at least {low} times"
-    return f"at most {high} times" if p.low <= LEAST_RATIO else f"{units.span(low, high)} times"
 
 
 def interval(estimate: Estimate) -> str:

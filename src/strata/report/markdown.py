@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
@@ -54,7 +55,8 @@ def _rows(report: Report, finding: Finding) -> str:
     rows = [[escape(text) for text in row] for row in row_lines.table(report.analysis, finding)]
     if not rows:
         return ""
-    head = f"<details><summary>Measured beside predicted: {escape(finding.title)} ({len(rows)})</summary>"
+    # A line of HTML: what protects text in Markdown protects nothing there.
+    head = f"<details><summary>Measured beside predicted: {html.escape(clean(finding.title))} ({len(rows)})</summary>"
     return "\n\n".join([head, gfm(row_lines.HEAD, rows, 1), "</details>"])
 
 

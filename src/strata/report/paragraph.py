@@ -10,7 +10,7 @@ from strata.report import answer, how_much, story
 MIDDLE, WORDS = " · ", ": "
 """A headline sets its parts apart; within a paragraph they are one sentence."""
 CONSIDERED = 3
-"""Other causes that are named, the nearest first; all of them are in the list of what was ruled out."""
+"""Other causes that are named; all of them are in the list of what was ruled out."""
 
 
 def paragraph(analysis: Analysis, diagnosis: Diagnosis) -> str:

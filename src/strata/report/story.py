@@ -43,6 +43,11 @@ class Scene(NamedTuple):
     measured: str
     foretold: tuple[Foretold, ...]
 
+    @property
+    def telling(self) -> bool:
+        """Whether a cause fell by it."""
+        return any(f.fate is Fate.FELL for f in self.foretold)
+
 
 def scenes(diagnosis: Diagnosis) -> tuple[Scene, ...]:
     """In the order in which they were run."""
@@ -62,7 +67,7 @@ def outcome(of: Outcome) -> str:
     experiment = of.experiment
     mine = (experiment.prediction.layer, experiment.prediction.cause)
     others = [p for p in experiment.predictions if (p.layer, p.cause) != mine and not (p.rival and p.idle)]
-    said = ", ".join(f"{named(p, experiment.layer)} had said {figures.predicted(p)}" for p in others)
+    said = ", ".join(f"{named(p, experiment.layer)} had said {p.words}" for p in others)
     told = f"at {_under(experiment)}, {of.statement}"
     return f"{told}; {said}" if said else told
 
@@ -92,7 +97,7 @@ def _scene(told: Told) -> Scene:
         where=_where(experiment),
         measured=figures.interval(told.outcome.measured) + (" times" if experiment.prediction.unit == "ratio" else ""),
         foretold=tuple(
-            Foretold(named(p, experiment.layer), figures.predicted(p), _fate(told, p), p.rival)
+            Foretold(named(p, experiment.layer), p.words, _fate(told, p), p.rival)
             for p in experiment.predictions or (experiment.prediction,)
         ),
     )

@@ -124,7 +124,7 @@ def _verdict(report: Report, width: int, paint: Paint) -> list[str]:
 
 
 def _ruled_out(clauses: tuple[str, ...], width: int) -> list[str]:
-    """In running text while that is short, else a clause a line: the nearest, and how many more there are."""
+    """In running text while that is short, else a clause a line: the first, and how many more there are."""
     if not clauses:
         return []
     running = field("Ruled out:", ", ".join(clauses), width)
@@ -132,7 +132,7 @@ def _ruled_out(clauses: tuple[str, ...], width: int) -> list[str]:
         return running
     shown = list(clauses if len(clauses) <= RULED_OUT + 1 else clauses[:RULED_OUT])
     if len(shown) < len(clauses):
-        shown.append(f"{len(clauses) - len(shown)} more, which came less near: strata explain")
+        shown.append(f"{len(clauses) - len(shown)} more: strata explain")
     return ["  Ruled out:", *(line for clause in shown for line in wrap(clause, width, "    ", "      "))]
 
 
@@ -146,14 +146,19 @@ def _experiment(finding: Finding, width: int) -> list[str]:
 
 
 def _story(diagnosis: Diagnosis, width: int) -> list[str]:
-    """All experiments where the verdict is not sure; else only that there are more of them."""
+    """Where the verdict is not sure: every experiment in which a cause fell, and how many more; else how many."""
     own = answer.own(diagnosis)
     if diagnosis.verdict.confidence >= story.UNFOLDED:
         if not story.told_more(diagnosis, own.outcome if own is not None else None):
             return []
         told = figures.plural(len(diagnosis.story), "experiment")
         return field("Tried:", f"{told}; strata explain tells what each cause had predicted", width)
-    lines = [story.line(scene) for scene in story.scenes(diagnosis)]
+    scenes = story.scenes(diagnosis)
+    telling = [scene for scene in scenes if scene.telling]
+    lines = [story.line(scene) for scene in telling]
+    if idle := len(scenes) - len(telling):
+        what = "more experiment" if telling else "experiment"
+        lines.append(f"{figures.plural(idle, what)} in which no cause fell: strata explain")
     lines += [f"not possible here: {why}" for why in story.refused(diagnosis)]
     return ["  Tried:", *(x for text in lines for x in wrap(text, width, "    ", "      "))] if lines else []
 

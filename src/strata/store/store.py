@@ -161,8 +161,8 @@ class Store(Recall):
         what = f"the outcome of run {run_id}"
         values = _said(diagnosis, what)
         with named(f"cannot save {what} in", self.path), self._writing() as session:
-            known = session.execute(select(OutcomeRow.run_id).where(OutcomeRow.run_id == run_id)).first()
-            session.execute(update(OutcomeRow).where(OutcomeRow.run_id == run_id).values(**values))
+            kept = update(OutcomeRow).where(OutcomeRow.run_id == run_id).values(**values).returning(OutcomeRow.run_id)
+            known = session.execute(kept).first()
         if known is None:
             raise StoreError(f"cannot save {what} in", str(self.path), "it has no analysis")
 

@@ -12,6 +12,7 @@ from strata.analyse.laws.generator import ceiling
 from strata.model.access import BsShare, BsSplit
 from strata.model.analysis import Analysis, Check, Generator
 from strata.model.caching import Caching, CachingState
+from strata.model.counters import net
 from strata.model.expect import Expect, Faster
 from strata.model.result import CellResult, Direction, ThreadResult
 from strata.model.run import DataSet
@@ -97,6 +98,37 @@ def test_a_layer_with_a_reason_to_be_faster_is_not_impossible() -> None:
     assert faster(over(on=("file", "other"))) == []
     assert faster(Layer(name="share", endpoint="nbd://h:1/y?connections=4", on=("file",))) == []
     assert faster(over(), W.model_copy(update={"threads": 4})) == []
+
+
+def copies(here: float, there: float, wire: float) -> tuple[Series, ...]:
+    """Bytes a second that both copies of a mirror give, and what the wire to the far one carries."""
+    reads = [("blockdev_read_bytes", d, b) for d, b in (("loop0", here), ("loop2", there))]
+    told = [(name, {"device": d}, value) for name, d, value in reads]
+    told += [(name, {"device": d}, 1.0) for d in ("loop0", "loop2") for name in ("blockdev_reads", "blockdev_writes")]
+    told += [("blockdev_write_bytes", {"device": d}, 0.0) for d in ("loop0", "loop2")]
+    told += [
+        (net.BYTES.name, {"node": "n2", "interface": "eth0", "direction": d}, wire) for d in (net.SENT, net.RECEIVED)
+    ]
+    return tuple(counter(name, value, **labels) for name, labels, value in told)
+
+
+def test_a_reader_of_the_near_copy_beats_one_of_the_far_copy() -> None:
+    w, small = workload(kib=128, depth=8), workload(kib=8, depth=8)
+    layers = (Layer(name="mounted", endpoint="file:/x"), Layer(name="owner", endpoint="nbd://h:1/x", on=("mounted",)))
+    plan = plan_of(Stack(name="s", layers=layers), [w, small])
+
+    def said(below: tuple[Series, ...], above: tuple[Series, ...], usual: tuple[Series, ...]) -> list[bool]:
+        results = [*rounds("mounted", 120.0, w, below), *rounds("owner", 390.0, w, above)]
+        results += [r for layer in ("mounted", "owner") for r in rounds(layer, 400.0, small, usual)]
+        return [c.impossible for c in of(analyse(plan, results), "faster-than-below")]
+
+    mib, near = 1 << 20, copies(390 * (1 << 17), 0, 0)
+    far, both = copies(4 * mib, 11 * mib, 11 * mib), copies(3 * mib, 0, 0)
+    assert said(far, near, both) == []
+    # A cache: nothing read here. Another volume: what is read here never serves the layer below. No wire: no reason.
+    assert said(far, copies(0, 0, 0), both) == [True]
+    assert said(copies(0, 15 * mib, 15 * mib), near, copies(0, 3 * mib, 0)) == [True]
+    assert said(copies(15 * mib, 0, 0), near, both) == [True]
 
 
 def test_a_server_may_make_several_writes_durable_at_once() -> None:

@@ -20,7 +20,6 @@ from strata.model.estimate import Estimate
 from strata.model.experiment import Condition, Experiment, Metric, Prediction, Tried
 from strata.model.stack import Layer, Node, Stack
 from strata.model.steadiness import Cliff, Episodes, Steadiness
-from strata.report import figures
 
 from .queueing import Path
 from .scenes import simulate, workload
@@ -296,7 +295,7 @@ def test_open_ends_are_alike_where_they_overlap_and_said_without_a_number() -> N
     gains, anything = predicted(Cause.STALLS, 1.2, MOST), predicted(Cause.SPLITS, 0.8, MOST)
     assert apart(gains, anything) == apart(anything, gains) == 0
     assert apart(gains, predicted(Cause.SPLITS, 0.8, 1.1)) == 1
-    assert figures.predicted(gains) == "at least 1.20 times"
+    assert gains.words == "at least 1.2 times the IOPS"
 
 
 OURS = stack_of(Layer(name="share", endpoint="nbd://127.0.0.1:0/data", node="n1", on=("disk",)))

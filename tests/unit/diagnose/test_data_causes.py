@@ -212,3 +212,16 @@ def test_it_is_not_named_when_the_shifted_workload_gains_nothing() -> None:
 
 def test_a_beginning_off_the_boundary_without_slow_writes_is_no_finding() -> None:
     assert Cause.MISALIGNED not in causes(diagnose(STACK, crooked(healthy())))
+
+
+def test_a_disk_that_is_only_read_is_told_by_what_stands_on_it() -> None:
+    """A raw device is not written to: slow writes are seen at the file system, and the shift is tried on reads."""
+    whole = crooked(healthy(slow_writes=3.0))
+    bottom = STACK.layers[0].name
+    analysis = whole.model_copy(
+        update={"cells": tuple(c for c in whole.cells if c.layer != bottom or not c.workload.rw.writes)}
+    )
+    found = diagnose(STACK, analysis, shifted(STACK, analysis, 2.0))
+    assert (found.verdict.layer, found.verdict.cause) == (bottom, Cause.MISALIGNED)
+    assert found.verdict.confidence >= 0.8
+    assert Cause.MISALIGNED not in causes(diagnose(STACK, analysis, shifted(STACK, analysis, 0.9)))

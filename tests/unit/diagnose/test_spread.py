@@ -56,19 +56,25 @@ def test_data_on_fewer_members_than_there_are_is_told_by_what_they_read(shares: 
         ((0.5, 0.5), 3, True),
         ((0.5, 0.5), 2, False),
         ((0.5, 0.5), None, False),
-        ((1.0,), 2, True),
+        ((1.0,), 2, False),
         ((0.2, 0.2), 3, False),
     ],
 )
 def test_data_on_fewer_members_than_the_stack_says_is_named_where_these_limit(
     shares: tuple[float, ...], stated: int | None, named: bool
 ) -> None:
-    """Of the last two both have time left: more members would give nothing."""
+    """A single device may be many behind a controller; members that have time left are not what limits."""
     stack = local_stack(Expect(members=stated))
     verdict = diagnose(stack, spread(mediums.simulate(stack, faulty(servers=1)), shares)).verdict
     assert (verdict.cause is Cause.FEW_NODES) is named, verdict.headline
     if named:
         assert verdict.layer == "disk" and f"of {stated} members" in verdict.headline
+
+
+def test_a_number_that_is_stated_hides_no_member_that_does_it_all() -> None:
+    stack = local_stack(Expect(members=4))
+    analysis = spread(mediums.simulate(stack, faulty(servers=1)), (0.98, 0.01, 0.01))
+    assert diagnose(stack, analysis).verdict.cause is Cause.FEW_NODES
 
 
 QUEUES = Stack(
@@ -110,6 +116,28 @@ def remembered(now: Analysis, before: Analysis) -> Analysis:
             )
         )
     return now.model_copy(update={"references": tuple(told)})
+
+
+@pytest.mark.parametrize(("reads", "writes", "cold"), [(0.03, 1.0, True), (0.03, 0.05, False), (0.9, 1.0, False)])
+def test_reads_that_lost_a_cache_are_slower_than_they_were_and_durable_writes_are_not(
+    reads: float, writes: float, cold: bool
+) -> None:
+    """Also while it warms up again: the first reads are slowest."""
+    for warms in (1.0, 8.0):
+        was = mediums.simulate(SILENT, faulty(), seed=3)
+        factors = {c.workload.key: writes if c.workload.rw.writes else min(0.6, reads * warms) for c in was.cells}
+        slowest = next(c.workload.key for c in was.cells if not c.workload.rw.writes)
+        factors[slowest] = reads
+
+        def as_it_is(cell: CellSummary, factors: dict[str, float] = factors) -> CellSummary:
+            times = factors[cell.workload.key]
+            names = ("value", "low", "high")
+            iops = cell.iops.model_copy(update={n: v * times for n in names if (v := getattr(cell.iops, n))})
+            return cell.model_copy(update={"iops": iops})
+
+        now = was.model_copy(update={"cells": tuple(map(as_it_is, was.cells))})
+        found = {f.cause for f in diagnose(SILENT, remembered(now, was)).findings}
+        assert (Cause.COLD_CACHE in found) is cold, (warms, found)
 
 
 @pytest.mark.parametrize(

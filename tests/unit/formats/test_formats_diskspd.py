@@ -9,7 +9,7 @@ import pytest
 from strata.formats import commands_in, program_of, workload_of_diskspd
 from strata.formats.diskspd_command import DiskspdCommand
 from strata.model.workload import Workload
-from strata.plan.words import PatternWords, workload_from_words
+from strata.plan.words import workload_from_words
 
 
 def read(line: str) -> DiskspdCommand:
@@ -21,7 +21,7 @@ def read(line: str) -> DiskspdCommand:
 def workload(line: str) -> Workload:
     made = read(line)
     assert made.complaints == []
-    return workload_from_words(**made.words, more=PatternWords.model_validate(made.special))
+    return workload_from_words(**made.words)
 
 
 LINES = [

@@ -11,7 +11,7 @@ from strata.errors import UsageError
 from strata.model.plan import Plan
 from strata.model.stack import Layer, Stack
 from strata.model.workload import ClosedLoop, OpenLoop, Rw, Workload
-from strata.plan import DIAGNOSE, expand, new_id, plan_rows
+from strata.plan import DIAGNOSE, Schedule, expand, new_id, plan_rows
 from strata.units import GIB, MIB
 
 DISK, FS, SHARE = "disk", "file system", "share"
@@ -22,8 +22,10 @@ def stack(names: tuple[str, ...] = (DISK, FS, SHARE)) -> Stack:
 
 
 def make(workloads=DIAGNOSE, names=(DISK, FS, SHARE), **changes) -> Plan:
-    timing = {"rounds": 4, "ramp_s": 0.5, "runtime_s": 1.5, "interval_s": 0.5, "file_size": 256 * MIB, "seed": 7}
-    return expand(stack(names), workloads, **{**timing, **changes})
+    chosen = {"rounds": 4, "ramp_s": 0.5, "runtime_s": 1.5, "interval_s": 0.5, "file_size": 256 * MIB, "seed": 7}
+    chosen |= changes
+    schedule = Schedule(**{key: chosen.pop(key) for key in list(chosen) if key in Schedule.model_fields})
+    return expand(stack(names), workloads, schedule, **chosen)
 
 
 @given(

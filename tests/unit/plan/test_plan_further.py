@@ -21,7 +21,7 @@ from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.result import CellResult, EngineResult
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Sync, Workload
-from strata.plan import DIAGNOSE, expand
+from strata.plan import DIAGNOSE, Schedule, expand
 from strata.plan.detail import AT_STAKE, ROUNDS_MOST, further_round
 from strata.plan.screening import LEAST_S, MOST_S, RAMP_S, ROUNDS, SCREENING_S, START_S, lengths
 from strata.run.watch import Watch
@@ -36,7 +36,8 @@ KEYS = [w.key for w in DIAGNOSE]
 def planned(layers: int = 3, further_s: float = 90.0) -> Plan:
     stack = Stack(name="s", layers=tuple(Layer(name=f"l{i}", endpoint="null:") for i in range(layers)))
     chosen = lengths(layers * len(DIAGNOSE))._asdict()
-    return expand(stack, DIAGNOSE, **chosen, file_size=64 * MIB, seed=3, further_s=further_s, detail=True)
+    schedule = Schedule(**chosen, further_s=further_s, detail=True)
+    return expand(stack, DIAGNOSE, schedule, file_size=64 * MIB, seed=3)
 
 
 def pair(key: str, low: float, value: float, verdict: Equivalence, layer: str = "l1", below: str = "l0") -> Comparison:

@@ -17,7 +17,6 @@ from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.workload import ClosedLoop, Limits, OpenLoop, Rw, Sync, Workload
 from strata.plan import DIAGNOSE, workload_from_words
-from strata.plan.words import PatternWords
 from strata.units import GIB, KIB, MIB
 
 SPECIAL = (
@@ -49,12 +48,12 @@ SEQUENTIAL = ({"interlocked": True}, {"stride": "64k"}, {"offset_increment": "64
 
 
 def made(rw: str = "randrw", **words: object) -> Workload:
-    return workload_from_words(rw, "4k", iodepth=4, more=PatternWords.model_validate(words))
+    return workload_from_words(rw, "4k", iodepth=4, **words)
 
 
 def test_every_special_word_is_in_key_and_label_and_survives_saving() -> None:
     asked = [made(), *(made(**words) for words in SPECIAL), made("rw"), *(made("rw", **words) for words in SEQUENTIAL)]
-    asked += [workload_from_words("randread", rate_iops=5, more=PatternWords(burst=n)) for n in (1, 10)]
+    asked += [workload_from_words("randread", rate_iops=5, burst=n) for n in (1, 10)]
     assert len({w.key for w in asked}) == len(asked)
     # Shares of a percent more are told apart by the key alone.
     assert len({w.label for w in asked}) >= len(asked) - 1
@@ -138,13 +137,13 @@ def test_moments_of_a_split() -> None:
         ("randread", {"fsync": 1}, "are about writes"),
         ("randwrite", {"fsync": 1, "fdatasync": 1}, "one of the two"),
         ("randread", {"compress_percent": 10}, "are about writes"),
-        ("randwrite", {"compress_percent": 100}, "less than or equal to 99"),
+        ("randwrite", {"compress_percent": 100}, "compress_percent=100 is not 0..99"),
         ("read", {"stride": "6k", "blockalign": "4k"}, "multiples of align=4096"),
         ("read", {"misalign": "4k"}, "misalign=4096 is not below"),
         ("read", {"range": "1m:0"}, "holds nothing"),
         ("read", {"rwmix_run": 3}, "rwmix_run goes with"),
-        ("read", {"burst": 3}, "goes with a rate"),
-        ("read", {"thinktime_blocks": 3}, "goes with thinktime"),
+        ("read", {"burst": 3}, "goes with rate_iops"),
+        ("read", {"thinktime_blocks": 3}, "thinktime_blocks=3 goes with thinktime"),
         ("read", {"limit_iops": -1}, "iops=-1"),
         ("read", {"shares": (0, 0)}, "must have a share"),
         ("read", {"deal": "luck"}, "deal=luck"),
@@ -253,7 +252,7 @@ def test_what_is_written_for_fio_is_read_back_as_the_same(
     tmp_path_factory: pytest.TempPathFactory, words: dict[str, object], threads: int, rw: str
 ) -> None:
     try:
-        asked = workload_from_words(rw, "4k", iodepth=4, threads=threads, more=PatternWords.model_validate(words))
+        asked = workload_from_words(rw, "4k", iodepth=4, threads=threads, **words)
     except UsageError:
         return
     segments = [Segment(start=0, length=16 * GIB, target=0)]

@@ -15,7 +15,7 @@ from strata.model.profile import Goal, Profile, ProfileWorkload
 from strata.model.workload import ClosedLoop, Rw, Workload
 from strata.plan.profiles import own_profile, profile_of
 from strata.plan.profiles.emit import toml_of
-from strata.plan.words import PatternWords, workload_from_words
+from strata.plan.words import workload_from_words
 
 # No file that Strata reads may hold a NUL: it ends every path.
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -58,7 +58,7 @@ def workloads(draw: st.DrawFn) -> Workload:
                              {"thinktime": "2s", "thinktime_blocks": 9}])
         )  # fmt: skip
         words |= {"iodepth": draw(st.integers(1, 4096))}
-    return workload_from_words(rw, "64k", threads=threads, more=PatternWords.model_validate(special), **words)
+    return workload_from_words(rw, "64k", threads=threads, **special, **words)
 
 
 GOALS = st.lists(

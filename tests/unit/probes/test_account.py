@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,16 @@ def test_a_number_that_was_given_out_again_is_another_process(tmp_path: Path) ->
     tree.file("/proc/loadavg", "0.0 0.0 0.0 1/3 20")
     processes.begin()
     assert list(processes.descendants([300])) == [300, 20]
+
+
+def test_who_lost_his_parent_is_looked_for_below_the_one_that_he_was_given_to(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    for pid, parent in ((1, 0), (20, 1), (21, 20), (22, 21)):
+        stat(tree, pid, parent)
+    processes = Processes(tree.sys)
+    processes.look()
+    # 20 adopts what its children leave behind.
+    shutil.rmtree(tmp_path / "proc" / "21")
+    stat(tree, 22, 20)
+    processes.begin()
+    assert sorted(processes.descendants([20])) == [20, 22]

@@ -122,6 +122,17 @@ def test_markdown_reads_as_it_was_looked_at() -> None:
     golden_file.check("report.md", markdown.render(build()))
 
 
+def test_a_title_is_text_in_a_line_of_html() -> None:
+    report = build()
+    first, *others = report.diagnosis.findings
+    hostile = first.model_copy(update={"title": "the data of <img src=x onerror=alert(1)> lies"})
+    told = report.diagnosis.model_copy(update={"findings": (hostile, *others)})
+    summaries = [
+        x for x in markdown.render(report.model_copy(update={"diagnosis": told})).splitlines() if "<summary" in x
+    ]
+    assert any("&lt;img" in x for x in summaries) and not any("<img" in x for x in summaries)
+
+
 def test_markdown_rows_are_whole_whatever_the_names_are() -> None:
     text = markdown.render(build(share="a|b `c` <img src=x> @team\n| d"))
     rows = [line for line in text.splitlines() if line.startswith("| ")]

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{MAX_BLOCK, MAX_CONNECTIONS};
+use strata_io::bounds::{BS_MOST, CONNECTIONS_MOST};
+
 use crate::job::{Aim, Deal, Job, Order, Target, Workload, Zone};
 use crate::shape;
 
@@ -78,8 +79,8 @@ fn one_target(target: &Target, name: &str, writes: bool) -> Vec<String> {
         | Target::Nfs { connections, .. }
         | Target::Iscsi { connections, .. }
         | Target::Smb { connections, .. } => {
-            if !(1..=MAX_CONNECTIONS).contains(connections) {
-                found.push(format!("{name}.connections: {connections} is not in 1..={MAX_CONNECTIONS}"));
+            if !(1..=CONNECTIONS_MOST).contains(connections) {
+                found.push(format!("{name}.connections: {connections} is not in 1..={CONNECTIONS_MOST}"));
             }
         }
         Target::Null {} => {}
@@ -131,8 +132,8 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
                 !wanted || weights > 0,
                 format!("workload.bssplit.{name}: needs a size with a weight above 0"),
             );
-            let sized = shares.iter().all(|share| (1..=MAX_BLOCK).contains(&share.bs));
-            check(sized, format!("workload.bssplit.{name}: a size is not in 1..={MAX_BLOCK}"));
+            let sized = shares.iter().all(|share| (1..=BS_MOST).contains(&share.bs));
+            check(sized, format!("workload.bssplit.{name}: a size is not in 1..={BS_MOST}"));
         }
         let longest = shape::sizes(w).all().max().unwrap_or(0);
         check(

@@ -11,8 +11,8 @@ What rules it out
     The noise, 5 % where it is not stated. Up to 10 % beyond it, and wherever a cache may answer, it colours the figure;
     from there on, with caching off, it cannot be true. What the stack gives a reason for is no finding: `expect.faster`
     (a cache, several queues, paths or members), more connections than the layer below has, several layers to stand on,
-    of the layer itself or of one between the two, or a server that makes several writes durable with one flush (group
-    commit).
+    of the layer itself or of one between the two, a server that makes several writes durable with one flush (group
+    commit), or a read from the copy at hand where the layer below read from one behind a wire (a mirror).
 Source
     The operational bound X ≤ 1 ÷ D_max: adding a demand does not raise it (Denning and Buzen, 1978).
 """

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from strata.analyse.crossing import CROSSES, STAYS
 from strata.analyse.laws import cache
 from strata.analyse.laws.base import percentile_of
 from strata.analyse.laws.view import RunView
@@ -16,10 +17,11 @@ from strata.model.endpoint import EndpointKind
 from strata.model.expect import Faster
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
 from strata.model.plan import Segment, clipped, round_words
-from strata.model.stack import Stack
 from strata.model.workload import OpenLoop, Sync, Workload
 
 LOCAL = (EndpointKind.FILE, EndpointKind.BLOCK)
+SERVES = 0.1
+"""Bytes for each byte of the application from which on a device serves it, and up to which a wire carries heads."""
 CHANCE = 5.0
 """Standard errors by which the mean of drawn sizes may differ from what was asked."""
 
@@ -30,7 +32,7 @@ def table_of(run: RunView) -> Table:
     for cell in run.cells:
         rows += [_cell(run, cell), *_rounds(run.of(cell)), *_asked(run, cell)]
     workloads = {w.key: w for w in run.plan.workloads}
-    rows += [r for c in run.comparisons if (r := _comparison(run.plan.stack, c, workloads[c.workload_key])) is not None]
+    rows += [r for c in run.comparisons if (r := _comparison(run, c, workloads[c.workload_key])) is not None]
     noise = exact(run.noise.tolerance, Dimension.SHARE)
     return Table(name=run.plan.stack.name, rows=tuple(rows), figures={"noise": noise})
 
@@ -182,16 +184,47 @@ def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:
     yield Row(name=name, words=done)
 
 
-def _comparison(stack: Stack, one: Comparison, w: Workload) -> Row | None:
+def _comparison(run: RunView, one: Comparison, w: Workload) -> Row | None:
     if one.iops.low is None or one.iops.high is None:
         return None
     ratio = Figure(value=one.iops.value, low=one.iops.low, high=one.iops.high)
     words = {"layer": one.layer, "workload": one.workload_key, "below": one.below}
     words["caching"] = "off" if w.direct else "on"
+    stack = run.plan.stack
     layer = stack.layer(one.layer)
     # Each thread has a connection of its own.
     several = layer.target.remote and w.threads > 1
     # A server may make several writes durable with one flush, which who asks for each by itself below cannot.
     together = layer.target.remote and w.outstanding > 1 and w.durable
-    words["bound"] = "no" if several or together or stack.may_be_faster(layer, stack.layer(one.below)) else "yes"
+    reason = several or together or _nearer_copy(run, one, w)
+    words["bound"] = "no" if reason or stack.may_be_faster(layer, stack.layer(one.below)) else "yes"
     return Row(name=_name(one.layer, one.workload_key), words=words, figures={"ratio.below": ratio})
+
+
+def _nearer_copy(run: RunView, one: Comparison, w: Workload) -> bool:
+    """Whether the layer below read from a copy behind a wire what this one read from a copy at hand.
+
+    Which copy of a mirror serves a read is chosen by each reader (btrfs: by its process id), so that neither way is
+    part of the other. Shown by the bytes: a wire carried them below and none here, where devices gave all of them, and
+    each of these devices serves the layer below, too.
+    """
+    by = {(c.layer, c.workload.key): c for c in run.cells}
+    here, below = (by.get((name, one.workload_key)) for name in (one.layer, one.below))
+    if here is None or below is None or w.rw.writes:
+        return False
+    given = {(d.node, d.device) for d in here.resources.disks if (d.read_bytes_per_byte or 0.0) >= SERVES}
+    whole = sum(d.read_bytes_per_byte or 0.0 for d in here.resources.disks) >= CROSSES
+    known = {
+        (d.node, d.device)
+        for c in run.cells
+        if c.layer == one.below and c.workload.rw.reads
+        for d in c.resources.disks
+        if (d.read_bytes_per_byte or 0.0) >= SERVES
+    }
+    return whole and given <= known and _most_crossed(below) >= STAYS > SERVES > _most_crossed(here)
+
+
+def _most_crossed(cell: CellSummary) -> float:
+    """Bytes on the busiest wire for each byte of the application."""
+    each = (b for card in cell.resources.cards for b in (card.sent_per_byte, card.received_per_byte) if b is not None)
+    return max(each, default=0.0)

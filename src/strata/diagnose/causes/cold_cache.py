@@ -5,16 +5,18 @@ What it claims
 Why it matters
     The medium is as fast as ever. What decides is how much of the data the cache holds, and whether it is warm yet.
 Evidence it needs
-    Operational: one at a time, the times of reads fall into two groups thirty times apart, and the quick one has less
-    than 60 % of them. Differential: the share of quick ones is what is left of a workload that was, or could be, warm;
-    it grows from round to round while the cache warms up.
+    By an earlier run: most reads take half as long again as then, the worst four times, and durable writes as long as
+    then. Or, operational: one at a time, the times of reads fall into two groups thirty times apart, and the quick one
+    has less than 60 % of them. Differential: the share of quick ones is what is left of a workload that was, or could
+    be, warm; it grows from round to round while the cache warms up.
 What rules it out
     One group of times (then there is no cache, or it answers all or nothing); groups that lie near each other (members
     of one kind).
 What to do next
     Let it warm up, or measure longer; then give it more memory, or read less at random.
 How sure
-    Never beyond what is suggested without an earlier run: that it was warm before is not seen.
+    By the earlier run, and how many reads and writes of it say so; never beyond what is suggested without one: that it
+    was warm before is not seen.
 Example
     12 % of the reads take 0.06 ms, the others 3.2: the cache holds an eighth of the file.
 Source
@@ -28,19 +30,27 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose import groups
-from strata.diagnose.case import Case
-from strata.diagnose.opinion import Opinion
+from strata.diagnose.case import Case, Station
+from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds, healthy, held, known
+from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.reference import Reference, Source
 
 CAUSE = Cause.COLD_CACHE
 PRECEDENCE = 19
 MOST_HITS, GAIN = 0.6, 0.2
+LOST, SLOWER, AS_BEFORE = 4.0, 1.5, 1.25
+"""Times as long as in the earlier run: the worst of the reads that a cache answered then, most of them (while it warms
+up), and at most a durable write, which no cache of reads answers."""
 
 
 def judge(case: Case) -> Iterator[Opinion]:
     """Of the lowest layers of which no time is promised: a promise is of the medium, not of its cache."""
     for station in grounds(case):
+        if (found := lost(case, station)) is not None:
+            yield found
+            continue
         stated = healthy(station.layer.expect)
         two = groups.cached(station)
         if two is None or (stated is not None and stated.latency is not None) or 1 - two.share >= MOST_HITS:
@@ -78,3 +88,57 @@ def judge(case: Case) -> Iterator[Opinion]:
             layer=layer,
             loss=math.log(now / two.quick),
         )
+
+
+def lost(case: Case, station: Station) -> Opinion | None:
+    """What an earlier run says of the layer, None where it says nothing.
+
+    What was read quickly then is read slowly now, and the medium writes as it did.
+    """
+    layer = station.layer.name
+    reads = [r for c in station.cells if not c.workload.rw.writes and (r := _then(case, layer, c)) is not None]
+    slower = [r for r in reads if r.ratio.value * SLOWER <= 1]
+    near = [s for s in case.stations if s is station or not s.layer.target.remote]
+    durable = [(s.layer.name, c) for s in near for c in s.cells if c.workload.durable and not c.workload.rw.reads]
+    writes = [r for name, c in durable if (r := _then(case, name, c)) is not None]
+    if not writes or any(r.ratio.value * AS_BEFORE < 1 for r in writes):
+        return None
+    if 2 * len(slower) <= len(reads) or min(r.ratio.value for r in slower) * LOST > 1:
+        return None
+    worst = min(slower, key=lambda r: r.ratio.value)
+    times, then = units.significant(1 / worst.ratio.value, 2), units.count(worst.iops.value)
+    return Opinion(
+        cause=CAUSE,
+        holds=True,
+        because="",
+        title=f"a cache that answered the reads of {layer} is cold",
+        explanation=f"Reads take up to {times} times as long as in the earlier run, durable writes as long as then: "
+        "the medium is as it was, and a cache before it no longer holds what is read.",
+        next_step="Let it warm up and measure again; if it stays so, look at what took the cache's memory, or emptied "
+        f"it: with all of it in the cache {worst.workload_key} gave {then} IOPS.",
+        cells=frozenset(r.workload_key for r in slower),
+        weight=Weight.SHOWN,
+        strength=0.9,
+        lead=2.0 * len(slower),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OPERATIONAL,
+                statement=f"{len(slower)} of {len(reads)} workloads that read do less than "
+                f"{units.percent(1 / SLOWER, 2)} of the earlier run's IOPS, {worst.workload_key} the least: "
+                f"{units.percent(worst.ratio.value, 2)}",
+                cells=tuple(f"{layer}/{r.workload_key}" for r in slower),
+            ),
+            Evidence(
+                kind=EvidenceKind.DIFFERENTIAL,
+                statement=f"durable writes do {units.percent(min(r.ratio.value for r in writes), 2)} of the earlier "
+                f"run's IOPS at the least, over {len(writes)} workloads",
+                cells=tuple(f"{r.layer}/{r.workload_key}" for r in writes),
+            ),
+        ),
+        layer=layer,
+        loss=sum(-math.log(r.ratio.value) for r in slower) / len(station.cells),
+    )
+
+
+def _then(case: Case, layer: str, cell: CellSummary) -> Reference | None:
+    return case.analysis.reference(layer, cell.workload.key, Source.BASELINE)

@@ -7,9 +7,8 @@ Why it matters
     Small writes lose most, and nothing above the partition can help; making it anew on a boundary cures it for good.
 Evidence it needs
     Operational: a partition, loop device or mapping that begins at no multiple of the medium's block (4 KiB where it
-    states less); small writes slower than small reads of the same order and depth, or than their reference. Or, where
-    no such beginning is seen (a disk behind a controller, a virtual one), the experiment: the same workload shifted
-    by a sector gains an eighth or more.
+    states less), or small writes much slower than small reads of the same order and depth; then the experiment: the
+    same reads shifted to a boundary gain an eighth or more.
 What rules it out
     The shifted workload gains nothing, or loses.
 What to do next
@@ -30,7 +29,7 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.diagnose.case import Case, Station
+from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.trying import measured
 from strata.model.analysis import CellSummary
@@ -41,6 +40,8 @@ from strata.model.survey import Device
 CAUSE = Cause.MISALIGNED
 PRECEDENCE = 22
 BLOCK = 4096
+SMALL = 8 * BLOCK
+"""One block more is little of what is larger."""
 SLOWER, GAINS = 0.75, 1.12
 EXPERIMENT = "shifted"
 
@@ -72,8 +73,8 @@ def judge(case: Case) -> Iterator[Opinion]:
     if gain is not None and (gain.low or gain.value) < GAINS:
         yield Opinion(CAUSE, False, "shifted by a sector the same workload gains nothing", layer=station.layer.name)
         return
-    pair = slow_writes(station)
-    if gain is None and (fact is None or pair is None):
+    pair = slow_writes(case)
+    if gain is None and fact is None:
         return
     seen = []
     if fact is not None:
@@ -87,11 +88,12 @@ def judge(case: Case) -> Iterator[Opinion]:
                 kind=EvidenceKind.DIFFERENTIAL,
                 statement=f"{write.workload.label}: {units.count(write.iops.value)} IOPS, where "
                 f"{read.workload.label} gives {units.count(read.iops.value)}",
-                cells=tuple(f"{station.layer.name}/{c.workload.key}" for c in pair),
+                cells=tuple(f"{c.layer}/{c.workload.key}" for c in pair),
             )
         )
     factor = gain.value if gain is not None else pair[1].iops.value / pair[0].iops.value if pair is not None else 1.0
-    writes = [c for c in station.cells if c.workload.rw.writes]
+    # A read touches one block more as well: what gains by a shift was slowed like it.
+    slowed = [c for c in station.cells if c.workload.rw.writes or (gain is not None and c.workload.bs <= SMALL)]
     yield Opinion(
         cause=CAUSE,
         holds=True if gain is not None else None,
@@ -101,21 +103,26 @@ def judge(case: Case) -> Iterator[Opinion]:
         + (f" Shifted by a sector it is {units.significant(factor, 2)} times as fast." if gain is not None else ""),
         next_step="Make the partition, LUN or virtual disk anew from 1 MiB on; about "
         f"{units.significant(factor, 2)} times the IOPS for small writes.",
-        cells=frozenset(c.workload.key for c in writes),
+        cells=frozenset(c.workload.key for c in slowed),
         strength=1.0 if gain is not None else 0.5,
         lead=8.0 if gain is not None else 1.0,
         evidence=tuple(seen),
         missing=() if gain is not None else ("the same workload shifted by a sector",),
         weight=Weight.SHOWN,
         layer=station.layer.name,
-        loss=math.log(max(factor, 1.0)) * max(1, len(writes)) / len(station.cells),
+        loss=math.log(max(factor, 1.0)) * max(1, len(slowed)) / len(station.cells),
     )
 
 
-def slow_writes(station: Station) -> tuple[CellSummary, CellSummary] | None:
-    """(random write, random read) of one size and depth where the write is much slower; None where none is."""
+def slow_writes(case: Case) -> tuple[CellSummary, CellSummary] | None:
+    """(random write, random read) of one layer, size and depth where the write is much slower; None where none is.
+
+    Of the lowest layer and of what stands on it without a server: a device that is only read tells nothing of writes.
+    """
+    near = [s for s in case.stations if s is case.stations[0] or not s.layer.target.remote]
     found = [
         (w, r)
+        for station in near
         for w in station.cells
         for r in station.cells
         if w.workload.rw.writes

@@ -10,7 +10,8 @@ Evidence it needs
     with one request at a time. Operational: the times of the requests fall into two groups as far apart.
 What rules it out
     A generator that itself waited for a processor for as long; turns in deep queues only (then one member of several
-    may hold the others); nothing done in the slow stretches (then they are stalls); the same turns at a layer below.
+    may hold the others); nothing done in the slow stretches (then they are stalls); the same turns at a layer below;
+    stretches shorter than four quick requests (those that began together end together).
 What to do next
     Look at what the medium does by itself: garbage collection, refresh, scrubbing, a rebuild, its temperature.
 How sure

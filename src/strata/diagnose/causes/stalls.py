@@ -27,12 +27,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from strata import units
-from strata.diagnose import over_time, times
+from strata.diagnose import over_time, paused, times
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.over_time import Course
@@ -51,13 +50,16 @@ def judge(case: Case) -> Iterator[Opinion]:
     for course in over_time.seen(case, "stalls"):
         if course.share < LEAST_LOST:
             continue
-        again = [r.share for c, _ in course.told if (r := c.resources.resent) is not None]
+        remote = course.station.layer.target.remote
+        again = [r.share for c, _ in course.told if remote and (r := c.resources.resent) is not None]
         if again and float(np.median(again)) >= LOST_ON_THE_WIRE:
             why = f"it waits for what the wire loses: {units.percent(float(np.median(again)), 2)} is sent again"
             yield Opinion(CAUSE, False, why, layer=course.station.layer.name)
-        elif course.station.layer.target.remote and not again:
+        elif remote and not again:
+            # Without evidence: that the stalls come again would tell no more.
             unseen = ("the segments that are sent again (TCP counters)",)
-            yield replace(_opinion(course), holds=None, because="what the wire loses is not seen", missing=unseen)
+            layer = course.station.layer.name
+            yield Opinion(CAUSE, None, "what the wire loses is not seen", layer=layer, missing=unseen)
         else:
             yield _opinion(course)
 
@@ -114,7 +116,7 @@ def _tails(course: Course) -> Iterator[Evidence]:
 
 def _at_the_device(course: Course) -> Iterator[Evidence]:
     """What its own counter says: requests under way, and none completed."""
-    known = [(c, s) for c, e in course.told if (s := over_time.stalled(c, e)) is not None]
+    known = [(c, s) for c, e in course.told if (s := paused.stalled(c, e)) is not None]
     if known:
         cell, share = max(known, key=lambda one: one[1])
         yield Evidence(

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from strata.diagnose import paused
 from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import Range, asked, told
 from strata.diagnose.opinion import Opinion
@@ -91,6 +92,5 @@ def _drained(cells: list[CellSummary], opinion: Opinion, standing: tuple[Opinion
 
 
 def _share(cell: CellSummary, metric: Metric) -> float | None:
-    steady = cell.steadiness
-    found = None if steady is None else steady.stalls if metric is Metric.STALLED else steady.slow
+    found = paused.episodes(cell, paused.KINDS[metric])
     return None if found is None else found.share

@@ -9,7 +9,6 @@ What it tells apart
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from strata.diagnose.case import Case, Station
@@ -17,7 +16,7 @@ from strata.diagnose.causes.wrong_file import moved
 from strata.diagnose.expected import FALLS, SAME, asked, random_read, station_of, told
 from strata.diagnose.opinion import Opinion
 from strata.model.cause import Cause
-from strata.model.endpoint import EndpointKind
+from strata.model.endpoint import EndpointKind, is_loopback
 from strata.model.experiment import Condition, Experiment
 from strata.model.stack import Stack
 
@@ -60,11 +59,4 @@ def _through_memory(stack: Stack, station: Station, direct: bool) -> bool:
     if target.kind not in (EndpointKind.NBD, EndpointKind.NFS, EndpointKind.SMB, EndpointKind.ISCSI):
         return False
     host = urlsplit(target.uri).hostname
-    return host is None or _loopback(host) or any(n.name == station.layer.node and n.netns for n in stack.nodes)
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host is None or is_loopback(host) or any(n.name == station.layer.node and n.netns for n in stack.nodes)

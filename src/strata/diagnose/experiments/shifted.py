@@ -27,7 +27,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """At the lowest layer, where small writes are much slower than small reads or a beginning lies off a boundary."""
     station = case.stations[0] if case.stations else None
     fact = misaligned.shift_of(case)
-    if station is None or (fact is None and misaligned.slow_writes(station) is None):
+    if station is None or (fact is None and misaligned.slow_writes(case) is None):
         return None
     cell = _deepest_read(station)
     shift = SECTOR if fact is None else fact[1]

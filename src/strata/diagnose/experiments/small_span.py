@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from strata import units
 from strata.diagnose.case import Case
+from strata.diagnose.causes import cold_cache
 from strata.diagnose.expected import MOST, SAME, Range, asked, at_once, random_read, station_of, told
 from strata.diagnose.opinion import Opinion
 from strata.model.access import ByteRange
@@ -30,6 +31,9 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     found = station_of(case, standing, ABOUT)
     cell = None if found is None else random_read(found[1], found[0])
     if found is None or cell is None or cell.workload.order is not None:
+        return None
+    if cold_cache.lost(case, found[1]) is not None:
+        # By an earlier run: nothing is seen to come from a cache now, and the piece may be larger than what is left.
         return None
     blocks = max(LEAST_BLOCKS, round(cell.iops.value * WARM_S))
     length = min(MOST_BYTES, blocks * cell.workload.bs) // cell.workload.bs * cell.workload.bs

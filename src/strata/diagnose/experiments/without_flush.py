@@ -25,8 +25,14 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     mine = next((o for o in standing if o.cause is Cause.SLOW_FLUSH), None)
     if mine is None:
         return None
-    for station in case.stations:
-        cells = [f for f in flushing.flushed(station) if f.cell.workload.key in mine.cells]
+    # At the layer that is blamed; of a raw device at the lowest above it, whose writes wait for the same flushes.
+    for station in sorted(case.stations, key=lambda s: s.layer.name != mine.layer):
+        cells = [
+            f
+            for f in flushing.flushed(station)
+            if f.cell.workload.key in mine.cells
+            and mine.layer in (station.layer.name, flushing.lowest(case, station, f.device))
+        ]
         if not cells or station.layer.target.kind is EndpointKind.BLOCK:
             continue
         cell = min(cells, key=lambda f: f.cell.workload.outstanding).cell

@@ -15,9 +15,9 @@ from strata import parsing, units
 from strata.errors import UsageError, choices
 from strata.host import shipped
 from strata.model.profile import RATES, Goal, Profile, ProfileWorkload
-from strata.plan.words import PatternWords, workload_from_words
+from strata.model.workload_options import WORDS
+from strata.plan.words import workload_from_words
 
-_WORDS = ("rw", "bs", "iodepth", "threads", "rate_iops", "rwmixread", "direct", "sync", "cache", "seed", "process")
 _OWN = ("name", "why", "goals")
 
 
@@ -53,8 +53,7 @@ def profile_of(text: str, name: str, where: str) -> Profile:
 def _workload(table: dict[str, Any], number: int, problems: list[str]) -> ProfileWorkload | None:
     name = str(table.get("name", f"workload {number}"))
     before = len(problems)
-    special = PatternWords.model_fields
-    unknown = [key for key in table if key not in _WORDS + _OWN and key not in special]
+    unknown = [key for key in table if key not in WORDS + _OWN]
     problems += [f"{name}: unknown key {key!r}" for key in unknown]
     if "name" not in table:
         problems.append(f"{name}: no name")
@@ -62,10 +61,9 @@ def _workload(table: dict[str, Any], number: int, problems: list[str]) -> Profil
         problems.append(f"{name}: no rw")
     if len(problems) > before:
         return None
-    words = {key: table[key] for key in _WORDS if key in table}
+    words = {key: table[key] for key in WORDS if key in table}
     try:
-        more = PatternWords.model_validate({key: table[key] for key in special if key in table})
-        workload = workload_from_words(**words, more=more)
+        workload = workload_from_words(**words)
         goals = tuple(_goal(goal) for goal in table.get("goals", ()))
         return ProfileWorkload(name=name, workload=workload, why=table.get("why", ""), goals=goals)
     except UsageError as e:

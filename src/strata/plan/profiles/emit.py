@@ -10,6 +10,7 @@ from strata.errors import UsageError
 from strata.model.access import BsShare, BsSplit, Interlocked, Once, Order, Strided, Zipf, Zones
 from strata.model.profile import Goal, Profile, ProfileWorkload
 from strata.model.workload import Cache, OpenLoop, Sync, Workload
+from strata.model.workload_options import OPTIONS
 from strata.plan.profiles import profile_of
 
 
@@ -37,7 +38,7 @@ def toml_of(profile: Profile, head: Iterable[str] = ()) -> str:
 
 
 def words_of(w: Workload) -> dict[str, Any]:
-    """The words that `workload_from_words` and `PatternWords` would be given; without those that say nothing."""
+    """The words that `workload_from_words` would be given; without those that say nothing."""
     words: dict[str, Any] = {"rw": w.rw.value, "bs": w.bs, "iodepth": w.arrival.iodepth}
     if isinstance(w.arrival, OpenLoop):
         words |= {"rate_iops": w.arrival.iops, "process": w.arrival.process, "burst": w.arrival.burst}
@@ -46,7 +47,7 @@ def words_of(w: Workload) -> dict[str, Any]:
         if limits.think_ns:
             words |= {"thinktime": f"{limits.think_ns}ns", "thinktime_blocks": limits.think_every}
     words |= {"threads": w.threads, "rwmixread": w.rwmixread, "seed": w.seed, "fsync": w.fsync}
-    words |= {"fdatasync": w.fdatasync, "rwmix_run": w.rwmix_run, "blockalign": w.align, "misalign": w.misalign}
+    words |= {"fdatasync": w.fdatasync, "rwmix_run": w.rwmix_run, "blockalign": w.align, "misalign": w.misalign or None}
     if w.cache is not Cache.AS_FOUND:
         words["cache"] = w.cache.value
     elif not w.direct:
@@ -56,18 +57,15 @@ def words_of(w: Workload) -> dict[str, Any]:
     if w.range is not None:
         words["range"] = str(w.range.start) + ("" if w.range.length is None else f":{w.range.length}")
     if w.data is not None:
-        words |= {"compress_percent": w.data.compress_percent, "dedupe_percent": w.data.dedupe_percent}
-        words["refill"] = words["compress_percent"] == words["dedupe_percent"] == 0
-    words |= {"bssplit": None if w.bssplit is None else _split(w.bssplit), "shares": list(w.shares), "deal": w.deal}
+        compress, dedupe = w.data.compress_percent or None, w.data.dedupe_percent or None
+        words |= {"compress_percent": compress, "dedupe_percent": dedupe, "refill": compress is dedupe is None}
+    words |= {
+        "bssplit": None if w.bssplit is None else _split(w.bssplit),
+        "shares": list(w.shares) or None,
+        "deal": w.deal,
+    }
     words |= _order(w.order)
-    return {key: value for key, value in words.items() if value is not None and value != _NOTHING.get(key)}
-
-
-_NOTHING: dict[str, Any] = {
-    "process": "constant", "burst": 1, "thinktime_blocks": 1, "threads": 1, "seed": 1, "fsync": 0, "fdatasync": 0,
-    "rwmix_run": 1, "misalign": 0, "compress_percent": 0, "dedupe_percent": 0, "refill": False, "shares": [],
-    "deal": "share",
-}  # fmt: skip
+    return {key: value for key, value in words.items() if value is not None and value != OPTIONS[key].default}
 
 
 def _order(order: Order | None) -> dict[str, Any]:

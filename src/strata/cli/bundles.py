@@ -1,0 +1,363 @@
+"""The bundles of options that several commands share, each option declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strata import units
+from strata.app import names as known
+from strata.cli import common, completing
+from strata.cli.bundle import Bundle
+from strata.errors import UsageError
+from strata.model.workload_options import OPTIONS, Kind, WorkloadOption
+from strata.text.door import note, out
+
+if TYPE_CHECKING:
+    from strata.app.options import Options
+    from strata.model.profile import Profile
+    from strata.model.run import Label, Report
+
+
+class Pages(Bundle):
+    """Where the result goes."""
+
+    html: common.HtmlPath = None
+    markdown: common.MarkdownPath = None
+    json: common.JsonFlag = False
+    store: common.StoreUrl = None
+
+    def check(self) -> None:
+        """Refuse before the run what could not be written after it. Raises `UsageError`."""
+        from strata.app.outputs import check_output
+
+        for path in self.pages:
+            check_output(path)
+
+    @property
+    def pages(self) -> tuple[Path, ...]:
+        """The files that are to be written."""
+        return tuple(path for path in (self.html, self.markdown) if path is not None)
+
+    def publish(self, report: Report) -> None:
+        """Print the report and write the asked files."""
+        from strata.report import json_, terminal
+
+        self.write(report)
+        text = json_.render(report) if self.json else terminal.render(report, common.width(), common.color())
+        out(text, self.json)
+        self.said_where()
+
+    def write(self, report: Report) -> None:
+        """The pages that were asked; what makes them is loaded for a page only."""
+        from strata.app.outputs import write_output
+
+        if self.html is not None:
+            from strata.report import html as page
+
+            write_output(self.html, page.render(report))
+        if self.markdown is not None:
+            from strata.report import markdown as text
+
+            write_output(self.markdown, text.render(report))
+
+    def said_where(self) -> None:
+        """Where the pages are, once the result was printed."""
+        for path in self.pages:
+            note(f"report: {path.resolve()}")
+
+
+class Output(Pages):
+    """The same of a command that measures."""
+
+    progress: common.ProgressMode = "auto"
+
+
+class Kept(Bundle):
+    """What the run is called in the store."""
+
+    name: Annotated[str, typer.Option("--name", help="Name of the run in the store, for strata runs --name.")] = ""
+    note: Annotated[str, typer.Option("--note", help="Why it was measured, kept with the run.")] = ""
+
+    @property
+    def label(self) -> Label:
+        """As a value. Raises `UsageError` for what is too long."""
+        from pydantic import ValidationError
+
+        from strata.model.run import Label
+
+        try:
+            return Label(name=self.name.strip(), note=self.note.strip())
+        except ValidationError as e:
+            said = "; ".join(f"--{p['loc'][0]}: {p['msg']}" for p in e.errors())
+            raise UsageError("cannot keep the run so:", said, "", "--name takes 64 characters, --note 2000") from e
+
+
+class Placed(Bundle):
+    """What generates the load, where, on how much."""
+
+    size: Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g; default: chosen.")] = None
+    cpus: Annotated[
+        str | None, typer.Option("--cpus", help="Pin the threads to these processors, in turn, e.g. 0,2-3.")
+    ] = None
+    numa_node: Annotated[
+        str | None,
+        typer.Option("--numa-node", help="Keep the threads on these NUMA nodes, in turn, with their memory."),
+    ] = None
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="What generates the load: native, fio (an installed fio), or auto: fio for rbd: and gluster:, "
+            "else native."
+        ),
+    ] = "auto"
+    seed: common.Seed = 1
+
+
+class Filed(Placed):
+    """The same of a run that may make a test file."""
+
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the test file in place.")] = False
+
+
+class Timed(Bundle):
+    """How long, and what comes before."""
+
+    runtime: Annotated[
+        str | None, typer.Option("--runtime", help="Measured time of one cell in one round, e.g. 1s or 500ms.")
+    ] = None
+    ramp: Annotated[str | None, typer.Option("--ramp-time", help="Run before measuring starts and not counted.")] = None
+    precondition: Annotated[
+        str | None,
+        typer.Option(
+            "--precondition", help="Write before measuring until the rate is steady, at most so long, e.g. 60s."
+        ),
+    ] = None
+    precondition_bytes: Annotated[
+        str | None,
+        typer.Option("--precondition-bytes", help="And at most so much, e.g. 20g; default: 8 times the file."),
+    ] = None
+
+
+class TimedFinely(Timed):
+    """The same with the length of the reported intervals."""
+
+    interval: Annotated[str | None, typer.Option(help="Length of the reported intervals, at most 1s by default.")] = (
+        None
+    )
+
+
+class Layered(Bundle):
+    """Which cells of a run over layers, and how often."""
+
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", help="Interleaved repetitions of every cell; they give the intervals.")
+    ] = None
+    layers: Annotated[str | None, typer.Option(help="Only these layers of the stack, comma-separated.")] = None
+    workloads: Annotated[str | None, typer.Option(help="Only these workloads (names or globs), comma-separated.")] = (
+        None
+    )
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="No writing workloads (the test file is still filled).")
+    ] = False
+    share: Annotated[bool, typer.Option("--share", help="Add a share of the same file over loopback (NBD).")] = False
+    cooldown: Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")] = (
+        None
+    )
+
+
+class Asked(Bundle):
+    """The workloads in place of the usual set."""
+
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            help="The workloads of an application, and how well they must be served: "
+            f"{', '.join(known.profiles())}, or a .toml file.",
+            autocompletion=completing.profiles,
+        ),
+    ] = None
+    job: common.JobFile = None
+
+    @property
+    def workloads(self) -> dict[str, Any]:
+        """As `Options` takes them. Raises `UsageError` for what is not there or cannot be used."""
+        return {"only": common.jobs(self.job), "profile": self._profile()}
+
+    def _profile(self) -> Profile | None:
+        if self.profile is None:
+            return None
+        from strata.app.profiles import find_profile
+
+        return find_profile(self.profile)
+
+
+class Cells(Bundle):
+    """Of one measurement: the cells that are neither the usual set nor the words' own."""
+
+    job: common.JobFile = None
+    matrix: common.Matrix = None
+    budget: Annotated[str | None, typer.Option("--budget", help="With --matrix: time for all of it (15m).")] = None
+
+
+class Until(Bundle):
+    """How long a measurement goes on that has an interval to reach."""
+
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="One endpoint, or a matrix: go on until the mean's 95 % interval is that narrow (half-width), e.g. 2%."
+        ),
+    ] = None
+    until_percentile: Annotated[
+        str | None, typer.Option(help="Also require a percentile's interval (99:5%; 'none' turns it off).")
+    ] = None
+    until_min: Annotated[str | None, typer.Option(help="Minimum length of the steady state (3s).")] = None
+    until_bytes: Annotated[str | None, typer.Option(help="At most so much is read and written, e.g. 20g.")] = None
+
+
+class Several(Bundle):
+    """One workload over several targets."""
+
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            help="A further file or device of the same kind, loaded together with WHERE; repeatable.",
+            autocompletion=completing.endpoints,
+        ),
+    ] = None
+    shares: Annotated[str | None, typer.Option(help="Shares of WHERE and each --target in the I/Os, e.g. 3:1:1.")] = (
+        None
+    )
+    deal: Annotated[
+        str,
+        typer.Option(help="share: every thread to all targets; thread: each thread to one, in turn, with its depth."),
+    ] = "share"
+
+    def weights(self, targets: int) -> tuple[int, ...]:
+        """Of so many targets: equal ones without a text, none for a single target. Raises `UsageError`."""
+        if targets == 1 and self.shares is None:
+            return ()
+        parts = ["1"] * targets if self.shares is None else self.shares.split(":")
+        if len(parts) != targets or not all(part.strip().isdecimal() for part in parts):
+            why = f"{targets} targets need as many whole numbers"
+            raise UsageError("cannot use --shares", str(self.shares), why, "for example: --target file:/b --shares 3:1")
+        return tuple(int(part) for part in parts)
+
+
+_TYPES = {Kind.COUNT: int, Kind.NUMBER: float, Kind.FLAG: bool}
+_ROWS = [row for row in OPTIONS.values() if row.spellings]
+
+
+def _declared(row: WorkloadOption) -> Any:
+    """The type of a workload's option, as the command line's library takes it."""
+    kind: Any = _TYPES.get(row.kind, str)
+    return Annotated[kind | None if row.default is None else kind, typer.Option(*row.spellings, help=row.help)]
+
+
+class _Words(Bundle):
+    """What was typed of the table's options."""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The words of `workload_from_words`; what another word is short for under its name."""
+        typed = {row: getattr(self, row.parameter) for row in _ROWS}
+        words = {row.name: value for row, value in typed.items() if row.means is None}
+        for row, value in typed.items():
+            if row.means is not None and value:
+                words |= [row.means]
+        return words
+
+
+if TYPE_CHECKING:
+
+    class WorkloadWords(_Words):
+        """A field for every option of the table that the command line says."""
+
+        rw: str | None
+        buffered: bool
+        sync: str | None
+        dsync: bool
+else:
+    # Made of the table: a new option of a workload needs no word here.
+    WorkloadWords = type(
+        "WorkloadWords",
+        (_Words,),
+        {row.parameter: row.default for row in _ROWS}
+        | {"__annotations__": {row.parameter: _declared(row) for row in _ROWS}, "__module__": __name__},
+    )
+
+
+def options(
+    placed: Placed, timed: Timed, layered: Layered, *, runtime: str = "1s", ramp: str = "250ms", **more: Any
+) -> Options:
+    """The words of the command line as a value; ``runtime`` and ``ramp`` where they were not said.
+
+    Raises `UsageError` for words that are no size or time, or too much.
+    """
+    from pydantic import ValidationError
+
+    from strata.app.options import Options
+    from strata.model.placement import parse_placement
+
+    pinned = placed.cpus or placed.numa_node
+    interval = getattr(timed, "interval", None)
+    said: dict[str, Any] = {
+        "runtime_s": common.seconds(timed.runtime or runtime),
+        "ramp_s": common.seconds(timed.ramp or ramp),
+        "interval_s": common.seconds(interval),
+        "size": common.size(placed.size),
+        "layers": _list(layered.layers),
+        "workloads": _list(layered.workloads),
+        "read_only": layered.read_only,
+        "keep": getattr(placed, "keep", False),
+        "share": layered.share,
+        "seed": placed.seed,
+        "engine": placed.engine,
+        "precondition_s": common.seconds(timed.precondition),
+        "precondition_bytes": common.size(timed.precondition_bytes),
+        "cooldown_s": common.seconds(layered.cooldown) or 0.0,
+        "placement": parse_placement(placed.cpus, placed.numa_node) if pinned else None,
+    }
+    if layered.rounds is not None:
+        said["rounds"] = layered.rounds
+    try:
+        return Options(**{**said, **more})
+    except ValidationError as e:
+        problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())
+        raise UsageError(
+            "cannot measure so:",
+            problems[0] if len(problems) == 1 else "",
+            "",
+            "give a value within that, or leave it out",
+            problems if len(problems) > 1 else (),
+        ) from e
+
+
+_OPTION_OF = {
+    "precondition_s": "--precondition",
+    "precondition_bytes": "--precondition-bytes",
+    "cooldown_s": "--cooldown",
+    "budget_s": "--budget",
+    "runtime_s": "--runtime",
+    "ramp_s": "--ramp-time",
+    "interval_s": "--interval",
+    "size": "--size",
+    "rounds": "--rounds",
+}
+
+
+def _limit(problem: Any) -> str:
+    """Pydantic's sentence, the size in units."""
+    least = problem.get("ctx", {}).get("ge")
+    if problem["loc"][0] == "size" and least is not None:
+        return f"the test file needs at least {units.size(least)}"
+    return str(problem["msg"]).replace("Input should be", "it has to be")
+
+
+def _list(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

@@ -1,0 +1,228 @@
+"""The options of a workload, each said once: name, kind, bounds, default, help, fio's word, what it goes with.
+
+From this table come the command line, the keys of a profile, the reading of fio's job files, the bounds of `Workload`
+and those that the engine and ``strata verify`` check: `crates/strata-io/src/bounds.rs` is written by
+``python -m strata.model.workload_options``. The table is loaded for every ``--help``, and so imports nothing that takes
+time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from strata import units
+
+PATTERN = "What to measure"
+BLOCKS = "Which blocks, with which data"
+PACE = "How fast"
+DURABILITY = "Caches and durability"
+
+
+class Kind(Enum):
+    """What the text of an option is."""
+
+    SIZE = "size"
+    COUNT = "whole number"
+    NUMBER = "number"
+    TIME = "time"
+    FLAG = "flag"
+    WORD = "word"
+
+
+@dataclass(frozen=True)
+class WorkloadOption:
+    """One option.
+
+    ``name``: the key in a profile. ``spelled``: how the command line says it, `--name` by default; empty: not there.
+    ``low``, ``high``: bounds, both included; of a `Kind.NUMBER` ``low`` itself is left out. ``choices``: of a word,
+    where it is one of few. ``fio``: the word of a fio job that has the same meaning; None: it has none, or it is read
+    together with others. ``means``: a flag that is short for another option's value. ``needs``: another option that has
+    to be there; ``apart``: one that must not.
+    """
+
+    name: str
+    kind: Kind
+    group: str
+    help: str = ""
+    default: Any = None
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[str, ...] = ()
+    spelled: tuple[str, ...] | None = None
+    fio: str | None = None
+    means: tuple[str, Any] | None = None
+    needs: str | None = None
+    apart: str | None = None
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """On the command line: ``--rate-iops``."""
+        return (f"--{self.name.replace('_', '-')}",) if self.spelled is None else self.spelled
+
+    @property
+    def parameter(self) -> str:
+        """What the command line calls the value: ``rate_iops``."""
+        return self.spellings[0].removeprefix("--").replace("-", "_")
+
+    @property
+    def within(self) -> str:
+        """``1..4096``, ``512 B..64 MiB``; for people."""
+        said = units.size if self.kind is Kind.SIZE else str
+        if self.low is None:
+            return f"up to {said(self.high)}" if self.high is not None else "a value"
+        return f"{said(self.low)}.." + ("" if self.high is None else said(self.high))
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """As pydantic's fields take them."""
+        least = "gt" if self.kind is Kind.NUMBER else "ge"
+        return {key: bound for key, bound in ((least, self.low), ("le", self.high)) if bound is not None}
+
+    def holds(self, value: float) -> bool:
+        """Whether it is within the bounds."""
+        low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+        above = value > low if self.kind is Kind.NUMBER else value >= low
+        return above and value <= high and math.isfinite(value)
+
+
+_CLOSED, _OPEN = "Closed loop: ", "Open loop: "
+_ROWS = (
+    WorkloadOption("rw", Kind.WORD, PATTERN, "read, write, randread (default), randwrite, rw or randrw."),
+    WorkloadOption("bs", Kind.SIZE, PATTERN, "Block size, e.g. 4k.", "4k", low=512, high=64 * units.MIB),
+    WorkloadOption(
+        "iodepth", Kind.COUNT, PATTERN, "I/Os kept in flight by each thread (1); with a rate, their bound (256).",
+        low=1, high=4096, fio="iodepth",
+    ),
+    WorkloadOption(
+        "threads", Kind.COUNT, PATTERN, "Threads.", 1, low=1, high=256, spelled=("--numjobs", "--threads"),
+        fio="numjobs",
+    ),
+    WorkloadOption(
+        "rwmixread", Kind.COUNT, PATTERN, "Share of reads in percent, for rw and randrw.", low=0, high=100,
+        fio="rwmixread",
+    ),
+    WorkloadOption("rate_iops", Kind.NUMBER, PACE, f"{_OPEN}I/Os a second, whether or not done.", low=0),
+    WorkloadOption(
+        "process", Kind.WORD, PACE, "How the rate comes: constant or poisson.", "constant",
+        choices=("constant", "poisson"), spelled=("--rate-process",), needs="rate_iops",
+    ),
+    WorkloadOption(
+        "burst", Kind.COUNT, PACE, f"{_OPEN}starts of a thread that share an instant.", 1, low=1,
+        spelled=("--rate-burst",), needs="rate_iops",
+    ),
+    WorkloadOption(
+        "limit_iops", Kind.NUMBER, PACE, f"{_CLOSED}at most so many I/Os a second, over all threads.", low=0
+    ),
+    WorkloadOption("limit_bytes", Kind.SIZE, PACE, f"{_CLOSED}at most so many bytes a second, e.g. 100m.", low=1),
+    WorkloadOption("thinktime", Kind.TIME, PACE, f"{_CLOSED}pause of a thread once its I/Os are done, e.g. 10ms."),
+    WorkloadOption(
+        "thinktime_blocks", Kind.COUNT, PACE, "I/Os of a thread before each pause.", 1, low=1, fio="thinktime_blocks",
+        needs="thinktime",
+    ),
+    WorkloadOption(
+        "random_distribution", Kind.WORD, BLOCKS,
+        "Which blocks are hot: random (none), zipf:THETA, zoned:90/10:10/90 (% of I/Os / % of the range), "
+        "zoned_abs:90/1g:10/9g (% of I/Os / bytes).",
+    ),
+    WorkloadOption("randommap", Kind.FLAG, BLOCKS, "Random, each block once before any comes again.", default=False),
+    WorkloadOption(
+        "interlocked", Kind.FLAG, BLOCKS, "Sequential: all threads take turns on one sequence (diskspd's -si).", False
+    ),
+    WorkloadOption(
+        "stride", Kind.SIZE, BLOCKS, "Sequential: bytes from the beginning of one I/O to the next.", low=1
+    ),
+    WorkloadOption("gap", Kind.SIZE, BLOCKS, "Sequential: bytes left out between two I/Os.", low=0, spelled=()),
+    WorkloadOption(
+        "offset_increment", Kind.SIZE, BLOCKS,
+        "Sequential: bytes from the beginning of one thread's sequence to the next thread's.", low=1,
+        fio="offset_increment",
+    ),
+    WorkloadOption(
+        "bssplit", Kind.WORD, BLOCKS,
+        "Several sizes, e.g. 4k/60:64k/40 (percent); writes after a comma if they differ.", apart="bs",
+    ),
+    WorkloadOption(
+        "rwmix_run", Kind.COUNT, BLOCKS, "I/Os of a thread that follow each other in one direction, for mixes.", 1,
+        low=1,
+    ),
+    WorkloadOption(
+        "blockalign", Kind.SIZE, BLOCKS, "I/Os begin at multiples of this; default: of their size.", low=1,
+        high=units.GIB, fio="blockalign",
+    ),
+    WorkloadOption(
+        "misalign", Kind.SIZE, BLOCKS, "Offset added to each aligned start, in bytes.", low=0, high=units.GIB
+    ),
+    WorkloadOption(
+        "range", Kind.WORD, BLOCKS, "Only this piece of the data: START or START:LENGTH, e.g. 1g:512m.",
+    ),
+    WorkloadOption(
+        "compress_percent", Kind.COUNT, BLOCKS, "Percent of the written data that a compressor can save (0 to 99).",
+        low=0, high=99, spelled=("--buffer-compress-percentage",), fio="buffer_compress_percentage",
+    ),
+    WorkloadOption(
+        "dedupe_percent", Kind.COUNT, BLOCKS, "Percent of the written 4 KiB units that repeat an earlier one.",
+        low=0, high=99, spelled=("--dedupe-percentage",), fio="dedupe_percentage",
+    ),
+    WorkloadOption(
+        "refill", Kind.FLAG, BLOCKS, "Make all data of every write anew (costs processor).", False,
+        spelled=("--refill-buffers",), fio="refill_buffers",
+    ),
+    WorkloadOption("direct", Kind.FLAG, DURABILITY, "O_DIRECT.", True, spelled=(), fio="direct"),
+    WorkloadOption(
+        "buffered", Kind.FLAG, DURABILITY, "Through the page cache instead of O_DIRECT.", False, means=("direct", False)
+    ),
+    WorkloadOption(
+        "cache", Kind.WORD, DURABILITY,
+        "Buffered, with the file's pages dropped (cold) or read (warm) before, and read back.",
+        choices=("cold", "warm"),
+    ),
+    WorkloadOption(
+        "dsync", Kind.FLAG, DURABILITY, "Write-through: every write is durable (O_DSYNC).", False,
+        means=("sync", "dsync"), apart="sync",
+    ),
+    WorkloadOption("sync", Kind.WORD, DURABILITY, "How: none, dsync (as --dsync) or rwf_dsync (a flag of each write)."),
+    WorkloadOption("fsync", Kind.COUNT, DURABILITY, "fsync after so many writes of a thread.", 0, low=0, fio="fsync"),
+    WorkloadOption(
+        "fdatasync", Kind.COUNT, DURABILITY, "fdatasync after so many writes of a thread.", 0, low=0, fio="fdatasync"
+    ),
+    WorkloadOption("seed", Kind.COUNT, BLOCKS, default=1, low=0, high=units.MOST - 1, spelled=(), fio="randseed"),
+    WorkloadOption("shares", Kind.WORD, PATTERN, default=(), spelled=()),
+    WorkloadOption("deal", Kind.WORD, PATTERN, default="share", choices=("share", "thread"), spelled=()),
+)  # fmt: skip
+OPTIONS = {row.name: row for row in _ROWS}
+"""By name. A row without spellings is said in another way on the command line, or not there."""
+WORDS = tuple(row.name for row in _ROWS if row.means is None)
+"""The keys of a profile, and what a workload is made of."""
+
+
+def bounds(name: str) -> dict[str, Any]:
+    """Of an option, as pydantic's fields take them."""
+    return OPTIONS[name].bounds
+
+
+CONNECTIONS_MOST = 64
+"""Of one endpoint, over all threads."""
+_IN_RUST = {
+    "BS_MOST": ("Bytes of one I/O.", OPTIONS["bs"].high),
+    "IODEPTH_MOST": ("I/Os that one thread keeps in flight.", OPTIONS["iodepth"].high),
+    "THREADS_MOST": ("Threads of one workload.", OPTIONS["threads"].high),
+    "BUFFERS_MOST": ("Bytes for buffers of all threads.", 16 * units.GIB),
+    "CONNECTIONS_MOST": ("Connections to one endpoint, over all threads.", CONNECTIONS_MOST),
+}
+
+
+def in_rust() -> str:
+    """The bounds as the engine checks them."""
+    head = "//! Bounds of a workload. Written by `python -m strata.model.workload_options`: change the table there.\n"
+    kinds = {name: "u32" if (most or 0) < 1 << 32 else "u64" for name, (_, most) in _IN_RUST.items()}
+    lines = [f"/// {what}\npub const {name}: {kinds[name]} = {most:_};\n" for name, (what, most) in _IN_RUST.items()]
+    return "\n".join([head, *lines]).rstrip("\n")
+
+
+if __name__ == "__main__":
+    from strata.text.door import out
+
+    out(in_rust(), exact=True)
