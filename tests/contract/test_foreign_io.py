@@ -13,6 +13,7 @@ from loops import MIB, image, loop, need_root
 
 from strata.app.foreign_io import foreign_io, with_foreign_io
 from strata.discover.chain import devices_of
+from strata.model.counters import blockdev
 from strata.model.endpoint import Endpoint
 from strata.model.series import Series, SeriesKind
 
@@ -74,4 +75,17 @@ def test_what_was_not_read_at_both_ends_says_nothing() -> None:
         values=(4.0,),
     )
     assert foreign_io(["sda"], [once]) == ()
+
+
+def test_a_short_look_counts_a_tick_more_than_fits_into_it() -> None:
+    def grew(name: str, by: float) -> Series:
+        kind, labels = SeriesKind.COUNTER, {"device": "sda"}
+        return Series(metric=name, unit="s", kind=kind, labels=labels, t_ns=(0, 10_000_000), values=(0.0, by))
+
+    names = (blockdev.READS, blockdev.WRITES, blockdev.READ_BYTES, blockdev.WRITE_BYTES)
+    (found,) = foreign_io(["sda"], [*(grew(c.name, 0.0) for c in names), grew(blockdev.IO_SECONDS.name, 0.012)])
+    assert found.busy == 1
+
+
+def test_with_no_device_there_is_nothing_to_see() -> None:
     assert with_foreign_io([], lambda: 7) == (7, ())

@@ -13,6 +13,7 @@ from loops import MIB, checksum, image, loop, mounted, need, need_root, run, swa
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import safety, testfile
+from strata.lab.disks import past_the_dead
 
 pytestmark = pytest.mark.root
 
@@ -238,7 +239,7 @@ def test_a_signed_device(tmp_path: Path, stack: ExitStack, maker: tuple[str, ...
     img = image(tmp_path / "signed.img", 320 * MIB if "xfs" in maker[0] or "btrfs" in maker[0] else 32 * MIB)
     program = need(maker[0])
     device = stack.enter_context(loop(img))
-    run(program, *maker[1:], device)
+    run(*past_the_dead([program, *maker[1:], device]))
     refused_raw(device, f"signature: {word}")
     refused(lambda: safety.check_new_file(img), "mark")
 

@@ -97,16 +97,8 @@ def _words(lab: Lab, home: Path) -> list[str]:
     fact = lab.last_fact("stack")
     assert fact is not None
     words = [sys.executable, str(Path(recorder.__file__)), str(home / "case.json")]
-    return [
-        *words,
-        "diagnose",
-        fact["path"],
-        "--json",
-        "--progress",
-        "none",
-        "--store",
-        f"sqlite:///{home / 'runs.db'}",
-    ]
+    store = ["--store", f"sqlite:///{home / 'runs.db'}"]
+    return [*words, "diagnose", fact["path"], "--json", "--progress", "none", *store]
 
 
 def _removed(case: Case, lab: Lab) -> Case:

@@ -48,7 +48,8 @@ def foreign_io(devices: Sequence[str], found: Sequence[Series]) -> tuple[Foreign
                 writes=writes,
                 read_bytes=read_bytes,
                 write_bytes=write_bytes,
-                busy=of(blockdev.IO_SECONDS, device),
+                # The kernel counts it in ticks, of which a short look may hold one more than fits into it.
+                busy=None if (busy := of(blockdev.IO_SECONDS, device)) is None else min(1.0, busy),
                 in_flight=of(blockdev.WEIGHTED_SECONDS, device),
             )
         )

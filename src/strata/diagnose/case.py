@@ -96,6 +96,10 @@ class Case:
         """The layer of that name, where it was measured."""
         return next((s for s in self.stations if s.layer.name == layer), None)
 
+    def without_server(self, station: Station) -> tuple[Station, ...]:
+        """That layer and what reaches its data without a server: a device that is only read tells nothing of writes."""
+        return tuple(s for s in self.stations if s is station or not s.layer.target.remote)
+
     def outcomes(self, key: str) -> Iterable[Tried]:
         """What the experiments of one module gave."""
         return (t for t in self.tried if t.experiment.key == key)

@@ -8,8 +8,6 @@ from strata.model.experiment import Metric
 from strata.model.steadiness import Episodes
 
 KINDS = {Metric.STALLED: "stalls", Metric.SLOWED: "slow"}
-
-
 SHORT = 3.0
 """Bins: what is longer has some inside that hold nothing else, and these say whether anything was done."""
 

@@ -7,11 +7,12 @@ import fcntl
 import os
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from strata.errors import RunFailed, UsageError
 from strata.host import process, programs
+from strata.host.mounts import mounts
 from strata.lab.lab import Lab
 from strata.lab.parts.disk import DiskControl
 
@@ -25,7 +26,8 @@ _MKFS = {
 _TIMEOUT_S = 60.0
 _FREE_S, _POLL_S = 20.0, 0.02
 _NOT_THERE = "Transport endpoint is not connected"
-"""mkfs.btrfs asks for the file behind every mounted loop device of the machine, that of a lab being taken down too."""
+"""mkfs.btrfs asks for the file behind every mounted loop device, that of a lab being taken down too."""
+_PAST = 'while [ "$1" != -- ]; do umount -l "$1"; shift; done; shift; exec "$@"'
 _LOOP_SET_STATUS64, _LOOP_GET_STATUS64 = 0x4C04, 0x4C05
 # struct loop_info64 of linux/loop.h: so long, and three numbers of 8 bytes before its lo_offset.
 _LOOP_INFO_BYTES, _LO_OFFSET_AT = 232, 24
@@ -115,13 +117,31 @@ def make_fs(device: str, fs: str, journal: str | None = None) -> None:
             raise UsageError("cannot keep the journal apart of", fs, "", "choose fs=ext4")
         tool(["mkfs.ext4", "-q", "-F", "-O", "journal_dev", "-b", "4096", journal], "make a journal on")
         words += ["-J", f"device={journal}"]
-    _patiently([*words, device], f"make {fs} on", _NOT_THERE)
+    _make([*words, device], f"make {fs} on")
+
+
+def past_the_dead(words: Sequence[str]) -> list[str]:
+    """The same command in a mount namespace of its own, without the mounts of loop devices whose file does not answer.
+
+    Who crashed may have left them behind; they are not ours to take away.
+    """
+    dead = [m.point for m in mounts() if m.source.startswith("/dev/loop") and not _answers(m.devno)]
+    apart = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _PAST, "sh", *dead, "--"]
+    return [*(apart if dead else []), *words]
+
+
+def _answers(devno: str) -> bool:
+    try:
+        Path(Path(f"/sys/dev/block/{devno}/loop/backing_file").read_text().rstrip("\n")).stat()
+    except OSError as e:
+        return e.errno != errno.ENOTCONN
+    return True
 
 
 def make_btrfs(devices: Sequence[str], *, data: str, metadata: str) -> None:
     """One empty btrfs over devices of the lab, with these profiles of data and of metadata."""
     words = ["mkfs.btrfs", "-q", "-f", "-K", "-d", data, "-m", metadata, *devices]
-    _patiently(words, "make btrfs on", _NOT_THERE)
+    _make(words, "make btrfs on")
 
 
 def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
@@ -135,7 +155,7 @@ def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
 
 def unmount(path: Path) -> None:
     """Raises `RunFailed` when somebody uses it; a process that has just ended may, until its ring is taken apart."""
-    _patiently(["umount", str(path)], "unmount", "busy")
+    _patiently(lambda: tool(["umount", str(path)], "unmount"), "busy")
 
 
 def free(device: str) -> None:
@@ -155,12 +175,16 @@ def free(device: str) -> None:
             return
 
 
-def _patiently(words: Sequence[str], doing: str, passing: str) -> None:
-    """`tool`, again and again while it ends with what usually passes soon."""
+def _make(words: Sequence[str], doing: str) -> None:
+    _patiently(lambda: tool(past_the_dead(words), doing), _NOT_THERE)
+
+
+def _patiently(doing: Callable[[], object], passing: str) -> None:
+    """Again and again while it ends with what usually passes soon."""
     deadline = time.monotonic() + _FREE_S
     while True:
         try:
-            tool(words, doing)
+            doing()
         except RunFailed as e:
             if passing not in e.render() or time.monotonic() > deadline:
                 raise

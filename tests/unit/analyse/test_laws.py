@@ -129,6 +129,8 @@ def test_a_reader_of_the_near_copy_beats_one_of_the_far_copy() -> None:
     assert said(far, copies(0, 0, 0), both) == [True]
     assert said(copies(0, 15 * mib, 15 * mib), near, copies(0, 3 * mib, 0)) == [True]
     assert said(copies(15 * mib, 0, 0), near, both) == [True]
+    # The same device below, behind a wire: this layer passes the one below by.
+    assert said(copies(15 * mib, 0, 15 * mib), near, both) == [True]
 
 
 def test_a_server_may_make_several_writes_durable_at_once() -> None:

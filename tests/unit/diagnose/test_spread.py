@@ -118,26 +118,57 @@ def remembered(now: Analysis, before: Analysis) -> Analysis:
     return now.model_copy(update={"references": tuple(told)})
 
 
-@pytest.mark.parametrize(("reads", "writes", "cold"), [(0.03, 1.0, True), (0.03, 0.05, False), (0.9, 1.0, False)])
+def scaled(run: Analysis, factors: dict[str, float]) -> Analysis:
+    """The same run with so many times the IOPS, by the workload."""
+
+    def as_it_is(cell: CellSummary) -> CellSummary:
+        times, names = factors.get(cell.workload.key, 1.0), ("value", "low", "high")
+        iops = cell.iops.model_copy(update={n: v * times for n in names if (v := getattr(cell.iops, n))})
+        return cell.model_copy(update={"iops": iops})
+
+    return run.model_copy(update={"cells": tuple(map(as_it_is, run.cells))})
+
+
+def cooled(hits: float, writes: float, warms: float, quick: float) -> set[Cause]:
+    """What is told of a medium whose cache gave ``hits`` times the reads: the first ones now find it cold, the others
+    ``warms`` times as much. Writes do ``writes`` of what they did, at ``quick`` times the medium's rate.
+    """
+    medium = mediums.simulate(SILENT, faulty(), seed=3)
+    keys = {c.workload.key: c.workload.rw.writes for c in medium.cells}
+    first = next(key for key, writing in keys.items() if not writing)
+    before = {key: quick if writing else hits for key, writing in keys.items()}
+    now = {key: quick * writes if writing else warms for key, writing in keys.items()} | {first: 1.0}
+    verdict = diagnose(SILENT, remembered(scaled(medium, now), scaled(medium, before)))
+    return {f.cause for f in verdict.findings if f.cause is not None}
+
+
+@pytest.mark.parametrize("warms", [1.0, 8.0])
+@pytest.mark.parametrize(
+    ("hits", "writes", "quick", "cold"),
+    [
+        (30.0, 1.0, 1.0, True),
+        (30.0, 0.05, 1.0, False),  # the medium itself
+        (30.0, 1.0, 50.0, False),  # writes end in a cache of their own: of the medium nothing is known
+        (1.1, 1.0, 1.0, False),
+    ],
+)
 def test_reads_that_lost_a_cache_are_slower_than_they_were_and_durable_writes_are_not(
-    reads: float, writes: float, cold: bool
+    hits: float, writes: float, quick: float, cold: bool, warms: float
 ) -> None:
     """Also while it warms up again: the first reads are slowest."""
-    for warms in (1.0, 8.0):
-        was = mediums.simulate(SILENT, faulty(), seed=3)
-        factors = {c.workload.key: writes if c.workload.rw.writes else min(0.6, reads * warms) for c in was.cells}
-        slowest = next(c.workload.key for c in was.cells if not c.workload.rw.writes)
-        factors[slowest] = reads
+    found = cooled(hits, writes, min(warms, hits / 2) if hits > 2 else 1.0, quick)
+    assert (Cause.COLD_CACHE in found) is cold, found
 
-        def as_it_is(cell: CellSummary, factors: dict[str, float] = factors) -> CellSummary:
-            times = factors[cell.workload.key]
-            names = ("value", "low", "high")
-            iops = cell.iops.model_copy(update={n: v * times for n in names if (v := getattr(cell.iops, n))})
-            return cell.model_copy(update={"iops": iops})
 
-        now = was.model_copy(update={"cells": tuple(map(as_it_is, was.cells))})
-        found = {f.cause for f in diagnose(SILENT, remembered(now, was)).findings}
-        assert (Cause.COLD_CACHE in found) is cold, (warms, found)
+def test_an_earlier_run_that_is_too_noisy_promises_nothing() -> None:
+    before = mediums.simulate(SILENT, faulty(), seed=3)
+    now = remembered(mediums.simulate(SILENT, faulty(servers=1), seed=4), before)
+    wide = [
+        r.model_copy(update={"ratio": r.ratio.model_copy(update={"low": r.ratio.value / 9, "high": r.ratio.value * 9})})
+        for r in now.references
+    ]
+    found = diagnose(SILENT, now.model_copy(update={"references": tuple(wide)})).findings
+    assert all("earlier run" not in e.statement for f in found for e in f.evidence)
 
 
 @pytest.mark.parametrize(

@@ -205,23 +205,23 @@ def _nearer_copy(run: RunView, one: Comparison, w: Workload) -> bool:
     """Whether the layer below read from a copy behind a wire what this one read from a copy at hand.
 
     Which copy of a mirror serves a read is chosen by each reader (btrfs: by its process id), so that neither way is
-    part of the other. Shown by the bytes: a wire carried them below and none here, where devices gave all of them, and
-    each of these devices serves the layer below, too.
+    part of the other. Shown by the bytes: a wire carried them below, where another device gave them, and none here,
+    where devices gave all of them that serve the layer below, too. Without another device below, this layer passes a
+    layer by, or reads another file.
     """
     by = {(c.layer, c.workload.key): c for c in run.cells}
     here, below = (by.get((name, one.workload_key)) for name in (one.layer, one.below))
     if here is None or below is None or w.rw.writes:
         return False
-    given = {(d.node, d.device) for d in here.resources.disks if (d.read_bytes_per_byte or 0.0) >= SERVES}
+    given, cells = _gave(here, SERVES), [c for c in run.cells if c.layer == one.below and c.workload.rw.reads]
     whole = sum(d.read_bytes_per_byte or 0.0 for d in here.resources.disks) >= CROSSES
-    known = {
-        (d.node, d.device)
-        for c in run.cells
-        if c.layer == one.below and c.workload.rw.reads
-        for d in c.resources.disks
-        if (d.read_bytes_per_byte or 0.0) >= SERVES
-    }
-    return whole and given <= known and _most_crossed(below) >= STAYS > SERVES > _most_crossed(here)
+    near = whole and given <= set().union(*(_gave(c, SERVES) for c in cells)) and _most_crossed(here) < SERVES
+    return near and bool(_gave(below, STAYS) - given) and _most_crossed(below) >= STAYS
+
+
+def _gave(cell: CellSummary, least: float) -> set[tuple[str | None, str]]:
+    """The devices that gave so much of each byte of the application."""
+    return {(d.node, d.device) for d in cell.resources.disks if (d.read_bytes_per_byte or 0.0) >= least}
 
 
 def _most_crossed(cell: CellSummary) -> float:

@@ -7,8 +7,8 @@ Why it matters
     Small writes lose most, and nothing above the partition can help; making it anew on a boundary cures it for good.
 Evidence it needs
     Operational: a partition, loop device or mapping that begins at no multiple of the medium's block (4 KiB where it
-    states less), or small writes much slower than small reads of the same order and depth; then the experiment: the
-    same reads shifted to a boundary gain an eighth or more.
+    states less); then the experiment: the same reads shifted to a boundary gain an eighth or more. A beginning that no
+    device tells (a virtual disk on a LUN) is not looked for.
 What rules it out
     The shifted workload gains nothing, or loses.
 What to do next
@@ -115,14 +115,10 @@ def judge(case: Case) -> Iterator[Opinion]:
 
 
 def slow_writes(case: Case) -> tuple[CellSummary, CellSummary] | None:
-    """(random write, random read) of one layer, size and depth where the write is much slower; None where none is.
-
-    Of the lowest layer and of what stands on it without a server: a device that is only read tells nothing of writes.
-    """
-    near = [s for s in case.stations if s is case.stations[0] or not s.layer.target.remote]
+    """(random write, random read) of one layer, size and depth where the write is much slower; None where none is."""
     found = [
         (w, r)
-        for station in near
+        for station in case.without_server(case.stations[0])
         for w in station.cells
         for r in station.cells
         if w.workload.rw.writes

@@ -12,8 +12,9 @@ Evidence it needs
     request is processor time (see `working`), and either way the cells are clearly busier (8 points) than the same
     cells on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
 What rules it out
-    Headroom in the slow cells. The same cells below keeping them as busy without being slow. One common rate of bytes
-    over very different block sizes. Processors busy in every cell say nothing either way: someone else may use them.
+    Headroom in the slow cells. Fewer than one thread that waits for a processor while several requests are
+    outstanding. The same cells below keeping them as busy without being slow. One common rate of bytes over very
+    different block sizes. Processors busy in every cell say nothing either way: someone else may use them.
 What to do next
     Larger requests, more cores, less copying (a local socket, zero copy), or another machine for the far end.
 How sure
@@ -45,6 +46,9 @@ CAUSE = Cause.PROCESSORS
 PRECEDENCE = 40
 FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
 MORE_THAN_BELOW, ONE_RATE = 0.08, 1.1
+LEAST_WAITING = 1.0
+"""Threads ready to run, mean: processors that limit a deep queue have a queue of their own. A share that polls, or two
+busy threads on two processors, leave none in front of them."""
 WORKING = 0.7
 """Processors at work per added second. Not enough alone: on two processors a share over loopback gave 0.9 to 1.6 at
 depth 1 and 1.9 to 2.7 at depth, but a slow wire, a far wire and a cap gave up to 2.0 too, with a neighbour at work
@@ -54,6 +58,12 @@ depth 1 and 1.9 to 2.7 at depth, but a slow wire, a far wire and a cap gave up t
 def full(cell: CellSummary) -> bool:
     """All processors nearly used up, or one of them entirely."""
     return (cell.cpu_busy or 0) >= FULL or (cell.cpu_busiest or 0) >= ONE_FULL
+
+
+def _nobody_waits(point: Point) -> bool:
+    """Several requests are outstanding, and no thread of the generator or of a server waits for a processor."""
+    seen = ready.waiting(point.upper)
+    return point.n > 1 and seen is not None and seen.own + seen.served < LEAST_WAITING
 
 
 def working(point: Point) -> float | None:
@@ -118,7 +128,8 @@ def _used_up(pair: Pair) -> Opinion:
     shares = observe.busy(slow)
     if not shares:
         return Opinion(CAUSE, None, "the processors were not read", missing=("processor counters",))
-    saturated = [p for p in slow if full(p.upper) or (working(p) or 0) >= WORKING]
+    at_work = [p for p in slow if not _nobody_waits(p)]
+    saturated = [p for p in at_work if full(p.upper) or (working(p) or 0) >= WORKING]
     cover = sum(p.loss for p in saturated) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         low, high = min(shares), max(shares)
@@ -127,8 +138,8 @@ def _used_up(pair: Pair) -> Opinion:
     cells = view.analysis.cells
     quiet = min((c.cpu_busy for c in cells if c.cpu_busy is not None), default=1.0)
     everywhere = all(full(c) for c in cells if c.cpu_busy is not None)
-    at_work = sum(p.loss for p in slow if (working(p) or 0) >= WORKING) / sum(p.loss for p in slow)
-    if at_work < LEAST_COVER and (quiet >= QUIET or everywhere):
+    spent_there = sum(p.loss for p in at_work if (working(p) or 0) >= WORKING) / sum(p.loss for p in slow)
+    if spent_there < LEAST_COVER and (quiet >= QUIET or everywhere):
         why = f"the processors were at least {units.percent(quiet, 2)} busy in every cell, also where nothing is slow"
         return Opinion(CAUSE, None, why, missing=("a machine that is otherwise idle",))
     more = _more_than_below(saturated)

@@ -1,8 +1,7 @@
 """The same workload, shifted by a sector.
 
 What it changes
-    Every read begins so many bytes behind a multiple of its block as brings it to a boundary of the medium (one sector
-    of 512 bytes where no beginning is known: that of a partition from sector 63 on).
+    Every read begins so many bytes behind a multiple of its block as brings it to a boundary of the medium.
 What it tells apart
     Under misalignment it gains an eighth or more. Every other limit keeps its IOPS, or loses where the medium was
     aligned before.
@@ -18,24 +17,20 @@ from strata.model.cause import Cause
 from strata.model.experiment import Experiment, Metric, Prediction
 from strata.model.workload import Workload
 
-SECTOR = 512
 LEAST, MOST = 0.2, 20.0
 """Times the IOPS: what a shift may cost where it was aligned before, and what it may gain where it was not."""
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
-    """At the lowest layer, where small writes are much slower than small reads or a beginning lies off a boundary."""
+    """At the lowest layer, where a beginning lies off a boundary."""
     station = case.stations[0] if case.stations else None
     fact = misaligned.shift_of(case)
-    if station is None or (fact is None and misaligned.slow_writes(case) is None):
+    if station is None or fact is None or not any(o.cause is Cause.MISALIGNED for o in standing):
         return None
-    cell = _deepest_read(station)
-    shift = SECTOR if fact is None else fact[1]
+    cell, shift = _deepest_read(station), fact[1]
     if cell is None or shift >= cell.bs or cell.misalign:
         return None
     known = [_prediction(o, station.layer.name) for o in standing]
-    if not any(o.cause is Cause.MISALIGNED for o in standing):
-        return None
     return Experiment(
         layer=station.layer.name,
         workload=cell.model_copy(update={"misalign": shift}),
