@@ -63,6 +63,8 @@ def main() -> int:
     if asked.swap:
         found = replay.swapped(found)
     missed = _tables(found)
+    if said := replay.as_said(cases, split.read()):
+        print(f"\n{score.text(score.table(said), 'frozen rows, as said live')}")
     _left_out(cases)
     print(f"\n{len(found)} cases replayed in {took:.1f} s.\n\n{confusion.text(found)}")
     if not asked.swap and asked.withhold:

@@ -415,6 +415,22 @@ def test_a_trial_leaves_a_record_from_its_beginning_and_is_never_written_over(tm
     assert begun.earlier == ()
 
 
+def test_what_was_said_first_is_scored_whatever_was_said_later(tmp_path: Path) -> None:
+    made = made_up("slow-wire")
+    assert made.verdict is not None and replay.as_said([made], split.read()) == []  # of no frozen row
+    frozen = made.trial.model_copy(update={"seed": draw.FROZEN[0] * draw.SEEDS_A_BASE + 1})
+    silent = made.verdict.model_copy(update={"kind": VerdictKind.INCONCLUSIVE, "said": ()})
+    begun = kept.begin(made.model_copy(update={"trial": frozen, "verdict": silent}), tmp_path)
+    kept.save(begun.model_copy(update={"failed": None}), tmp_path)
+    again = kept.begin(begun, tmp_path, again=True)
+    kept.save(again.model_copy(update={"failed": None, "verdict": made.verdict, "seconds": 1.0}), tmp_path)
+    (case,) = kept.all_cases(tmp_path)
+    assert case.verdict == made.verdict
+    (said,) = replay.as_said([case], split.read())
+    assert said.verdict == silent and not said.right_cause and said.seconds == made.seconds
+    assert replay.replayed([case], split.read())[0].right_cause
+
+
 def test_a_live_trial_that_cannot_be_built_is_kept_with_its_reason(tmp_path: Path) -> None:
     said: list[str] = []
     trial = made_up("slow-wire").trial.model_copy(update={"options": {"no-such-option": "1"}})

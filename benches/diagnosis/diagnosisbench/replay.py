@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from diagnosisbench import kept
+from diagnosisbench import draw, kept
 from diagnosisbench.judge import Judged, judged
 from diagnosisbench.kept import Case, verdict_of
 from diagnosisbench.split import Split
@@ -35,6 +35,19 @@ def replayed(cases: Sequence[Case], split: Split) -> list[Judged]:
     """All that count, judged anew. What failed said nothing, whatever could be made of its evidence today."""
     said = ((c, kept.NO_VERDICT if c.failed else verdict_of(diagnosed(c))) for c in cases if c.counts)
     return [judged(case, verdict, split) for case, verdict in said]
+
+
+def as_said(cases: Sequence[Case], split: Split) -> list[Judged]:
+    """What was said first and live of the trials of frozen rows, by the rules of their day, which had not seen them."""
+    firsts = [_first(c) for c in cases if draw.frozen(c.trial.seed)]
+    return [judged(c, kept.NO_VERDICT if c.failed else c.verdict or kept.NO_VERDICT, split) for c in firsts if c.counts]
+
+
+def _first(case: Case) -> Case:
+    """The case with what came of it when it was measured first."""
+    if not case.earlier:
+        return case
+    return case.model_copy(update={name: getattr(case.earlier[0], name) for name in kept.Earlier.model_fields})
 
 
 def swapped(cases: Sequence[Judged]) -> list[Judged]:
