@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import PurePath
 from urllib.parse import quote
 
 from strata.model.survey import Device, Survey
+from strata.text.toml import comment, value
 
 FILE_SYSTEM_OVERHEAD, SHARE_OVERHEAD = 0.05, 0.15
 # File systems whose FIEMAP gives places on the one device below.
@@ -59,8 +59,8 @@ def draft(survey: Survey, data_path: str, nbd_uri: str | None) -> str:
     parts = [
         "# Drafted by strata survey. All layers reach the same data; check that this is so before you trust a ratio.\n"
         "# on: what a layer's requests go through next. against: what it is compared with.",
-        f"[stack]\nname = {_text(_name(survey))}",
-        f"[[node]]\nname = {_text(survey.hostname)}{'' if survey.file_system.remote else chr(10) + 'owner = true'}",
+        f"[stack]\nname = {value(_name(survey))}",
+        f"[[node]]\nname = {value(survey.hostname)}{'' if survey.file_system.remote else chr(10) + 'owner = true'}",
         *_server(survey),
         *(_written(survey, t) for t in tables),
     ]
@@ -157,10 +157,10 @@ def _file_system(survey: Survey, data_path: str, below: tuple[str, ...]) -> _Tab
     note, more = f"{fs.kind} at {fs.mount_point}", ""
     if fs.remote:
         note += (
-            f"; its requests go to {_comment(_server_name(survey))}: stand it on the layers there, once they are named"
+            f"; its requests go to {comment(_server_name(survey))}: stand it on the layers there, once they are named"
         )
     if fs.remote and "endpoint" in fs.detail and not against:
-        more = f"# against = [{_text(PAST_MOUNT)}]"
+        more = f"# against = {value([PAST_MOUNT])}"
     source = "usual for a local file system with preallocated files; Strata's own assumption"
     return _Table(
         name=FILE_SYSTEM,
@@ -182,16 +182,16 @@ def _server(survey: Survey) -> list[str]:
     lines = [
         f"# The data of {fs.mount_point} lies on another machine, which cannot be asked from here. Fill in, uncomment:",
         "# [[node]]",
-        f"# name = {_text(name)}",
+        f"# name = {value(name)}",
         "# owner = true",
-        f"# counters = {_text(f'http://{name}:9100/metrics')}   # of a node_exporter there, if there is one",
+        f"# counters = {value(f'http://{name}:9100/metrics')}   # of a node_exporter there, if there is one",
         "# A layer there needs an address that can be reached from here (NBD, iSCSI …): [[layer]], first of all.",
     ]
     if "bricks" in fs.detail:
         lines.append(f"# Its bricks, as this machine knows them: {fs.detail['bricks']}")
     if fs.kind in ("ceph", "fuse.ceph", "fuse.ceph-fuse"):
         lines.append("# A file of CephFS has no address of its own here; an image of RBD would have: rbd:POOL/IMAGE")
-    return ["\n".join(map(_comment, lines))]
+    return ["\n".join(map(comment, lines))]
 
 
 def _server_name(survey: Survey) -> str:
@@ -201,29 +201,19 @@ def _server_name(survey: Survey) -> str:
 
 
 def _cost(overhead: float, source: str) -> tuple[str, ...]:
-    return (f"expect.overhead_max = {overhead}", f"expect.source = {_text(source)}")
+    return (f"expect.overhead_max = {overhead}", f"expect.source = {value(source)}")
 
 
 def _written(survey: Survey, table: _Table) -> str:
-    keys = ["[[layer]]", f"name = {_text(table.name)}", f"node = {_text(survey.hostname)}"]
+    keys = ["[[layer]]", f"name = {value(table.name)}", f"node = {value(survey.hostname)}"]
     for key, names in (("on", table.on), ("against", table.against)):
-        keys += [f"{key} = [{', '.join(map(_text, names))}]"] if names else []
-    keys += [f"endpoint = {_text(table.endpoint)}", *table.expect, *table.more.splitlines()]
+        keys += [f"{key} = {value(names)}"] if names else []
+    keys += [f"endpoint = {value(table.endpoint)}", *table.expect, *table.more.splitlines()]
     if table.off is None:
-        return "\n".join([f"# {_comment(table.note)}", *keys])
-    reason = f"# No layer {_text(table.name)}: {_comment(table.off)}."
+        return "\n".join([f"# {comment(table.note)}", *keys])
+    reason = f"# No layer {value(table.name)}: {comment(table.off)}."
     return "\n".join([reason, *(key if key.startswith("#") else f"# {key}" for key in keys)])
 
 
 def _name(survey: Survey) -> str:
     return f"{survey.hostname}:{survey.file_system.mount_point}"
-
-
-def _comment(text: str) -> str:
-    """On one line, without what TOML forbids in a comment."""
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
-def _text(text: str) -> str:
-    """A TOML basic string: JSON's escapes are a subset, but for DEL, which JSON leaves as it is."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -125,7 +125,7 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     if missing and asked.severity is not None:
         why = f"{len(missing)} of {len(truth.signals)} promised signals are absent"
         raise RunFailed("the injection lacks its signature:", str(asked), why, "", _told(missing, healthy, injected))
-    with (lab.data / "truth.toml").open("a") as f:
+    with (lab.data / "truth.toml").open("a", encoding="utf-8") as f:
         how = "Strata's own server limits itself" if lab.reduced else None
         f.write(truth.toml(asked.cause, asked.severity, asked.value(truth), layer_of(lab, "top").name, how))
         f.write(f"impact = {impact:.3f}\n\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from strata.lab.lab import Lab
 from strata.model.finding import Cause
+from strata.text import toml
 
 
 class Severity(StrEnum):
@@ -197,5 +197,4 @@ class Injection:
             "partly": [c.value for c in self.partly],
             "never": [c.value for c in self.never],
         }
-        # Strings, numbers and lists of strings are written the same way in JSON and TOML.
-        return "[[truth]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in rows.items())
+        return "[[truth]]\n" + toml.lines(rows)

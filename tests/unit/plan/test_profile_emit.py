@@ -96,6 +96,19 @@ def test_what_says_nothing_is_not_written() -> None:
     assert tomllib.loads(text)["workload"] == [{"name": "a", "rw": "randread", "bs": 8192, "iodepth": 4}]
 
 
+def test_a_short_workload_has_a_table_of_its_own_too() -> None:
+    """People go on with it; `tomli_w` folds tables into inline ones where all of them are short."""
+    one = ProfileWorkload(name="a", workload=workload_from_words("randread", "8k"))
+    goals = (Goal(figure="mean", most=2e6), Goal(figure="99", most=9e6))
+    two = ProfileWorkload(name="b", workload=workload_from_words("read", "8k"), why="w", goals=goals)
+    assert toml_of(Profile(name="p", title="t", source="s", workloads=(one, two))) == (
+        'title = "t"\nsource = "s"\n'
+        '\n[[workload]]\nname = "a"\nrw = "randread"\nbs = 8192\niodepth = 1\n'
+        '\n[[workload]]\nname = "b"\nrw = "read"\nbs = 8192\niodepth = 1\nwhy = "w"\n'
+        'goals = [{ figure = "mean", most = 2000000.0 }, { figure = "99", most = 9000000.0 }]\n'
+    )
+
+
 def test_what_no_words_say_is_refused_by_name() -> None:
     thirds = BsSplit(read=(BsShare(bs=4096, weight=1), BsShare(bs=8192, weight=2)))
     odd = Workload(rw=Rw.READ, bs=8192, bssplit=thirds, arrival=ClosedLoop(iodepth=1))

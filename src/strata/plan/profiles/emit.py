@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from strata.errors import UsageError
@@ -12,6 +11,7 @@ from strata.model.profile import Goal, Profile, ProfileWorkload
 from strata.model.workload import Cache, OpenLoop, Sync, Workload
 from strata.model.workload_options import OPTIONS
 from strata.plan.profiles import profile_of
+from strata.text import toml
 
 
 def toml_of(profile: Profile, head: Iterable[str] = ()) -> str:
@@ -19,12 +19,9 @@ def toml_of(profile: Profile, head: Iterable[str] = ()) -> str:
 
     Raises `UsageError` for a workload that words cannot say exactly (parts of a mix finer than 0.01 percent).
     """
-    parts = [
-        "".join(f"# {_comment(line)}\n" for line in head)
-        + f"title = {_value(profile.title)}\nsource = {_value(profile.source)}\n"
-    ]
-    parts += [_workload(one) for one in profile.workloads]
-    text = "\n".join(parts)
+    comments = "".join(f"# {' '.join(toml.comment(line, ' ').split())}\n" for line in head)
+    first = comments + toml.lines({"title": profile.title, "source": profile.source})
+    text = "\n".join([first, *(f"[[workload]]\n{toml.lines(_table(one))}" for one in profile.workloads)])
     back = profile_of(text, profile.name, "as it would be written")
     differ = [a.name for a, b in zip(profile.workloads, back.workloads, strict=True) if a != b]
     if differ or back != profile:
@@ -103,28 +100,14 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
-def _workload(one: ProfileWorkload) -> str:
-    lines = [f"name = {_value(one.name)}"]
-    lines += [f"{key} = {_value(value)}" for key, value in words_of(one.workload).items()]
+def _table(one: ProfileWorkload) -> dict[str, Any]:
+    table = {"name": one.name, **words_of(one.workload)}
     if one.why:
-        lines.append(f"why = {_value(one.why)}")
+        table["why"] = one.why
     if one.goals:
-        lines.append(f"goals = [{', '.join(_inline(_goal(goal)) for goal in one.goals)}]")
-    return "[[workload]]\n" + "".join(f"{line}\n" for line in lines)
+        table["goals"] = [_goal(goal) for goal in one.goals]
+    return table
 
 
 def _goal(goal: Goal) -> dict[str, Any]:
     return {key: value for key, value in goal.model_dump().items() if value is not None}
-
-
-def _inline(table: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{key} = {_value(value)}" for key, value in table.items()) + " }"
-
-
-def _comment(line: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in line).split())
-
-
-def _value(value: Any) -> str:
-    """JSON's strings, numbers and lists are TOML's too, but for one character that TOML wants escaped."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
