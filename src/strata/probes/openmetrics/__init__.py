@@ -31,6 +31,10 @@ REMOTE = True
 
 TIMEOUT_S = 2.0
 MOST_BYTES = 16 << 20
+MOST_COLUMNS = 1 << 15
+"""Of one exporter: a machine of 1,000 processors and 1,000 disks has fewer. Names that come later are passed over."""
+MOST_HEADS = 1 << 18
+"""Lines that are remembered from one answer to the next, before all are forgotten."""
 _ACCEPT = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -53,6 +57,8 @@ class OpenMetricsProbe(Reader):
         elif not first:
             self.absent = (f"{url} has no metric that is known here",)
         self._learn({} if isinstance(first, str) else first)
+        if len(self.columns) == MOST_COLUMNS:
+            self.absent = (f"{url} has too many metrics, {MOST_COLUMNS} of them are read",)
 
     def read(self) -> Sequence[float | None]:
         found = self._fetch() if self._url is not None else "closed"
@@ -62,8 +68,9 @@ class OpenMetricsProbe(Reader):
         # An exporter that was away at the start, or a device that came later.
         self._learn(found)
         values += [None] * (len(self.columns) - len(values))
-        for column, value in found.values():
-            values[self._places[_key(column)]] = value
+        for key, (_, value) in found.items():
+            if key in self._places:
+                values[self._places[key]] = value
         return values
 
     def close(self) -> None:
@@ -71,10 +78,10 @@ class OpenMetricsProbe(Reader):
         self._url = None
 
     def _learn(self, found: Mapping[_Key, tuple[Column, float]]) -> None:
-        for key, (column, _) in found.items():
-            if key not in self._places:
-                self._places[key] = len(self.columns)
-                self.columns += (column,)
+        new = [(key, column) for key, (column, _) in found.items() if key not in self._places]
+        del new[MOST_COLUMNS - len(self.columns) :]
+        self._places |= {key: place for place, (key, _) in enumerate(new, len(self.columns))}
+        self.columns += tuple(column for _, column in new)
 
     def _fetch(self) -> dict[_Key, tuple[Column, float]] | str:
         """The known samples, or why there are none. Samples that are one of ours (user and nice) are added."""
@@ -83,6 +90,8 @@ class OpenMetricsProbe(Reader):
         from http.client import HTTPException
 
         assert self._url is not None
+        if len(self._parser.heads) > MOST_HEADS:
+            self._parser, self._ours = Parser(), {}
         request = urllib.request.Request(self._url, headers={"Accept": _ACCEPT})
         until = time.monotonic() + TIMEOUT_S
         try:
