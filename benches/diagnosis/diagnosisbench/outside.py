@@ -129,6 +129,7 @@ ALL: Mapping[str, Injection] = {
         unit="bytes",
         inject=_window,
         cell=Cell("top", "read", "128k", 8),
+        must=(Cause.SMALL_WINDOW,),
     ),
     "erratic-disk": _felt(
         title="an erratic disk",

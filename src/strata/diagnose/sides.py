@@ -24,6 +24,7 @@ PATH = frozenset(
         Cause.WIRE_BANDWIDTH,
         Cause.WIRE_LATENCY,
         Cause.WIRE_LOSS,
+        Cause.SMALL_WINDOW,
         Cause.WRONG_CARD,
         Cause.NOISY_WIRE,
         Cause.CLIENT_PROCESSORS,

@@ -58,6 +58,11 @@ class Cause(StrEnum):
         "loss on the wire",
         "segments are lost on the way and sent again, on a wire that is not full",
     )
+    SMALL_WINDOW = (
+        "small-window",
+        "a small TCP window",
+        "what is read waits until the receiver's TCP window has room, on a wire that is idle meanwhile",
+    )
     WRONG_CARD = "wrong-card", "the wrong card", "one card of several carries everything, or the slow one does"
     NOISY_WIRE = "noisy-wire", "a neighbour on the wire", "somebody else fills the same wire"
     PROCESSORS = "processors", "processors", "processors of client or server are busy"

@@ -82,6 +82,63 @@ def test_segments_that_a_full_wire_drops_do_not_make_it_lossy() -> None:
     assert seen("slow-wire", only_where_it_is_full, segments(0)).verdict.cause is Cause.WIRE_BANDWIDTH
 
 
+def window(closed: float, end: str = "server", writes: float = 0.0) -> Counters:
+    """One connection; its receiver's window is closed for so much of the time."""
+    labels = f"connection=0,end={end},node=n1,peer=10.0.0.2:*,port=10809"
+
+    def counters(cell: CellSummary) -> dict[str, float]:
+        share = writes if cell.workload.rw.writes else closed
+        return {
+            f"tcp_rtt_seconds{{{labels}}}": 1e-4,
+            f"tcp_min_rtt_seconds{{{labels}}}": 1e-5,
+            f"tcp_receiver_limited_seconds{{{labels}}}": share,
+        }
+
+    return counters
+
+
+def reads_only(counters: Counters) -> Diagnosis:
+    """A path that is slow for reads, which were all that was measured."""
+    whole = scene("slow-wire")
+    keys = {c.workload.key for c in whole.cells if not c.workload.rw.writes}
+    cells = [c for c in whole.cells if c.workload.key in keys]
+    made = [c.model_copy(update={"counters": c.counters | counters(c)}) if c.layer == "path" else c for c in cells]
+    compared = tuple(c for c in whole.comparisons if c.workload_key in keys)
+    return diagnose(SCENES["slow-wire"].stack, whole.model_copy(update={"cells": tuple(made), "comparisons": compared}))
+
+
+def test_a_window_that_is_closed_is_named_before_the_shape_of_a_full_wire() -> None:
+    found = reads_only(window(0.45))
+    assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.SMALL_WINDOW), found.verdict.headline
+    assert "closed for 45 % of the time" in found.verdict.headline and "tcp_rmem" in found.verdict.next_step
+    tried = found.findings[0].experiment
+    assert tried is not None and tried.changes == "as many requests over 2 queues"
+    assert {p.cause: p.low > 1 for p in tried.predictions}[Cause.SMALL_WINDOW.value]
+
+
+@pytest.mark.parametrize(
+    ("counters", "because"),
+    [
+        (window(0.1), "closed for at most 10 %"),
+        (window(0.0, end="server"), "closed for at most 0 %"),
+    ],
+)
+def test_a_window_that_is_open_is_not(counters: Counters, because: str) -> None:
+    found = reads_only(counters)
+    assert found.verdict.cause is not Cause.SMALL_WINDOW
+    assert because in reason(found, Cause.SMALL_WINDOW)
+
+
+@pytest.mark.parametrize("counters", [window(0.0, writes=0.9), window(0.9, end="client")])
+def test_a_server_that_takes_its_time_or_whose_end_was_not_read_has_no_small_window(counters: Counters) -> None:
+    assert seen("slow-wire", counters).verdict.cause is Cause.WIRE_BANDWIDTH
+
+
+def test_a_window_that_is_closed_below_as_well_is_not_this_layers() -> None:
+    found = seen("slow-wire", window(0.5), window(0.4))
+    assert found.verdict.cause is Cause.WIRE_BANDWIDTH
+
+
 def group(share: float, node: str | None = "n1") -> Counters:
     """A group that was held back in so large a share of its periods, and a server of that node."""
     labels = "cgroup=/slice" + (f",node={node},process=smbd" if node else "")
