@@ -23,6 +23,7 @@ from others import as_another, directory_of_another, ended
 import strata.app.measuring
 import strata.app.opening
 import strata.app.place
+import strata.app.runner
 import strata.app.verifying
 from strata.app.measuring import OneResult, measure_endpoint
 from strata.app.opening import opened
@@ -64,9 +65,9 @@ class Scene:
     def before_the_step(self, monkeypatch: pytest.MonkeyPatch, step: str, swap: Callable[[], None]) -> None:
         """``swap`` comes right before the step ``module.function``, once."""
         module, _, name = step.rpartition(".")
-        owner = {m.__name__: m for m in (strata.app.measuring, strata.app.opening, strata.app.place)}.get(
-            f"strata.app.{module}", strata.app.verifying
-        )
+        owner = {
+            m.__name__: m for m in (strata.app.measuring, strata.app.opening, strata.app.place, strata.app.runner)
+        }.get(f"strata.app.{module}", strata.app.verifying)
         real = getattr(owner, name)
 
         def hooked(*words: Any, **named: Any) -> Any:
@@ -93,7 +94,7 @@ def measured(path: Path, *, engine: str = "native", workload: Workload = WRITES)
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("step", ["opening.fill", "measuring.measure_generator", "measuring.prepare_cell"])
+@pytest.mark.parametrize("step", ["opening.fill", "measuring.measure_generator", "runner.prepare_cell"])
 @pytest.mark.parametrize("swap", [Scene.link, Scene.rename_over], ids=["link", "accident"])
 def test_a_new_file_swapped_before_a_step_of_measure(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, step: str, swap: Callable[[Scene], None]
@@ -112,7 +113,7 @@ def test_a_new_file_swapped_before_a_step_of_measure(
 def test_fio_is_given_the_file_that_was_checked(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("fio") is None:
         absent("fio is not installed")
-    scene.before_the_step(monkeypatch, "measuring.prepare_cell", scene.link)
+    scene.before_the_step(monkeypatch, "runner.prepare_cell", scene.link)
     assert measured(scene.path, engine="fio").result.write.ops
     scene.unharmed()
 
@@ -120,7 +121,7 @@ def test_fio_is_given_the_file_that_was_checked(scene: Scene, monkeypatch: pytes
 def test_a_file_of_ours_swapped_between_its_check_and_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     with testfile.new(scene.path, SIZE) as held:
         held.keep()
-    scene.before_the_step(monkeypatch, "measuring.prepare_cell", scene.link)
+    scene.before_the_step(monkeypatch, "runner.prepare_cell", scene.link)
     assert "aside" in (measured(scene.path).moved or "")
     scene.unharmed()
     # It was kept: it stays, where it is now.

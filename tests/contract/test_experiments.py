@@ -50,10 +50,7 @@ def demo(store: Path, **options: Any) -> Iterator[Session]:
         **options,
     )  # fmt: skip
     with demo_source(scenario("capped-target")) as source, opened(chosen.store) as kept:
-        session = Session(
-            source.stack, source.survey, source.data_path, chosen, kept, lambda _: None,
-            workloads=chosen_workloads(source.workloads, chosen), shapes=source.shapes, direct=source.direct,
-        )  # fmt: skip
+        session = Session(source, chosen, kept, lambda _: None, workloads=chosen_workloads(source.workloads, chosen))
         with session:
             session.prepare(new_id(), DEMO_SIZE)
             yield session

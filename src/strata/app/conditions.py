@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from strata.app.runner import Change
 from strata.engine import Backing, Request, TargetConfig, TargetProcess
 from strata.errors import RunFailed
 from strata.model.endpoint import Endpoint, address, is_loopback
@@ -20,8 +21,6 @@ from strata.model.placement import Placement
 
 if TYPE_CHECKING:
     from strata.app.session import Session
-
-Change = Callable[[Request], Request]
 
 STILL_THERE = 0.05
 """A share of the file's pages that may be left: cold is what was read from below."""

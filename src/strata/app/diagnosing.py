@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +14,10 @@ from strata import units
 from strata.app.kept import opened, report_of
 from strata.app.naming import file_or_directory
 from strata.app.options import Options, check_size, choose_size, default_path
+from strata.app.place import Place
 from strata.app.planning import plan_of, refused_cells
-from strata.app.session import Emit, Session
+from strata.app.runner import Emit
+from strata.app.session import Session
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
@@ -57,6 +59,13 @@ class Source:
         self.stack, self.survey, self.data_path = stack, platform, data_path
         self.shapes, self.direct, self.workloads = shapes or {}, direct, workloads
         self.left_out = left_out or {}
+
+    def place(self, workloads: Iterable[Workload]) -> Place:
+        """Where it is measured with these; nothing is made yet."""
+        writes = any(w.rw.writes for w in workloads)
+        place = Place(self.stack, self.data_path, self.shapes, direct=self.direct, writes=writes)
+        place.dropped.update(self.left_out)
+        return place
 
 
 def source_of(where: Path, options: Options, run_id: str) -> Source:
@@ -163,14 +172,14 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
     if demo := demo_of(run.plan.stack.name):
         with demo_source(scenario(demo)) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
+    return _carry_out(source_again(run, options), options, emit, run.id, resumed=run)
+
+
+def source_again(run: Run, options: Options) -> Source:
+    """Of a run whose data was written: what is there of it is measured on."""
+    assert run.data is not None, "it ended before that"
     data_path = Path(run.data.path)
-    return _carry_out(
-        Source(run.plan.stack, survey(data_path.parent, options.load_seconds), data_path),
-        options,
-        emit,
-        run.id,
-        resumed=run,
-    )
+    return Source(run.plan.stack, survey(data_path.parent, options.load_seconds), data_path)
 
 
 def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple[Workload, ...]:
@@ -203,36 +212,24 @@ def data_size(source: Source, options: Options) -> tuple[int, bool]:
     return choose_size(source.survey.file_system.available, options.size), False
 
 
-def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, resumed: Run | None = None) -> Report:
+def size_of(source: Source, options: Options, resumed: Run | None) -> tuple[int, bool]:
+    """Bytes of the test file, and whether it stays when the run is over."""
     if resumed is not None and resumed.data is not None:
-        size = resumed.data.size
-        kept = resumed.plan
-        options = options.model_copy(
-            update={
-                "rounds": kept.rounds,
-                "interval_s": kept.interval_s,
-                "keep": options.keep or testfile.was_kept(source.data_path),
-            }
-        )
-    else:
-        size, is_kept = data_size(source, options)
-        options = options.model_copy(update={"keep": options.keep or is_kept})
+        return resumed.data.size, options.keep or testfile.was_kept(source.data_path)
+    size, is_kept = data_size(source, options)
+    return size, options.keep or is_kept
+
+
+def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, resumed: Run | None = None) -> Report:
+    size, keep = size_of(source, options, resumed)
+    options = options.model_copy(update={"keep": keep})
+    if resumed is not None:
+        options = options.model_copy(update={"rounds": resumed.plan.rounds, "interval_s": resumed.plan.interval_s})
+    workloads = chosen_workloads(source.workloads, options)
     with (
         held(run_id),
         opened(options.store) as store,
-        Session(
-            source.stack,
-            source.survey,
-            source.data_path,
-            options,
-            store,
-            emit,
-            workloads=chosen_workloads(source.workloads, options),
-            shapes=source.shapes,
-            direct=source.direct,
-            left_out=source.left_out,
-            run=resumed,
-        ) as session,
+        Session(source, options, store, emit, workloads=workloads, run=resumed) as session,
     ):
         run = session.prepare(run_id, size)
         status = session.measure()

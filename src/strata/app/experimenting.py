@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from strata.app.conditions import Change, Refused, condition
+from strata.app.conditions import Refused, condition
 from strata.app.further import fastest_writes
 from strata.app.planning import experiment_plan, experiment_round
+from strata.app.runner import Change
 from strata.errors import SafetyRefusal, Stopped, StoreError, StrataError
 from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.caching import refusal
@@ -22,7 +23,7 @@ from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.run.execute import execute
+from strata.run.machine import RunMachine
 
 if TYPE_CHECKING:
     from strata.app.session import Session
@@ -147,13 +148,11 @@ def _rounds(
             break
         steps = experiment_round(plan, experiment, number, session.next_order())
         batch = plan.model_copy(update={"steps": steps, "rounds": number + 1})
-        status = execute(
-            batch,
-            done=frozenset(),
-            measure=_measuring(session, batch, change),
+        status = session.carry_out(
+            RunMachine(batch),
+            _measuring(session, batch, change),
             commit=commit,
             emit=lambda p: session.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
-            stop_requested=session.stop_requested,
         )
         if status is RunStatus.STOPPED:
             raise Stopped("the verdict is kept, its experiment was not finished", hint=f"strata report {run.id}")

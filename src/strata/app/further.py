@@ -14,7 +14,7 @@ from strata.model.workload import Workload
 from strata.plan.cost import bytes_written
 from strata.plan.detail import further_round
 from strata.run.events import Finish
-from strata.run.execute import execute
+from strata.run.machine import RunMachine
 
 if TYPE_CHECKING:
     from strata.app.session import Session
@@ -115,7 +115,7 @@ def _next_round(session: Session) -> tuple[Step, ...]:
     if not purse.may_write([(plan.cell(s.cell).workload, span, fastest.get(s.cell)) for s in steps], plan):
         steps = tuple(s for s in steps if not plan.cell(s.cell).workload.rw.writes)
     if steps:
-        session.keep(run.model_copy(update={"plan": plan.model_copy(update={"steps": (*plan.steps, *steps)})}))
+        session.keep(plan=plan.model_copy(update={"steps": (*plan.steps, *steps)}))
     return steps
 
 
@@ -127,12 +127,6 @@ def _measured(session: Session, steps: tuple[Step, ...], finished: Callable[[Fin
         purse.wrote(result)
 
     now = {s.order for s in steps}
-    return execute(
-        run.plan.model_copy(update={"precondition": None}),
-        done=frozenset(s.order for s in run.plan.steps if s.order not in now),
-        measure=session.measure_step,
-        commit=commit,
-        emit=session.emit,
-        stop_requested=session.stop_requested,
-        finished=finished,
-    )
+    done = frozenset(s.order for s in run.plan.steps if s.order not in now)
+    plan = run.plan.model_copy(update={"precondition": None})
+    return session.carry_out(RunMachine(plan, done), session.measure_step, commit=commit, finished=finished)

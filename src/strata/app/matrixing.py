@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from strata import units
-from strata.app.circumstances import environment, other_engine
 from strata.app.earlier import earlier_noise, noise_place
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
 from strata.app.matrix_result import matrix_result
 from strata.app.naming import is_endpoint
 from strata.app.options import Options
 from strata.app.planning import refused_cells
-from strata.app.session import Emit
+from strata.app.runner import Emit, Runner, check_resumable, rates, run_of
 from strata.app.stopping import stop_on_signals
+from strata.app.watching import Watch, devices_reached
 from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.errors import InconclusiveError, RunFailed, Stopped
-from strata.host.clock import now_unix_ns
 from strata.host.runlock import held
 from strata.model.analysis import Generator
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
 from strata.model.matrix import Known, MatrixEnd, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
-from strata.model.plan import Plan
-from strata.model.progress import Phase, Progress
+from strata.model.plan import Cell, Plan, Step
+from strata.model.progress import Glance, Phase, Progress
+from strata.model.result import CellResult, Interval
 from strata.model.run import Run, RunStatus
 from strata.model.stack import Stack
 from strata.plan.ident import new_id
 
 if TYPE_CHECKING:
-    from strata.app.matrix_site import Site
     from strata.run.matrix import Matrix
     from strata.store import Store
 
 GENERATOR_TIMING = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
+BIN_S = 0.05
 
 
 class MatrixPlan(Value):
@@ -105,87 +103,86 @@ def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | Non
 def _carry_out(
     where: str, words: MatrixWords, options: Options, emit: Emit, run_id: str, resumed: Run | None
 ) -> MatrixResult:
-    from strata.app.matrix_site import site_of
+    from strata.app.matrix_site import ground_of
 
     _calm_numbers()
     grid_workloads = resumed.plan.workloads if resumed else asked_of(words, options)[1]
     ends = [Endpoint.parse(where)] if is_endpoint(where) else []
     engine = engine_for(options.engine, ends, options.placement)
     identity = engine.identity()
-    if resumed and (other := other_engine(resumed.environment.engine, identity)):
-        raise RunFailed("cannot resume", resumed.id, other, "start it anew")
+    check_resumable(resumed, identity)
     with (
         stop_on_signals() as stop,
         held(run_id),
         _opened(options.store) as store,
-        site_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as site,
+        ground_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as here,
     ):
-        refused = refused_cells(engine, grid_workloads, {n: (p.endpoint, p.segments) for n, p in site.pieces.items()})
-        plan = resumed.plan if resumed else matrix_plan(site.stack, words, options, run_id, site.size, refused)
+        stack, site = here.stack, here.site
+        watches = devices_reached(stack, {x.name: site.pieces(x.name)[0].endpoint for x in stack.layers})
+        runner = Runner(site, engine, store, lambda layer: watches.get(layer, Watch()), emit, stop)
+        pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
+        refused = refused_cells(engine, grid_workloads, {n: (p.endpoint, p.segments) for n, p in pieces.items()})
+        plan = resumed.plan if resumed else matrix_plan(stack, words, options, run_id, here.size, refused)
         emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
-        place = noise_place(site.stack.layers[0].target, plan.workloads[0].direct)
-        earlier = resumed.earlier if resumed else earlier_noise(store, place, run_id)
-        run = Run(
-            id=run_id,
-            created_unix_ns=resumed.created_unix_ns if resumed else now_unix_ns(),
-            status=RunStatus.RUNNING,
-            plan=plan,
-            environment=environment(identity, resumed),
-            survey=site.survey,
-            data=site.data,
-            mark=site.mark,
+        place = noise_place(stack.layers[0].target, plan.workloads[0].direct)
+        run = run_of(
+            plan,
+            identity,
+            options.label,
+            resumed,
+            survey=here.survey,
+            data=here.data,
+            mark=here.mark,
             generator=resumed.generator if resumed else _ceilings(engine, plan),
-            remotes=site.remotes,
-            message="; ".join(f"{layer} left out: {why}" for layer, why in site.dropped.items()) or None,
-            earlier=earlier,
+            remotes=here.remotes,
+            message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
+            earlier=resumed.earlier if resumed else earlier_noise(store, place, run_id),
             pooled_at=place,
-            label=resumed.label if resumed else options.label,
         )
-        (store.update_run if resumed else store.create_run)(run)
-        return _measured(run, site, engine, words, store, emit, stop)
+        runner.begin(run, anew=resumed is None)
+        return _measured(runner, words, here.size, store)
 
 
-def _measured(
-    run: Run, site: Site, engine: Engine, words: MatrixWords, store: Store, emit: Emit, stop: Callable[[], bool]
-) -> MatrixResult:
-    from strata.app.matrix_loop import MatrixLoop
+def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> MatrixResult:
+    from strata.run.visits import Visits
 
-    results = store.cells(run.id)
+    run = runner.running()
+    results = runner.cells()
     machine = machine_of(run.plan, words, run.earlier, results)
-    loop = MatrixLoop(
-        run.plan, site, engine, machine, store, emit, words.ramp_s, stop,
-        order=max((r.order for r in results), default=-1) + 1,
-        written=sum(r.result.write.bytes for r in results if r.result is not None),
-    )  # fmt: skip
-    status = RunStatus.FAILED
+    visits = Visits(run.plan, machine, results, size, time.monotonic)
+
+    def measure(step: Step, cell: Cell) -> CellResult:
+        def hear(interval: Interval, _now: Glance) -> None:
+            iops, bytes_per_second = rates(interval)
+            runner.emit(visits.told.model_copy(update={"iops": iops, "bytes_per_second": bytes_per_second}))
+
+        timing = Timing(ramp_s=words.ramp_s, runtime_s=_whole_bins(visits.seconds), interval_s=BIN_S)
+        return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
+
+    status, said = RunStatus.FAILED, None
     try:
-        going = loop.floor()
-        if going:
-            _refuse_what_the_floor_forbids(machine, run)
-            going = loop.rest()
-        status = RunStatus.DONE if going else RunStatus.STOPPED
-        if gone := site.gone():
-            run = run.model_copy(update={"message": "; ".join(m for m in (run.message, gone) if m)})
+        status = runner.carry_out(visits, measure)
+        said = runner.site.gone()
     except InconclusiveError as e:
-        run = run.model_copy(update={"message": "; ".join(m for m in (run.message, e.headline) if m)})
-        raise
-    except KeyboardInterrupt:
-        status = RunStatus.STOPPED
+        said = e.headline
         raise
     finally:
-        run = run.model_copy(
-            update={"status": status, "pooled": _own_noise(machine), "matrix_end": _end(machine, status)}
+        run = runner.keep(
+            status=status, pooled=_own_noise(machine), matrix_end=_end(machine, status), message=runner.say(said)
         )
-        store.update_run(run)
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
-    done = matrix_result(run, store.cells(run.id))
+    done = matrix_result(run, runner.cells())
     if all(c.iops is None for c in done.cells):
         why = next((c.why for c in done.cells if c.why), "no I/O completed")
-        store.update_run(run.model_copy(update={"status": RunStatus.FAILED, "message": why}))
+        runner.keep(status=RunStatus.FAILED, message=why)
         raise RunFailed("nothing was measured at", done.where, why)
     store.save_matrix(done)
     return done
+
+
+def _whole_bins(seconds: float) -> float:
+    return max(1, round(seconds / BIN_S)) * BIN_S
 
 
 def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
@@ -203,30 +200,6 @@ def _own_noise(machine: Matrix) -> PooledNoise | None:
     from strata.analyse.pooled import pooled
 
     return pooled(machine.visits)
-
-
-def _refuse_what_the_floor_forbids(machine: Matrix, run: Run) -> None:
-    ask = run.plan.matrix
-    if ask is None or not ask.promised:
-        return
-    told = machine.foretell(Known.FLOOR, machine.noise)
-    # Only what even the lower end of the range forbids is refused: a handful of cells does not know more.
-    needed = told.seconds_low
-    if needed is not None and needed <= ask.budget_s:
-        return
-    asked, between = units.percent(ask.target, 2), units.percent(told.noise.between, 2)
-    if needed is None:
-        why = f"equal starts differ by {between} here, which no longer time mends"
-        hint = f"ask for less: --until {units.percent(_reachable(told), 1).replace(' ', '')}"
-    else:
-        takes, has = (units.duration(s * units.NS_PER_S) for s in (needed, ask.budget_s))
-        why = f"with this noise it takes {takes} or more, and the budget is {has}"
-        hint = f"--budget {max(1, math.ceil(needed / 60))}m, or leave --until out for what the budget brings"
-    raise InconclusiveError(f"cannot promise ±{asked} in every cell at", run.plan.stack.name, why, hint)
-
-
-def _reachable(told: Prediction) -> float:
-    return max(told.half_width, 2.2 * told.noise.between / 4.9)
 
 
 def _ceilings(engine: Engine, plan: Plan) -> Generator:

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
 
 from strata import units
-from strata.app.opened import Target, gone_of
-from strata.app.opening import check_words, opened
-from strata.app.options import check_size
+from strata.app.opening import opened_together
 from strata.app.preconditioning import budget_of, write_until_steady
-from strata.app.sampled import run_sampled
+from strata.app.runner import Hear, Runner
 from strata.app.single import keep as keep_run
-from strata.app.single import report_of, series_of, single_of
+from strata.app.single import plan_of_one, report_of_one, series_of, single_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
 from strata.engine import (
     AUTO_ENGINE,
     Engine,
-    Piece,
     Request,
     Timing,
     engine_for,
     measure_generator,
-    prepare_cell,
 )
 from strata.errors import RunFailed, UsageError
 from strata.model.analysis import CellSummary, Check, Generator
@@ -38,16 +33,15 @@ from strata.model.course import Aim, Course
 from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
 from strata.model.placement import Placement
-from strata.model.plan import Cell
 from strata.model.precondition import Preconditioned
-from strata.model.progress import Glance
-from strata.model.result import EngineResult, Interval
+from strata.model.result import EngineResult
 from strata.model.run import Label, Report, RunStatus
 from strata.model.stack import Layer, Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.plan.words import dealt, workload_from_words
 from strata.run.judge import fault
+from strata.run.once import Once
 
 __all__ = ["OneResult", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
 
@@ -107,7 +101,7 @@ def measure_endpoint(
     placement: Placement | None = None,
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
-    on_interval: Callable[[Interval, Glance], None],
+    on_interval: Hear,
     engine: str = AUTO_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
@@ -122,7 +116,7 @@ def measure_endpoint(
     does not count, and the summary's figures are those of the regime the measurement ended in. What earlier runs in the
     ``store`` showed of the noise of this host and device is its prior.
 
-    It is kept in the ``store`` under its ``label``, or with an ``aim``, if it came to its end.
+    If it came to its end it is kept in the ``store``, under its ``label``.
 
     With ``trace``, a window of half a second with a block trace follows.
 
@@ -145,60 +139,43 @@ def measure_endpoint(
         )
     if trace:
         _check_trace(endpoint)
-    with ExitStack() as held:
-        for e in endpoints:
-            check_words(e, workload, keep=keep, destructive=destructive)
-        targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
-        for one, target in zip(endpoints, targets, strict=True):
-            check_size(one.uri, size, sum(s.length for s in target.segments))
+    with opened_together(endpoints, workload, size, keep, destructive, asked=size) as targets:
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )
-        first, *others = map(_piece, targets)
+        plan = plan_of_one(_stack(endpoints), workload, timing, targets.size, placement)
+        (cell,), (step,) = plan.cells, plan.steps
         done = None
-        size_here = sum(s.length for t in targets for s in t.segments)
-        budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, size_here)
+        budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, targets.size)
         if budget is not None:
-            cell = Cell(layer=endpoint.kind.value, workload=workload)
+            first, *others = targets.pieces(cell.layer)
             done = write_until_steady(cell, budget, first.endpoint, first.segments, more=others, placement=placement)
         watch = watch_endpoints(endpoints)
-        prepared = prepare_cell(
-            Request(
-                endpoint=first.endpoint,
-                workload=workload,
-                segments=first.segments,
-                timing=timing,
-                allow_write=all(t.allow_write for t in targets),
-                placement=placement,
-                more=tuple(others),
-            )
-        )
+        runner = Runner(targets, generator, None, lambda _: watch)
+        prepared = runner.ready(step, cell, timing, placement)
         with stop_on_signals() as stop:
-            latest = [Glance()]
-
-            def tell(interval: Interval) -> None:
-                on_interval(interval, latest[0])
-
-            heard, ends = (tell, stop) if precise is None else precise.between(tell, stop)
-
-            def take(interval: Interval, now: Glance) -> None:
-                latest[0] = now
-                heard(interval)
-
-            sampled = run_sampled(generator, prepared, watch, take, ends)
-        result = sampled.result
-        moved = gone_of(targets)
+            heard, runner.stop_requested = (
+                (on_interval, stop) if precise is None else precise.between(on_interval, stop)
+            )
+            runner.carry_out(Once(plan), lambda step, cell: runner.measure_cell(step, cell, prepared, heard))
+        measured = runner.cells()
+        moved = targets.gone()
+        result = measured[0].result if measured else None
         # Behind the measurement, as a window of its own.
-        wanted = trace and stop.signal is None and result.ops and fault(result) is None
+        wanted = trace and stop.signal is None and result is not None and result.ops and fault(result) is None
         traces = _traced(generator, prepared.request) if wanted else ()
-    trouble = None if precise is not None and precise.ended_it(result, stop.signal) else fault(result)
+    if result is None:
+        _as_without_us(stop.signal)
+        raise KeyboardInterrupt
+    by_rule = precise is not None and precise.ended_it(result, stop.signal)
+    trouble = None if by_rule else fault(result)
     _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
-    single = single_of(_stack(endpoints), workload, timing, size_here, sampled, ceiling, placement)
+    single = single_of(plan, measured[0], ceiling)
     summary = single.analysis.cells[0] if course is None else settled(single.analysis.cells[0], course)
     status = RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE
-    report = report_of(single, summary, course, generator, done, status, trouble or moved, label or Label())
-    run, unkept = keep_run(report, store) if label is not None or aim is not None else (None, None)
+    report = report_of_one(single, summary, course, generator, done, status, trouble or moved, label or Label())
+    run, unkept = keep_run(report, store)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
@@ -254,10 +231,14 @@ def _stack(endpoints: Sequence[Endpoint]) -> Stack:
 def _something(result: EngineResult, endpoint: Endpoint, trouble: str | None, stopped_by: int | None) -> None:
     if result.ops:
         return
-    if stopped_by is not None:
-        # Nothing to show: it ends as it would have without us.
-        signal.raise_signal(stopped_by)
+    _as_without_us(stopped_by)
     raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
+
+
+def _as_without_us(stopped_by: int | None) -> None:
+    """Nothing to show: it ends as it would have without us."""
+    if stopped_by is not None:
+        signal.raise_signal(stopped_by)
 
 
 def _check_trace(endpoint: Endpoint) -> None:
@@ -279,7 +260,3 @@ def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
     if len({(e.kind, e.uri) for e in found}) < len(found) or len({e.kind for e in found}) > 1:
         raise UsageError("cannot load together:", ", ".join(uris), "targets are different ones of one kind")
     return found
-
-
-def _piece(target: Target) -> Piece:
-    return Piece(endpoint=target.endpoint, segments=target.segments)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
+from strata.engine import Piece
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
@@ -37,6 +38,27 @@ def whole(size: int) -> Segment:
     return Segment(start=0, length=size, target=0)
 
 
-def gone_of(targets: Iterable[Target]) -> str | None:
-    """What `Target.gone` says of them all; None where every name leads where it led."""
-    return "; ".join(said for target in targets if (said := target.gone())) or None
+class Targets:
+    """The targets of a run's one layer, driven together: where a runner measures without a stack."""
+
+    def __init__(self, targets: Sequence[Target]) -> None:
+        self.targets = targets
+        self.allow_write = all(t.allow_write for t in targets)
+
+    @property
+    def size(self) -> int:
+        """Bytes of them all that may be driven."""
+        return sum(s.length for t in self.targets for s in t.segments)
+
+    def pieces(self, _layer: str) -> tuple[Piece, ...]:
+        """One for each."""
+        return tuple(Piece(endpoint=t.endpoint, segments=t.segments) for t in self.targets)
+
+    def check_still_ours(self, _layer: str) -> None:
+        """As `Target.still_ours`."""
+        for target in self.targets:
+            target.still_ours()
+
+    def gone(self) -> str | None:
+        """What `Target.gone` says of them all; None where every name leads where it led."""
+        return "; ".join(said for target in self.targets if (said := target.gone())) or None

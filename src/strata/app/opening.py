@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from strata import units
-from strata.app.opened import Target, whole
+from strata.app.opened import Target, Targets, whole
+from strata.app.options import check_size
 from strata.engine import PATIENCE_NS, claim, content, fill, remote_file, remote_size
 from strata.engine.layout import file_segments
 from strata.engine.native import endpoint_size
@@ -68,6 +69,26 @@ def opened(
                 target = _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
         _check_room(endpoint.uri, workload, target)
         yield target
+
+
+@contextmanager
+def opened_together(
+    endpoints: Sequence[Endpoint],
+    workload: Workload,
+    size: int | None,
+    keep: bool,
+    destructive: str | None,
+    *,
+    asked: int | None,
+) -> Iterator[Targets]:
+    """As `opened`, of all that one workload drives. ``asked``: the size that what is there already must have."""
+    for one in endpoints:
+        check_words(one, workload, keep=keep, destructive=destructive)
+    with ExitStack() as held:
+        targets = [held.enter_context(opened(e, workload, size, keep, destructive)) for e in endpoints]
+        for one, target in zip(endpoints, targets, strict=True):
+            check_size(one.uri, asked, sum(s.length for s in target.segments))
+        yield Targets(targets)
 
 
 def _new_size(uri: str, workload: Workload, asked: int | None) -> int:

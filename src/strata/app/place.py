@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from strata.app.stacks import own_export
+from strata.app.stacks import drop_layers, own_export
 from strata.engine import (
     Backing,
     Layout,
+    Piece,
     Shape,
     TargetConfig,
     TargetProcess,
@@ -23,14 +24,15 @@ from strata.engine import (
     own_mark,
     probe_remote,
 )
-from strata.errors import SafetyRefusal, StrataError, UsageError
+from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.host.heldfile import HeldFile
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import HEAD, Segment
-from strata.model.run import DataSet
+from strata.model.progress import Phase, Progress
+from strata.model.run import DataSet, Run
 from strata.model.stack import Stack
 
 FILL_SEED_BYTES = 7
@@ -48,6 +50,9 @@ class Place:
     ``shapes`` gives the servers that Strata starts itself (layers whose endpoint has port 0) their limits, by
     layer name; ``direct`` is how they open the file, ``writes`` whether a workload writes through them.
     """
+
+    allow_write = False
+    """What lies on a raw device is not all ours."""
 
     def __init__(
         self,
@@ -71,6 +76,22 @@ class Place:
         self._servers: dict[str, TargetConfig] = {}
         self._held: HeldFile | None = None
         self._resources = ExitStack()
+
+    def prepare(
+        self, size: int, fs_kind: str, emit: Callable[[Progress], None], *, keep: bool, resumed: Run | None
+    ) -> Stack:
+        """The file, the servers and the blocks of every layer; gives the stack of those that are left.
+
+        Raises `RunFailed` where none is, and as its two steps do.
+        """
+        emit(Progress(phase=Phase.PREPARE, message=f"writing the test file {self.path}"))
+        began_with = resumed.data.mark if resumed is not None and resumed.data is not None else None
+        self.prepare_file(size, keep=keep, expected=began_with)
+        self.place_layers(fs_kind)
+        left = drop_layers(self.stack, set(self.dropped))
+        if not left.layers:
+            raise RunFailed("nothing to measure:", "no layer is left", "; ".join(self.dropped.values()))
+        return left
 
     def prepare_file(self, size: int, *, keep: bool, expected: str | None = None) -> None:
         """Create and fill the test file, or take over one of our own. It is marked before it is filled.
@@ -154,6 +175,10 @@ class Place:
         """The blocks of the layer."""
         assert self.data is not None
         return self.data.segments[layer]
+
+    def pieces(self, layer: str) -> tuple[Piece, ...]:
+        """The one target of the layer."""
+        return (Piece(endpoint=self.endpoint(layer), segments=self.segments(layer)),)
 
     def check_still_ours(self, layer: str) -> None:
         """Before a step that writes: somebody may have made something else of the file.

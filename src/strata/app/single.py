@@ -6,10 +6,9 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from strata.app.sampled import Sampled
+from strata.app.runner import run_of
 from strata.engine import Engine, Timing
 from strata.errors import StrataError
-from strata.host.clock import now_unix_ns
 from strata.model.analysis import Analysis, CellSummary, Generator
 from strata.model.course import Course
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -19,7 +18,7 @@ from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
 from strata.model.remembered import SeriesName
 from strata.model.result import CellResult
-from strata.model.run import Label, Report, Run, RunStatus
+from strata.model.run import Label, Report, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.workload import Workload
@@ -43,25 +42,14 @@ def series_of(stack: Stack, workload: Workload, engine: Engine) -> SeriesName:
     return SeriesName(layer=layer, workload_key=workload.key, identity=here)
 
 
-def single_of(
-    stack: Stack,
-    workload: Workload,
-    timing: Timing,
-    size: int,
-    sampled: Sampled,
-    ceiling: Generator,
-    placement: Placement | None,
-) -> Single:
-    """``stack`` has one layer; ``size`` are the bytes that were reached."""
-    from strata.analyse import analyse
-
+def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, placement: Placement | None) -> Plan:
+    """``stack`` has one layer; ``size`` are the bytes that are reached. What it will write is not known before."""
     cell = Cell(layer=stack.layers[0].name, workload=workload)
-    step = Step(order=0, round=0, cell=cell.key)
-    plan = Plan(
+    return Plan(
         id=new_id(),
         stack=stack,
         cells=(cell,),
-        steps=(step,),
+        steps=(Step(order=0, round=0, cell=cell.key),),
         rounds=1,
         seed=workload.seed,
         ramp_s=timing.ramp_s,
@@ -69,29 +57,23 @@ def single_of(
         interval_s=timing.interval_s,
         file_size=size,
         seconds=timing.ramp_s + timing.runtime_s,
-        bytes_written=sampled.result.write.bytes,
+        bytes_written=0,
         assumed_write_bps=0,
         placement=placement,
     )
-    done = CellResult(
-        order=0,
-        round=0,
-        cell=cell.key,
-        kind=step.kind.value,
-        layer=cell.layer,
-        workload_key=workload.key,
-        result=sampled.result,
-        counters=sampled.counters,
-        absent=sampled.absent,
-        server=sampled.server,
-        devices=sampled.under.devices,
-        carriers=sampled.under.carriers,
-    )
+
+
+def single_of(plan: Plan, done: CellResult, ceiling: Generator) -> Single:
+    """What was measured, with what the laws say of it."""
+    from strata.analyse import analyse
+
+    if done.result is not None:
+        plan = plan.model_copy(update={"bytes_written": done.result.write.bytes})
     found = analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
     return Single(plan=plan, done=done, analysis=found, generator=ceiling)
 
 
-def report_of(
+def report_of_one(
     single: Single,
     summary: CellSummary,
     course: Course | None,
@@ -104,9 +86,8 @@ def report_of(
     """As a run of its own, for pages and for the store: the figures of ``summary``, and of the result the regime that
     it ended in. Without a ``course`` it says nothing of the noise: its intervals are too long for that."""
     from strata.analyse.pooled import noise_of
-    from strata.app.circumstances import environment
     from strata.app.earlier import noise_place
-    from strata.app.repeat import repeat_commands
+    from strata.app.kept import report_of
     from strata.diagnose import diagnose
     from strata.model.regime import last_regime
 
@@ -114,27 +95,19 @@ def report_of(
     if course is not None and done.result is not None:
         done = done.model_copy(update={"result": last_regime(done.result, course)})
     plan = single.plan
-    run = Run(
-        id=plan.id,
-        created_unix_ns=now_unix_ns(),
+    run = run_of(
+        plan,
+        engine.identity(),
+        label,
         status=status,
-        plan=plan,
-        environment=environment(engine.identity()),
         generator=single.generator,
         survey=_platform(plan.stack.layers[0].target),
         preconditions=() if precondition is None else (precondition,),
         message=message,
         pooled=None if course is None else noise_of(plan, (done,)),
         pooled_at="" if course is None else noise_place(plan.stack.layers[0].target, plan.cells[0].workload.direct),
-        label=label,
     )
-    return Report(
-        run=run,
-        results=(done,),
-        analysis=analysis,
-        diagnosis=diagnose(plan.stack, analysis),
-        repeat=repeat_commands(run),
-    )
+    return report_of((done,), run, analysis, diagnose(plan.stack, analysis))
 
 
 def keep(report: Report, url: str | None) -> tuple[str | None, str | None]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from strata import units
+from strata.app.runner import Hear
 from strata.engine import Timing
 from strata.errors import UsageError
 from strata.model.analysis import CellSummary
 from strata.model.course import Aim, Course, Ending
 from strata.model.noise import PooledNoise
+from strata.model.progress import Glance
 from strata.model.result import EngineResult, Interval
 
 BIN_S = 0.1
@@ -36,14 +38,12 @@ class Precise:
         """Runs to the aim's maximum at most, and ends with a whole interval."""
         return asked.model_copy(update={"runtime_s": self._aim.seconds_max, "stop_with_interval": True})
 
-    def between(
-        self, on_interval: Callable[[Interval], None], stop_requested: Callable[[], bool]
-    ) -> tuple[Callable[[Interval], None], Callable[[], bool]]:
-        """What the engine is given in the place of both."""
+    def between(self, hear: Hear, stop_requested: Callable[[], bool]) -> tuple[Hear, Callable[[], bool]]:
+        """What the runner is given in the place of both."""
 
-        def heard(interval: Interval) -> None:
+        def heard(interval: Interval, now: Glance) -> None:
             self._rule.add(interval)
-            on_interval(interval)
+            hear(interval, now)
 
         return heard, lambda: self._rule.ended is not None or stop_requested()
 

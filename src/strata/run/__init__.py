@@ -1,4 +1,4 @@
-"""Carrying out a plan: a pure state machine, and a thin shell that gives it hands."""
+"""Carrying out a run: strategies that say what is measured next, and the one runner that gives them hands."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What happens to a run, and what the run asks for. Values only."""
+"""What happens to a run, and what the run asks for: values; and what says the one to the other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from strata.model.plan import Cell, Step
 from strata.model.precondition import Preconditioned
@@ -39,6 +40,7 @@ class StepFailed:
     order: int
     error: str
     seconds: float
+    raised: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,12 @@ class Interrupted:
     """Somebody wants the run to stop here; it can be resumed."""
 
 
-Event = Started | PreconditionDone | StepDone | StepFailed | Committed | Interrupted
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What stood before `Think` is done."""
+
+
+Event = Started | Ready | PreconditionDone | StepDone | StepFailed | Committed | Interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,11 @@ class Rest:
     """Issue no I/O for that long (cooldown), or until somebody wants the run to stop. Needs no answer."""
 
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """What comes next takes a while to work out, and what stands before it need not wait: answer with `Ready`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +112,14 @@ class Finish:
     message: str = ""
 
 
-Instruction = Precondition | Rest | Measure | Commit | Emit | Finish
+Instruction = Precondition | Rest | Think | Measure | Commit | Emit | Finish
+
+
+class Strategy(Protocol):
+    """What is measured next, and what a result means for it: the rounds of a plan, the visits of a matrix, one step.
+
+    Pure: `strata.run.execute.execute` has the hands.
+    """
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        """What to do now, in that order. Once it gave `Finish`, it answers every event with it."""

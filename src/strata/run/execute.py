@@ -1,4 +1,4 @@
-"""The hands of the run: does what the machine says, through the ports it is given."""
+"""The one runner: does what a strategy says, through the ports it is given."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from strata.errors import SafetyRefusal, StoreError, StrataError
-from strata.model.plan import Cell, Plan, Step
+from strata.model.plan import Cell, Step
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Progress
 from strata.model.result import CellResult
@@ -23,20 +23,21 @@ from strata.run.events import (
     Measure,
     Precondition,
     PreconditionDone,
+    Ready,
     Rest,
     Started,
     StepDone,
     StepFailed,
+    Strategy,
+    Think,
 )
-from strata.run.machine import RunMachine
 
 REST_PIECE_S = 0.1
 
 
 def execute(
-    plan: Plan,
+    strategy: Strategy,
     *,
-    done: frozenset[int],
     measure: Callable[[Step, Cell], CellResult],
     commit: Callable[[CellResult], None],
     emit: Callable[[Progress], None],
@@ -47,9 +48,9 @@ def execute(
     rest: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> RunStatus:
-    """Every step of ``plan`` whose order is not in ``done``, each committed before the next begins.
+    """Every step that ``strategy`` asks for, each committed before the next begins.
 
-    ``measure`` may raise a `StrataError` or an `OSError`: that step is then recorded as failed. A `SafetyRefusal`,
+    ``measure`` may raise a `StrataError` or an `OSError`: the strategy is told that the step failed. A `SafetyRefusal`,
     a `StoreError` and everything unforeseen ends the run and is raised, as is whatever ``commit`` raises: without
     a store there is no sense in measuring on. What was committed until then stays and the run can be resumed.
 
@@ -64,8 +65,7 @@ def execute(
 
     ``finished`` is told the last instruction with its message; ``clock`` in seconds gives the time left.
     """
-    machine = RunMachine(plan, done)
-    todo: deque[Instruction] = deque(machine.handle(Started()))
+    todo: deque[Instruction] = deque(strategy.handle(Started()))
     while todo:
         instruction = todo.popleft()
         try:
@@ -74,25 +74,27 @@ def execute(
                     emit(instruction.progress)
                 case Rest():
                     _rested(instruction.seconds, rest, stop_requested)
+                case Think():
+                    todo.extend(strategy.handle(Ready()))
                 case Precondition():
                     if precondition is None:
                         raise ValueError("the plan asks for preconditioning, and nobody is there to do it")
-                    todo.extend(machine.handle(PreconditionDone(precondition(instruction.cell))))
+                    todo.extend(strategy.handle(PreconditionDone(precondition(instruction.cell))))
                 case Commit():
                     commit(instruction.result)
-                    todo.extend(machine.handle(Committed(instruction.result.order)))
+                    todo.extend(strategy.handle(Committed(instruction.result.order)))
                 case Measure():
                     stop = stop_requested()
                     todo.extend(
-                        machine.handle(Interrupted() if stop else _measured(instruction, measure, p99_ns, clock))
+                        strategy.handle(Interrupted() if stop else _measured(instruction, measure, p99_ns, clock))
                     )
                 case Finish():
                     if finished is not None:
                         finished(instruction)
                     return instruction.status
         except KeyboardInterrupt:
-            todo = deque(machine.handle(Interrupted()))
-    raise AssertionError("the machine ended without Finish")
+            todo = deque(strategy.handle(Interrupted()))
+    raise AssertionError("the strategy ended without Finish")
 
 
 def _rested(seconds: float, rest: Callable[[float], None], stop_requested: Callable[[], bool]) -> None:
@@ -113,8 +115,8 @@ def _measured(
     except (SafetyRefusal, StoreError):
         raise
     except StrataError as e:
-        return StepFailed(asked.step.order, e.headline, clock() - begin)
+        return StepFailed(asked.step.order, e.headline, clock() - begin, e)
     except OSError as e:
-        return StepFailed(asked.step.order, str(e) or type(e).__name__, clock() - begin)
+        return StepFailed(asked.step.order, str(e) or type(e).__name__, clock() - begin, e)
     seconds = clock() - begin
     return StepDone(result, seconds, p99_ns(result) if p99_ns is not None and result.result is not None else None)

@@ -1,8 +1,27 @@
-"""Whether a result counts as a measurement of its step."""
+"""The result of a step, and whether it counts as a measurement of it."""
 
 from __future__ import annotations
 
-from strata.model.result import EngineResult
+from typing import Any
+
+from strata.model.plan import Cell, Step
+from strata.model.result import CellResult, EngineResult
+
+
+def result_of(step: Step, cell: Cell, result: EngineResult | None = None, **beside: Any) -> CellResult:
+    """As it is kept; ``beside``: further fields of `CellResult`."""
+    return CellResult(
+        order=step.order,
+        round=step.round,
+        cell=cell.key,
+        kind=step.kind.value,
+        layer=cell.layer,
+        workload_key=cell.workload.key,
+        result=result,
+        experiment=step.experiment,
+        changed=step.changed,
+        **beside,
+    )
 
 
 def cut_short(result: EngineResult) -> bool:

@@ -1,4 +1,4 @@
-"""The run as a state machine: events in, instructions out. No I/O, no clock.
+"""The rounds of a plan as a strategy: events in, instructions out. No I/O, no clock.
 
 Its phases: precondition (where the plan asks for it: each writing workload once, at the lowest layer that takes it,
 before anything is measured), then for each step ramp and measure, with the cooldown between them. Preparing the data
@@ -28,12 +28,13 @@ from strata.run.events import (
     Measure,
     Precondition,
     PreconditionDone,
+    Ready,
     Rest,
     Started,
     StepDone,
     StepFailed,
 )
-from strata.run.judge import cut_short, fault
+from strata.run.judge import cut_short, fault, result_of
 from strata.run.watch import Watch
 
 FAILURES_IN_A_ROW = 3
@@ -84,6 +85,8 @@ class RunMachine:
                 return self._safe(event)
             case Interrupted():
                 return self._interrupted()
+            case Ready():
+                raise ValueError("there is nothing to think about")
 
     def _to_precondition(self, plan: Plan) -> list[Cell]:
         if plan.precondition is None:
@@ -134,19 +137,7 @@ class RunMachine:
         step = self._in_hand
         if step is None or step.order != event.order:
             raise ValueError(f"step {event.order} failed, and it is not in hand")
-        cell = self._cells[step.cell]
-        return CellResult(
-            order=step.order,
-            round=step.round,
-            cell=step.cell,
-            kind=step.kind.value,
-            layer=cell.layer,
-            workload_key=cell.workload.key,
-            result=None,
-            error=event.error,
-            experiment=step.experiment,
-            changed=step.changed,
-        )
+        return result_of(step, self._cells[step.cell], error=event.error)
 
     def _commit(self, result: CellResult, event: StepDone | None) -> tuple[Instruction, ...]:
         if self._in_hand is None or self._unsafe is not None or result.order != self._in_hand.order:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -13,6 +13,7 @@ from strata.app.experimenting import ROUNDS as OF_EXPERIMENT
 from strata.app.experimenting import _may_write
 from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Purse, _measured, fastest_writes
 from strata.app.planning import experiment_plan, experiment_round
+from strata.app.runner import Runner
 from strata.errors import RunFailed
 from strata.model.analysis import Comparison, Equivalence
 from strata.model.estimate import Estimate
@@ -145,6 +146,7 @@ def test_a_layer_that_is_given_up_in_a_further_round_is_said() -> None:
         running=lambda: SimpleNamespace(plan=plan), purse=lambda: Purse(plan, ()), commit=lambda _: None,
         measure_step=gone, emit=lambda _: None, stop_requested=lambda: False,
     )  # fmt: skip
+    session.carry_out = MethodType(Runner.carry_out, session)
     said: list[str] = []
     _measured(cast("Session", session), steps, lambda end: said.append(end.message))
     assert "layer l1 was given up after 3 failures in a row: cannot connect to l1" in said[0]

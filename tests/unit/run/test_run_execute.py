@@ -7,7 +7,7 @@ from run_samples import cell_result, engine_result, plan
 
 from strata.errors import RunFailed, SafetyRefusal, StoreError
 from strata.model.run import RunStatus
-from strata.run import done_orders, execute
+from strata.run import RunMachine, done_orders, execute
 
 
 class Bench:
@@ -47,7 +47,7 @@ class Bench:
     def run(self, p, done=frozenset(), **ports):
         given_ports = {"measure": self.measure, "commit": self.commit, **ports}
         return execute(
-            p, done=done, emit=self.emit, stop_requested=lambda: self.stop, finished=self.ended.append,
+            RunMachine(p, done), emit=self.emit, stop_requested=lambda: self.stop, finished=self.ended.append,
             clock=lambda: self.now, **given_ports,
         )  # fmt: skip
 

@@ -80,8 +80,7 @@ def test_the_shell_rests_between_measurements_and_never_before_the_first_or_afte
         return done(cell)
 
     status = execute(
-        writing(cooldown_s=0.25),
-        done=frozenset(),
+        RunMachine(writing(cooldown_s=0.25)),
         measure=measure,
         commit=lambda _: None,
         emit=lambda _: None,
@@ -100,8 +99,7 @@ def test_a_stop_ends_the_rest() -> None:
     machine = RunMachine(writing(cooldown_s=60.0))
     assert not any(isinstance(i, Rest) for i in machine.handle(Started()))
     status = execute(
-        writing(cooldown_s=60.0),
-        done=frozenset(),
+        RunMachine(writing(cooldown_s=60.0)),
         measure=cell_result,
         commit=lambda _: None,
         emit=lambda _: None,
@@ -116,8 +114,7 @@ def test_a_stop_ends_the_rest() -> None:
 def test_a_plan_that_asks_for_it_needs_somebody_to_do_it() -> None:
     with pytest.raises(ValueError, match="nobody is there"):
         execute(
-            writing(),
-            done=frozenset(),
+            RunMachine(writing()),
             measure=cell_result,
             commit=lambda _: None,
             emit=lambda _: None,

@@ -1,0 +1,202 @@
+"""The runner of every use case: measures what a strategy asks for at one site, and has all of it in the store in time.
+
+What is measured next (`strata.run`: the rounds of a plan, the visits of a matrix, one step) and where (`Site`) are
+given to it. It asks whether the data is still Strata's own, measures with the counters of all nodes beside it, and
+commits; the run in the store is what it says it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strata.app.circumstances import environment, other_engine
+from strata.app.sampled import run_sampled
+from strata.app.watching import Watch
+from strata.engine import Engine, Piece, Request, Timing, prepare_cell
+from strata.engine.cell import Prepared
+from strata.errors import RunFailed
+from strata.host.clock import now_unix_ns
+from strata.host.proc import Sys
+from strata.model.placement import Placement
+from strata.model.plan import Cell, Plan, Step
+from strata.model.precondition import Preconditioned
+from strata.model.progress import Glance, Progress
+from strata.model.result import CellResult, Interval
+from strata.model.run import Label, Run, RunStatus
+from strata.probes.processes import Processes
+from strata.run.events import Finish, Strategy
+from strata.run.execute import execute
+from strata.run.judge import result_of
+
+if TYPE_CHECKING:
+    from strata.store import Store
+
+Emit = Callable[[Progress], None]
+Change = Callable[[Request], Request]
+Hear = Callable[[Interval, Glance], None]
+
+
+class Site(Protocol):
+    """Where a run is measured, once the safety gate let it: a place with its layers, or the targets of one layer."""
+
+    @property
+    def allow_write(self) -> bool:
+        """Whether a device may be opened for writing."""
+
+    def pieces(self, layer: str) -> tuple[Piece, ...]:
+        """What is driven there, the first target first."""
+
+    def check_still_ours(self, layer: str) -> None:
+        """Raises `SafetyRefusal` where what is to be written to is not Strata's own any more."""
+
+    def gone(self) -> str | None:
+        """In words, when a name does not lead any more to the file that was checked."""
+
+
+class Runner:
+    """One run. ``store`` None: nothing is kept before its end, and whoever has it measured keeps it then.
+
+    ``watch`` says what is sampled beside the cells of a layer.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        engine: Engine,
+        store: Store | None,
+        watch: Callable[[str], Watch],
+        emit: Emit = lambda _: None,
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.site, self.engine = site, engine
+        self.stop_requested, self._watch = stop_requested, watch
+        self.run: Run | None = None
+        self._store, self._tell = store, emit
+        self._ends_at: float | None = None
+        self._processes = Processes(Sys())
+        self._kept: dict[int, CellResult] | None = {} if store is None else None
+
+    def emit(self, progress: Progress) -> None:
+        """Tell whoever watches; between two estimates of the time left, the clock counts it down."""
+        now = time.monotonic()
+        if progress.seconds_left is not None:
+            self._ends_at = now + progress.seconds_left
+        elif self._ends_at is not None and progress.step is not None:
+            progress = progress.model_copy(update={"seconds_left": max(0.0, self._ends_at - now)})
+        self._tell(progress)
+
+    def begin(self, run: Run, *, anew: bool) -> Run:
+        """The run is in the store from here on; ``anew`` says that it was not."""
+        if self._store is not None:
+            (self._store.create_run if anew else self._store.update_run)(run)
+        self.run = run
+        return run
+
+    def running(self) -> Run:
+        """The run, once it has begun."""
+        assert self.run is not None, "it has not begun"
+        return self.run
+
+    def keep(self, **changed: object) -> Run:
+        """The run as it is from now on, in the store too."""
+        return self.begin(self.running().model_copy(update=changed), anew=False)
+
+    def say(self, *said: str | None) -> str | None:
+        """The run's message with these behind it, each once."""
+        return "; ".join(dict.fromkeys(m for m in (self.running().message, *said) if m)) or None
+
+    def cells(self) -> tuple[CellResult, ...]:
+        """Every result of the run, as the store has them; read once, because a deep stack has a great many counters."""
+        if self._kept is None:
+            assert self._store is not None
+            self._kept = {c.order: c for c in self._store.cells(self.running().id)}
+        return tuple(self._kept[order] for order in sorted(self._kept))
+
+    def commit(self, result: CellResult) -> None:
+        """On stable storage, and remembered."""
+        if self._store is not None:
+            self._store.save_cell(self.running().id, result)
+        if self._kept is not None:
+            self._kept[result.order] = result
+
+    def carry_out(
+        self,
+        strategy: Strategy,
+        measure: Callable[[Step, Cell], CellResult],
+        *,
+        commit: Callable[[CellResult], None] | None = None,
+        emit: Emit | None = None,
+        finished: Callable[[Finish], None] | None = None,
+        precondition: Callable[[Cell], Preconditioned] | None = None,
+    ) -> RunStatus:
+        """All that ``strategy`` asks for, as `execute` has it; ``commit`` and ``emit`` in place of the runner's own."""
+        return execute(
+            strategy,
+            measure=measure,
+            commit=commit or self.commit,
+            emit=emit or self.emit,
+            stop_requested=self.stop_requested,
+            finished=finished,
+            precondition=precondition,
+        )
+
+    def ready(
+        self, step: Step, cell: Cell, timing: Timing, placement: Placement | None, change: Change | None = None
+    ) -> Prepared:
+        """The cell as it can start now. ``change`` is made to the request of an experiment's changed cell.
+
+        Raises as `prepare_cell`, and `SafetyRefusal` where it writes to what is not Strata's own any more.
+        """
+        if cell.workload.rw.writes:
+            self.site.check_still_ours(cell.layer)
+        request = self.request(cell, timing, step.round, placement)
+        return prepare_cell(change(request) if change is not None and step.changed else request)
+
+    def measure_cell(self, step: Step, cell: Cell, prepared: Prepared, hear: Hear) -> CellResult:
+        """One step, with the counters of all nodes beside it. Raises what the engine raises."""
+        done = run_sampled(self.engine, prepared, self._watch(cell.layer), hear, self.stop_requested, self._processes)
+        return result_of(
+            step, cell, done.result, counters=done.counters, absent=done.absent, server=done.server,
+            devices=done.under.devices, carriers=done.under.carriers,
+        )  # fmt: skip
+
+    def request(self, cell: Cell, timing: Timing, index: int, placement: Placement | None) -> Request:
+        """What the engine is asked; each ``index`` draws other offsets."""
+        first, *others = self.site.pieces(cell.layer)
+        return Request(
+            endpoint=first.endpoint,
+            workload=cell.workload,
+            segments=first.segments,
+            timing=timing,
+            allow_write=self.site.allow_write,
+            round_index=index,
+            placement=placement,
+            more=tuple(others),
+        )
+
+
+def run_of(plan: Plan, engine: Mapping[str, Any], label: Label, resumed: Run | None = None, **found: Any) -> Run:
+    """A run that begins, or goes on; ``found``: further fields of `Run`."""
+    return Run(
+        id=plan.id,
+        created_unix_ns=resumed.created_unix_ns if resumed else now_unix_ns(),
+        plan=plan,
+        environment=environment(dict(engine), resumed),
+        label=resumed.label if resumed else label,
+        **{"status": RunStatus.RUNNING, **found},
+    )
+
+
+def check_resumable(resumed: Run | None, engine: Mapping[str, Any]) -> None:
+    """Raises `RunFailed` where figures of this ``engine`` do not belong into the run."""
+    if resumed and (other := other_engine(resumed.environment.engine, engine)):
+        raise RunFailed("cannot resume", resumed.id, other, "start it anew")
+
+
+def rates(interval: Interval) -> tuple[float | None, float | None]:
+    """(IOPS, bytes per second) of both directions."""
+    seconds = (interval.end_ns - interval.start_ns) / 1e9
+    ops, size = interval.read.ops + interval.write.ops, interval.read.bytes + interval.write.bytes
+    return (ops / seconds, size / seconds) if seconds else (None, None)

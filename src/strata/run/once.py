@@ -1,0 +1,43 @@
+"""One step as a strategy. When it ends is said by who hears its intervals: after its time, or when it is precise."""
+
+from __future__ import annotations
+
+from strata.model.plan import Plan
+from strata.model.run import RunStatus
+from strata.run.events import (
+    Commit,
+    Committed,
+    Event,
+    Finish,
+    Instruction,
+    Interrupted,
+    Measure,
+    Started,
+    StepDone,
+    StepFailed,
+)
+
+
+class Once:
+    """The one step of ``plan``. What goes wrong with it is the user's to hear as it is: `handle` raises it."""
+
+    def __init__(self, plan: Plan) -> None:
+        (self._step,), (self._cell,) = plan.steps, plan.cells
+        self._over: Finish | None = None
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        """What to do now."""
+        match event:
+            case _ if self._over is not None:
+                return (self._over,)
+            case Started():
+                return (Measure(self._step, self._cell),)
+            case StepDone():
+                return (Commit(event.result),)
+            case StepFailed(raised=Exception() as raised):
+                raise raised
+            case Committed() | Interrupted():
+                self._over = Finish(RunStatus.DONE if isinstance(event, Committed) else RunStatus.STOPPED)
+                return (self._over,)
+            case _:
+                raise ValueError(f"one step asked for no {type(event).__name__}")

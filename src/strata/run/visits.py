@@ -1,0 +1,183 @@
+"""The visits of a matrix as a strategy: what `Matrix` asks for, each safe before the next, as long as there is budget.
+
+No I/O; the clock is given: thinking, resting and committing take time too, and the budget is that of the clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from strata import units
+from strata.analyse.visit import visit_of
+from strata.errors import InconclusiveError
+from strata.model.matrix import Known, Prediction
+from strata.model.plan import Plan, Step
+from strata.model.progress import Phase, Progress
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+from strata.run.events import (
+    Commit,
+    Committed,
+    Emit,
+    Event,
+    Finish,
+    Instruction,
+    Interrupted,
+    Measure,
+    Ready,
+    Rest,
+    Started,
+    StepDone,
+    StepFailed,
+    Think,
+)
+from strata.run.judge import cut_short, fault, result_of
+from strata.run.matrix import Ask, Matrix
+
+SETTLE_S = 0.5
+"""After the last write of a batch, before the first read of the next: what the device still works off."""
+WRITES_USED_UP = "byte bound reached: no more writing"
+
+
+class Visits:
+    """``kept`` are the results of a resumed matrix; every visit may write up to ``size`` bytes once more.
+
+    `handle` raises `InconclusiveError` where every cell was promised to be narrow and the noise floor forbids it.
+    """
+
+    def __init__(
+        self, plan: Plan, matrix: Matrix, kept: Sequence[CellResult], size: int, clock: Callable[[], float]
+    ) -> None:
+        self.matrix = matrix
+        self._plan, self._size, self._clock = plan, size, clock
+        self._order = max((r.order for r in kept), default=-1) + 1
+        self._written = sum(r.result.write.bytes for r in kept if r.result is not None)
+        self._rounds: dict[int, int] = {}
+        for v in matrix.visits:
+            self._rounds[v.cell] = self._rounds.get(v.cell, 0) + 1
+        self._asks = self._asked()
+        self._wrote = False
+        self._begin = 0.0
+        self._unsafe: CellResult | None = None
+        self._over: Finish | None = None
+        self.told = Progress(phase=Phase.MEASURE)
+        """Of the visit in hand."""
+
+    @property
+    def seconds(self) -> float:
+        """For which the visit in hand is measured."""
+        return self._ask.seconds
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        """What to do now."""
+        if self._over is not None:
+            return (self._over,)
+        match event:
+            case Started() | Ready():
+                return self._next()
+            case StepDone(result=CellResult(result=done)) if done is not None:
+                self._written += done.write.bytes
+                return self._commit(event.result.model_copy(update={"error": fault(done)}))
+            case StepFailed():
+                return self._commit(result_of(self._step, self._cell, error=event.error))
+            case Committed():
+                return self._safe()
+            case Interrupted():
+                rescue = (Commit(self._unsafe),) if self._unsafe is not None else ()
+                return (*rescue, self._finish(RunStatus.STOPPED))
+            case _:
+                raise ValueError(f"a matrix asked for no {type(event).__name__}")
+
+    def _asked(self) -> Iterator[tuple[Ask, int, int]]:
+        """Each with its place in its batch, and the length of that."""
+        for batch in self._batches():
+            for number, ask in enumerate(batch, start=1):
+                if self.matrix.spent_s >= self.matrix.budget_s:
+                    self.matrix.over("budget")
+                    break
+                yield ask, number, len(batch)
+
+    def _batches(self) -> Iterator[tuple[Ask, ...]]:
+        """The noise floor, every cell, then what pays most."""
+        yield self.matrix.begin()
+        refuse_what_the_floor_forbids(self.matrix, self._plan)
+        yield self.matrix.brief()
+        while asks := self._more():
+            yield asks
+
+    def _more(self) -> tuple[Ask, ...]:
+        begin = self._clock()
+        asks = self.matrix.more()
+        self.matrix.spent_s += self._clock() - begin
+        return asks
+
+    def _next(self) -> tuple[Instruction, ...]:
+        found = next(self._asks, None)
+        if found is None:
+            return (self._finish(RunStatus.DONE),)
+        self._ask, number, of = found
+        self._begin = self._clock()
+        self._cell = cell = self._plan.cells[self._ask.cell]
+        self._step = Step(order=self._order, round=self._rounds.get(self._ask.cell, 0), cell=cell.key)
+        writes = cell.workload.rw.writes
+        if writes and self._written + self._size >= self._plan.bytes_written:
+            return self._commit(result_of(self._step, cell, error=WRITES_USED_UP))
+        rest = (Rest(SETTLE_S),) if self._wrote and not writes else ()
+        self._wrote = writes
+        self.told = Progress(
+            phase=Phase.MEASURE, layer=cell.layer, label=cell.workload.label, message=self._ask.why, step=number,
+            steps=of, seconds_left=max(0.0, self.matrix.budget_s - self.matrix.spent_s),
+        )  # fmt: skip
+        return (*rest, Emit(self.told), Measure(self._step, cell))
+
+    def _commit(self, result: CellResult) -> tuple[Instruction, ...]:
+        self._unsafe = result
+        return (Commit(result),)
+
+    def _safe(self) -> tuple[Instruction, ...]:
+        result, self._unsafe = self._unsafe, None
+        assert result is not None, "nobody asked for it"
+        self._order += 1
+        ask, done, seconds = self._ask, result.result, self._clock() - self._begin
+        if done is None:
+            self.matrix.took(ask.cell, None, ask.seconds, 0.0 if result.error == WRITES_USED_UP else seconds)
+            return self._next()
+        if cut_short(done):
+            return (self._finish(RunStatus.STOPPED),)
+        visit = None if result.error is not None else visit_of(ask.cell, done.intervals)
+        self.matrix.took(ask.cell, visit, ask.seconds, seconds)
+        self._rounds[ask.cell] = self._rounds.get(ask.cell, 0) + 1
+        now = {
+            "finished": True, "iops": done.iops, "bytes_per_second": done.bytes_per_second, "error": result.error,
+        }  # fmt: skip
+        return (Emit(self.told.model_copy(update=now)), Think())
+
+    def _finish(self, status: RunStatus) -> Finish:
+        self._over = Finish(status)
+        return self._over
+
+
+def refuse_what_the_floor_forbids(matrix: Matrix, plan: Plan) -> None:
+    """Raises `InconclusiveError` where a promise was asked that no budget, or not this one, can keep."""
+    ask = plan.matrix
+    if ask is None or not ask.promised:
+        return
+    told = matrix.foretell(Known.FLOOR, matrix.noise)
+    # Only what even the lower end of the range forbids is refused: a handful of cells does not know more.
+    needed = told.seconds_low
+    if needed is not None and needed <= ask.budget_s:
+        return
+    asked, between = units.percent(ask.target, 2), units.percent(told.noise.between, 2)
+    if needed is None:
+        why = f"equal starts differ by {between} here, which no longer time mends"
+        hint = f"ask for less: --until {units.percent(_reachable(told), 1).replace(' ', '')}"
+    else:
+        takes, has = (units.duration(s * units.NS_PER_S) for s in (needed, ask.budget_s))
+        why = f"with this noise it takes {takes} or more, and the budget is {has}"
+        hint = f"--budget {max(1, math.ceil(needed / 60))}m, or leave --until out for what the budget brings"
+    raise InconclusiveError(f"cannot promise ±{asked} in every cell at", plan.stack.name, why, hint)
+
+
+def _reachable(told: Prediction) -> float:
+    return max(told.half_width, 2.2 * told.noise.between / 4.9)
