@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from strata.app.earlier import earlier_noise, noise_place
+from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place
+from strata.app.kept import opened
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
 from strata.app.matrix_result import matrix_result
 from strata.app.naming import is_endpoint
@@ -31,7 +31,6 @@ from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import Run, RunStatus
-from strata.model.stack import Stack
 from strata.plan.ident import new_id
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
     run_id = new_id()
     stack, size, _ = plan_site(where, options, run_id)
     plan = matrix_plan(stack, words, options, run_id, size, {})
-    earlier = _earlier_here(stack, words, options)
+    earlier = earlier_noise_of(stack.layers[0].target, not words.buffered, options.store)
     machine = machine_of(plan, words, earlier, ())
     known = Known.ASSUMED if earlier is None else Known.EARLIER
     return MatrixPlan(plan=plan, prediction=machine.foretell(known, machine.noise))
@@ -114,7 +113,7 @@ def _carry_out(
     with (
         stop_on_signals() as stop,
         held(run_id),
-        _opened(options.store) as store,
+        opened(options.store) as store,
         ground_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as here,
     ):
         stack, site = here.stack, here.site
@@ -209,22 +208,10 @@ def _ceilings(engine: Engine, plan: Plan) -> Generator:
     return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)
 
 
-def _earlier_here(stack: Stack, words: MatrixWords, options: Options) -> PooledNoise | None:
-    from strata.app.earlier import earlier_noise_of
-
-    return earlier_noise_of(stack.layers[0].target, not words.buffered, options.store)
-
-
 def _calm_numbers() -> None:
     """Before the numerical libraries are loaded: their worker threads would spin beside what is measured."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-
-
-def _opened(url: str | None) -> AbstractContextManager[Store]:
-    from strata.store import open_store
-
-    return open_store(url)
 
 
 __all__ = [

@@ -12,8 +12,8 @@ from strata import units
 from strata.app.opening import opened_together
 from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.runner import Hear, Runner
+from strata.app.single import judged, plan_of_one, report_of_one, series_of
 from strata.app.single import keep as keep_run
-from strata.app.single import plan_of_one, report_of_one, series_of, single_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
@@ -145,13 +145,12 @@ def measure_endpoint(
         )
         plan = plan_of_one(_stack(endpoints), workload, timing, targets.size, placement)
         (cell,), (step,) = plan.cells, plan.steps
+        watch = watch_endpoints(endpoints)
+        runner = Runner(targets, generator, None, lambda _: watch)
         done = None
         budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, targets.size)
         if budget is not None:
-            first, *others = targets.pieces(cell.layer)
-            done = write_until_steady(cell, budget, first.endpoint, first.segments, more=others, placement=placement)
-        watch = watch_endpoints(endpoints)
-        runner = Runner(targets, generator, None, lambda _: watch)
+            done = write_until_steady(runner, cell, budget, placement)
         prepared = runner.ready(step, cell, timing, placement)
         with stop_on_signals() as stop:
             heard, runner.stop_requested = (
@@ -171,16 +170,28 @@ def measure_endpoint(
     trouble = None if by_rule else fault(result)
     _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
-    single = single_of(plan, measured[0], ceiling)
-    summary = single.analysis.cells[0] if course is None else settled(single.analysis.cells[0], course)
-    status = RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE
-    report = report_of_one(single, summary, course, generator, done, status, trouble or moved, label or Label())
+    # What it writes is not known before.
+    plan = plan.model_copy(update={"bytes_written": result.write.bytes})
+    found = judged(plan, measured[0], ceiling)
+    summary = found.cells[0] if course is None else settled(found.cells[0], course)
+    report = report_of_one(
+        plan,
+        measured[0],
+        found.model_copy(update={"cells": (summary,)}),
+        course,
+        generator,
+        label=label or Label(),
+        status=RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE,
+        generator=ceiling,
+        preconditions=() if done is None else (done,),
+        message=trouble or moved,
+    )
     run, unkept = keep_run(report, store)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
         summary=summary.model_copy(update={"traces": traces}),
-        checks=_of_null(single.analysis.checks) if endpoint.kind is EndpointKind.NULL else single.analysis.checks,
+        checks=_of_null(found.checks) if endpoint.kind is EndpointKind.NULL else found.checks,
         result=result,
         generator=ceiling,
         precondition=done,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from strata import units
-from strata.engine import Piece, Timing, build_job, run_job
+from strata.app.runner import Runner
+from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed
-from strata.model.endpoint import Endpoint
 from strata.model.placement import Placement
-from strata.model.plan import Cell, Segment
+from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, WriteRound
 from strata.model.progress import Phase, Progress
 from strata.run.judge import cut_short, fault
@@ -37,31 +35,28 @@ def budget_of(seconds: float | None, bytes_max: int | None, runtime_s: float, si
 
 
 def write_until_steady(
-    cell: Cell,
-    budget: PreconditionBudget,
-    endpoint: Endpoint,
-    segments: Sequence[Segment],
-    *,
-    more: Sequence[Piece] = (),
-    placement: Placement | None = None,
-    emit: Callable[[Progress], None] = lambda _: None,
-    stop_requested: Callable[[], bool] = lambda: False,
+    runner: Runner, cell: Cell, budget: PreconditionBudget, placement: Placement | None
 ) -> Preconditioned:
-    """Rounds of the cell's own workload at ``endpoint`` and the targets of ``more``, all of which the caller has shown
-    to be Strata's own data."""
+    """Rounds of the cell's own workload where the runner has it. Raises `SafetyRefusal` where that is not Strata's own
+    any more."""
+    runner.site.check_still_ours(cell.layer)
+    first, *more = runner.site.pieces(cell.layer)
 
     def write(asked: Write) -> Wrote:
         timing = Timing(ramp_s=0.0, runtime_s=asked.seconds, interval_s=asked.seconds)
         number = FIRST_ROUND + asked.number
-        job = build_job(endpoint, cell.workload, segments, timing, round_index=number, placement=placement, more=more)
-        result = run_job(job | {"stop_after": {"bytes": asked.bytes_max}}, None, stop_requested)
+        job = build_job(
+            first.endpoint, cell.workload, first.segments, timing, round_index=number, placement=placement, more=more
+        )
+        result = run_job(job | {"stop_after": {"bytes": asked.bytes_max}}, None, runner.stop_requested)
         done = WriteRound(bytes=result.write.bytes, seconds=result.seconds)
         if cut_short(result):
             return Wrote(done, cut=True)
         if trouble := fault(result):
-            raise RunFailed("cannot precondition", endpoint.uri, trouble)
+            raise RunFailed("cannot precondition", first.endpoint.uri, trouble)
         rate = done.bytes_per_second
-        emit(Progress(phase=Phase.PRECONDITION, layer=cell.layer, label=cell.workload.label, bytes_per_second=rate))
+        now = Progress(phase=Phase.PRECONDITION, layer=cell.layer, label=cell.workload.label, bytes_per_second=rate)
+        runner.emit(now)
         return Wrote(done)
 
     return precondition(cell, budget, write)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from strata.app.comparing import refuse_unfair
+from strata.app.kept import opened
 from strata.errors import InconclusiveError, UsageError
 from strata.host.clock import now_unix_ns
 from strata.lab.scenario import demo_of
@@ -34,7 +35,7 @@ def save_baseline(
     """
     if not name or len(name) > 64 or "/" in name:
         raise UsageError("cannot name a baseline", repr(name), "", "use up to 64 characters without a slash")
-    with _opened(store_url) as store:
+    with opened(store_url) as store:
         chosen = _chosen(store, runs, last)
         for other in chosen[1:]:
             _fair(chosen[0], other, anyway)
@@ -44,7 +45,7 @@ def save_baseline(
 
 def list_baselines(store_url: str | None) -> tuple[Baseline, ...]:
     """Every version of every baseline, by name, the one in force first."""
-    with _opened(store_url) as store:
+    with opened(store_url) as store:
         return store.baselines()
 
 
@@ -55,7 +56,7 @@ def history_of(cell: str | None, store_url: str | None, last: int | None = None,
     """
     from strata.analyse.changes import ALPHA
 
-    with _opened(store_url) as store:
+    with opened(store_url) as store:
         every = store.series()
         shown = {name: demos or demo_of(name) is None for name in {s.stack for s in every}}
         known = [s for s in every if shown[s.stack]]
@@ -84,7 +85,7 @@ def gate_runs(
     """The named runs (else the ``last`` finished ones, by default one) against the baseline in force of that name."""
     from strata.analyse.gate import BASELINE_LEAST, gate_cells, overall
 
-    with _opened(store_url) as store:
+    with opened(store_url) as store:
         baseline = store.baseline(against)
         old = [store.load_run(r) for r in baseline.runs]
         newest = max(run.created_unix_ns for run in old)
@@ -262,9 +263,3 @@ def _fair(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
     fields = compare_environments(a, b)
     refuse_unfair(f"{a.id} with {b.id}", fields, anyway)
     return fields
-
-
-def _opened(url: str | None) -> Store:
-    from strata.store import open_store
-
-    return open_store(url)

@@ -198,16 +198,7 @@ class Session(Runner):
     def _precondition(self, cell: Cell) -> Preconditioned:
         run = self.running()
         assert run.plan.precondition is not None
-        self.place.check_still_ours(cell.layer)
-        done = write_until_steady(
-            cell,
-            run.plan.precondition,
-            self.place.endpoint(cell.layer),
-            self.place.segments(cell.layer),
-            placement=run.plan.placement,
-            emit=self.emit,
-            stop_requested=self.stop_requested,
-        )
+        done = write_until_steady(self, cell, run.plan.precondition, run.plan.placement)
         # A resumed run preconditions again: the last time counts.
         kept = tuple(p for p in run.preconditions if p.workload_key != done.workload_key)
         self.keep(preconditions=(*kept, done))
@@ -287,12 +278,9 @@ class Session(Runner):
         layer = plan.stack.layers[0].name
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring the noise floor", layer=layer))
         seconds = min(plan.runtime_s, NOISE_SECONDS)
-        endpoint, segments = self.place.endpoint(layer), self.place.segments(layer)
-        if self.engine.refusals(endpoint, workload, segments):
+        if self.engine.refusals(self.place.endpoint(layer), workload, self.place.segments(layer)):
             return None
-        return probe_noise(
-            self.engine, layer, endpoint, workload, segments, seconds, self.stop_requested, plan.placement
-        )
+        return probe_noise(self, Cell(layer=layer, workload=workload), seconds, plan.placement)
 
     def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
         """What the engine cannot carry out at a layer stays in the plan, skipped with the reason."""

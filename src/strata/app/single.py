@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from strata.app.runner import run_of
 from strata.engine import Engine, Timing
 from strata.errors import StrataError
-from strata.model.analysis import Analysis, CellSummary, Generator
+from strata.model.analysis import Analysis, Generator
 from strata.model.course import Course
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.place import identity
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
-from strata.model.precondition import Preconditioned
 from strata.model.remembered import SeriesName
 from strata.model.result import CellResult
-from strata.model.run import Label, Report, RunStatus
+from strata.model.run import Report, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.workload import Workload
 from strata.plan.ident import new_id
-
-
-@dataclass(frozen=True)
-class Single:
-    """What was asked, what came, and what the laws say of it."""
-
-    plan: Plan
-    done: CellResult
-    analysis: Analysis
-    generator: Generator
 
 
 def series_of(stack: Stack, workload: Workload, engine: Engine) -> SeriesName:
@@ -43,7 +32,7 @@ def series_of(stack: Stack, workload: Workload, engine: Engine) -> SeriesName:
 
 
 def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, placement: Placement | None) -> Plan:
-    """``stack`` has one layer; ``size`` are the bytes that are reached. What it will write is not known before."""
+    """``stack`` has one layer; ``size`` are the bytes that are reached."""
     cell = Cell(layer=stack.layers[0].name, workload=workload)
     return Plan(
         id=new_id(),
@@ -63,50 +52,32 @@ def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, pla
     )
 
 
-def single_of(plan: Plan, done: CellResult, ceiling: Generator) -> Single:
-    """What was measured, with what the laws say of it."""
+def judged(plan: Plan, done: CellResult, ceiling: Generator) -> Analysis:
+    """What was measured, and what the laws say of it."""
     from strata.analyse import analyse
 
-    if done.result is not None:
-        plan = plan.model_copy(update={"bytes_written": done.result.write.bytes})
-    found = analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
-    return Single(plan=plan, done=done, analysis=found, generator=ceiling)
+    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
 
 
 def report_of_one(
-    single: Single,
-    summary: CellSummary,
-    course: Course | None,
-    engine: Engine,
-    precondition: Preconditioned | None,
-    status: RunStatus,
-    message: str | None,
-    label: Label,
+    plan: Plan, done: CellResult, analysis: Analysis, course: Course | None, engine: Engine, **found: Any
 ) -> Report:
-    """As a run of its own, for pages and for the store: the figures of ``summary``, and of the result the regime that
-    it ended in. Without a ``course`` it says nothing of the noise: its intervals are too long for that."""
+    """As a run of its own, for pages and for the store: the figures of ``analysis``, and of the result the regime that
+    it ended in. Without a ``course`` it says nothing of the noise: its intervals are too long for that. ``found``:
+    further words for `run_of`."""
     from strata.analyse.pooled import noise_of
     from strata.app.earlier import noise_place
     from strata.app.kept import report_of
     from strata.diagnose import diagnose
     from strata.model.regime import last_regime
 
-    done, analysis = single.done, single.analysis.model_copy(update={"cells": (summary,)})
     if course is not None and done.result is not None:
         done = done.model_copy(update={"result": last_regime(done.result, course)})
-    plan = single.plan
-    run = run_of(
-        plan,
-        engine.identity(),
-        label,
-        status=status,
-        generator=single.generator,
-        survey=_platform(plan.stack.layers[0].target),
-        preconditions=() if precondition is None else (precondition,),
-        message=message,
-        pooled=None if course is None else noise_of(plan, (done,)),
-        pooled_at="" if course is None else noise_place(plan.stack.layers[0].target, plan.cells[0].workload.direct),
-    )
+    target = plan.stack.layers[0].target
+    if course is not None:
+        place = noise_place(target, plan.cells[0].workload.direct)
+        found |= {"pooled": noise_of(plan, (done,)), "pooled_at": place}
+    run = run_of(plan, engine.identity(), survey=_platform(target), **found)
     return report_of((done,), run, analysis, diagnose(plan.stack, analysis))
 
 

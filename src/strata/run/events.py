@@ -26,11 +26,10 @@ class PreconditionDone:
 
 @dataclass(frozen=True, slots=True)
 class StepDone:
-    """The step in hand was measured in ``seconds``; ``p99_ns`` of the whole step, where somebody worked it out."""
+    """The step in hand was measured in ``seconds``."""
 
     result: CellResult
     seconds: float
-    p99_ns: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,6 @@ def execute(
     commit: Callable[[CellResult], None],
     emit: Callable[[Progress], None],
     stop_requested: Callable[[], bool],
-    p99_ns: Callable[[CellResult], float | None] | None = None,
     finished: Callable[[Finish], None] | None = None,
     precondition: Callable[[Cell], Preconditioned] | None = None,
     rest: Callable[[float], None] = time.sleep,
@@ -85,9 +84,7 @@ def execute(
                     todo.extend(strategy.handle(Committed(instruction.result.order)))
                 case Measure():
                     stop = stop_requested()
-                    todo.extend(
-                        strategy.handle(Interrupted() if stop else _measured(instruction, measure, p99_ns, clock))
-                    )
+                    todo.extend(strategy.handle(Interrupted() if stop else _measured(instruction, measure, clock)))
                 case Finish():
                     if finished is not None:
                         finished(instruction)
@@ -106,7 +103,6 @@ def _rested(seconds: float, rest: Callable[[float], None], stop_requested: Calla
 def _measured(
     asked: Measure,
     measure: Callable[[Step, Cell], CellResult],
-    p99_ns: Callable[[CellResult], float | None] | None,
     clock: Callable[[], float],
 ) -> Event:
     begin = clock()
@@ -118,5 +114,4 @@ def _measured(
         return StepFailed(asked.step.order, e.headline, clock() - begin, e)
     except OSError as e:
         return StepFailed(asked.step.order, str(e) or type(e).__name__, clock() - begin, e)
-    seconds = clock() - begin
-    return StepDone(result, seconds, p99_ns(result) if p99_ns is not None and result.result is not None else None)
+    return StepDone(result, clock() - begin)

@@ -153,7 +153,7 @@ class RunMachine:
         result, done = unsafe
         if result.error is None and done is not None:
             self._watch.took(done.seconds)
-        told = Emit(self._watch.ended(step, result, done.p99_ns if done else None, left=len(self._queue)))
+        told = Emit(self._watch.ended(step, result, left=len(self._queue)))
         if result.result is not None and cut_short(result.result):
             return (told, *self._finish(RunStatus.STOPPED, STOPPED))
         return (told, *self._account(step, result), *self._next())

@@ -36,7 +36,7 @@ class Watch:
         """The step is about to be measured; ``left`` steps remain, this one included."""
         return self._progress(step, left)
 
-    def ended(self, step: Step, result: CellResult, p99_ns: float | None, left: int) -> Progress:
+    def ended(self, step: Step, result: CellResult, left: int) -> Progress:
         """The step is committed; ``left`` steps remain after it."""
         measured = result.result
         return self._progress(step, left).model_copy(
@@ -44,7 +44,6 @@ class Watch:
                 "finished": True,
                 "iops": measured.iops if measured else None,
                 "bytes_per_second": measured.bytes_per_second if measured else None,
-                "p99_ns": p99_ns,
                 "error": result.error,
             }
         )
