@@ -7,6 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,23 +43,17 @@ if TYPE_CHECKING:
 DEMO_SIZE = 64 * units.MIB
 
 
+@dataclass(frozen=True)
 class Source:
     """What to measure: stack, survey, where the data goes, and limits of servers that Strata starts itself."""
 
-    def __init__(
-        self,
-        stack: Stack,
-        platform: Survey,
-        data_path: Path,
-        *,
-        shapes: Mapping[str, Shape] | None = None,
-        direct: bool = True,
-        workloads: tuple[Workload, ...] = DIAGNOSE,
-        left_out: Mapping[str, str] | None = None,
-    ) -> None:
-        self.stack, self.survey, self.data_path = stack, platform, data_path
-        self.shapes, self.direct, self.workloads = shapes or {}, direct, workloads
-        self.left_out = left_out or {}
+    stack: Stack
+    survey: Survey
+    data_path: Path
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    direct: bool = True
+    workloads: tuple[Workload, ...] = DIAGNOSE
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, workloads: Iterable[Workload]) -> Place:
         """Where it is measured with these; nothing is made yet."""

@@ -134,13 +134,12 @@ def _rounds(
     session: Session, experiment: Experiment, plan: Plan, change: Change, noise: NoiseFloor
 ) -> list[CellResult]:
     """Both cells of ``plan`` in turn, until every prediction is decided; a few rounds at most. Every step is kept."""
-    run, purse = session.running(), session.purse()
+    run = session.running()
     session.emit(Progress(phase=Phase.CONFIRM, layer=experiment.layer, message=experiment.changes))
     results: list[CellResult] = []
 
     def commit(result: CellResult) -> None:
-        session.commit(result)
-        purse.wrote(result)
+        session.paid(result)
         results.append(result)
 
     for number in range(ROUNDS_MOST):

@@ -120,13 +120,8 @@ def _next_round(session: Session) -> tuple[Step, ...]:
 
 
 def _measured(session: Session, steps: tuple[Step, ...], finished: Callable[[Finish], None]) -> RunStatus:
-    run, purse = session.running(), session.purse()
-
-    def commit(result: CellResult) -> None:
-        session.commit(result)
-        purse.wrote(result)
-
+    run = session.running()
     now = {s.order for s in steps}
     done = frozenset(s.order for s in run.plan.steps if s.order not in now)
     plan = run.plan.model_copy(update={"precondition": None})
-    return session.carry_out(RunMachine(plan, done), session.measure_step, commit=commit, finished=finished)
+    return session.carry_out(RunMachine(plan, done), session.measure_step, commit=session.paid, finished=finished)

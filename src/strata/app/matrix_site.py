@@ -14,12 +14,13 @@ from strata.app.opening import opened_together
 from strata.app.options import Options
 from strata.app.place import another_file
 from strata.app.runner import Emit, Site
+from strata.app.stacks import stack_of
 from strata.discover.survey import survey
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.progress import Phase, Progress
 from strata.model.run import DataSet, Run
-from strata.model.stack import Layer, Stack
+from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.workload import Workload
 
@@ -33,9 +34,9 @@ class Ground:
     site: Site
     stack: Stack
     survey: Survey | None
-    data: DataSet | None
-    remotes: tuple[Remote, ...]
     size: int
+    data: DataSet | None = None
+    remotes: tuple[Remote, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
     mark: str | None = None
     """The uuid in the mark of the one file of an endpoint."""
@@ -46,7 +47,7 @@ def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int, Su
     if is_endpoint(where):
         endpoint = Endpoint.parse(where)
         makes = endpoint.kind is EndpointKind.FILE and not Path(endpoint.path or "").exists()
-        return _alone(endpoint), (options.size or ENDPOINT_SIZE) if makes else 0, None
+        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0, None
     source = source_of(Path(where), options, run_id)
     return source.stack, data_size(source, options)[0], source.survey
 
@@ -89,16 +90,5 @@ def _endpoint(
         platform = None
         if endpoint.kind is EndpointKind.FILE and endpoint.path:
             platform = survey(Path(endpoint.path).parent, options.load_seconds)
-        yield Ground(
-            site=site,
-            stack=_alone(endpoint),
-            survey=platform,
-            data=None,
-            remotes=(),
-            size=site.size + (units.MIB if target.mark is not None else 0),
-            mark=target.mark,
-        )
-
-
-def _alone(endpoint: Endpoint) -> Stack:
-    return Stack(name=endpoint.uri, layers=(Layer(name=endpoint.kind.value, endpoint=endpoint.uri),))
+        size = site.size + (units.MIB if target.mark is not None else 0)
+        yield Ground(site=site, stack=stack_of([endpoint]), survey=platform, size=size, mark=target.mark)

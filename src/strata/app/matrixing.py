@@ -152,8 +152,7 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
 
     def measure(step: Step, cell: Cell) -> CellResult:
         def hear(interval: Interval, _now: Glance) -> None:
-            iops, bytes_per_second = rates(interval)
-            runner.emit(visits.told.model_copy(update={"iops": iops, "bytes_per_second": bytes_per_second}))
+            runner.emit(visits.told.model_copy(update=rates(interval)))
 
         timing = Timing(ramp_s=words.ramp_s, runtime_s=_whole_bins(visits.seconds), interval_s=BIN_S)
         return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)

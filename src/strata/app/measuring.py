@@ -14,6 +14,7 @@ from strata.app.preconditioning import budget_of, write_until_steady
 from strata.app.runner import Hear, Runner
 from strata.app.single import judged, plan_of_one, report_of_one, series_of
 from strata.app.single import keep as keep_run
+from strata.app.stacks import stack_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
@@ -36,7 +37,6 @@ from strata.model.placement import Placement
 from strata.model.precondition import Preconditioned
 from strata.model.result import EngineResult
 from strata.model.run import Label, Report, RunStatus
-from strata.model.stack import Layer, Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.plan.words import dealt, workload_from_words
@@ -143,7 +143,7 @@ def measure_endpoint(
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )
-        plan = plan_of_one(_stack(endpoints), workload, timing, targets.size, placement)
+        plan = plan_of_one(stack_of(endpoints), workload, timing, targets.size, placement)
         (cell,), (step,) = plan.cells, plan.steps
         watch = watch_endpoints(endpoints)
         runner = Runner(targets, generator, None, lambda _: watch)
@@ -163,12 +163,8 @@ def measure_endpoint(
         # Behind the measurement, as a window of its own.
         wanted = trace and stop.signal is None and result is not None and result.ops and fault(result) is None
         traces = _traced(generator, prepared.request) if wanted else ()
-    if result is None:
-        _as_without_us(stop.signal)
-        raise KeyboardInterrupt
-    by_rule = precise is not None and precise.ended_it(result, stop.signal)
-    trouble = None if by_rule else fault(result)
-    _something(result, endpoint, trouble, stop.signal)
+    trouble = _trouble(result, precise, stop.signal)
+    result = _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
     # What it writes is not known before.
     plan = plan.model_copy(update={"bytes_written": result.write.bytes})
@@ -229,27 +225,27 @@ def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine
     # Here, as all that few ask for: what it loads delays the first I/O.
     from strata.app.earlier import earlier_noise_of
 
-    name = series_of(_stack(endpoints), workload, engine)
+    name = series_of(stack_of(endpoints), workload, engine)
     return Precise(aim, earlier_noise_of(endpoints[0], workload.direct, store, name))
 
 
-def _stack(endpoints: Sequence[Endpoint]) -> Stack:
-    first = endpoints[0]
-    layer = Layer(name=first.kind.value, endpoint=first.uri)
-    return Stack(name=" + ".join(e.uri for e in endpoints), layers=(layer,))
+def _trouble(result: EngineResult | None, precise: Precise | None, stopped_by: int | None) -> str | None:
+    if result is None or (precise is not None and precise.ended_it(result, stopped_by)):
+        return None
+    return fault(result)
 
 
-def _something(result: EngineResult, endpoint: Endpoint, trouble: str | None, stopped_by: int | None) -> None:
-    if result.ops:
-        return
-    _as_without_us(stopped_by)
-    raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
-
-
-def _as_without_us(stopped_by: int | None) -> None:
-    """Nothing to show: it ends as it would have without us."""
+def _something(
+    result: EngineResult | None, endpoint: Endpoint, trouble: str | None, stopped_by: int | None
+) -> EngineResult:
+    if result is not None and result.ops:
+        return result
     if stopped_by is not None:
+        # Nothing to show: it ends as it would have without us.
         signal.raise_signal(stopped_by)
+    if result is None:
+        raise KeyboardInterrupt
+    raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
 
 
 def _check_trace(endpoint: Endpoint) -> None:

@@ -73,14 +73,9 @@ def opened(
 
 @contextmanager
 def opened_together(
-    endpoints: Sequence[Endpoint],
-    workload: Workload,
-    size: int | None,
-    keep: bool,
-    destructive: str | None,
-    *,
+    endpoints: Sequence[Endpoint], workload: Workload, size: int | None, keep: bool, destructive: str | None, *,
     asked: int | None,
-) -> Iterator[Targets]:
+) -> Iterator[Targets]:  # fmt: skip
     """As `opened`, of all that one workload drives. ``asked``: the size that what is there already must have."""
     for one in endpoints:
         check_words(one, workload, keep=keep, destructive=destructive)

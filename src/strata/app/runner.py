@@ -195,8 +195,8 @@ def check_resumable(resumed: Run | None, engine: Mapping[str, Any]) -> None:
         raise RunFailed("cannot resume", resumed.id, other, "start it anew")
 
 
-def rates(interval: Interval) -> tuple[float | None, float | None]:
-    """(IOPS, bytes per second) of both directions."""
+def rates(interval: Interval) -> dict[str, object]:
+    """What `Progress` says of an interval: of both directions together."""
     seconds = (interval.end_ns - interval.start_ns) / 1e9
     ops, size = interval.read.ops + interval.write.ops, interval.read.bytes + interval.write.bytes
-    return (ops / seconds, size / seconds) if seconds else (None, None)
+    return {"iops": ops / seconds, "bytes_per_second": size / seconds} if seconds else {}

@@ -185,6 +185,11 @@ class Session(Runner):
             self._purse = Purse(run.plan, self.cells(), elapsed, confirm=self.options.confirm)
         return self._purse
 
+    def paid(self, result: CellResult) -> None:
+        """As `commit`, of what follows the planned steps."""
+        self.commit(result)
+        self.purse().wrote(result)
+
     def conclude(self, analysis: Analysis) -> Diagnosis:
         """Name what limits, experiment until one cause stands or the budget is used up, and keep the outcome."""
         return experimented(self, analysis)
@@ -217,25 +222,14 @@ class Session(Runner):
         ``plan``: where it is not the run's own; ``change`` is made to the request of an experiment's changed cell.
         """
         plan = plan or self.running().plan
-        place = next((i for i, s in enumerate(plan.steps, start=1) if s.order == step.order), None)
+        told = Progress(
+            phase=phase, layer=cell.layer, label=cell.workload.label, round=step.round + 1, rounds=plan.rounds_most,
+            step=next((i for i, s in enumerate(plan.steps, start=1) if s.order == step.order), None),
+            steps=len(plan.steps),
+        )  # fmt: skip
 
         def on_interval(interval: Interval, now: Glance) -> None:
-            iops, bytes_per_second = rates(interval)
-            self.emit(
-                Progress(
-                    phase=phase,
-                    layer=cell.layer,
-                    label=cell.workload.label,
-                    round=step.round + 1,
-                    rounds=plan.rounds_most,
-                    step=place,
-                    steps=len(plan.steps),
-                    iops=iops,
-                    bytes_per_second=bytes_per_second,
-                    p99_ns=_p99(interval),
-                    now=now,
-                )
-            )
+            self.emit(told.model_copy(update={**rates(interval), "p99_ns": _p99(interval), "now": now}))
 
         prepared = self.ready(step, cell, _timing(plan), plan.placement, change)
         return self.measure_cell(step, cell, prepared, on_interval)

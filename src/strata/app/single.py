@@ -35,21 +35,11 @@ def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, pla
     """``stack`` has one layer; ``size`` are the bytes that are reached."""
     cell = Cell(layer=stack.layers[0].name, workload=workload)
     return Plan(
-        id=new_id(),
-        stack=stack,
-        cells=(cell,),
-        steps=(Step(order=0, round=0, cell=cell.key),),
-        rounds=1,
-        seed=workload.seed,
-        ramp_s=timing.ramp_s,
-        runtime_s=timing.runtime_s,
-        interval_s=timing.interval_s,
-        file_size=size,
-        seconds=timing.ramp_s + timing.runtime_s,
-        bytes_written=0,
-        assumed_write_bps=0,
+        id=new_id(), stack=stack, cells=(cell,), steps=(Step(order=0, round=0, cell=cell.key),), rounds=1,
+        seed=workload.seed, ramp_s=timing.ramp_s, runtime_s=timing.runtime_s, interval_s=timing.interval_s,
+        file_size=size, seconds=timing.ramp_s + timing.runtime_s, bytes_written=0, assumed_write_bps=0,
         placement=placement,
-    )
+    )  # fmt: skip
 
 
 def judged(plan: Plan, done: CellResult, ceiling: Generator) -> Analysis:

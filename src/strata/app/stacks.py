@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,7 +10,7 @@ from strata.app.naming import missing
 from strata.errors import UsageError, choices
 from strata.host.foreign import WORDS_MOST, read_text
 from strata.host.netns import may_be
-from strata.model.endpoint import EndpointKind, is_loopback
+from strata.model.endpoint import Endpoint, EndpointKind, is_loopback
 from strata.model.expect import Expect
 from strata.model.stack import Layer, Stack
 from strata.model.survey import Survey
@@ -37,6 +38,13 @@ def local_stack(survey: Survey, data_path: Path, *, share: bool, allow_raw: bool
         layers.append(Layer(name=SHARE, endpoint=OWN_TARGET, on=(FILE_SYSTEM,), expect=allowance))
     name = survey.file_system.mount_point.strip("/") or f"{survey.hostname} root"
     return Stack(name=name, layers=tuple(layers))
+
+
+def stack_of(endpoints: Sequence[Endpoint]) -> Stack:
+    """Of endpoints of one kind that are driven together: one layer, called as their kind."""
+    first = endpoints[0]
+    layer = Layer(name=first.kind.value, endpoint=first.uri)
+    return Stack(name=" + ".join(e.uri for e in endpoints), layers=(layer,))
 
 
 def own_export(layer: Layer) -> str | None:

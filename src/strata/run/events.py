@@ -121,4 +121,4 @@ class Strategy(Protocol):
     """
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
-        """What to do now, in that order. Once it gave `Finish`, it answers every event with it."""
+        """What to do now, in that order; `Finish` is the last of all."""

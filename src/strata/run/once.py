@@ -23,21 +23,19 @@ class Once:
 
     def __init__(self, plan: Plan) -> None:
         (self._step,), (self._cell,) = plan.steps, plan.cells
-        self._over: Finish | None = None
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
         """What to do now."""
         match event:
-            case _ if self._over is not None:
-                return (self._over,)
             case Started():
                 return (Measure(self._step, self._cell),)
             case StepDone():
                 return (Commit(event.result),)
             case StepFailed(raised=Exception() as raised):
                 raise raised
-            case Committed() | Interrupted():
-                self._over = Finish(RunStatus.DONE if isinstance(event, Committed) else RunStatus.STOPPED)
-                return (self._over,)
+            case Committed():
+                return (Finish(RunStatus.DONE),)
+            case Interrupted():
+                return (Finish(RunStatus.STOPPED),)
             case _:
                 raise ValueError(f"one step asked for no {type(event).__name__}")

@@ -60,7 +60,6 @@ class Visits:
         self._wrote = False
         self._begin = 0.0
         self._unsafe: CellResult | None = None
-        self._over: Finish | None = None
         self.told = Progress(phase=Phase.MEASURE)
         """Of the visit in hand."""
 
@@ -71,8 +70,6 @@ class Visits:
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
         """What to do now."""
-        if self._over is not None:
-            return (self._over,)
         match event:
             case Started() | Ready():
                 return self._next()
@@ -85,7 +82,7 @@ class Visits:
                 return self._safe()
             case Interrupted():
                 rescue = (Commit(self._unsafe),) if self._unsafe is not None else ()
-                return (*rescue, self._finish(RunStatus.STOPPED))
+                return (*rescue, Finish(RunStatus.STOPPED))
             case _:
                 raise ValueError(f"a matrix asked for no {type(event).__name__}")
 
@@ -115,7 +112,7 @@ class Visits:
     def _next(self) -> tuple[Instruction, ...]:
         found = next(self._asks, None)
         if found is None:
-            return (self._finish(RunStatus.DONE),)
+            return (Finish(RunStatus.DONE),)
         self._ask, number, of = found
         self._begin = self._clock()
         self._cell = cell = self._plan.cells[self._ask.cell]
@@ -144,7 +141,7 @@ class Visits:
             self.matrix.took(ask.cell, None, ask.seconds, 0.0 if result.error == WRITES_USED_UP else seconds)
             return self._next()
         if cut_short(done):
-            return (self._finish(RunStatus.STOPPED),)
+            return (Finish(RunStatus.STOPPED),)
         visit = None if result.error is not None else visit_of(ask.cell, done.intervals)
         self.matrix.took(ask.cell, visit, ask.seconds, seconds)
         self._rounds[ask.cell] = self._rounds.get(ask.cell, 0) + 1
@@ -152,10 +149,6 @@ class Visits:
             "finished": True, "iops": done.iops, "bytes_per_second": done.bytes_per_second, "error": result.error,
         }  # fmt: skip
         return (Emit(self.told.model_copy(update=now)), Think())
-
-    def _finish(self, status: RunStatus) -> Finish:
-        self._over = Finish(status)
-        return self._over
 
 
 def refuse_what_the_floor_forbids(matrix: Matrix, plan: Plan) -> None:

@@ -143,7 +143,7 @@ def test_a_layer_that_is_given_up_in_a_further_round_is_said() -> None:
         raise RunFailed("cannot connect to", cell.layer)
 
     session = SimpleNamespace(
-        running=lambda: SimpleNamespace(plan=plan), purse=lambda: Purse(plan, ()), commit=lambda _: None,
+        running=lambda: SimpleNamespace(plan=plan), purse=lambda: Purse(plan, ()), paid=lambda _: None,
         measure_step=gone, emit=lambda _: None, stop_requested=lambda: False,
     )  # fmt: skip
     session.carry_out = MethodType(Runner.carry_out, session)
