@@ -8,6 +8,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -173,11 +174,12 @@ def target_cost(rounds: int) -> None:
         counted = number % 2 == 1
         stats = f"/tmp/strata-bench-{os.getpid()}.sock" if counted else None
         config = TargetConfig(backing=Backing(kind="null", size_bytes=1 << 30), stats=stats)
-        with TargetProcess(config) as target:
+        with tempfile.TemporaryDirectory(prefix="strata-bench-") as folder, TargetProcess(config) as target:
             before = spent_ns(target.pid)
             done = measure_endpoint(
-                [target.uri()], workload, timing, size=None, keep=False, destructive=None, on_interval=lambda *_: None
-            )
+                [target.uri()], workload, timing, size=None, keep=False, destructive=None,
+                on_interval=lambda *_: None, store=f"{folder}/runs.db",
+            )  # fmt: skip
             # The connection's threads end with it and take their time along: the process's own clock has it.
             fields = Path(f"/proc/{target.pid}/stat").read_text().rpartition(")")[2].split()
             whole = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1e9

@@ -27,6 +27,7 @@ from strata.engine import (
     measure_generator,
 )
 from strata.errors import RunFailed, UsageError
+from strata.host.clock import now_unix_ns
 from strata.model.analysis import CellSummary, Check, Generator
 from strata.model.base import Value
 from strata.model.caching import refusal
@@ -144,7 +145,7 @@ def measure_endpoint(
             generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )
         plan = plan_of_one(stack_of(endpoints), workload, timing, targets.size, placement)
-        (cell,), (step,) = plan.cells, plan.steps
+        (cell,), (step,), begun = plan.cells, plan.steps, now_unix_ns()
         watch = watch_endpoints(endpoints)
         runner = Runner(targets, generator, None, lambda _: watch)
         done = None
@@ -177,6 +178,7 @@ def measure_endpoint(
         course,
         generator,
         label=label or Label(),
+        created_unix_ns=begun,
         status=RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE,
         generator=ceiling,
         preconditions=() if done is None else (done,),

@@ -178,14 +178,14 @@ class Runner:
 
 
 def run_of(plan: Plan, engine: Mapping[str, Any], label: Label, resumed: Run | None = None, **found: Any) -> Run:
-    """A run that begins, or goes on; ``found``: further fields of `Run`."""
+    """A run that begins now, or goes on; ``found``: further fields of `Run`."""
+    begun = resumed.created_unix_ns if resumed else now_unix_ns()
     return Run(
         id=plan.id,
-        created_unix_ns=resumed.created_unix_ns if resumed else now_unix_ns(),
         plan=plan,
         environment=environment(dict(engine), resumed),
         label=resumed.label if resumed else label,
-        **{"status": RunStatus.RUNNING, **found},
+        **{"status": RunStatus.RUNNING, "created_unix_ns": begun, **found},
     )
 
 
