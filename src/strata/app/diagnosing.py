@@ -22,7 +22,7 @@ from strata.app.session import Session
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
-from strata.engine import Shape, engine_for
+from strata.engine import Piece, Shape, engine_for
 from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
@@ -132,7 +132,7 @@ def plan_only(where: Path, options: Options) -> Plan:
     refused = refused_cells(
         engine_for(options.engine, map(source.stack.endpoint_of, source.stack.layers), options.placement),
         workloads,
-        {x.name: (source.stack.endpoint_of(x), ()) for x in source.stack.layers},
+        {x.name: Piece(endpoint=source.stack.endpoint_of(x), segments=()) for x in source.stack.layers},
     )
     return plan_of(source.stack, workloads, options, run_id, size, refused)
 

@@ -18,7 +18,7 @@ from strata.app.options import Options
 from strata.app.planning import refused_cells
 from strata.app.runner import Emit, Runner, check_resumable, rates, run_of
 from strata.app.stopping import stop_on_signals
-from strata.app.watching import Watch, devices_reached
+from strata.app.watching import devices_reached
 from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.errors import InconclusiveError, RunFailed, Stopped
 from strata.host.runlock import held
@@ -117,10 +117,10 @@ def _carry_out(
         ground_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as here,
     ):
         stack, site = here.stack, here.site
-        watches = devices_reached(stack, {x.name: site.pieces(x.name)[0].endpoint for x in stack.layers})
-        runner = Runner(site, engine, store, lambda layer: watches.get(layer, Watch()), emit, stop)
         pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
-        refused = refused_cells(engine, grid_workloads, {n: (p.endpoint, p.segments) for n, p in pieces.items()})
+        watches = devices_reached(stack, {name: piece.endpoint for name, piece in pieces.items()})
+        runner = Runner(site, engine, store, watches.__getitem__, emit, stop)
+        refused = refused_cells(engine, grid_workloads, pieces)
         plan = resumed.plan if resumed else matrix_plan(stack, words, options, run_id, here.size, refused)
         emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
         place = noise_place(stack.layers[0].target, plan.workloads[0].direct)

@@ -18,14 +18,7 @@ from strata.app.stacks import stack_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import Precise, settled
 from strata.app.watching import watch_endpoints
-from strata.engine import (
-    AUTO_ENGINE,
-    Engine,
-    Request,
-    Timing,
-    engine_for,
-    measure_generator,
-)
+from strata.engine import AUTO_ENGINE, Engine, Request, Timing, engine_for, measure_generator
 from strata.errors import RunFailed, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.analysis import CellSummary, Check, Generator

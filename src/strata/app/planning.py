@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from strata.app.options import BUDGET_S, WHOLE_S, Options
 from strata.app.preconditioning import budget_of
-from strata.engine import Engine
+from strata.engine import Engine, Piece
 from strata.model.caching import refusal
-from strata.model.endpoint import Endpoint
 from strata.model.experiment import Experiment
-from strata.model.plan import Cell, Plan, Segment, Step, StepKind
+from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.stack import Stack
 from strata.model.workload import Workload
 from strata.plan.cost import STEP_OVERHEAD_S
@@ -20,14 +19,12 @@ from strata.plan.screening import lengths
 EXPERIMENT_LEAST_S = 0.5
 
 
-def refused_cells(
-    engine: Engine, workloads: tuple[Workload, ...], layers: Mapping[str, tuple[Endpoint, tuple[Segment, ...]]]
-) -> dict[str, str]:
-    """Why the engine cannot measure a cell, by the cell's key."""
+def refused_cells(engine: Engine, workloads: tuple[Workload, ...], pieces: Mapping[str, Piece]) -> dict[str, str]:
+    """Why the engine cannot measure a cell, by the cell's key; ``pieces`` by layer."""
     refused: dict[str, str] = {}
-    for name, (endpoint, segments) in layers.items():
+    for name, piece in pieces.items():
         for workload in workloads:
-            if reasons := engine.refusals(endpoint, workload, segments):
+            if reasons := engine.refusals(piece.endpoint, workload, piece.segments):
                 refused[Cell(layer=name, workload=workload).key] = "; ".join(reasons)
     return refused
 

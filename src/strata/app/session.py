@@ -20,11 +20,7 @@ from strata.app.stopping import caught
 from strata.app.traced import traced
 from strata.app.watching import Watch, joined, watch_of
 from strata.discover.chain import devices_of
-from strata.engine import (
-    Timing,
-    engine_for,
-    measure_generator,
-)
+from strata.engine import Timing, engine_for, measure_generator
 from strata.errors import RunFailed
 from strata.model import histogram
 from strata.model.analysis import Analysis
@@ -57,15 +53,9 @@ class Session(Runner):
     """The runner of a stack: interleaved rounds of every layer, further ones, traces, and the experiments."""
 
     def __init__(
-        self,
-        source: Source,
-        options: Options,
-        store: Store,
-        emit: Emit,
-        *,
-        workloads: tuple[Workload, ...],
+        self, source: Source, options: Options, store: Store, emit: Emit, *, workloads: tuple[Workload, ...],
         run: Run | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.survey, self.options, self.store = source.survey, options, store
         self._purse: Purse | None = None
         self._began = time.monotonic()
@@ -278,11 +268,8 @@ class Session(Runner):
 
     def _plan(self, stack: Stack, run_id: str, size: int) -> Plan:
         """What the engine cannot carry out at a layer stays in the plan, skipped with the reason."""
-        refused = refused_cells(
-            self.engine,
-            self.workloads,
-            {x.name: (self.place.endpoint(x.name), self.place.segments(x.name)) for x in stack.layers},
-        )
+        pieces = {x.name: self.place.pieces(x.name)[0] for x in stack.layers}
+        refused = refused_cells(self.engine, self.workloads, pieces)
         return plan_of(stack, self.workloads, self.options, run_id, size, refused)
 
 

@@ -74,14 +74,14 @@ def report_of_one(
 def keep(report: Report, url: str | None) -> tuple[str | None, str | None]:
     """Into the store: (its id, None), or (None, why it was not kept). What was measured is not lost for a store that
     gives trouble."""
-    from strata.store import open_store
+    from strata.app.kept import opened
 
     if report.run.status is not RunStatus.DONE:
         # Nobody could go on with it, and it is not as long as what it would be compared with.
         return None, "it did not come to its end"
 
     try:
-        with open_store(url) as store:
+        with opened(url) as store:
             store.create_run(report.run)
             for done in report.results:
                 store.save_cell(report.run.id, done)
