@@ -1,8 +1,8 @@
-"""The runner of every use case: measures what a strategy asks for at one site, and has all of it in the store in time.
+"""The runner of every use case: measures what a strategy asks for at one site, and commits it before the next step.
 
 What is measured next (`strata.run`: the rounds of a plan, the visits of a matrix, one step) and where (`Site`) are
-given to it. It asks whether the data is still Strata's own, measures with the counters of all nodes beside it, and
-commits; the run in the store is what it says it is.
+given to it. Before a step that writes it asks whether the data is still Strata's own; beside every step it reads the
+counters of all nodes; the run in the store is kept as it says.
 """
 
 from __future__ import annotations
