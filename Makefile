@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test check docs setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -55,8 +55,11 @@ soak: ## MINUTES of load (30): nothing is lost, nothing grows
 fuzz: ## both sides of the NBD parser, SECONDS for each (300), guided by coverage
 	@$(HOUSE) fuzz $(or $(SECONDS),300)
 
+docs: ## the pages of docs/ and of `import strata`, into docs/_build; a warning fails
+	@$(HOUSE) docs
+
 lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock
 
 clean: ## remove what was built
-	rm -rf .venv .stamps target src/strata/_core.abi3.so
+	rm -rf .venv .stamps docs/_build target src/strata/_core.abi3.so

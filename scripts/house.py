@@ -7,6 +7,7 @@
     house.py check            formatters, linters, type checker, floor plan
     house.py soak MINUTES     setup, then load without a pause: nothing is lost, nothing grows
     house.py fuzz SECONDS     both sides of the NBD parser under a fuzzer, so long each
+    house.py docs             the pages of docs/ and of the public interface, into docs/_build; a warning fails
     house.py lock             resolve requirements/*.in into the hashed locks
 
 A step is skipped when a stamp holds the hash of everything it depends on.
@@ -30,7 +31,10 @@ BIN = VENV / "bin"
 STAMPS = ROOT / ".stamps"
 CORE = ROOT / "src" / "strata" / "_core.abi3.so"
 SECONDS_OF_FUZZING = 20
-LOCKS = ("uv", "run", "dev")
+PYTHON = ("src", "tests", "scripts", "benches", "docs/conf.py")
+LOCKS = ("uv", "run", "dev", "docs")
+BESIDE = {"dev": ("run",), "docs": ("run", "dev")}
+"""Locks of packages that are installed beside a lock's own: it takes their versions."""
 APT_FOR_TESTS = {
     "fio": "fio",
     "nbdkit": "nbdkit",
@@ -66,7 +70,7 @@ def main(argv: list[str]) -> int:
         print("error: Strata needs Python 3.11 or newer; run make with PYTHON=python3.11", file=sys.stderr)
         return 2
     commands = {"setup": cmd_setup, "run": cmd_run, "test": cmd_test, "check": cmd_check, "lock": cmd_lock}
-    commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz}
+    commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz, "docs": cmd_docs}
     if not argv or argv[0] not in commands:
         print(__doc__, file=sys.stderr)
         return 2
@@ -126,6 +130,19 @@ def cmd_fuzz(args: list[str]) -> int:
     return fuzz(int(args[0]) if args else 300)
 
 
+def cmd_docs(_: list[str]) -> int:
+    """HTML of docs/ and of the public interface."""
+    environment("docs")
+    native()
+    out = ROOT / "docs" / "_build"
+    status = subprocess.call(
+        [BIN / "python", "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", out], cwd=ROOT
+    )
+    if status == 0:
+        print(out / "index.html")
+    return status
+
+
 def fuzz(seconds: int) -> int:
     """libFuzzer is C++: without a compiler for it this is left out, in CI it fails."""
     if not found("c++") and os.environ.get("STRATA_REQUIRE") != "all":
@@ -142,8 +159,8 @@ def cmd_check(_: list[str]) -> int:
     for words in (
         ["cargo", "fmt", "--all", "--check"],
         ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
-        [BIN / "ruff", "format", "--check", "--quiet", "src", "tests", "scripts", "benches"],
-        [BIN / "ruff", "check", "--quiet", "src", "tests", "scripts", "benches"],
+        [BIN / "ruff", "format", "--check", "--quiet", *PYTHON],
+        [BIN / "ruff", "check", "--quiet", *PYTHON],
         [BIN / "mypy"],
         [BIN / "lint-imports", "--no-cache"],
     ):
@@ -161,17 +178,17 @@ def cmd_lock(_: list[str]) -> int:
     for name in LOCKS:
         source, out = ROOT / "requirements" / f"{name}.in", ROOT / "requirements" / f"{name}.lock"
         flags = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url"]
-        constraint = ["-c", str(ROOT / "requirements" / "run.lock")] if name == "dev" else []
-        words = [BIN / "uv", "pip", "compile", "-q", *flags, "--python-version", "3.11", *constraint, source, "-o", out]
+        beside = [word for other in BESIDE.get(name, ()) for word in ("-c", ROOT / "requirements" / f"{other}.lock")]
+        words = [BIN / "uv", "pip", "compile", "-q", *flags, "--python-version", "3.11", *beside, source, "-o", out]
         subprocess.check_call(words, cwd=ROOT)
     return 0
 
 
 def environment(kind: str) -> None:
-    """.venv with the locked packages of `kind` (run, dev: dev holds run), and `strata` on its path."""
+    """.venv with the locked packages of `kind` (run, dev, docs: both others hold run), and `strata` on its path."""
     files = [ROOT / "requirements" / f"{name}.lock" for name in LOCKS]
     stamp = digest(files, extra=(sys.version, str(ROOT)))
-    if done("dev", stamp) or done(kind, stamp):
+    if any(done(there, stamp) for there in (("run", "dev", "docs") if kind == "run" else (kind,))):
         return
     if not done("venv", digest([files[0]], extra=(sys.version, str(ROOT)))):
         say("python environment (.venv)")
