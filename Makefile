@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check docs setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -57,6 +57,9 @@ fuzz: ## both sides of the NBD parser, SECONDS for each (300), guided by coverag
 
 docs: ## the pages of docs/ and of `import strata`, into docs/_build; a warning fails
 	@$(HOUSE) docs
+
+changelog: ## what the next release brings, from changelog.d/; nothing is written
+	@$(HOUSE) changelog
 
 lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock

@@ -8,6 +8,7 @@
     house.py soak MINUTES     setup, then load without a pause: nothing is lost, nothing grows
     house.py fuzz SECONDS     both sides of the NBD parser under a fuzzer, so long each
     house.py docs             the pages of docs/ and of the public interface, into docs/_build; a warning fails
+    house.py changelog        what the next release brings, from changelog.d/; nothing is written
     house.py lock             resolve requirements/*.in into the hashed locks
 
 A step is skipped when a stamp holds the hash of everything it depends on.
@@ -70,7 +71,7 @@ def main(argv: list[str]) -> int:
         print("error: Strata needs Python 3.11 or newer; run make with PYTHON=python3.11", file=sys.stderr)
         return 2
     commands = {"setup": cmd_setup, "run": cmd_run, "test": cmd_test, "check": cmd_check, "lock": cmd_lock}
-    commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz, "docs": cmd_docs}
+    commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz, "docs": cmd_docs, "changelog": cmd_changelog}
     if not argv or argv[0] not in commands:
         print(__doc__, file=sys.stderr)
         return 2
@@ -141,6 +142,12 @@ def cmd_docs(_: list[str]) -> int:
     if status == 0:
         print(out / "index.html")
     return status
+
+
+def cmd_changelog(_: list[str]) -> int:
+    """The notes of the next release, as towncrier would put them into CHANGELOG.md."""
+    environment("dev")
+    return subprocess.call([BIN / "towncrier", "build", "--draft"], cwd=ROOT, stderr=subprocess.DEVNULL)
 
 
 def fuzz(seconds: int) -> int:
