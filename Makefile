@@ -2,13 +2,16 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
 
 test: ## build, install what the tests need, run every check and every test
 	@$(HOUSE) test $(ARGS)
+
+quick: ## within a minute: lints, and the unit tests of what changed since BASE (main); builds nothing
+	@$(HOUSE) quick $(BASE)
 
 check: ## formatters, linters, types, floor plan
 	@$(HOUSE) check
