@@ -46,10 +46,10 @@ class Graph:
         unit = sorted((root / "tests" / "unit").rglob("*.py"))
         self.files |= {_name(p.relative_to(root)): p for p in unit}
         self.tests = {_name(p.relative_to(root)): str(p.relative_to(root)) for p in unit if p.name.startswith("test_")}
-        self._importers: dict[str, set[str]] = defaultdict(set)
+        self.importers: dict[str, set[str]] = defaultdict(set)
         for name, path in self.files.items():
             for other in self._imports(path):
-                self._importers[other].add(name)
+                self.importers[other].add(name)
 
     def modules_of(self, file: str) -> set[str]:
         """The modules that a file stands for: itself, of data its package, of what nobody imports (it is found because
@@ -61,13 +61,13 @@ class Graph:
         package = _name(path.parent.relative_to(self._root / "src")) if file.startswith("src/") else ""
         if path.suffix != ".py":
             return {package} & set(self.files)
-        return {name} | ({package} & set(self.files) if not self._importers[name] else set())
+        return {name} | ({package} & set(self.files) if not self.importers[name] else set())
 
     def distances(self, modules: set[str]) -> dict[str, int]:
         """Of everything that reaches one of ``modules``, over how many imports."""
         found, edge = dict.fromkeys(modules, 0), set(modules)
         while edge:
-            edge = {other for name in edge for other in self._importers[name]} - set(found)
+            edge = {other for name in edge for other in self.importers[name]} - set(found)
             found |= dict.fromkeys(edge, max(found.values()) + 1)
         return found
 
