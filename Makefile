@@ -2,13 +2,16 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test check setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
 
 test: ## build, install what the tests need, run every check and every test
 	@$(HOUSE) test $(ARGS)
+
+quick: ## within a minute: lints, and the unit tests of what changed since BASE (main); builds nothing
+	@$(HOUSE) quick $(BASE)
 
 check: ## formatters, linters, types, floor plan
 	@$(HOUSE) check
@@ -55,8 +58,14 @@ soak: ## MINUTES of load (30): nothing is lost, nothing grows
 fuzz: ## both sides of the NBD parser, SECONDS for each (300), guided by coverage
 	@$(HOUSE) fuzz $(or $(SECONDS),300)
 
+docs: ## the pages of docs/ and of `import strata`, into docs/_build; a warning fails
+	@$(HOUSE) docs
+
+changelog: ## what the next release brings, from changelog.d/; nothing is written
+	@$(HOUSE) changelog
+
 lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock
 
 clean: ## remove what was built
-	rm -rf .venv .stamps target src/strata/_core.abi3.so
+	rm -rf .venv .stamps docs/_build target src/strata/_core.abi3.so

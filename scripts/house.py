@@ -4,9 +4,12 @@
     house.py setup            the environment and the native engine, release build
     house.py run [ARGS …]     setup, then `strata ARGS` (without ARGS: the main job on this directory's disk)
     house.py test [ARGS …]    setup, what the tests need, every check and every test (ARGS go to pytest)
+    house.py quick [BASE]     within a minute: lints, and the unit tests of what changed since BASE (main)
     house.py check            formatters, linters, type checker, floor plan
     house.py soak MINUTES     setup, then load without a pause: nothing is lost, nothing grows
     house.py fuzz SECONDS     both sides of the NBD parser under a fuzzer, so long each
+    house.py docs             the pages of docs/ and of the public interface, into docs/_build; a warning fails
+    house.py changelog        what the next release brings, from changelog.d/; nothing is written
     house.py lock             resolve requirements/*.in into the hashed locks
 
 A step is skipped when a stamp holds the hash of everything it depends on.
@@ -21,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -30,7 +34,21 @@ BIN = VENV / "bin"
 STAMPS = ROOT / ".stamps"
 CORE = ROOT / "src" / "strata" / "_core.abi3.so"
 SECONDS_OF_FUZZING = 20
-LOCKS = ("uv", "run", "dev")
+SECONDS_OF_QUICK = 50
+"""No test begins later; the last one may need its time."""
+NO_PEERS = "not root and not peer and not browser and not postgres and not alone and not slow"
+PYTHON = ("src", "tests", "scripts", "benches", "docs/conf.py")
+LOCKS = ("uv", "run", "dev", "docs")
+BESIDE = {"dev": ("run",), "docs": ("run", "dev")}
+"""Locks of packages that are installed beside a lock's own: it takes their versions."""
+LINTS: list[list[str | Path]] = [
+    ["cargo", "fmt", "--all", "--check"],
+    ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
+    [BIN / "ruff", "format", "--check", "--quiet", *PYTHON],
+    [BIN / "ruff", "check", "--quiet", *PYTHON],
+    [BIN / "mypy"],
+    [BIN / "lint-imports", "--no-cache"],
+]
 APT_FOR_TESTS = {
     "fio": "fio",
     "nbdkit": "nbdkit",
@@ -66,7 +84,7 @@ def main(argv: list[str]) -> int:
         print("error: Strata needs Python 3.11 or newer; run make with PYTHON=python3.11", file=sys.stderr)
         return 2
     commands = {"setup": cmd_setup, "run": cmd_run, "test": cmd_test, "check": cmd_check, "lock": cmd_lock}
-    commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz}
+    commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz, "docs": cmd_docs, "changelog": cmd_changelog, "quick": cmd_quick}
     if not argv or argv[0] not in commands:
         print(__doc__, file=sys.stderr)
         return 2
@@ -126,6 +144,47 @@ def cmd_fuzz(args: list[str]) -> int:
     return fuzz(int(args[0]) if args else 300)
 
 
+def cmd_quick(args: list[str]) -> int:
+    """Lints, and the nearest unit tests of what changed, within a minute. Builds nothing; needs an earlier build."""
+    import quick
+
+    until = time.time() + SECONDS_OF_QUICK
+    if not CORE.exists():
+        print("error: the engine is not built yet: make setup", file=sys.stderr)
+        return 2
+    environment("dev")
+    files = quick.changed(args[0] if args else "main")
+    tests = quick.chosen(files)
+    lints = [word for word in LINTS if word[0] != "cargo"]
+    if any(file.endswith(".rs") for file in files):
+        print("note: Rust changed: the engine is not built anew, and its tests are not run", file=sys.stderr)
+        lints.insert(0, ["cargo", "fmt", "--all", "--check"])
+    status = run_lints(lints)
+    say(f"pytest {' '.join(quick.ALWAYS)} and {len(tests)} test files of {len(files)} changed files, the nearest first")
+    words = ["-q", "-p", "quick", "-m", NO_PEERS, *quick.ALWAYS, *tests]
+    env = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'scripts'}", quick.DEADLINE: str(until)}
+    return status | subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT, env=env)
+
+
+def cmd_docs(_: list[str]) -> int:
+    """HTML of docs/ and of the public interface."""
+    environment("docs")
+    native()
+    out = ROOT / "docs" / "_build"
+    status = subprocess.call(
+        [BIN / "python", "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", out], cwd=ROOT
+    )
+    if status == 0:
+        print(out / "index.html")
+    return status
+
+
+def cmd_changelog(_: list[str]) -> int:
+    """The notes of the next release, as towncrier would put them into CHANGELOG.md."""
+    environment("dev")
+    return subprocess.call([BIN / "towncrier", "build", "--draft"], cwd=ROOT, stderr=subprocess.DEVNULL)
+
+
 def fuzz(seconds: int) -> int:
     """libFuzzer is C++: without a compiler for it this is left out, in CI it fails."""
     if not found("c++") and os.environ.get("STRATA_REQUIRE") != "all":
@@ -138,15 +197,13 @@ def fuzz(seconds: int) -> int:
 def cmd_check(_: list[str]) -> int:
     """One formatter, one linter and one type checker a language, and the floor plan."""
     environment("dev")
+    return run_lints(LINTS)
+
+
+def run_lints(lints: list[list[str | Path]]) -> int:
+    """All of them, whatever the first one finds."""
     status = 0
-    for words in (
-        ["cargo", "fmt", "--all", "--check"],
-        ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
-        [BIN / "ruff", "format", "--check", "--quiet", "src", "tests", "scripts", "benches"],
-        [BIN / "ruff", "check", "--quiet", "src", "tests", "scripts", "benches"],
-        [BIN / "mypy"],
-        [BIN / "lint-imports", "--no-cache"],
-    ):
+    for words in lints:
         say(" ".join(str(w).removeprefix(f"{BIN}/") for w in words))
         code = subprocess.call(words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
         if code:
@@ -161,17 +218,17 @@ def cmd_lock(_: list[str]) -> int:
     for name in LOCKS:
         source, out = ROOT / "requirements" / f"{name}.in", ROOT / "requirements" / f"{name}.lock"
         flags = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url"]
-        constraint = ["-c", str(ROOT / "requirements" / "run.lock")] if name == "dev" else []
-        words = [BIN / "uv", "pip", "compile", "-q", *flags, "--python-version", "3.11", *constraint, source, "-o", out]
+        beside = [word for other in BESIDE.get(name, ()) for word in ("-c", ROOT / "requirements" / f"{other}.lock")]
+        words = [BIN / "uv", "pip", "compile", "-q", *flags, "--python-version", "3.11", *beside, source, "-o", out]
         subprocess.check_call(words, cwd=ROOT)
     return 0
 
 
 def environment(kind: str) -> None:
-    """.venv with the locked packages of `kind` (run, dev: dev holds run), and `strata` on its path."""
+    """.venv with the locked packages of `kind` (run, dev, docs: both others hold run), and `strata` on its path."""
     files = [ROOT / "requirements" / f"{name}.lock" for name in LOCKS]
     stamp = digest(files, extra=(sys.version, str(ROOT)))
-    if done("dev", stamp) or done(kind, stamp):
+    if any(done(there, stamp) for there in (("run", "dev", "docs") if kind == "run" else (kind,))):
         return
     if not done("venv", digest([files[0]], extra=(sys.version, str(ROOT)))):
         say("python environment (.venv)")

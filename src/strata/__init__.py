@@ -1,3 +1,42 @@
-"""Strata finds the layer of a storage stack that is slow, proves it with an experiment, and remembers."""
+"""Strata finds the layer of a storage stack that is slow, proves it with an experiment, and remembers.
+
+``strata.survey``, ``measure``, ``diagnose``, ``compare`` and ``load`` are the commands of these names as functions: see
+`strata.api`. They are loaded when one of them is first asked for; importing a part of the package pays for that part.
+"""
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strata.api import compare, diagnose, load, measure, survey
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "compare", "diagnose", "load", "measure", "survey"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("strata.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """``strata.diagnose`` is the function although a room has that name: importing the room does not put it there."""
+
+    @property
+    def diagnose(self) -> Any:
+        return __getattr__("diagnose")
+
+    @diagnose.setter
+    def diagnose(self, room: ModuleType) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Package

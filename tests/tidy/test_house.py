@@ -136,6 +136,18 @@ def test_every_command_and_option_is_in_the_guide() -> None:
     assert missing == []
 
 
+def test_every_name_of_the_public_interface_is_on_its_page() -> None:
+    """`make docs` builds the page and fails for a name that is not there any more."""
+    from strata import api
+
+    page = (ROOT / "docs" / "api.md").read_text()
+    shown = set(re.findall(r"\.\. auto(?:class|function):: ([\w.]+)", page))
+    assert set(api.__all__) - shown == set()
+    folders = {p.parent.name for p in (ROOT / "docs").glob("*/*.md")} - {"_build"}
+    index = (ROOT / "docs" / "index.md").read_text()
+    assert {folder for folder in folders if f"\n{folder}/*\n" not in index} == set()
+
+
 def test_every_parameter_of_the_labs_parts_is_on_their_page() -> None:
     page = (ROOT / "docs" / "design" / "lab-parts.md").read_text()
     for source in ("model/params.rs", "hop/line.rs"):

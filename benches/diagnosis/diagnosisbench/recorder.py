@@ -11,12 +11,15 @@ import json
 import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from strata import diagnose as rules
 from strata.model.experiment import Experiment, Tried
 from strata.model.stack import Stack
+
+# Not `from strata import`: the package has a function of that name.
+rules: Any = import_module("strata.diagnose")
 
 FOREVER = 1e6
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from strata import __version__, units
@@ -13,6 +15,18 @@ from strata.app.revision import source_revision
 from strata.engine import DEFAULT_ENGINE, build_info
 from strata.model.run import Environment, Run
 from strata.model.survey import Survey
+
+_CALLED = ContextVar("called", default=False)
+
+
+@contextmanager
+def called() -> Iterator[None]:
+    """A program of somebody else calls Strata: no command line of ours repeats what is measured meanwhile."""
+    before = _CALLED.set(True)
+    try:
+        yield
+    finally:
+        _CALLED.reset(before)
 
 
 def environment(engine: dict[str, Any], resumed: Run | None = None) -> Environment:
@@ -25,7 +39,7 @@ def environment(engine: dict[str, Any], resumed: Run | None = None) -> Environme
         python=platform.python_version(),
         hostname=platform.node(),
         kernel=platform.release(),
-        command=resumed.environment.command if resumed else tuple(sys.argv),
+        command=resumed.environment.command if resumed else () if _CALLED.get() else tuple(sys.argv),
     )
 
 

@@ -63,10 +63,10 @@ class Source:
         return place
 
 
-def source_of(where: Path, options: Options, run_id: str) -> Source:
+def source_of(where: Path | Stack, options: Options, run_id: str) -> Source:
     """A directory becomes its own local stack; a `.toml` file is read. Writes nothing."""
-    if where.suffix == ".toml":
-        stack = keep_layers(read_stack(where), options.layers)
+    if isinstance(where, Stack) or where.suffix == ".toml":
+        stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
         data_path = data_path_of(stack)
         return Source(stack, survey(data_path.parent, options.load_seconds), data_path)
     if not where.is_dir():
@@ -137,10 +137,11 @@ def plan_only(where: Path, options: Options) -> Plan:
     return plan_of(source.stack, workloads, options, run_id, size, refused)
 
 
-def diagnose_path(where: Path, options: Options, emit: Emit) -> Report:
+def diagnose_path(where: Path | Stack, options: Options, emit: Emit) -> Report:
     """survey → plan → measure every layer → compare → name → confirm."""
     run_id = new_id()
-    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {where}"))
+    name = where.name if isinstance(where, Stack) else where
+    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {name}"))
     return _carry_out(source_of(where, options, run_id), options, emit, run_id)
 
 

@@ -16,7 +16,7 @@ from strata.app.single import judged, plan_of_one, report_of_one, series_of
 from strata.app.single import keep as keep_run
 from strata.app.stacks import stack_of
 from strata.app.stopping import stop_on_signals
-from strata.app.until import Precise, settled
+from strata.app.until import BIN_S, Precise, settled
 from strata.app.watching import watch_endpoints
 from strata.engine import AUTO_ENGINE, Engine, Request, Timing, engine_for, measure_generator
 from strata.errors import RunFailed, UsageError
@@ -76,11 +76,20 @@ def _other_engine(engine: Engine, endpoint: Endpoint) -> str:
     return "" if able == engine.name else f"--engine {able}"
 
 
-def timing_of(ramp: str, runtime: str, interval: str) -> Timing:
-    """Times as the user writes them (`2s`, `500ms`). Raises `UsageError`."""
-    ramp_s, runtime_s, interval_s = (units.parse_duration_ns(t) / units.NS_PER_S for t in (ramp, runtime, interval))
+TIMING = Timing(ramp_s=0.5, runtime_s=5.0, interval_s=1.0)
+"""Of one measurement, where it is not said; with an aim the intervals are `strata.app.until.BIN_S` long."""
+
+
+def timing_of(
+    ramp: str | float | None, runtime: str | float | None, interval: str | float | None, aim: Aim | None = None
+) -> Timing:
+    """Times in seconds, or as the user writes them (`2s`, `500ms`); None: as in `TIMING`. Raises `UsageError`."""
+    usual = (TIMING.ramp_s, TIMING.runtime_s, TIMING.interval_s if aim is None else BIN_S)
+    said = zip((ramp, runtime, interval), usual, strict=True)
+    ramp_s, runtime_s, interval_s = (units.parse_duration_ns(u if t is None else t) / units.NS_PER_S for t, u in said)
     if runtime_s <= 0 or interval_s <= 0:
-        raise UsageError("cannot measure for", runtime, "runtime and interval must be longer than nothing")
+        asked = str(usual[1] if runtime is None else runtime)
+        raise UsageError("cannot measure for", asked, "runtime and interval must be longer than nothing")
     return Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=interval_s)
 
 

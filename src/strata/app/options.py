@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from pydantic import Field
@@ -65,6 +66,23 @@ class Options(Value):
         if self.interval_s is not None:
             return self.interval_s
         return min(self.runtime_s, max(SHORTEST_INTERVAL_S, self.runtime_s / MOST_INTERVALS))
+
+
+def unsaid(said: Collection[str], *, demo: bool = False) -> Options:
+    """What a diagnosis does where it is not said how often or how long: ``said`` names the fields that are.
+
+    Whoever says any of rounds, run time and ramp gets just that; else every cell is looked at briefly first, and again
+    where it matters. A ``demo`` is as quiet as can be, and is measured as long as any run of layers.
+    """
+    screen = not {"rounds", "runtime_s", "ramp_s"} & set(said)
+    return Options(screen=screen) if demo else Options(screen=screen, rounds=4, runtime_s=0.4, ramp_s=0.1)
+
+
+def check_budget(options: Options) -> None:
+    """Raises `UsageError` for a budget that nothing can spend."""
+    if options.budget_s is not None and not (options.screen or options.confirm):
+        why = "nothing follows the rounds that were asked for: neither more of them nor an experiment"
+        raise UsageError("cannot use --budget with", "--no-confirm", why, "leave one of them out")
 
 
 SHORTEST_INTERVAL_S, MOST_INTERVALS = 0.02, 500

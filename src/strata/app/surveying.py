@@ -8,20 +8,26 @@ from strata.app.naming import local, missing
 from strata.app.stacks import data_path_of, elsewhere, read_stack
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
+from strata.model.stack import Stack
 from strata.model.survey import Notice, Severity, Survey
 
 
-def survey_path(path: Path, load_seconds: float = 0.5) -> Survey:
-    """Of a stack file: what is under its data, and a notice for each node that is another machine.
+def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
+    """Of a stack or its file: what is under its data, and a notice for each node that is another machine.
 
     Raises `UsageError` when the path does not exist.
     """
+    if isinstance(path, Stack):
+        return _survey_stack(path, load_seconds)
     path = local(path)
     if not path.exists():
         raise missing(path, "survey")
     if path.suffix != ".toml" or path.is_dir():
         return survey(path.resolve(), load_seconds)
-    stack = read_stack(path)
+    return _survey_stack(read_stack(path), load_seconds)
+
+
+def _survey_stack(stack: Stack, load_seconds: float) -> Survey:
     found = survey(data_path_of(stack).resolve(), load_seconds)
     far = tuple(
         Notice(

@@ -80,7 +80,7 @@ def aim_of(
     until: str | None,
     percentile: str | None,
     shortest: str | None,
-    longest: str | None,
+    longest: str | float | None,
     bytes_max: str | None,
 ) -> Aim | None:
     """From the user's words: ``2%``, ``99:5%`` or ``none``, times and a size; None where none is asked.
@@ -100,7 +100,7 @@ def aim_of(
         given["percentile_within"] = half_width(within)
     for name, text in (("seconds_min", shortest), ("seconds_max", longest)):
         if text is not None:
-            given[name] = _some(units.parse_duration_ns(text) / units.NS_PER_S, text)
+            given[name] = _some(units.parse_duration_ns(text) / units.NS_PER_S, str(text))
     if bytes_max is not None:
         given["bytes_max"] = _some(units.parse_size(bytes_max), bytes_max)
     aim = Aim.model_validate(given)

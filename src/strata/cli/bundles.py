@@ -292,10 +292,8 @@ else:
     )
 
 
-def options(
-    placed: Placed, timed: Timed, layered: Layered, *, runtime: str = "1s", ramp: str = "250ms", **more: Any
-) -> Options:
-    """The words of the command line as a value; ``runtime`` and ``ramp`` where they were not said.
+def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | None = None, **more: Any) -> Options:
+    """The words of the command line as a value. ``unsaid``: what holds where they say nothing, if not `Options`' own.
 
     Raises `UsageError` for words that are no size or time, or too much.
     """
@@ -307,8 +305,9 @@ def options(
     pinned = placed.cpus or placed.numa_node
     interval = getattr(timed, "interval", None)
     said: dict[str, Any] = {
-        "runtime_s": common.seconds(timed.runtime or runtime),
-        "ramp_s": common.seconds(timed.ramp or ramp),
+        "runtime_s": common.seconds(timed.runtime or None),
+        "ramp_s": common.seconds(timed.ramp or None),
+        "rounds": layered.rounds,
         "interval_s": common.seconds(interval),
         "size": common.size(placed.size),
         "layers": _list(layered.layers),
@@ -320,13 +319,12 @@ def options(
         "engine": placed.engine,
         "precondition_s": common.seconds(timed.precondition),
         "precondition_bytes": common.size(timed.precondition_bytes),
-        "cooldown_s": common.seconds(layered.cooldown) or 0.0,
+        "cooldown_s": common.seconds(layered.cooldown),
         "placement": parse_placement(placed.cpus, placed.numa_node) if pinned else None,
     }
-    if layered.rounds is not None:
-        said["rounds"] = layered.rounds
+    said = {name: value for name, value in said.items() if value is not None}
     try:
-        return Options(**{**said, **more})
+        return Options(**dict(unsaid or Options()) | said | more)
     except ValidationError as e:
         problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())
         raise UsageError(

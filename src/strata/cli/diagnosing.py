@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,6 +44,7 @@ def diagnose(
     """Measure every layer under PATH with the same workload on the same data, and name what limits it."""
     from strata.app import diagnosing as use_case
     from strata.app.naming import file_or_directory
+    from strata.app.options import check_budget
 
     output.check()
     if demo is None and where is None:
@@ -52,12 +53,10 @@ def diagnose(
         file_or_directory(where)
     tables.DIAGNOSE.check(context, tables.DEMO if demo is not None else tables.place_of(where), _cells(asked))
     chosen = options(
-        placed, timed, layered, **_lengths(layered, timed, short=demo is not None), **asked.workloads,
+        placed, timed, layered, _unsaid(layered, timed, demo=demo is not None), **asked.workloads,
         budget_s=common.seconds(budget), store=output.store, confirm=confirm, trace=trace, label=kept.label,
     )  # fmt: skip
-    if budget is not None and not (chosen.screen or chosen.confirm):
-        why = "nothing follows the rounds that were asked for: neither more of them nor an experiment"
-        raise UsageError("cannot use --budget with", "--no-confirm", why, "leave one of them out")
+    check_budget(chosen)
     if demo is None:
         return _told(diagnose_where(where or Path(), chosen, output))
     with common.display(output.progress) as display:
@@ -66,16 +65,12 @@ def diagnose(
     return _told(report)
 
 
-def _lengths(layered: Layered, timed: Timed, *, short: bool = False) -> dict[str, Any]:
-    """Whoever says how often or how long gets just that; else it is looked briefly first, and again where it matters.
+def _unsaid(layered: Layered, timed: Timed, *, demo: bool = False) -> Options:
+    """What it does where it was not said how often or how long."""
+    from strata.app.options import unsaid
 
-    ``short``: a modelled stack is as quiet as can be.
-    """
-    said: dict[str, Any] = {"screen": layered.rounds is None and timed.runtime is None and timed.ramp is None}
-    if not short:
-        return said
-    rounds = {} if layered.rounds is not None else {"rounds": 4}
-    return {**said, **rounds, "runtime": "400ms", "ramp": "100ms"}
+    said = {"rounds": layered.rounds, "runtime_s": timed.runtime, "ramp_s": timed.ramp}
+    return unsaid([name for name, value in said.items() if value is not None], demo=demo)
 
 
 def _told(report: Report) -> Exit:
@@ -168,7 +163,7 @@ def plan(
     if from_trace is not None:
         workloads["profile"] = _derived(from_trace, write_profile)
     chosen = options(
-        placed, timed, layered, **_lengths(layered, timed), **workloads, store=store,
+        placed, timed, layered, _unsaid(layered, timed), **workloads, store=store,
         budget_s=common.seconds(budget) if matrix is None else None,
     )  # fmt: skip
     if matrix is not None:

@@ -28,8 +28,6 @@ from strata.text.door import note, out
 if TYPE_CHECKING:
     from strata.app.measuring import OneResult
     from strata.model.course import Aim
-    from strata.model.progress import Glance
-    from strata.model.result import Interval
 
 
 def measure(
@@ -86,11 +84,11 @@ def measure(
             cells.matrix, cells.budget, until.until, timed.ramp, words.buffered,
             "dsync" if words.dsync else words.sync, destructive,
         )  # fmt: skip
-        chosen = options(placed, timed, layered, ramp="100ms", rounds=1, store=output.store, label=kept.label)
+        chosen = options(placed, timed, layered, rounds=1, store=output.store, label=kept.label)
         return matrixing.measure(where, asked, chosen, output)
     shares = several.weights(len(uris))
-    given = {name: value for name, value in words.given.items() if name != "rw"}
-    workload = workload_from_words(words.rw or "randread", **given, seed=placed.seed, shares=shares, deal=several.deal)
+    given = {name: value for name, value in words.given.items() if name != "rw" or value}
+    workload = workload_from_words(**given, seed=placed.seed, shares=shares, deal=several.deal)
     listed = common.jobs(cells.job)
     if not is_endpoint(where):
         chosen = options(
@@ -99,9 +97,9 @@ def measure(
         )  # fmt: skip
         diagnose_where(Path(where), chosen, output)
         return Exit.FINE
-    from strata.app.until import BIN_S, aim_of
+    from strata.app.shown import as_progress
+    from strata.app.until import aim_of
     from strata.model.placement import parse_placement
-    from strata.model.progress import Phase, Progress
 
     if listed:
         if len(listed) > 1:
@@ -109,25 +107,9 @@ def measure(
             raise UsageError("one endpoint takes one workload:", keys, "", "name a directory, or keep one section")
         workload = dealt(listed[0], shares, several.deal)
     aim = aim_of(until.until, until.until_percentile, until.until_min, timed.runtime, until.until_bytes)
-    shown_every = timed.interval or ("1s" if aim is None else f"{BIN_S}s")
-    timing = timing_of(timed.ramp or "500ms", timed.runtime or "5s", shown_every)
+    timing = timing_of(timed.ramp or None, timed.runtime or None, timed.interval or None, aim)
     longest = timing.runtime_s if aim is None else aim.seconds_max
     with common.display(output.progress) as display:
-
-        def on_interval(done: Interval, now: Glance) -> None:
-            seconds = (done.end_ns - done.start_ns) / 1e9
-            display.update(
-                Progress(
-                    phase=Phase.MEASURE,
-                    layer=where,
-                    label=workload.label,
-                    iops=(done.read.ops + done.write.ops) / seconds,
-                    bytes_per_second=(done.read.bytes + done.write.bytes) / seconds,
-                    seconds_left=max(0.0, longest - done.end_ns / 1e9),
-                    now=now,
-                )
-            )
-
         result = measure_endpoint(
             uris,
             workload,
@@ -138,7 +120,7 @@ def measure(
             placement=parse_placement(placed.cpus, placed.numa_node) if placed.cpus or placed.numa_node else None,
             precondition_s=common.seconds(timed.precondition),
             precondition_bytes=common.size(timed.precondition_bytes),
-            on_interval=on_interval,
+            on_interval=as_progress(display.update, where, workload.label, longest),
             engine=placed.engine,
             aim=aim,
             trace=trace,

@@ -21,7 +21,7 @@ _LIKE = {"linear": "constant"}
 _CLOSED_DEPTH, _OPEN_DEPTH = 1, 256
 
 
-def workload_from_words(rw: str, bs: str | int = "4k", **words: Any) -> Workload:
+def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any) -> Workload:
     """The workload these words ask for; ``words`` by their names in `strata.model.workload_options`.
 
     Sizes in bytes or as ``8k``, times as ``10ms``; rates and ceilings are totals over all threads. ``iodepth`` defaults

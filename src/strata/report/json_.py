@@ -27,6 +27,7 @@ from strata.model.survey import Survey
 from strata.report.paragraph import paragraph
 
 SCHEMA: Literal["strata.report/1"] = "strata.report/1"
+SURVEY_SCHEMA = "strata.survey/1"
 
 
 class RunPart(Value):
@@ -154,7 +155,7 @@ def schema() -> dict[str, Any]:
 
 def render_survey(survey: Survey) -> str:
     """``{"schema": "strata.survey/1", "survey": …}``."""
-    return _wrapped("strata.survey/1", {"survey": survey.model_dump(mode="json")})
+    return _wrapped(SURVEY_SCHEMA, {"survey": survey.model_dump(mode="json")})
 
 
 def render_plan(plan: Plan) -> str:
