@@ -140,7 +140,7 @@ def test_a_device_that_nobody_else_holds_keeps_its_pages_for_the_measurement() -
     [
         (("nbd://127.0.0.1:1/x", "--cache", "cold"), "an NBD client has no cache"),
         (("block:/dev/null", "--cache", "cold"), "BLKFLSBUF"),
-        (("null:", "--cache", "lukewarm"), "none of cold, warm"),
+        (("null:", "--cache", "lukewarm"), "not one of cold, warm"),
         (("null:", "--rw", "write", "--dsync", "--sync", "none"), "--dsync"),
     ],
 )

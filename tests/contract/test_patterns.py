@@ -221,7 +221,7 @@ def test_several_files_have_their_shares() -> None:
 
 def test_shares_and_targets_must_agree(own: Path) -> None:
     asked = workload("plain").model_copy(update={"shares": (1, 1)})
-    with pytest.raises(UsageError, match="2 targets, and there are 1"):
+    with pytest.raises(UsageError, match="2 targets, but 1 are given"):
         run(own, asked)
 
 
@@ -276,7 +276,7 @@ def test_a_fio_job_file_takes_the_place_of_the_usual_set(tmp_path: Path) -> None
     assert asked["write"]["fdatasync"] == 1
     both = strata("measure", tmp_path, "--job", job, "--bssplit", "4k/50:8k/50")
     assert both.returncode == 2
-    assert "cannot use --bssplit with --job: it goes with --rw" in both.stderr
+    assert "cannot use --bssplit with --job: it applies only to --rw" in both.stderr
     alone = strata("measure", "null:", "--job", job)
     assert alone.returncode == 2
     assert "one endpoint takes one workload" in alone.stderr

@@ -122,17 +122,17 @@ def test_who_cannot_reach_it_says_what_can() -> None:
         (said,) = refusals(request.endpoint, request.workload, request.segments, {"io_uring", "nbd"})
         assert "was built without an I/O engine for it" in said and package in said
         (said,) = engine_of("native").refusals(request.endpoint, request.workload)
-        assert "does not speak" in said
-        with pytest.raises(UsageError, match="does not speak") as refused:
+        assert "does not support" in said
+        with pytest.raises(UsageError, match="does not support") as refused:
             engine_of("native").run(request)
         assert "--engine fio" in refused.value.hint
-        with pytest.raises(UsageError, match="does not reach"):
+        with pytest.raises(UsageError, match="does not support"):
             build_job(request.endpoint, request.workload, request.segments, request.timing)
         assert fio_command(request.endpoint, request.workload, request.segments, 0, 1) is None
         cold = refusal(request.endpoint, workload_from_words("randread", "4k", cache="cold"))
         assert cold is not None and "out of reach" in cold
     buffered = asked(RBD, "write", direct=False, sync="dsync")
-    assert "no write is durable by itself" in refusals(buffered.endpoint, buffered.workload, (), {"rbd"})[0]
+    assert "no single write is durable" in refusals(buffered.endpoint, buffered.workload, (), {"rbd"})[0]
 
 
 def test_the_engine_follows_the_endpoints() -> None:
@@ -142,7 +142,7 @@ def test_the_engine_follows_the_endpoints() -> None:
     assert engine_for("native", [there]).name == "native"
     with pytest.raises(UsageError, match="cannot pin"):
         engine_for("auto", [there], Placement(cpus=(0,)))
-    with pytest.raises(UsageError, match="no such engine"):
+    with pytest.raises(UsageError, match="there is no engine"):
         engine_for("dd", [here])
 
 
@@ -162,7 +162,7 @@ def test_an_image_is_reached_without_its_clients_cache(tmp_path: Path, monkeypat
         assert reached.environment == {"CEPH_CONF": str(conf)}
     with pytest.raises(RunFailed, match="none") as failed, Reached(asked(f"rbd:p/i?conf={tmp_path}/none")):
         pass
-    assert "conf=PATH names" in failed.value.hint
+    assert "conf=PATH gives" in failed.value.hint
     monkeypatch.setattr(cluster, "remote_size", lambda _: 9 * MIB - 1)
     with pytest.raises(RunFailed, match="it ends at byte"), Reached(asked(uri)):
         pass

@@ -71,7 +71,7 @@ def test_what_cannot_be_used_is_said_with_how_to_write_it(uri: str, why: str) ->
 def test_who_does_not_speak_it_says_so(uri: str) -> None:
     endpoint, workload = Endpoint.parse(uri), workload_from_words("randread", "4k")
     (said,) = refusals(endpoint, workload, (), {"nbd", "io_uring"})
-    assert f"is not driven over {endpoint.kind.value}" in said
+    assert f"does not run fio over {endpoint.kind.value}" in said
     assert fio_command(endpoint, workload, (Segment(start=0, length=1 << 20, target=0),), 0, 1) is None
 
 

@@ -47,8 +47,8 @@ def test_lvm_on_md_on_a_partition_is_seen_from_every_leg_and_disk(tree: Tree) ->
     for leg in ("strata-a1", "strata-b1"):
         found = device_users(leg, tree.sys)
         assert "it is a leg of /dev/md0" in found
-        assert "/dev/dm-0, which stands on it, is mounted at /srv" in found
-    assert "/dev/dm-0, which stands on it, is mounted at /srv" in device_users("strata-a", tree.sys)
+        assert "/dev/dm-0, which is built on it, is mounted at /srv" in found
+    assert "/dev/dm-0, which is built on it, is mounted at /srv" in device_users("strata-a", tree.sys)
     assert "it is a leg of /dev/dm-0" in device_users("md0", tree.sys)
 
 
@@ -77,4 +77,6 @@ def test_swap_and_a_loop_device_on_a_partition(tree: Tree) -> None:
 
 def test_a_loop_device_whose_ground_cannot_be_looked_at(tree: Tree) -> None:
     tree.device("loop0", "7:0", loop__backing_file="/nowhere/strata.img (deleted)")
-    assert device_users("loop0", tree.sys) == ("it stands on /nowhere/strata.img (deleted), which cannot be looked at",)
+    assert device_users("loop0", tree.sys) == (
+        "it is built on /nowhere/strata.img (deleted), which cannot be examined",
+    )

@@ -109,11 +109,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "lab shell": (
         ("strata lab shell client", "open a shell in a node"),
-        ("strata lab shell owner --name slow", "in a node of one of several labs"),
+        ("strata lab shell owner --name slow", "open a shell in a node of one of several labs"),
     ),
     "lab exec": (
         ("strata lab exec client -- ip address", "run one command in a node"),
-        ("strata lab exec client --name slow -- ping -c 3 10.77.0.1", "in a node of one of several labs"),
+        ("strata lab exec client --name slow -- ping -c 3 10.77.0.1", "run a command in a node of one of several labs"),
     ),
     "lab inject": (
         ("strata lab inject wire-latency", "add a limit to the only lab"),

@@ -54,7 +54,7 @@ def gate(
         ),
     ] = None,
     against: Annotated[str, typer.Option(help="Name of the baseline.", autocompletion=completing.baselines)] = "main",
-    max_loss: Annotated[str, typer.Option(help="Smallest loss of IOPS, in any cell, that fails the gate.")] = "10%",
+    max_loss: Annotated[str, typer.Option(help="Smallest loss of IOPS that must be detected, in any cell.")] = "10%",
     noise: Annotated[
         str | None,
         typer.Option(help="Variation between identical runs, e.g. 4% (default: the spread of the baseline's runs)."),

@@ -82,5 +82,5 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
             "write sqlite:////absolute/strata.db or postgresql://user@host/database",
         )  # fmt: skip
     if parsed.database in (None, "", ":memory:") or (parsed.database or "").startswith("file:"):
-        raise UsageError("cannot use the store", given, "it names no file", "write sqlite:////absolute/strata.db")
+        raise UsageError("cannot use the store", given, "it has no file name", "write sqlite:////absolute/strata.db")
     return Path(parsed.database or "").absolute()

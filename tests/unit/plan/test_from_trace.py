@@ -56,7 +56,7 @@ def test_a_trace_as_a_workload(tmp_path: Path) -> None:
     busy = found.model_copy(update={"under_way": 12.0, "iodepth": 12, "numjobs": 3, "writes_per_flush": 8.4})
     workload, notes = workload_of_trace(busy)
     assert workload.key == "write-8KiB-qd4-t3-fdatasync8"
-    assert any("whether more was asked" in note for note in notes)
+    assert any("whether the application could issue more" in note for note in notes)
     # More threads than requests under way were not at work at once; flushes as rare as this are somebody else's.
     few = found.model_copy(update={"iodepth": 2, "numjobs": 40, "writes_per_flush": 5000.0})
     assert workload_of_trace(few)[0].key == "write-8KiB-qd1-t2"
