@@ -157,4 +157,4 @@ def test_root_is_told_of_processes_that_it_may_not_look_at(
     rawcheck._say_unseen.cache_clear()
     device = stack.enter_context(loop(image(tmp_path / "d.img")))
     os.close(rawcheck.open_raw_write(device, device))
-    assert capsys.readouterr().err.count("one of 2 processes that may not be looked at") == 1
+    assert capsys.readouterr().err.count("2 processes cannot be examined") == 1

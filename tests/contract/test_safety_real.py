@@ -204,8 +204,8 @@ def test_an_empty_loop_device_is_the_only_kind_that_passes(tmp_path: Path, stack
         refused(lambda: safety.check_raw_write(device, device), "held open")
     finally:
         os.close(claim)
-    refused(lambda: safety.check_raw_write(device, "/dev/loop"), "typed again")
-    refused(lambda: safety.check_raw_write(device, ""), "typed again")
+    refused(lambda: safety.check_raw_write(device, "/dev/loop"), "--destructive names")
+    refused(lambda: safety.check_raw_write(device, ""), "--destructive names")
 
 
 def test_a_raw_read_descriptor_cannot_write(tmp_path: Path, stack: ExitStack) -> None:

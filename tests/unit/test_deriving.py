@@ -30,7 +30,7 @@ def test_the_text_of_blkparse(tmp_path: Path) -> None:
     said = "\n".join(derived.notes)
     assert "can change what the application issued" in said and "the depth is the number" in said
     # One I/O of 0.1 ms each millisecond: a closed loop would ask ten times as much.
-    assert "put rate_iops = 100" in said and "0.10 under way" in said
+    assert "use rate_iops = 100" in said and "0.10 I/Os in flight" in said
 
 
 def test_a_fio_job_a_script_and_a_result(tmp_path: Path) -> None:

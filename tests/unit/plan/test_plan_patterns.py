@@ -123,8 +123,8 @@ def test_moments_of_a_split() -> None:
 @pytest.mark.parametrize(
     ("rw", "words", "said"),
     [
-        ("read", {"random_distribution": "zipf:1"}, "does not go with rw=read"),
-        ("randread", {"interlocked": True}, "does not go with rw=randread"),
+        ("read", {"random_distribution": "zipf:1"}, "does not apply to rw=read"),
+        ("randread", {"interlocked": True}, "does not apply to rw=randread"),
         ("randread", {"randommap": True, "random_distribution": "zipf:1"}, "one of these orders"),
         ("randread", {"random_distribution": "pareto:1"}, "not random, zipf"),
         ("randread", {"random_distribution": "zipf:0"}, "theta must be above 0"),
@@ -137,7 +137,7 @@ def test_moments_of_a_split() -> None:
         ("randread", {"fsync": 1}, "are about writes"),
         ("randwrite", {"fsync": 1, "fdatasync": 1}, "one of the two"),
         ("randread", {"compress_percent": 10}, "are about writes"),
-        ("randwrite", {"compress_percent": 100}, "compress_percent=100 is not 0..99"),
+        ("randwrite", {"compress_percent": 100}, "compress_percent=100 is not in 0..99"),
         ("read", {"stride": "6k", "blockalign": "4k"}, "multiples of align=4096"),
         ("read", {"misalign": "4k"}, "misalign=4096 is not below"),
         ("read", {"range": "1m:0"}, "is empty"),
@@ -234,13 +234,13 @@ def test_what_a_job_file_asks_and_cannot_have_is_named_all_at_once(tmp_path: Pat
     with pytest.raises(UsageError) as caught:
         jobs(tmp_path, "bs=4k\n[a]\nrw=randread:8\nverify=crc32c\nbs=10%\n[b]\nrw=read\nfsync=1\nrate=1m,2m\n")
     text = caught.value.render()
-    parts = ("bs=4k: stands in no section", "[a] rw=randread:8", "[a] verify=crc32c", "[a] bs=10%", "[b] rate=1m,2m")
+    parts = ("bs=4k: is outside of any section", "[a] rw=randread:8", "[a] verify=crc32c", "[a] bs=10%", "[b] rate=1m,2m")
     assert [part for part in parts if part not in text] == []
     with pytest.raises(UsageError, match="cannot read the job file"):
         read_jobs(tmp_path / "none.fio")
     with pytest.raises(UsageError) as caught:
         jobs(tmp_path, "[global]\nrw=read\n")
-    assert "no section" in caught.value.render()
+    assert "outside of any section" in caught.value.render()
 
 
 @given(
