@@ -55,7 +55,7 @@ def test_pages_that_another_maps_are_named(own_file: Path) -> None:
         assert sum(held[:: mmap.PAGESIZE]) > 0
         _, said = caching(f"file:{own_file}", "--cache", "cold", "--runtime", "50ms")
     assert len(said) == 1
-    assert "a cold cache was asked for" in said[0]
+    assert "a cold cache was requested" in said[0]
     assert "were in memory at the start" in said[0]
 
 

@@ -208,7 +208,7 @@ def test_errors_of_a_stack_file_name_the_table_the_line_and_the_keys_there_are(s
     )
     path.write_text(better)
     said = strata("plan", path).stderr
-    assert "line 10: layer 'file system' stands on 'dsk', which is not a layer before it (disk)" in said
+    assert "line 10: layer 'file system' stands on 'dsk', which is not an earlier layer (disk)" in said
     path.write_text(better.replace("dsk", "disk"))
     said = strata("plan", path).stderr
     assert "[[layer]] 2, line 12: endpoint file:mnt/a.dat: the path is not absolute" in said

@@ -60,21 +60,21 @@ def test_what_an_address_says() -> None:
 @pytest.mark.parametrize(
     ("uri", "why"),
     [
-        ("rbd:image", "it names no pool and image"),
-        ("rbd:pool/", "it names no pool and image"),
-        ("rbd:pool/space/image", "knows no namespaces"),
+        ("rbd:image", "pool and image are missing"),
+        ("rbd:pool/", "pool and image are missing"),
+        ("rbd:pool/space/image", "does not support namespaces"),
         ("rbd:pool/image@snap", "images, not snapshots"),
-        ("rbd:pool/image:id=ann", "stand behind a question mark"),
+        ("rbd:pool/image:id=ann", "must follow a question mark"),
         ("rbd:pool/image?id=ann", r"the option 'id' is not known \(conf, user are\)"),
         ("rbd:pool/image?conf=ceph.conf", "is not absolute"),
         ("rbd:pool/image?user=", "cannot be ''"),
-        ("rbd:pool/a%0ab", "a character that no name has"),
-        ("gluster:///vol/file", "no host"),
-        ("gluster://host/vol", "it names no file below a volume"),
-        ("gluster://host/vol/dir/", "it names no file below a volume"),
-        ("gluster://host/vol/../file", "it names no file below a volume"),
-        ("gluster://host:24008/vol/file", "24007, and no other"),
-        ("gluster://host:x/vol/file", "a port that is no number"),
+        ("rbd:pool/a%0ab", "an invalid character"),
+        ("gluster:///vol/file", "the host is missing"),
+        ("gluster://host/vol", "a file below the volume is missing"),
+        ("gluster://host/vol/dir/", "a file below the volume is missing"),
+        ("gluster://host/vol/../file", "a file below the volume is missing"),
+        ("gluster://host:24008/vol/file", "only the default port of glusterd, 24007"),
+        ("gluster://host:x/vol/file", "ports that are not a number"),
         ("gluster://host/vol/file?connections=2", "the option 'connections' is not known"),
     ],
 )
@@ -130,7 +130,7 @@ def test_who_cannot_reach_it_says_what_can() -> None:
             build_job(request.endpoint, request.workload, request.segments, request.timing)
         assert fio_command(request.endpoint, request.workload, request.segments, 0, 1) is None
         cold = refusal(request.endpoint, workload_from_words("randread", "4k", cache="cold"))
-        assert cold is not None and "out of reach" in cold
+        assert cold is not None and "from here" in cold
     buffered = asked(RBD, "write", direct=False, sync="dsync")
     assert "no single write is durable" in refusals(buffered.endpoint, buffered.workload, (), {"rbd"})[0]
 

@@ -112,9 +112,9 @@ def test_above_is_still_read_and_means_both() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ('on = ["c"]', "line 10: layer 'b' stands on 'c', which is not a layer before it (a)"),
-        ('on = ["b"]', "layer 'b' stands on 'b', which is not a layer before it (a)"),
-        ('against = ["z"]', "layer 'b' is held against 'z', which is not a layer before it (a)"),
+        ('on = ["c"]', "line 10: layer 'b' stands on 'c', which is not an earlier layer (a)"),
+        ('on = ["b"]', "layer 'b' stands on 'b', which is not an earlier layer (a)"),
+        ('against = ["z"]', "layer 'b' is compared with 'z', which is not an earlier layer (a)"),
         ('on = ["a", "a"]', "layer 'b' stands on 'a' twice"),
         ('above = ["z"]', "layer 'b' stands on 'z', which is not"),
         ('above = ["a"]\non = ["a"]', "[[layer]] 2, line 12: there is no key 'above'"),

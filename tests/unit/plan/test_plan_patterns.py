@@ -133,21 +133,21 @@ def test_moments_of_a_split() -> None:
         ("randread", {"bssplit": "4k/50:8k/60"}, "add up to 110"),
         ("randread", {"bssplit": "4k/50:1000/50"}, "1000 is not a multiple of 512"),
         ("randread", {"bssplit": "4k,4k,4k"}, "more than two parts"),
-        ("randrw", {"bssplit": "4k/50:8k", "randommap": True}, "one size"),
-        ("randread", {"fsync": 1}, "are about writes"),
-        ("randwrite", {"fsync": 1, "fdatasync": 1}, "one of the two"),
-        ("randread", {"compress_percent": 10}, "are about writes"),
+        ("randrw", {"bssplit": "4k/50:8k", "randommap": True}, "a single block size"),
+        ("randread", {"fsync": 1}, "apply to writes"),
+        ("randwrite", {"fsync": 1, "fdatasync": 1}, "not both"),
+        ("randread", {"compress_percent": 10}, "apply to writes"),
         ("randwrite", {"compress_percent": 100}, "compress_percent=100 is not in 0..99"),
         ("read", {"stride": "6k", "blockalign": "4k"}, "multiples of align=4096"),
-        ("read", {"misalign": "4k"}, "misalign=4096 is not below"),
+        ("read", {"misalign": "4k"}, "misalign=4096 must be below"),
         ("read", {"range": "1m:0"}, "is empty"),
-        ("read", {"rwmix_run": 3}, "rwmix_run goes with"),
+        ("read", {"rwmix_run": 3}, "rwmix_run applies to"),
         ("read", {"burst": 3}, "needs rate_iops"),
         ("read", {"thinktime_blocks": 3}, "thinktime_blocks=3 needs thinktime"),
         ("read", {"limit_iops": -1}, "iops=-1"),
-        ("read", {"shares": (0, 0)}, "must have a share"),
+        ("read", {"shares": (0, 0)}, "needs a share"),
         ("read", {"deal": "luck"}, "deal=luck"),
-        ("read", {"shares": (1, 1), "deal": "thread"}, "some of 2 targets without one"),
+        ("read", {"shares": (1, 1), "deal": "thread"}, "too few for 2 targets"),
     ],
 )
 def test_what_cannot_be_is_named(rw: str, words: dict[str, object], said: str) -> None:
@@ -240,7 +240,7 @@ def test_what_a_job_file_asks_and_cannot_have_is_named_all_at_once(tmp_path: Pat
         read_jobs(tmp_path / "none.fio")
     with pytest.raises(UsageError) as caught:
         jobs(tmp_path, "[global]\nrw=read\n")
-    assert "outside of any section" in caught.value.render()
+    assert "no section" in caught.value.render()
 
 
 @given(
