@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -134,6 +135,26 @@ def test_every_command_and_option_is_in_the_guide() -> None:
                 if option.startswith("--") and not hidden and option != "--help" and f"`{option}" not in guide:
                     missing.append(f"{name} {option}")
     assert missing == []
+
+
+def test_the_guide_gives_every_option_the_meaning_that_its_help_has() -> None:
+    """``…`` in the guide stands for a list of names that the help has whole."""
+    from strata.cli.main import app
+
+    sections = re.split(r"^## `strata ", (ROOT / "docs" / "guide" / "commands.md").read_text(), flags=re.M)[1:]
+    root: Any = typer.main.get_command(app)
+    different = []
+    for section in sections:
+        name = section.partition("`")[0]
+        command = root
+        for word in name.split():
+            command = command.commands[word]
+        named = {p.opts[0] if p.opts[0].startswith("-") else str(p.name).upper(): p.help for p in command.params}
+        for option, meaning in re.findall(r"^\| `([^`]+)`[^|]* \| (.*) \|$", section, re.M):
+            pattern = re.escape(meaning).replace("…", ".*")
+            if not re.fullmatch(pattern, named.get(option) or ""):
+                different.append(f"strata {name} {option}: {meaning!r} is not {named.get(option)!r}")
+    assert different == []
 
 
 def test_every_parameter_of_the_labs_parts_is_on_their_page() -> None:

@@ -234,7 +234,13 @@ def test_what_a_job_file_asks_and_cannot_have_is_named_all_at_once(tmp_path: Pat
     with pytest.raises(UsageError) as caught:
         jobs(tmp_path, "bs=4k\n[a]\nrw=randread:8\nverify=crc32c\nbs=10%\n[b]\nrw=read\nfsync=1\nrate=1m,2m\n")
     text = caught.value.render()
-    parts = ("bs=4k: is outside of any section", "[a] rw=randread:8", "[a] verify=crc32c", "[a] bs=10%", "[b] rate=1m,2m")
+    parts = (
+        "bs=4k: is outside of any section",
+        "[a] rw=randread:8",
+        "[a] verify=crc32c",
+        "[a] bs=10%",
+        "[b] rate=1m,2m",
+    )
     assert [part for part in parts if part not in text] == []
     with pytest.raises(UsageError, match="cannot read the job file"):
         read_jobs(tmp_path / "none.fio")
