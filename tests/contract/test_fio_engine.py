@@ -72,7 +72,7 @@ def test_patterns_are_refused_and_never_left_out(field: str, rw: str, words: dic
 
 
 def test_bursts_and_flags_of_single_writes_are_refused() -> None:
-    assert refused("null:", rate_iops=1000, burst=4).startswith("burst is not carried over")
+    assert refused("null:", rate_iops=1000, burst=4).startswith("burst is not supported with fio")
     assert "RWF_DSYNC" in refused("file:/x", "write", sync="rwf_dsync", direct=True)
 
 

@@ -213,7 +213,7 @@ def test_several_files_have_their_shares() -> None:
         assert [Path(t["path"]).name for t in targets] == ["a", "b", "c"]
         refused = strata("measure", *words[:3], "--shares", "1")
         assert refused.returncode == 2
-        assert "2 targets need as many" in refused.stderr
+        assert "2 targets need 2 whole numbers" in refused.stderr
         mixed = strata("measure", *words[:1], "--target", "null:")
         assert mixed.returncode == 2
         assert "one kind" in mixed.stderr
@@ -243,7 +243,7 @@ def test_wrong_words_are_told_all_at_once() -> None:
     words = ("--rw", "read", "--randommap", "--fsync", 3, "--limit-iops", 5, "--rate-iops", 4, "--range", "5x")
     done = strata("measure", "null:", *words, "--bssplit", "3k/50")
     assert done.returncode == 2
-    for part in ("open loop", "add up to 50", "does not go with rw=read", "range=5x"):
+    for part in ("open loop", "add up to 50", "does not apply to rw=read", "range=5x"):
         assert part in done.stderr
     assert strata("measure", "null:", "--thinktime-blocks", 4).returncode == 2
 

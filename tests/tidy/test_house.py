@@ -157,6 +157,16 @@ def test_the_guide_gives_every_option_the_meaning_that_its_help_has() -> None:
     assert different == []
 
 
+def test_the_page_of_words_has_no_term_that_the_glossary_lacks() -> None:
+    """Meanings are in the glossary alone; the page of words says what else a thing is not called."""
+    means = {t.lower() for t in re.findall(r"\*\*([^*]+)\*\*", (ROOT / "docs" / "glossary.md").read_text())}
+    page = (ROOT / "docs" / "design" / "words.md").read_text().partition("## Terms")[2].partition("\n## ")[0]
+    cells = [cell for cell in re.findall(r"^\| ([^|]+) \|", page, re.M) if cell not in ("term", "---")]
+    terms = [term.strip() for cell in cells for term in cell.split(" · ")]
+    assert len(terms) > 30
+    assert [term for term in terms if term.lower() not in means] == []
+
+
 def test_every_parameter_of_the_labs_parts_is_on_their_page() -> None:
     page = (ROOT / "docs" / "design" / "lab-parts.md").read_text()
     for source in ("model/params.rs", "hop/line.rs"):
