@@ -68,7 +68,7 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
         return default_path(environ)
     if "://" not in given:
         if secrets.spans(given):
-            why, hint = "it holds a password and is no URL", "write postgresql://user@host/database"
+            why, hint = "it contains a password but is not a URL", "write postgresql://user@host/database"
             raise UsageError("cannot use the store", secrets.hidden(given), why, hint)
         return Path(given).absolute()
     try:
