@@ -21,20 +21,24 @@ class Exit(IntEnum):
         made._value_, made.short, made.meaning = code, short, meaning
         return made
 
-    FINE = 0, "fine", "what was asked was done; of `strata measure` and `strata report` whatever the run's verdict is"
-    FAILED = 1, "run failed", "the run could not be carried out, or was lost on the way; what was measured is kept"
-    USAGE = 2, "usage", "the words do not add up to something that can be done; nothing was begun"
+    FINE = 0, "fine", "the command succeeded; for `strata measure` and `strata report` whatever the verdict is"
+    FAILED = 1, "run failed", "the run could not start or did not complete; what was measured is kept"
+    USAGE = 2, "usage", "the arguments are invalid; nothing was started"
     GATE = 3, "gate failed", "`strata gate` found a regression, `strata verify` a fault, `strata check` a broken law"
-    INCONCLUSIVE = 4, "inconclusive", "there is a result and it does not tell: no verdict, or an aim was not reached"
+    INCONCLUSIVE = (
+        4,
+        "inconclusive",
+        "there is a result, but it decides nothing: no verdict, or a target precision was not reached",
+    )
     REFUSED = (
         5,
         "refused for safety",
-        "going on could have written to what Strata did not create; it did not, and a refusal in the middle of a run "
-        "says what the run wrote until then",
+        "continuing could have written to data that Strata did not create; nothing was written to it, and a refusal "
+        "during a run says what the run had written until then",
     )
-    HUNG_UP = 129, "ended by SIGHUP", "the terminal is gone; what was measured is kept"
+    HUNG_UP = 129, "ended by SIGHUP", "the terminal was closed; what was measured is kept"
     INTERRUPTED = 130, "ended by SIGINT", "Ctrl-C; what was measured is kept"
-    TERMINATED = 143, "ended by SIGTERM", "the system or a person ended it; what was measured is kept"
+    TERMINATED = 143, "ended by SIGTERM", "the system or a user ended it; what was measured is kept"
 
     @staticmethod
     def of_signal(number: int) -> int:
@@ -56,7 +60,7 @@ def choices(word: str, there: Iterable[str]) -> str:
     names = list(there)
     near = difflib.get_close_matches(word, names, 1)
     meant = f"did you mean {near[0]}? " if near else ""
-    return f"{meant}there are: {', '.join(names)}"
+    return f"{meant}choose one of: {', '.join(names)}"
 
 
 class StrataError(Exception):

@@ -38,7 +38,7 @@ def json_of(text: str) -> Any:
     try:
         found = json.loads(text, parse_int=whole, parse_constant=_no_number)
     except json.JSONDecodeError as e:
-        raise Malformed(f"it is no JSON: {e.msg} in line {e.lineno}, column {e.colno}") from e
+        raise Malformed(f"it is not valid JSON: {e.msg} in line {e.lineno}, column {e.colno}") from e
     except RecursionError:
         raise _too_deep() from None
     _check(found)
@@ -83,12 +83,12 @@ def inflate(packed: bytes, most: int) -> bytes:
 def whole(digits: str) -> int:
     """A whole number. Raises `Malformed` for one that no value of ours could hold."""
     if len(digits) > DIGITS_MOST or (found := int(digits)).bit_length() > WORD_BITS:
-        raise Malformed(f"a number of {len(digits)} digits is more than {WORD_BITS} bits hold")
+        raise Malformed(f"a number of {len(digits)} digits does not fit in {WORD_BITS} bits")
     return found
 
 
 def _no_number(word: str) -> float:
-    raise Malformed(f"it holds {word}, which is no number")
+    raise Malformed(f"it holds {word}, which is not a number")
 
 
 def _too_deep() -> Malformed:
@@ -121,7 +121,7 @@ def _check_one(value: Any) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise Malformed("it holds a number that is not finite")
     elif isinstance(value, int) and value.bit_length() > WORD_BITS:
-        raise Malformed(f"it holds a whole number of more than {WORD_BITS} bits")
+        raise Malformed(f"it holds a whole number that does not fit in {WORD_BITS} bits")
 
 
 def _check_text(text: str) -> None:
@@ -132,4 +132,4 @@ def _check_text(text: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as e:
-            raise Malformed("it holds half of a character (a lone surrogate)") from e
+            raise Malformed("it holds an incomplete character (a lone surrogate)") from e

@@ -72,7 +72,7 @@ def parse_rate(text: str) -> float:
     match = _NUMBER.match(text.removesuffix("/s"))
     if match is None or not text.endswith("/s") or match.group(2) not in _RATES:
         raise UsageError(
-            "cannot read the rate", repr(text), "it is not a number of bytes a second", "write 180MB/s or 170MiB/s"
+            "cannot read the rate", repr(text), "it is not a number of bytes per second", "write 180MB/s or 170MiB/s"
         )
     return float(match.group(1)) * _RATES[match.group(2)]
 

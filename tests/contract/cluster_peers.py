@@ -29,7 +29,7 @@ def cluster(kind: str) -> Iterator[Lab]:
     try:
         lab = up("mirrored", name, {"engine": ENGINE_OF[kind], "client": "library", "data": "16m", "medium": "fast"})
     except RunFailed as e:
-        if "the lab lacks" in str(e):
+        if "the lab needs" in str(e):
             absent(str(e))
         raise
     try:

@@ -87,8 +87,8 @@ def test_every_way_to_have_it_open_is_seen(tmp_path: Path, stack: ExitStack) -> 
         (device, os.O_WRONLY, "pass", "for writing"),
         (other, os.O_RDWR, "pass", "it is held"),
         (device, os.O_RDWR, MAPS, "for writing"),
-        (img, os.O_RDWR, "pass", f"{img}, which it stands on,"),
-        (img, os.O_RDWR, MAPS, f"{img}, which it stands on,"),
+        (img, os.O_RDWR, "pass", f"{img}, which it is built on,"),
+        (img, os.O_RDWR, MAPS, f"{img}, which it is built on,"),
     ]
     for path, flags, more, words in ways:
         with holder(path, flags, more) as pid:
@@ -118,7 +118,7 @@ def test_a_device_on_another_one_is_refused_with_it(tmp_path: Path, stack: ExitS
     lower = stack.enter_context(loop(image(tmp_path / "d.img")))
     upper = stack.enter_context(loop(Path(lower)))
     with holder(lower) as pid:
-        refused(upper, pid, f"{lower}, which it stands on,")
+        refused(upper, pid, f"{lower}, which it is built on,")
 
 
 def test_who_may_not_look_at_others_is_told_so(tmp_path: Path, stack: ExitStack) -> None:
@@ -139,7 +139,7 @@ def test_who_may_not_look_at_others_is_told_so(tmp_path: Path, stack: ExitStack)
     with os.fdopen(ends[0]) as said:
         told = said.read()
     os.wait()
-    assert "processes of others cannot be looked at; run as root" in told, told
+    assert "processes of other users cannot be examined; run as root" in told, told
 
 
 def test_a_process_that_ends_meanwhile_and_our_own_are_passed_over(tmp_path: Path) -> None:
@@ -157,4 +157,4 @@ def test_root_is_told_of_processes_that_it_may_not_look_at(
     rawcheck._say_unseen.cache_clear()
     device = stack.enter_context(loop(image(tmp_path / "d.img")))
     os.close(rawcheck.open_raw_write(device, device))
-    assert capsys.readouterr().err.count("one of 2 processes that may not be looked at") == 1
+    assert capsys.readouterr().err.count("2 processes cannot be examined") == 1

@@ -180,7 +180,7 @@ def test_when_the_mark_is_written_over_it_says_where_the_writes_went(scene: Scen
     place.place_layers("tmpfs")
     with scene.path.open("r+b") as file:
         file.write(b"a thesis")
-    with pytest.raises(SafetyRefusal, match="what this run wrote until now went into this one file") as caught:
+    with pytest.raises(SafetyRefusal, match="this run has written only to this file") as caught:
         place.check_still_ours("file")
     assert "nothing was written" not in caught.value.render()
     with pytest.raises(SafetyRefusal, match="does not carry"):

@@ -91,9 +91,9 @@ def test_a_way_that_others_can_turn_elsewhere_is_refused(common: Path, monkeypat
     (common / "open").mkdir()
     (common / "open").chmod(0o777)
     for path, why in (
-        (theirs / "ours", "theirs on the way to it belongs to nobody"),
-        (common / "open" / "new", "other users may write in .*open on the way"),
-        (common / "link" / "new", "link of nobody's"),
+        (theirs / "ours", "theirs above it belongs to nobody"),
+        (common / "open" / "new", "other users may write to .*open above"),
+        (common / "link" / "new", "symbolic link of nobody"),
         (common / "link", "symbolic link"),
     ):
         with pytest.raises(SafetyRefusal, match=why):

@@ -76,7 +76,7 @@ def test_a_file_that_a_process_writes_to_is_refused_with_its_number(tmp_path: Pa
     path = kept(tmp_path / "t.dat")
     with in_hand(path, "own") as pid:
         for taken in (lambda: testfile.own(path), lambda: testfile.look(path), lambda: write(path)):
-            with pytest.raises(RunFailed, match=f"process {pid} is measuring or verifying it now") as caught:
+            with pytest.raises(RunFailed, match=f"process {pid} is using it for another run") as caught:
                 taken()
             assert caught.value.exit_code == 1
     write(path)
@@ -216,7 +216,7 @@ def test_the_server_of_a_run_that_only_reads_is_read_only(tmp_path: Path) -> Non
 
 
 def test_the_file_stays_locked_while_its_server_lives(tmp_path: Path) -> None:
-    with shared(tmp_path / "t.dat"), pytest.raises(RunFailed, match="is measuring or verifying it now"):
+    with shared(tmp_path / "t.dat"), pytest.raises(RunFailed, match="is using it for another run"):
         testfile.own(tmp_path / "t.dat")
 
 
@@ -246,16 +246,16 @@ def test_what_a_user_wrote_behind_the_mark_stays(
     assert testfile.was_kept(path)
     way(path, offset, what)
     for use in (write, safety.check_own_file, testfile.own):
-        with pytest.raises(SafetyRefusal, match="somebody wrote to it after Strata did") as caught:
+        with pytest.raises(SafetyRefusal, match="it was written to after Strata wrote it") as caught:
             use(path)
         assert caught.value.exit_code == 5
     assert path.read_bytes()[offset : offset + len(what)] == what
     # It may still be read, which changes nothing; also with --keep.
     drive(path, WRITES.model_copy(update={"rw": Rw.RANDREAD}))
-    with pytest.raises(SafetyRefusal, match="somebody wrote"):
+    with pytest.raises(SafetyRefusal, match="it was written to"):
         write(path)
     # The command in the message says that all of it may go.
-    command = caught.value.render().partition("if nothing in it is wanted: ")[2].splitlines()[0]
+    command = caught.value.render().partition("if its data is not needed: ")[2].splitlines()[0]
     assert command.startswith("touch -d @")
     subprocess.run(["sh", "-c", command], check=True)
     write(path)
@@ -282,7 +282,7 @@ def test_a_copy_is_another_file_and_a_faithful_copy_is_not(tmp_path: Path) -> No
     write(path, SIZE)
     subprocess.run(["cp", str(path), str(tmp_path / "copy.dat")], check=True)
     subprocess.run(["cp", "-p", str(path), str(tmp_path / "faithful.dat")], check=True)
-    with pytest.raises(SafetyRefusal, match="somebody wrote"):
+    with pytest.raises(SafetyRefusal, match="it was written to"):
         write(tmp_path / "copy.dat")
     write(tmp_path / "faithful.dat")
 

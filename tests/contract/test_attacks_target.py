@@ -24,7 +24,7 @@ MIB = units.MIB
 def _refuses(words: list[object], at: Path) -> None:
     done = strata("target", "--null", "1m", *words)
     assert done.returncode == 1, done.stderr
-    assert str(at) in done.stderr and "name another path" in done.stderr
+    assert str(at) in done.stderr and "give another path" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--socket", "--stats"])

@@ -55,7 +55,7 @@ def test_pages_that_another_maps_are_named(own_file: Path) -> None:
         assert sum(held[:: mmap.PAGESIZE]) > 0
         _, said = caching(f"file:{own_file}", "--cache", "cold", "--runtime", "50ms")
     assert len(said) == 1
-    assert "a cold cache was asked for" in said[0]
+    assert "a cold cache was requested" in said[0]
     assert "were in memory at the start" in said[0]
 
 
@@ -140,7 +140,7 @@ def test_a_device_that_nobody_else_holds_keeps_its_pages_for_the_measurement() -
     [
         (("nbd://127.0.0.1:1/x", "--cache", "cold"), "an NBD client has no cache"),
         (("block:/dev/null", "--cache", "cold"), "BLKFLSBUF"),
-        (("null:", "--cache", "lukewarm"), "none of cold, warm"),
+        (("null:", "--cache", "lukewarm"), "not one of cold, warm"),
         (("null:", "--rw", "write", "--dsync", "--sync", "none"), "--dsync"),
     ],
 )

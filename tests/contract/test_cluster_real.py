@@ -83,7 +83,7 @@ def test_what_is_not_ours_is_read_and_never_written(lab: Lab) -> None:
     done = strata(endpoint, "measure", endpoint.uri, "--rw", "randwrite", "--runtime", "1s", *QUICK)
     assert done.returncode == 5, done.stderr
     assert "does not carry Strata's mark" in done.stderr
-    with pytest.raises(SafetyRefusal, match="something is there already"):
+    with pytest.raises(SafetyRefusal, match="a file of this name exists"):
         remote_file.create(endpoint, SIZE)
     assert strata(endpoint, "measure", endpoint.uri, "--runtime", "1s", *QUICK).returncode == 0
     assert read_remote(endpoint, 0, MIB) == content
@@ -93,7 +93,7 @@ def test_what_took_its_place_is_neither_filled_nor_removed(lab: Lab, own: Endpoi
     mark = own_mark(own)
     assert mark is not None
     other = type(mark).new(mark.size)
-    with pytest.raises(RunFailed, match="does not carry the mark of this file"):
+    with pytest.raises(RunFailed, match="no longer carries the mark of this file"):
         remote_file.fill(own, other, 1)
     with pytest.raises(SafetyRefusal, match="it carries the mark"):
         remote_file.remove(own, other)
@@ -151,7 +151,7 @@ def test_reading_changes_nothing_and_reaches_every_thread(own: Endpoint) -> None
 
 
 def test_the_native_engine_says_who_can(own: Endpoint) -> None:
-    with pytest.raises(UsageError, match=f"does not speak {own.kind.value}"):
+    with pytest.raises(UsageError, match=f"does not support {own.kind.value}"):
         engine_of("native").run(request(own.uri))
 
 

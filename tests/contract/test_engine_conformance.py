@@ -100,7 +100,7 @@ def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
     if asked.endpoint.kind in CLUSTER:
         if load.name == "native":
             assert load.refusals(asked.endpoint, asked.workload, asked.segments)
-            with pytest.raises(UsageError, match=f"does not speak {asked.endpoint.kind.value}"):
+            with pytest.raises(UsageError, match=f"does not support {asked.endpoint.kind.value}"):
                 load.run(asked)
             return
         # A cluster on one machine answers in milliseconds.
@@ -112,7 +112,7 @@ def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
         return
     if load.name != "native" and asked.endpoint.kind.value in OVER:
         assert load.refusals(asked.endpoint, asked.workload, asked.segments)
-        with pytest.raises(UsageError, match=f"is not driven over {asked.endpoint.kind.value}"):
+        with pytest.raises(UsageError, match=f"does not run fio over {asked.endpoint.kind.value}"):
             load.run(asked)
         return
     assert load.refusals(asked.endpoint, asked.workload, asked.segments) == []

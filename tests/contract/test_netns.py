@@ -68,7 +68,7 @@ def test_a_namespace_that_is_not_there_is_named(tmp_path: Path) -> None:
             call()
     other = tmp_path / "plain"
     other.touch()
-    with pytest.raises(RunFailed, match="it is no network namespace"):
+    with pytest.raises(RunFailed, match="it is not a network namespace"):
         probe_remote("share", gone.seen_from(str(other)))
 
 

@@ -68,7 +68,7 @@ def test_what_is_not_ours_is_read_and_never_written(server: NfsServer) -> None:
     done = strata(server, "measure", server.uri(path.name), "--rw", "randwrite", "--runtime", "200ms", *QUICK)
     assert done.returncode == 5, done.stderr
     assert "does not carry Strata's mark" in done.stderr
-    with pytest.raises(SafetyRefusal, match="something is there already"):
+    with pytest.raises(SafetyRefusal, match="a file of this name exists"):
         remote_file.create(server.endpoint(path.name), 8 * MIB)
     assert path.read_bytes() == content
     path.unlink()

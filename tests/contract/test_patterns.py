@@ -213,7 +213,7 @@ def test_several_files_have_their_shares() -> None:
         assert [Path(t["path"]).name for t in targets] == ["a", "b", "c"]
         refused = strata("measure", *words[:3], "--shares", "1")
         assert refused.returncode == 2
-        assert "2 targets need as many" in refused.stderr
+        assert "2 targets need 2 whole numbers" in refused.stderr
         mixed = strata("measure", *words[:1], "--target", "null:")
         assert mixed.returncode == 2
         assert "one kind" in mixed.stderr
@@ -221,7 +221,7 @@ def test_several_files_have_their_shares() -> None:
 
 def test_shares_and_targets_must_agree(own: Path) -> None:
     asked = workload("plain").model_copy(update={"shares": (1, 1)})
-    with pytest.raises(UsageError, match="2 targets, and there are 1"):
+    with pytest.raises(UsageError, match="2 targets, but 1 are given"):
         run(own, asked)
 
 
@@ -243,7 +243,7 @@ def test_wrong_words_are_told_all_at_once() -> None:
     words = ("--rw", "read", "--randommap", "--fsync", 3, "--limit-iops", 5, "--rate-iops", 4, "--range", "5x")
     done = strata("measure", "null:", *words, "--bssplit", "3k/50")
     assert done.returncode == 2
-    for part in ("open loop", "add up to 50", "does not go with rw=read", "range=5x"):
+    for part in ("open loop", "add up to 50", "does not apply to rw=read", "range=5x"):
         assert part in done.stderr
     assert strata("measure", "null:", "--thinktime-blocks", 4).returncode == 2
 
@@ -276,7 +276,7 @@ def test_a_fio_job_file_takes_the_place_of_the_usual_set(tmp_path: Path) -> None
     assert asked["write"]["fdatasync"] == 1
     both = strata("measure", tmp_path, "--job", job, "--bssplit", "4k/50:8k/50")
     assert both.returncode == 2
-    assert "cannot use --bssplit with --job: it goes with --rw" in both.stderr
+    assert "cannot use --bssplit with --job: it applies only to --rw" in both.stderr
     alone = strata("measure", "null:", "--job", job)
     assert alone.returncode == 2
     assert "one endpoint takes one workload" in alone.stderr

@@ -42,7 +42,7 @@ def test_a_processor_that_is_not_there_is_refused_with_those_that_are() -> None:
     done = strata("measure", *RUN, "--cpus", "1023", "--progress", "none")
     assert done.returncode == 1
     assert "cannot pin thread" in done.stderr
-    assert f"this process may use processors {ALLOWED[0]}" in done.stderr
+    assert f"this process may use CPUs {ALLOWED[0]}" in done.stderr
     absent = strata("measure", *RUN, "--numa-node", "1023", "--progress", "none")
     assert absent.returncode == 2
     assert "node 1023 is not on this machine" in absent.stderr

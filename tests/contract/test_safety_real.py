@@ -187,7 +187,7 @@ def test_the_disk_this_machine_runs_from(tmp_path: Path) -> None:
         device = f"/dev/{Path(f'/sys/dev/block/{os.major(root)}:{os.minor(root)}').resolve().name}"
     if not Path(device).is_block_device():
         pytest.skip("the root file system is not on a block device here")
-    said = refused(lambda: safety.open_raw_write(device, ""), "typed again", "it is mounted at /")
+    said = refused(lambda: safety.open_raw_write(device, ""), "--destructive names", "it is mounted at /")
     # Where even root may not open it (a container), that is one reason more, not one less.
     assert len(said.problems) >= 3
 
@@ -204,8 +204,8 @@ def test_an_empty_loop_device_is_the_only_kind_that_passes(tmp_path: Path, stack
         refused(lambda: safety.check_raw_write(device, device), "held open")
     finally:
         os.close(claim)
-    refused(lambda: safety.check_raw_write(device, "/dev/loop"), "typed again")
-    refused(lambda: safety.check_raw_write(device, ""), "typed again")
+    refused(lambda: safety.check_raw_write(device, "/dev/loop"), "--destructive names")
+    refused(lambda: safety.check_raw_write(device, ""), "--destructive names")
 
 
 def test_a_raw_read_descriptor_cannot_write(tmp_path: Path, stack: ExitStack) -> None:
@@ -270,7 +270,7 @@ def test_a_mounted_device_and_a_loop_device_on_it(tmp_path: Path, stack: ExitSta
     upper = stack.enter_context(loop(Path(lower)))
     at = stack.enter_context(mounted(lower, tmp_path / "mnt", "-o", "ro,noload"))
     refused_raw(lower, f"mounted at {at}", "held open", f"under the loop device {upper}")
-    refused_raw(upper, f"stands on {lower}: it is mounted at {at}")
+    refused_raw(upper, f"is built on {lower}: it is mounted at {at}")
 
 
 def test_two_loop_devices_on_one_file(tmp_path: Path, stack: ExitStack) -> None:

@@ -141,7 +141,7 @@ def test_what_others_made_is_neither_used_nor_removed(name: str, tmp_path: Path)
     theirs = Path(f"/run/netns/strata-{name}-n1")
     create(theirs)
     try:
-        with pytest.raises(RunFailed, match="there is one of that name"):
+        with pytest.raises(RunFailed, match="a lab with that name exists"):
             up("local", name, SMALL)
         assert theirs.exists()
         assert leftovers(name, "none") == (f"namespace {theirs.name}",)
@@ -162,7 +162,7 @@ def test_a_directory_that_no_ledger_speaks_of_stays(name: str) -> None:
     path.mkdir()
     try:
         (path / "precious").write_text("of the user")
-        with pytest.raises(RunFailed, match="no ledger speaks of it"):
+        with pytest.raises(RunFailed, match="no ledger lists it"):
             up("local", name, SMALL)
         assert (path / "precious").read_text() == "of the user"
     finally:
@@ -218,7 +218,7 @@ def test_a_server_that_forks_and_hides_is_found_by_its_namespace(name: str) -> N
 
 def test_a_child_that_fails_is_quoted_and_what_was_built_is_removed(name: str) -> None:
     lab = Lab.create(name, "none")
-    with pytest.raises(RunFailed, match="ended before it was ready") as failed:
+    with pytest.raises(RunFailed, match="exited before it was ready") as failed:
         lab.run(None, ["sh", "-c", "echo no such disk >&2; exit 3"], name="broken", wait_for=lambda: False)
     assert "no such disk" in failed.value.problems
     down(lab)

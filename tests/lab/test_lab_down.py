@@ -86,7 +86,7 @@ def test_a_damaged_ledger_is_carried_out_as_far_as_it_can_be_read(name: str, tmp
     assert not Path(str(node.netns)).exists()
     assert (tmp_path / "precious").read_text() == "of the user"
     assert leftovers(name, lab.token) == ()
-    assert sum("damaged and passed over" in line for line in said) == (4 if head else 5), said
+    assert sum("damaged and ignored" in line for line in said) == (4 if head else 5), said
     assert sum(line.startswith("not removed: ") for line in said) == len(strange), said
 
 
@@ -138,7 +138,7 @@ def test_who_waited_for_a_lab_that_went_finds_it_gone(ledger: Ledger) -> None:
             time.sleep(0.001)
     waits.join()
     assert came == [0]
-    assert ("waiting for it to end" in said[0], "removed meanwhile" in said[1]) == (True, True)
+    assert ("waiting for it to end" in said[0], "removed in the meantime" in said[1]) == (True, True)
     # The next one has the name, and nobody's lock.
     with ledger.claimed(), pytest.raises(UsageError, match="no lab"):
         Ledger("other").lines()
@@ -154,7 +154,7 @@ def test_down_while_up_is_building_waits_and_removes_it(name: str) -> None:
         said: list[str] = []
         assert down(Lab.open(name), said.append) > 0
         assert building.wait(60) == 0, building.stderr and building.stderr.read()
-    assert [f"process {building.pid} works on the lab {name}" in line for line in said] == [True]
+    assert [f"process {building.pid} is using the lab {name}" in line for line in said] == [True]
     assert leftovers(name, "none") == ()
 
 

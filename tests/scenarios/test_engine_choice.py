@@ -67,7 +67,7 @@ def test_a_run_with_fio_is_resumed_with_fio_and_says_so(strata, disk: Path, own_
     # Two cells at the file, one through the share: what fio cannot carry is in the plan, with the reason.
     assert [c.error for c in cells] == [None] * 6
     skipped = [c["skip"] for c in run["plan"]["cells"] if c["skip"]]
-    assert skipped == ["fio's nbd engine does not know write-through writes"]
+    assert skipped == ["fio's nbd engine does not support write-through"]
     assert set(run["generator"]["iops"]) == {"randread-8KiB-qd8", "write-128KiB-qd8-dsync"}
     assert list(disk.iterdir()) == []
 
@@ -76,13 +76,13 @@ def test_the_dry_run_knows_what_fio_cannot_do(strata, disk: Path) -> None:
     done = strata("plan", disk, "--share", "--size", "16m", "--engine", "fio", "--json")
     assert done.returncode == 0, done.stderr
     reasons = {c["skip"] for c in json.loads(done.stdout)["plan"]["cells"] if c["layer"] == "share over loopback"}
-    assert reasons == {None, "fio's nbd engine does not know write-through writes"}
+    assert reasons == {None, "fio's nbd engine does not support write-through"}
 
 
 def test_an_engine_that_there_is_not(strata, disk: Path) -> None:
     done = strata("diagnose", disk, "--engine", "vdbench")
     assert done.returncode == 2, done.stdout
-    assert "no such engine vdbench" in done.stderr
+    assert "there is no engine vdbench" in done.stderr
     assert "native, fio" in done.stderr
     assert list(disk.iterdir()) == []
 

@@ -41,7 +41,7 @@ def test_an_aim_that_is_not_reached_is_inconclusive(strata) -> None:
     aim = ("--until", "0.05%", "--until-min", "20ms", "--until-percentile", "none")
     done = strata("measure", "null:", *aim, *QUICK, "--rate-iops", "2000", "--rate-process", "poisson")
     assert done.returncode == Exit.INCONCLUSIVE, done.stderr
-    assert "did not come within ±0.050 %" in done.stderr
+    assert "did not reach ±0.050 %" in done.stderr
     assert "IOPS" in done.stdout
 
 

@@ -82,7 +82,7 @@ def test_a_measurement_of_an_endpoint_is_a_run_like_others(disk: Path) -> None:
     for _ in range(2):
         done = strata("measure", f"file:{disk}/x", "--size", "8m", "--bs", "8k", *SHORT)
         assert done.returncode == 0, done.stderr
-        ids.append(done.stderr.partition("kept: strata report ")[2].split()[0])
+        ids.append(done.stderr.partition("stored; show it again: strata report ")[2].split()[0])
     assert [run["id"] for run in listed()] == ids[::-1]
     compared = json.loads(strata("compare", *ids, "--json").stdout)
     assert len(compared["cells"]) == 1

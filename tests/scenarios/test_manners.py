@@ -29,7 +29,7 @@ def test_h_is_help_everywhere_and_ends_with_two_examples(strata, command: str) -
 def test_the_options_of_measure_are_in_groups(strata) -> None:
     said = strata("measure", "-h").stdout
     headings = re.findall(r"^(\S.*):$", said, re.M)
-    for heading in ("What to measure", "How much, and what is left of it", "When to stop", "Output"):
+    for heading in ("What to measure", "Test file and safety", "Duration and precision", "Output"):
         assert heading in headings
     assert "Caches and durability" in headings and "Options" not in headings
 
@@ -208,7 +208,7 @@ def test_errors_of_a_stack_file_name_the_table_the_line_and_the_keys_there_are(s
     )
     path.write_text(better)
     said = strata("plan", path).stderr
-    assert "line 10: layer 'file system' stands on 'dsk', which is not a layer before it (disk)" in said
+    assert "line 10: layer 'file system' stands on 'dsk', which is not an earlier layer (disk)" in said
     path.write_text(better.replace("dsk", "disk"))
     said = strata("plan", path).stderr
     assert "[[layer]] 2, line 12: endpoint file:mnt/a.dat: the path is not absolute" in said
@@ -245,7 +245,7 @@ def test_a_name_that_there_is_not_is_answered_with_the_one_that_was_meant(
 ) -> None:
     done = strata(*words)
     assert done.returncode == 2, done.stderr
-    assert hint_of(done.stderr).startswith(f"did you mean {meant}? there are: ")
+    assert hint_of(done.stderr).startswith(f"did you mean {meant}? choose one of: ")
 
 
 def test_what_is_too_small_for_one_block_is_answered_with_a_size_that_is_not(strata, mnt: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_file_that_took_the_place_of_ours_is_not_written(strata, disk: Path, o
         # It went on with the file that it had, which has no name any more.
         assert process.returncode in (0, 4), said
     assert ours.read_bytes() == content
-    assert f"{ours} was removed meanwhile" in " ".join(strata("report").stdout.split())
+    assert f"{ours} was removed in the meantime" in " ".join(strata("report").stdout.split())
 
 
 def _measured(store: Path) -> bool:

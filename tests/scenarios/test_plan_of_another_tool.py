@@ -12,7 +12,7 @@ def test_a_plan_of_what_another_tool_ran(strata, tmp_path: Path) -> None:
     done = strata(*words, "--write-profile", to)
     assert done.returncode == 0, done.stderr
     assert "random 70/30" in done.stdout and "4 threads" in done.stdout
-    assert "note: not of the workload, left out: -d60" in done.stderr and str(to) in done.stderr
+    assert "note: not part of the workload, ignored: -d60" in done.stderr and str(to) in done.stderr
 
     as_json = strata(*words, "--json")
     of_file = strata("plan", tmp_path, "--size", "64m", "--profile", to, "--json")

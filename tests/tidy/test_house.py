@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -146,6 +147,36 @@ def test_every_name_of_the_public_interface_is_on_its_page() -> None:
     folders = {p.parent.name for p in (ROOT / "docs").glob("*/*.md")} - {"_build"}
     index = (ROOT / "docs" / "index.md").read_text()
     assert {folder for folder in folders if f"\n{folder}/*\n" not in index} == set()
+
+
+def test_the_guide_gives_every_option_the_meaning_that_its_help_has() -> None:
+    """``…`` in the guide stands for a list of names that the help has whole."""
+    from strata.cli.main import app
+
+    sections = re.split(r"^## `strata ", (ROOT / "docs" / "guide" / "commands.md").read_text(), flags=re.M)[1:]
+    root: Any = typer.main.get_command(app)
+    different = []
+    for section in sections:
+        name = section.partition("`")[0]
+        command = root
+        for word in name.split():
+            command = command.commands[word]
+        named = {p.opts[0] if p.opts[0].startswith("-") else str(p.name).upper(): p.help for p in command.params}
+        for option, meaning in re.findall(r"^\| `([^`]+)`[^|]* \| (.*) \|$", section, re.M):
+            pattern = re.escape(meaning).replace("…", ".*")
+            if not re.fullmatch(pattern, named.get(option) or ""):
+                different.append(f"strata {name} {option}: {meaning!r} is not {named.get(option)!r}")
+    assert different == []
+
+
+def test_the_page_of_words_has_no_term_that_the_glossary_lacks() -> None:
+    """Meanings are in the glossary alone; the page of words says what else a thing is not called."""
+    means = {t.lower() for t in re.findall(r"\*\*([^*]+)\*\*", (ROOT / "docs" / "glossary.md").read_text())}
+    page = (ROOT / "docs" / "design" / "words.md").read_text().partition("## Terms")[2].partition("\n## ")[0]
+    cells = [cell for cell in re.findall(r"^\| ([^|]+) \|", page, re.M) if cell not in ("term", "---")]
+    terms = [term.strip() for cell in cells for term in cell.split(" · ")]
+    assert len(terms) > 30
+    assert [term for term in terms if term.lower() not in means] == []
 
 
 def test_every_parameter_of_the_labs_parts_is_on_their_page() -> None:

@@ -46,7 +46,7 @@ def held(workload: Workload, before: int, after: int, *, read_pages: int = 0, sy
         ("warm", 990, 990, 5000, None),
         ("warm", 600, 600, 500, "60 % of 1\u202f000 pages were in memory at the start"),
         ("warm", 1000, 700, 500, "70 % of 1\u202f000 pages were in memory at the end"),
-        (None, 400, 900, 5000, "O_DIRECT was asked for, and the page cache grew from 40 % to 90 %"),
+        (None, 400, 900, 5000, "O_DIRECT was requested, but the page cache grew from 40 % to 90 %"),
         (None, 400, 400, 5000, None),
     ],
 )
@@ -72,7 +72,7 @@ def test_a_cache_that_cannot_be_read_back_is_not_taken_for_what_was_asked() -> N
         asked("cold"), direct=False, sync="none", before=None, after=None, unknown="not permitted", read_bytes=1
     )
     assert found.in_force.cache == "unknown"
-    assert "could not be read back: not permitted" in found.departures[0]
+    assert "could not be verified: not permitted" in found.departures[0]
 
 
 def test_durability_that_is_refused_is_not_in_force() -> None:
@@ -80,7 +80,7 @@ def test_durability_that_is_refused_is_not_in_force() -> None:
     assert sync_in_force("dsync", refused=True) == "dsync"
     lost = sync_in_force("rwf_dsync", refused=True)
     found = held(asked(rw="write", sync="rwf_dsync"), 0, 0, sync=lost)
-    assert found.departures == ("sync=rwf_dsync was asked for, sync=none was in force",)
+    assert found.departures == ("sync=rwf_dsync was requested, but sync=none was in effect",)
 
 
 def test_an_end_without_a_page_cache_departs_from_nothing() -> None:
@@ -114,5 +114,5 @@ def test_a_cache_state_means_buffered_and_has_its_own_key() -> None:
     assert not cold.direct and cold.cache is Cache.COLD
     assert len({cold.key, warm.key, asked().key, asked(direct=False).key}) == 4
     assert cold.label.endswith("buffered · cold")
-    with pytest.raises(ValueError, match="goes past it"):
+    with pytest.raises(ValueError, match="bypasses it"):
         asked().model_copy().__class__(**(asked().model_dump() | {"cache": "cold"}))

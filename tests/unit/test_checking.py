@@ -146,7 +146,7 @@ def test_an_impossible_run_ends_with_three(tmp_path: Path) -> None:
     ("words", "why"),
     [
         (("nosuch.csv",), "no such file"),
-        (("--column", "a=b"), "goes with a file"),
+        (("--column", "a=b"), "applies only to a file"),
         ((str(DATA / "cpu.csv"), "--column", "busy"), "HEADING=KIND"),
         ((str(DATA),), "directory"),
     ],

@@ -28,9 +28,9 @@ def test_the_text_of_blkparse(tmp_path: Path) -> None:
     assert one.workload.arrival == ClosedLoop(iodepth=1)
     assert (one.workload.direct, one.workload.sync, one.goals) == (True, Sync.DSYNC, ())
     said = "\n".join(derived.notes)
-    assert "not what the application asked" in said and "depth is what" in said
+    assert "can change what the application issued" in said and "the depth is the number" in said
     # One I/O of 0.1 ms each millisecond: a closed loop would ask ten times as much.
-    assert "put rate_iops = 100" in said and "0.10 under way" in said
+    assert "use rate_iops = 100" in said and "0.10 I/Os in flight" in said
 
 
 def test_a_fio_job_a_script_and_a_result(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_command_line_itself() -> None:
     assert keys("diskspd -b64K \\\n -Su x\nfio --name=a --rw=read") == ["read-64KiB-qd2", "read-4KiB-qd1-buffered"]
     derived = derive("diskspd.exe -b8K -d60 -o8 -t4 -r -w30 -Sh -Z1M file")
     assert [w.workload.key for w in derived.profile.workloads] == ["randrw70-8KiB-qd8-t4-dsync"]
-    assert derived.notes == ("not of the workload, left out: -d60",)
+    assert derived.notes == ("not part of the workload, ignored: -d60",)
     assert derived.profile.workloads[0].why.startswith("diskspd.exe -b8K")
 
 

@@ -46,17 +46,17 @@ def test_lvm_on_md_on_a_partition_is_seen_from_every_leg_and_disk(tree: Tree) ->
     tree.mounts("1 0 253:0 / /srv rw - xfs /dev/mapper/vg-x rw")
     for leg in ("strata-a1", "strata-b1"):
         found = device_users(leg, tree.sys)
-        assert "it is a leg of /dev/md0" in found
-        assert "/dev/dm-0, which stands on it, is mounted at /srv" in found
-    assert "/dev/dm-0, which stands on it, is mounted at /srv" in device_users("strata-a", tree.sys)
-    assert "it is a leg of /dev/dm-0" in device_users("md0", tree.sys)
+        assert "it is a member of /dev/md0" in found
+        assert "/dev/dm-0, which is built on it, is mounted at /srv" in found
+    assert "/dev/dm-0, which is built on it, is mounted at /srv" in device_users("strata-a", tree.sys)
+    assert "it is a member of /dev/dm-0" in device_users("md0", tree.sys)
 
 
 def test_a_path_of_a_multipath_device_and_a_partition_on_it(tree: Tree) -> None:
     tree.device("dm-3", "253:3", dm__uuid="mpath-3600")
     tree.stands_on("dm-3", "strata-a")
-    assert "it is a leg of /dev/dm-3" in device_users("strata-a", tree.sys)
-    assert device_users("strata-a1", tree.sys) == ("its disk /dev/strata-a is a leg of /dev/dm-3",)
+    assert "it is a member of /dev/dm-3" in device_users("strata-a", tree.sys)
+    assert device_users("strata-a1", tree.sys) == ("its disk /dev/strata-a is a member of /dev/dm-3",)
 
 
 def test_the_second_member_of_a_mounted_btrfs(tree: Tree) -> None:
@@ -77,4 +77,6 @@ def test_swap_and_a_loop_device_on_a_partition(tree: Tree) -> None:
 
 def test_a_loop_device_whose_ground_cannot_be_looked_at(tree: Tree) -> None:
     tree.device("loop0", "7:0", loop__backing_file="/nowhere/strata.img (deleted)")
-    assert device_users("loop0", tree.sys) == ("it stands on /nowhere/strata.img (deleted), which cannot be looked at",)
+    assert device_users("loop0", tree.sys) == (
+        "it is built on /nowhere/strata.img (deleted), which cannot be examined",
+    )

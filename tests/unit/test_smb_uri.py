@@ -41,11 +41,11 @@ def test_without_one_it_is_as_it_was_given(uri: str) -> None:
 @pytest.mark.parametrize(
     ("uri", "why"),
     [
-        (f"smb://u:{SECRET}@/data/x", "no host"),
+        (f"smb://u:{SECRET}@/data/x", "the host is missing"),
         (f"smb://u:{SECRET}@nas:port/data/x", "host or port"),
-        (f"smb://u:{SECRET}@nas", "no file"),
-        (f"smb://u:{SECRET}@nas/data", "no file"),
-        (f"smb://u:{SECRET}@nas/data/../x", "no file"),
+        (f"smb://u:{SECRET}@nas", "the path of a file below the share is missing"),
+        (f"smb://u:{SECRET}@nas/data", "the path of a file below the share is missing"),
+        (f"smb://u:{SECRET}@nas/data/../x", "the path of a file below the share is missing"),
         (f"smb://u:{SECRET}@nas/data/x?connections=65", "connections"),
         (f"smb://u:{SECRET}@nas/data/x?sign=maybe", "sign"),
         (f"smb://u:{SECRET}@nas/data/x?encrypt=required", "encrypt"),

@@ -112,9 +112,9 @@ def test_above_is_still_read_and_means_both() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ('on = ["c"]', "line 10: layer 'b' stands on 'c', which is not a layer before it (a)"),
-        ('on = ["b"]', "layer 'b' stands on 'b', which is not a layer before it (a)"),
-        ('against = ["z"]', "layer 'b' is held against 'z', which is not a layer before it (a)"),
+        ('on = ["c"]', "line 10: layer 'b' stands on 'c', which is not an earlier layer (a)"),
+        ('on = ["b"]', "layer 'b' stands on 'b', which is not an earlier layer (a)"),
+        ('against = ["z"]', "layer 'b' is compared with 'z', which is not an earlier layer (a)"),
         ('on = ["a", "a"]', "layer 'b' stands on 'a' twice"),
         ('above = ["z"]', "layer 'b' stands on 'z', which is not"),
         ('above = ["a"]\non = ["a"]', "[[layer]] 2, line 12: there is no key 'above'"),
@@ -123,7 +123,10 @@ def test_above_is_still_read_and_means_both() -> None:
         ('expect.faster = "luck"', "line 12: expect.faster: input should be 'cache', 'queues', 'paths' or 'members'"),
         ("expect.latency = 2.4", 'line 12: expect.latency: write it with its unit, as "2.4ms"'),
         ('expect.latency = "0ms"', "expect.latency: '0ms' is not above 0"),
-        ('expect.bandwidth = "180Mb/s"', "expect.bandwidth: '180Mb/s': it is not a number of bytes a second, write 1"),
+        (
+            'expect.bandwidth = "180Mb/s"',
+            "expect.bandwidth: '180Mb/s': it is not a number of bytes per second, write 1",
+        ),
         ("expect.iops = 0", "expect.iops: input should be greater than 0"),
     ],
 )
@@ -211,5 +214,5 @@ def test_rates_of_specifications(text: str, rate: float) -> None:
 
 @pytest.mark.parametrize("text", ["180MB", "180m/s", "180Mb/s", "fast/s", "180"])
 def test_a_rate_without_bytes_and_seconds_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="not a number of bytes a second"):
+    with pytest.raises(UsageError, match="not a number of bytes per second"):
         units.parse_rate(text)

@@ -85,7 +85,7 @@ def test_remove_leaves_what_is_not_this_very_file(tmp_path: Path) -> None:
 def test_create_never_replaces(tmp_path: Path) -> None:
     path = tmp_path / "own.dat"
     first = testfile.create(path, MIB)
-    with pytest.raises(SafetyRefusal, match="something is there"):
+    with pytest.raises(SafetyRefusal, match="a file of this name exists"):
         testfile.create(path, MIB)
     assert read_mark(path) == first
 

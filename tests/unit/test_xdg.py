@@ -27,6 +27,6 @@ def test_own_variable_then_xdg_then_home(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_directory_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "file/state"))
-    with pytest.raises(RunFailed, match="cannot make the directory") as caught:
+    with pytest.raises(RunFailed, match="cannot create the directory") as caught:
         xdg.state_dir()
     assert "STRATA_STATE_DIR" in caught.value.hint

@@ -153,7 +153,7 @@ pub(crate) fn disk(
         // Tried once before any thread starts, to know whether to fall back.
         match Uring::new(Arc::clone(&files), buffers(1, 1, 1)?) {
             Err(e) if choice == EngineChoice::IoUring => {
-                let what = "io_uring was asked for and is refused; use engine = \"auto\" or \"pool\"";
+                let what = "io_uring was requested but is refused; use engine = \"auto\" or \"pool\"";
                 return Err(strata_io::Error::new(what, path, e).into());
             }
             Err(e) => refused = Some(e.to_string()),

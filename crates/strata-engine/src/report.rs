@@ -92,7 +92,7 @@ fn trouble(endpoint: &str, reports: &[Report]) -> Option<String> {
         .or_else(|| {
             hung().map(|s| {
                 let (at, bytes, age) = (s.io.offset(), s.io.len(), s.age_ns / 1_000_000);
-                format!("an I/O of {bytes} bytes at byte {at} did not come back within {age} ms")
+                format!("an I/O of {bytes} bytes at byte {at} did not complete within {age} ms")
             })
         })?;
     Some(if text.contains(endpoint) { text } else { format!("{endpoint}: {text}") })

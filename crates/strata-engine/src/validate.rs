@@ -21,7 +21,7 @@ pub fn problems(job: &Job) -> Vec<String> {
     };
     let within = |n: u64, low: u64, high: u64| (low..=high).contains(&n);
     let w = &job.workload;
-    check(job.schema == 1, &|| format!("schema: {} is not known, this engine speaks 1", job.schema));
+    check(job.schema == 1, &|| format!("schema: {} is not supported, this engine supports 1", job.schema));
     check(within(u64::from(w.bs), 1, u64::from(BS_MOST)), &|| {
         format!("workload.bs: {} is not in 1..={BS_MOST}", w.bs)
     });

@@ -229,7 +229,7 @@ fn patterns_that_cannot_be_are_refused_with_every_reason() {
         (
             "randwrite",
             json!({"fsync": 1, "fdatasync": 1, "range": {"start": 0, "length": 0}}),
-            &["one of the two", "holds nothing"],
+            &["one of the two", "is empty"],
         ),
         (
             "randrw",

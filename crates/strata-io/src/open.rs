@@ -80,7 +80,7 @@ pub fn open(spec: &OpenSpec<'_>) -> Result<Target> {
     let opened = OpenOptions::new().read(true).write(spec.write).custom_flags(flags).open(&at);
     let file = match opened {
         Err(e) if spec.direct && e.raw_os_error() == Some(libc::EINVAL) => {
-            let what = "cannot open with O_DIRECT: the file system does not take direct I/O; \
+            let what = "cannot open with O_DIRECT: the file system does not support direct I/O; \
                         measure through the page cache (direct = false) or choose another path";
             return Err(Error::new(what, path, e));
         }
@@ -96,12 +96,12 @@ pub fn open(spec: &OpenSpec<'_>) -> Result<Target> {
     let has = |flag: libc::c_int| in_force & flag == flag;
     let align = DioAlign::of(&file).map_err(fail("cannot ask the alignment of"))?;
     if spec.direct && !(has(libc::O_DIRECT) && align.supported) {
-        let what = "O_DIRECT was asked for and is not in force: the file system takes no direct I/O here; \
+        let what = "O_DIRECT was requested but is not in effect: the file system does not support direct I/O here; \
                     measure through the page cache (direct = false) or choose another path";
         return Err(Error::refused(what, path, libc::EINVAL));
     }
     if spec.dsync && !has(libc::O_DSYNC) {
-        return Err(Error::refused("O_DSYNC was asked for and is not in force", path, libc::EINVAL));
+        return Err(Error::refused("O_DSYNC was requested but is not in effect", path, libc::EINVAL));
     }
     Ok(Target { file, size_bytes, align, direct: has(libc::O_DIRECT), dsync: has(libc::O_DSYNC) })
 }

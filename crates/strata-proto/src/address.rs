@@ -20,7 +20,7 @@ pub(crate) fn host_and_port(text: &str) -> Result<(String, Option<u16>), String>
 
 /// A port that can be connected to.
 pub(crate) fn port(text: &str) -> Result<u16, String> {
-    text.parse().ok().filter(|port| *port > 0).ok_or(format!("{text:?} is no port"))
+    text.parse().ok().filter(|port| *port > 0).ok_or(format!("{text:?} is not a port"))
 }
 
 /// The number of connections that an address asks for.
@@ -50,7 +50,7 @@ pub(crate) fn decode(text: &str) -> Result<String, String> {
             _ => return Err(format!("{text:?} has a % without two hexadecimal digits")),
         }
     }
-    String::from_utf8(out).map_err(|_| format!("{text:?} is no UTF-8"))
+    String::from_utf8(out).map_err(|_| format!("{text:?} is not UTF-8"))
 }
 
 /// A host, and the network namespace it is dialled from.

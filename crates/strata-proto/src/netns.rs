@@ -44,9 +44,7 @@ fn enter(path: &Path) -> io::Result<()> {
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
         Some(libc::EPERM) => refuse("that needs root; run as root, or leave its layers out", libc::EPERM),
-        Some(libc::EINVAL) => {
-            refuse("it is no network namespace; ip netns list names those there are", libc::EINVAL)
-        }
+        Some(libc::EINVAL) => refuse("it is not a network namespace; ip netns list shows all", libc::EINVAL),
         _ => Err(named(what, &error)),
     }
 }

@@ -123,7 +123,7 @@ fn guard(talk: &Talk, terms: &Terms, session: &Session, encrypt: bool, channel: 
     let uri = &talk.uri;
     if encrypt {
         if uri.encrypt == Encrypt::Off {
-            let text = "the server requires encryption and encrypt=off was asked; leave it out";
+            let text = "the server requires encryption, but encrypt=off was given; leave it out";
             return Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
         }
         let (Some(cipher), false) = (terms.cipher, session.keyless) else {
@@ -161,7 +161,7 @@ fn connect_tree(talk: &mut Talk, terms: &Terms, session: &Session) -> io::Result
     talk.tree = reply.header.tree_id.map_or(0, |tree| tree.0);
     let share: TreeConnectResponse = reply.body()?;
     if share.share_type != ShareType::Disk {
-        let text = format!("{}: {} is no share of files; name another", talk.uri, talk.uri.share);
+        let text = format!("{}: {} is not a file share; give another", talk.uri, talk.uri.share);
         return Err(named_as(text, libc::ENOTDIR));
     }
     if share.share_flags.contains(ShareFlags::ENCRYPT_DATA) && !matches!(talk.guard, Guard::Seal(_)) {

@@ -150,7 +150,7 @@ pub fn remove(uri: &Uri, header: &[u8], patience: Duration) -> io::Result<bool> 
         }
     };
     if found.read(0, header.len() as u32)? != header {
-        let text = "it does not begin with the mark it was given: it is another file now, and is left alone";
+        let text = "it does not start with its mark: it is another file now and was not changed";
         return Err(named_as(format_args!("{uri}: {text}"), libc::EPERM));
     }
     found.doom()?;

@@ -122,11 +122,11 @@ pub(crate) fn negotiate(talk: &mut Talk, identity: Guid) -> io::Result<Terms> {
         multichannel: answer.capabilities.contains(Capabilities::MULTI_CHANNEL),
     };
     if talk.uri.encrypt == Encrypt::On && cipher.is_none() {
-        let text = "the server offers no encryption that is known here (AES-128-GCM, AES-128-CCM)";
+        let text = "the server offers no supported encryption (AES-128-GCM, AES-128-CCM)";
         return Err(named_as(format_args!("{}: {text}; leave encrypt=on out", talk.uri), libc::EOPNOTSUPP));
     }
     if talk.uri.sign == Sign::Off && terms.signing_required {
-        let text = "the server requires signing and sign=off was asked; leave it out";
+        let text = "the server requires signing, but sign=off was given; leave it out";
         return Err(named_as(format_args!("{}: {text}", talk.uri), libc::EOPNOTSUPP));
     }
     Ok(terms)
@@ -197,7 +197,7 @@ fn admit(uri: &Uri, who: &str, keyless: bool, flags: SessionFlags) -> io::Result
     let refuse = |why: &str| Err(named_as(format_args!("{uri}: logging on as {who}: {why}"), libc::EACCES));
     if flags.is_guest() && !who.eq_ignore_ascii_case("guest") {
         return refuse(
-            "the server admits this user as a guest only, without looking at the password; check the user, or log on as guest",
+            "the server admits this user as a guest only, without checking the password; check the user, or log on as guest",
         );
     }
     if keyless && matches!(uri.sign, Sign::On | Sign::Required) {

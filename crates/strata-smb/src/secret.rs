@@ -92,7 +92,7 @@ fn private(path: &Path) -> io::Result<String> {
     // SAFETY: it takes nothing, touches no memory of ours and cannot fail.
     let me = unsafe { libc::geteuid() };
     if !about.is_file() {
-        return Err(named_as("it is no regular file", libc::EINVAL));
+        return Err(named_as("it is not a regular file", libc::EINVAL));
     }
     if about.uid() != me {
         let why = format!("it belongs to the user {} and not to you ({me})", about.uid());

@@ -71,21 +71,21 @@ fn advice(status: NtStatus) -> &'static str {
             "check user and password (smb://user@host/…, STRATA_SMB_PASSWORD or ?credentials=FILE)"
         }
         NtStatus::ACCOUNT_DISABLED | NtStatus::ACCOUNT_EXPIRED | NtStatus::ACCOUNT_LOCKED_OUT => {
-            "the account is closed; have it opened or log on as another"
+            "the account is disabled; have it enabled or log on as another user"
         }
         NtStatus::PASSWORD_EXPIRED | NtStatus::PASSWORD_MUST_CHANGE => {
             "set a new password on the server first"
         }
-        NtStatus::BAD_NETWORK_NAME => "the server has no such share; smbclient -L HOST lists those it has",
+        NtStatus::BAD_NETWORK_NAME => "the server has no such share; smbclient -L HOST lists its shares",
         NtStatus::ACCESS_DENIED => {
-            "this user may not do that there; check the rights of the share and of the file"
+            "this user has no permission for that; check the rights of the share and of the file"
         }
         NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::NO_SUCH_FILE => "there is no such file on the share",
-        NtStatus::OBJECT_PATH_NOT_FOUND => "its directory does not exist on the share; make it first",
-        NtStatus::SHARING_VIOLATION => "somebody else holds the file open; close it there",
-        NtStatus::DISK_FULL => "free some space there, or ask for a smaller --size",
-        NtStatus::STOPPED_ON_SYMLINK => "it is a symbolic link; name the file it leads to",
-        NtStatus::FILE_IS_A_DIRECTORY => "it is a directory; name a file below it",
+        NtStatus::OBJECT_PATH_NOT_FOUND => "its directory does not exist on the share; create it first",
+        NtStatus::SHARING_VIOLATION => "another client has the file open; close it there",
+        NtStatus::DISK_FULL => "free some space there, or use a smaller --size",
+        NtStatus::STOPPED_ON_SYMLINK => "it is a symbolic link; give the file it links to",
+        NtStatus::FILE_IS_A_DIRECTORY => "it is a directory; give a file below it",
         _ => "",
     }
 }

@@ -169,7 +169,7 @@ fn parse(text: &str) -> Result<Uri, String> {
     let (share, path) = below.split_once('/').unwrap_or((&below, ""));
     let path = path.trim_matches('/');
     if share.is_empty() || path.is_empty() {
-        return Err("it names no file below a share".into());
+        return Err("the path of a file below the share is missing".into());
     }
     if path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
         return Err("its path has an empty part, . or ..".into());
@@ -213,8 +213,8 @@ fn option(uri: &mut Uri, item: &str) -> Result<(), String> {
         Some(("multichannel" | "encrypt", _)) => return Err(format!("{item:?}: write on or off")),
         Some(("sign", _)) => return Err(format!("{item:?}: write on, off or required")),
         // The value may be a secret: only the key is told.
-        Some((key, _)) => return Err(format!("the option {key:?} is not known here")),
-        None => return Err(format!("{item:?} is not known here")),
+        Some((key, _)) => return Err(format!("the option {key:?} is not supported")),
+        None => return Err(format!("{item:?} is not supported")),
     }
     Ok(())
 }
@@ -231,7 +231,7 @@ fn host_and_port(server: &str) -> Result<(String, u16), String> {
     }
     let port = match port {
         None => PORT,
-        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or("its port is no port")?,
+        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or("its port is invalid")?,
     };
     Ok((name.into(), port))
 }
@@ -252,7 +252,7 @@ fn decode(text: &str) -> Result<String, String> {
             _ => return Err("it has a % without two hexadecimal digits".into()),
         }
     }
-    String::from_utf8(out).map_err(|_| "it is no UTF-8".into())
+    String::from_utf8(out).map_err(|_| "it is not UTF-8".into())
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn signing_that_the_server_requires_is_done_or_refused() {
     server.file("data", 1 << 20);
     assert_eq!(server.queue("", 1, 4096, 1).agreed().signing, "AES-128-GMAC");
     let off = SmbQueue::open(&server.uri("share", "data", "sign=off"), spec(1, 4096, 1)).unwrap_err();
-    assert!(off.to_string().contains("requires signing and sign=off was asked"), "{off}");
+    assert!(off.to_string().contains("requires signing, but sign=off was given"), "{off}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn guests_are_told_from_users() {
     };
     let stranger: Uri = format!("smb://nobody-here:x@127.0.0.1:{}/open/x", server.port).parse().unwrap();
     let error = SmbQueue::open(&stranger, spec(1, 4096, 1)).unwrap_err();
-    assert!(error.to_string().contains("as a guest only, without looking at the password"), "{error}");
+    assert!(error.to_string().contains("as a guest only, without checking the password"), "{error}");
     let guest: Uri =
         format!("smb://127.0.0.1:{}/open/there-is-none-of-this-name", server.port).parse().unwrap();
     let error = SmbQueue::open(&guest, spec(1, 4096, 1)).unwrap_err();

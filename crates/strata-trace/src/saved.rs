@@ -69,7 +69,7 @@ pub fn read(from: &mut impl Read) -> io::Result<(Source, serde_json::Value)> {
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
     if length > MOST_HEAD {
-        return Err(bad("its description is longer than any"));
+        return Err(bad("its header is too long"));
     }
     let mut text = Vec::new();
     from.take(u64::from(length)).read_to_end(&mut text)?;
@@ -82,7 +82,7 @@ pub fn read(from: &mut impl Read) -> io::Result<(Source, serde_json::Value)> {
     let mut bytes = [0; RECORD];
     for _ in 0..head.events {
         from.read_exact(&mut bytes).map_err(|_| bad("it was cut short: events are missing at its end"))?;
-        events.push(event(&bytes).ok_or_else(|| bad("an event of a kind that is not known"))?);
+        events.push(event(&bytes).ok_or_else(|| bad("an event of an unknown type"))?);
     }
     let source =
         Source { targets: head.targets, events, names, window_ns: head.window_ns, whole: head.whole };

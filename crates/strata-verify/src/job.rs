@@ -207,16 +207,16 @@ impl Job {
         expect(self.schema == 1, format!("schema: {} is not 1", self.schema));
         expect(
             sector >= MIN_SECTOR && sector.is_multiple_of(8),
-            format!("sector: {sector} bytes; it has to be a multiple of 8 and at least {MIN_SECTOR}"),
+            format!("sector: {sector} bytes; it must be a multiple of 8 and at least {MIN_SECTOR}"),
         );
         expect(
             sector > 0 && bs > 0 && bs.is_multiple_of(sector) && bs <= BS_MOST,
-            format!("bs: {bs} bytes; it has to be a multiple of the sector ({sector}), at most {BS_MOST}"),
+            format!("bs: {bs} bytes; it must be a multiple of the sector ({sector}), at most {BS_MOST}"),
         );
         expect(
             (1..=MOST_BLOCKS).contains(&self.blocks),
             format!(
-                "size: {} blocks; 1 to {MOST_BLOCKS} can be kept track of; use larger blocks or less space",
+                "size: {} blocks; 1 to {MOST_BLOCKS} are supported; use larger blocks or less space",
                 self.blocks
             ),
         );

@@ -128,19 +128,19 @@ pub fn replay(mut from: impl Read) -> io::Result<Replayed> {
     let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what);
     let mut start = [0; 16];
     if !filled(&mut from, &mut start)? || start[..8] != MAGIC {
-        return Err(bad("it does not begin like a journal of strata verify"));
+        return Err(bad("it is not a journal of strata verify"));
     }
     let (length, sum) = (word(&start[8..]), word(&start[12..]));
     if length > HEAD_MOST {
-        return Err(bad("its head is damaged"));
+        return Err(bad("its header is damaged"));
     }
     let mut json = vec![0; length as usize];
     if !filled(&mut from, &mut json)? || check(&json) != sum {
-        return Err(bad("its head is damaged"));
+        return Err(bad("its header is damaged"));
     }
     let head: Head = serde_json::from_slice(&json)?;
     if head.blocks > MOST_BLOCKS {
-        return Err(bad("it speaks of more blocks than can be kept track of"));
+        return Err(bad("it covers more blocks than are supported"));
     }
     let mut book = Book::new(0, head.blocks, head.durable);
     let mut good_bytes = (start.len() + json.len()) as u64;

@@ -27,9 +27,9 @@ impl JournalFile {
         let made = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
         let fail = |e: io::Error| match e.kind() {
             io::ErrorKind::AlreadyExists => {
-                Error::at("there is a file already where the journal should be; name another", path, e)
+                Error::at("the file of the journal exists already; give another path", path, e)
             }
-            _ => Error::at("cannot make the journal", path, e),
+            _ => Error::at("cannot create the journal", path, e),
         };
         let mut file = made.map_err(fail)?;
         alone(&file, path)?;
@@ -53,7 +53,7 @@ impl JournalFile {
         let replayed = read(&file, path)?;
         file.set_len(replayed.good_bytes)
             .and_then(|()| file.seek(SeekFrom::End(0)))
-            .map_err(|e| Error::at("cannot go on with the journal", path, e))?;
+            .map_err(|e| Error::at("cannot continue the journal", path, e))?;
         Ok((Self { file: Mutex::new(file), sync }, replayed))
     }
 

@@ -78,7 +78,10 @@ fn fits(job: &Job, uri: &str, facts: &Facts) -> Result<()> {
     }
     let (end, size, align) = (job.first_byte + job.blocks * u64::from(job.bs), facts.size_bytes, facts.align);
     if end > size {
-        return refuse(libc::EINVAL, format!("the blocks end at byte {end}, it has {size}; ask for less"));
+        return refuse(
+            libc::EINVAL,
+            format!("the blocks end at byte {end}, it has {size}; use a smaller size"),
+        );
     }
     if !(job.first_byte | u64::from(job.bs)).is_multiple_of(align) {
         return refuse(libc::EINVAL, format!("it takes multiples of {align} bytes; choose such a bs"));

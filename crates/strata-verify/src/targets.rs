@@ -68,7 +68,7 @@ fn disk<L: Launch>(
     let end = job.first_byte + job.blocks * u64::from(job.bs);
     if end > target.size_bytes {
         return refuse(format!(
-            "the blocks end at byte {end}, the target has {}; ask for less",
+            "the blocks end at byte {end}, the target has {}; use a smaller size",
             target.size_bytes
         ));
     }
@@ -100,7 +100,7 @@ fn disk<L: Launch>(
                 });
             }
             Err(e) if job.engine == EngineChoice::IoUring => {
-                let what = "io_uring was asked for and is refused; use engine = \"auto\" or \"pool\"";
+                let what = "io_uring was requested but is refused; use engine = \"auto\" or \"pool\"";
                 return Err(Error::at(what, path, e));
             }
             Err(e) => refused = Some(format!("io_uring is refused: {e}")),
@@ -149,7 +149,7 @@ fn nbd<L: Launch>(job: &Job, launch: L, uri: &str, connections: u32, dsync: bool
         let size = export.size_bytes;
         return refuse(
             libc::EINVAL,
-            format!("the blocks end at byte {end}, the export has {size}; ask for less"),
+            format!("the blocks end at byte {end}, the export has {size}; use a smaller size"),
         );
     }
     let align = u64::from(export.blocks.map_or(1, |blocks| blocks.minimum));

@@ -211,7 +211,7 @@ def _ratio(cell: CellSummary, lower: CellSummary, spread: float) -> Estimate:
 
 
 def _too_much(table: Table, why: str) -> UsageError:
-    return UsageError("cannot compare the layers of", table.name, why, "cut it down to the rows in question")
+    return UsageError("cannot compare the layers of", table.name, why, "keep only the rows to check")
 
 
 def _left_out(flag: Flag, row: Row) -> Check:

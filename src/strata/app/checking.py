@@ -60,7 +60,7 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> Table:
-    text = read_text(path, "cannot read", TABLE_MOST, "name a table as CSV or TSV in UTF-8, or a result of fio")
+    text = read_text(path, "cannot read", TABLE_MOST, "give a CSV or TSV table in UTF-8, or a fio result")
     if '"schema": "strata.' in text[:200]:
         raise UsageError("cannot read", str(path), "it is Strata's own document", "name the run: strata check RUN")
     if path.suffix == ".json" or text.lstrip().startswith("{"):

@@ -81,7 +81,7 @@ def unsaid(said: Collection[str], *, demo: bool = False) -> Options:
 def check_budget(options: Options) -> None:
     """Raises `UsageError` for a budget that nothing can spend."""
     if options.budget_s is not None and not (options.screen or options.confirm):
-        why = "nothing follows the rounds that were asked for: neither more of them nor an experiment"
+        why = "the rounds are fixed and there are no experiments, so there is nothing to spend it on"
         raise UsageError("cannot use --budget with", "--no-confirm", why, "leave one of them out")
 
 

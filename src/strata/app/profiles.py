@@ -23,5 +23,5 @@ def find_profile(word: str) -> Profile:
 
 
 def _read(path: Path, name: str) -> Profile:
-    text = read_text(path, "cannot read the profile", WORDS_MOST, "name a .toml file")
+    text = read_text(path, "cannot read the profile", WORDS_MOST, "give a .toml file")
     return profile_of(text, name, str(path))

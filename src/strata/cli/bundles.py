@@ -78,8 +78,10 @@ class Output(Pages):
 class Kept(Bundle):
     """What the run is called in the store."""
 
-    name: Annotated[str, typer.Option("--name", help="Name of the run in the store, for strata runs --name.")] = ""
-    note: Annotated[str, typer.Option("--note", help="Why it was measured, kept with the run.")] = ""
+    name: Annotated[str, typer.Option("--name", help="Name of the run in the store (strata runs --name finds it).")] = (
+        ""
+    )
+    note: Annotated[str, typer.Option("--note", help="Reason for the run, stored with it.")] = ""
 
     @property
     def label(self) -> Label:
@@ -92,25 +94,29 @@ class Kept(Bundle):
             return Label(name=self.name.strip(), note=self.note.strip())
         except ValidationError as e:
             said = "; ".join(f"--{p['loc'][0]}: {p['msg']}" for p in e.errors())
-            raise UsageError("cannot keep the run so:", said, "", "--name takes 64 characters, --note 2000") from e
+            raise UsageError(
+                "cannot label the run:", said, "", "--name takes up to 64 characters, --note up to 2000"
+            ) from e
 
 
 class Placed(Bundle):
     """What generates the load, where, on how much."""
 
-    size: Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g; default: chosen.")] = None
-    cpus: Annotated[
-        str | None, typer.Option("--cpus", help="Pin the threads to these processors, in turn, e.g. 0,2-3.")
-    ] = None
+    size: Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g (default: automatic).")] = (
+        None
+    )
+    cpus: Annotated[str | None, typer.Option("--cpus", help="Pin threads to these CPUs, round-robin, e.g. 0,2-3.")] = (
+        None
+    )
     numa_node: Annotated[
         str | None,
-        typer.Option("--numa-node", help="Keep the threads on these NUMA nodes, in turn, with their memory."),
+        typer.Option("--numa-node", help="Bind threads and their memory to these NUMA nodes, round-robin."),
     ] = None
     engine: Annotated[
         str,
         typer.Option(
-            help="What generates the load: native, fio (an installed fio), or auto: fio for rbd: and gluster:, "
-            "else native."
+            help="Load generator: native, fio (an installed fio), or auto (fio for rbd: and gluster:, otherwise "
+            "native)."
         ),
     ] = "auto"
     seed: common.Seed = 1
@@ -119,50 +125,59 @@ class Placed(Bundle):
 class Filed(Placed):
     """The same of a run that may make a test file."""
 
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the test file in place.")] = False
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the test file after the run.")] = False
 
 
 class Timed(Bundle):
     """How long, and what comes before."""
 
     runtime: Annotated[
-        str | None, typer.Option("--runtime", help="Measured time of one cell in one round, e.g. 1s or 500ms.")
+        str | None, typer.Option("--runtime", help="Measured time per cell and round, e.g. 1s or 500ms.")
     ] = None
-    ramp: Annotated[str | None, typer.Option("--ramp-time", help="Run before measuring starts and not counted.")] = None
+    ramp: Annotated[
+        str | None, typer.Option("--ramp-time", help="Warm-up time before each measurement, e.g. 250ms; not counted.")
+    ] = None
     precondition: Annotated[
         str | None,
         typer.Option(
-            "--precondition", help="Write before measuring until the rate is steady, at most so long, e.g. 60s."
+            "--precondition", help="Before measuring, write until the rate is steady, for at most this long, e.g. 60s."
         ),
     ] = None
     precondition_bytes: Annotated[
         str | None,
-        typer.Option("--precondition-bytes", help="And at most so much, e.g. 20g; default: 8 times the file."),
+        typer.Option(
+            "--precondition-bytes",
+            help="Most data that --precondition writes, e.g. 20g (default: 8 times the file size).",
+        ),
     ] = None
 
 
 class TimedFinely(Timed):
     """The same with the length of the reported intervals."""
 
-    interval: Annotated[str | None, typer.Option(help="Length of the reported intervals, at most 1s by default.")] = (
-        None
-    )
+    interval: Annotated[str | None, typer.Option(help="Length of the reported intervals (default: at most 1s).")] = None
 
 
 class Layered(Bundle):
     """Which cells of a run over layers, and how often."""
 
     rounds: Annotated[
-        int | None, typer.Option("--rounds", help="Interleaved repetitions of every cell; they give the intervals.")
+        int | None,
+        typer.Option(
+            "--rounds",
+            help="Number of repetitions of every cell, interleaved; more give narrower confidence intervals.",
+        ),
     ] = None
-    layers: Annotated[str | None, typer.Option(help="Only these layers of the stack, comma-separated.")] = None
-    workloads: Annotated[str | None, typer.Option(help="Only these workloads (names or globs), comma-separated.")] = (
-        None
-    )
+    layers: Annotated[str | None, typer.Option(help="Measure only these layers, comma-separated.")] = None
+    workloads: Annotated[
+        str | None, typer.Option(help="Measure only these workloads, comma-separated names or globs.")
+    ] = None
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="No writing workloads (the test file is still filled).")
+        bool, typer.Option("--read-only", help="Run no workloads that write; the test file is still filled.")
     ] = False
-    share: Annotated[bool, typer.Option("--share", help="Add a share of the same file over loopback (NBD).")] = False
+    share: Annotated[bool, typer.Option("--share", help="Add a layer: the same file, served over NBD on loopback.")] = (
+        False
+    )
     cooldown: Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")] = (
         None
     )
@@ -175,7 +190,7 @@ class Asked(Bundle):
         str | None,
         typer.Option(
             "--profile",
-            help="The workloads of an application, and how well they must be served: "
+            help="Use the workloads and performance goals of an application: "
             f"{', '.join(known.profiles())}, or a .toml file.",
             autocompletion=completing.profiles,
         ),
@@ -200,7 +215,9 @@ class Cells(Bundle):
 
     job: common.JobFile = None
     matrix: common.Matrix = None
-    budget: Annotated[str | None, typer.Option("--budget", help="With --matrix: time for all of it (15m).")] = None
+    budget: Annotated[
+        str | None, typer.Option("--budget", help="With --matrix: time for the whole matrix (default 15m).")
+    ] = None
 
 
 class Until(Bundle):
@@ -209,14 +226,16 @@ class Until(Bundle):
     until: Annotated[
         str | None,
         typer.Option(
-            help="One endpoint, or a matrix: go on until the mean's 95 % interval is that narrow (half-width), e.g. 2%."
+            help="One endpoint or a matrix: measure until the 95 % interval of the mean has this half-width, e.g. 2%."
         ),
     ] = None
     until_percentile: Annotated[
-        str | None, typer.Option(help="Also require a percentile's interval (99:5%; 'none' turns it off).")
+        str | None, typer.Option(help="Also require a percentile's interval (default 99:5%; 'none' turns it off).")
     ] = None
-    until_min: Annotated[str | None, typer.Option(help="Minimum length of the steady state (3s).")] = None
-    until_bytes: Annotated[str | None, typer.Option(help="At most so much is read and written, e.g. 20g.")] = None
+    until_min: Annotated[str | None, typer.Option(help="Minimum length of the steady state (default 3s).")] = None
+    until_bytes: Annotated[
+        str | None, typer.Option(help="Stop after this much data is read and written, e.g. 20g.")
+    ] = None
 
 
 class Several(Bundle):
@@ -226,16 +245,16 @@ class Several(Bundle):
         list[str] | None,
         typer.Option(
             "--target",
-            help="A further file or device of the same kind, loaded together with WHERE; repeatable.",
+            help="Another file or device of the same kind, loaded together with WHERE; repeatable.",
             autocompletion=completing.endpoints,
         ),
     ] = None
-    shares: Annotated[str | None, typer.Option(help="Shares of WHERE and each --target in the I/Os, e.g. 3:1:1.")] = (
-        None
-    )
+    shares: Annotated[
+        str | None, typer.Option(help="Share of the I/Os for WHERE and each --target, e.g. 3:1:1 (default: equal).")
+    ] = None
     deal: Annotated[
         str,
-        typer.Option(help="share: every thread to all targets; thread: each thread to one, in turn, with its depth."),
+        typer.Option(help="Targets of a thread: share (every thread uses all) or thread (each uses one, round-robin)."),
     ] = "share"
 
     def weights(self, targets: int) -> tuple[int, ...]:
@@ -244,7 +263,7 @@ class Several(Bundle):
             return ()
         parts = ["1"] * targets if self.shares is None else self.shares.split(":")
         if len(parts) != targets or not all(part.strip().isdecimal() for part in parts):
-            why = f"{targets} targets need as many whole numbers"
+            why = f"{targets} targets need {targets} whole numbers"
             raise UsageError("cannot use --shares", str(self.shares), why, "for example: --target file:/b --shares 3:1")
         return tuple(int(part) for part in parts)
 
@@ -328,10 +347,10 @@ def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | No
     except ValidationError as e:
         problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())
         raise UsageError(
-            "cannot measure so:",
+            "cannot use these options:",
             problems[0] if len(problems) == 1 else "",
             "",
-            "give a value within that, or leave it out",
+            "give a value in that range, or leave the option out",
             problems if len(problems) > 1 else (),
         ) from e
 
@@ -354,7 +373,7 @@ def _limit(problem: Any) -> str:
     least = problem.get("ctx", {}).get("ge")
     if problem["loc"][0] == "size" and least is not None:
         return f"the test file needs at least {units.size(least)}"
-    return str(problem["msg"]).replace("Input should be", "it has to be")
+    return str(problem["msg"]).replace("Input should be", "it must be")
 
 
 def _list(text: str | None) -> tuple[str, ...] | None:

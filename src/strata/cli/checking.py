@@ -17,24 +17,26 @@ def check(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A table (CSV, TSV), a fio result (JSON), or a run id; default: the newest run.",
+            help="A table (CSV, TSV), a fio result (JSON), or a run id (default: the newest run).",
             autocompletion=completing.runs,
         ),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="HEADING=KIND [UNIT], e.g. 'Throughput=rate [MB/s]'; repeatable; nothing after =: a label."),
+        typer.Option(
+            help="Meaning of a column: HEADING=KIND [UNIT], e.g. 'BW=rate [MB/s]'; 'HEADING=' is a label; repeatable."
+        ),
     ] = None,
     plan: Annotated[
-        Path | None, typer.Option(help="A table of what was planned, to hold the measured rows against.")
+        Path | None, typer.Option(help="Table of planned values to check the measured rows against.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 3 for what only misleads as well.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 3 for misleading figures too.")] = False,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """Hold figures against the consistency laws: which rows cannot be true, which mislead, and why.
+    """Check figures against the consistency laws: which rows are impossible, which are misleading, and why.
 
-    Exit code 3 when a law is broken.
+    Exit code 3 if a law is broken.
     """
     from strata.app import checking
     from strata.report.check_text import check_text

@@ -24,35 +24,44 @@ if TYPE_CHECKING:
     from strata.model.workload import Workload
     from strata.report.live import LiveView
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of text.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 StoreUrl = Annotated[
     str | None,
-    typer.Option("--store", envvar="STRATA_STORE", help="Database URL; default: SQLite in the XDG state directory."),
+    typer.Option("--store", envvar="STRATA_STORE", help="Database URL (default: SQLite in the XDG state directory)."),
 ]
-ProgressMode = Annotated[str, typer.Option("--progress", help="auto, plain or none; on stderr.")]
+ProgressMode = Annotated[str, typer.Option("--progress", help="Progress display on stderr: auto, plain or none.")]
 Trace = Annotated[
-    bool, typer.Option("--trace", help="Then trace the devices for a moment, each workload by itself (root).")
+    bool,
+    typer.Option(
+        "--trace", help="After measuring, trace the block devices briefly, one workload at a time; needs root."
+    ),
 ]
 Budget = Annotated[
     str | None,
-    typer.Option("--budget", help="Time for further rounds and experiments (90s); with --matrix: for all of it (15m)."),
+    typer.Option(
+        "--budget",
+        help="Time for further rounds and experiments (default 90s); with --matrix: for the whole matrix (15m).",
+    ),
 ]
-Confirming = Annotated[str | None, typer.Option("--budget", help="Time for further rounds and experiments (90s).")]
+Confirming = Annotated[
+    str | None, typer.Option("--budget", help="Time for further rounds and experiments (default 90s).")
+]
 Destructive = Annotated[
     str | None,
-    typer.Option(help="Allow writing to a raw device or foreign export: type its name again. Its data is lost."),
+    typer.Option(help="Allow writing to a raw device or foreign export: repeat its name. All data on it is lost."),
 ]
 Buffered = Annotated[bool, typer.Option("--buffered", help=OPTIONS["buffered"].help)]
-Seed = Annotated[int, typer.Option(help="Seed of offsets and order.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random offsets and of the measuring order.")]
 JobFile = Annotated[
     Path | None,
-    typer.Option("--job", help="Workloads from a fio job file, one for each section, in place of the usual set."),
+    typer.Option("--job", help="Use the workloads of a fio job file, one per section, instead of the standard set."),
 ]
 Matrix = Annotated[
     str | None,
     typer.Option(
         "--matrix",
-        help=f"A table of cells in one budget: {', '.join(names.matrices())}, or 'bs=4k,64k;iodepth=1,8;rw=randread'.",
+        help=f"Measure a matrix of workloads within one time budget: {', '.join(names.matrices())}, or "
+        "'bs=4k,64k;iodepth=1,8;rw=randread'.",
         autocompletion=completing.matrices,
     ),
 ]

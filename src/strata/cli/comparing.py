@@ -1,4 +1,4 @@
-"""``strata compare``: two runs of the store held against each other."""
+"""``strata compare``: two runs of the store compared with each other."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from strata.cli import common, completing
 from strata.cli.bundles import Pages
 from strata.text.door import out
 
-Margin = Annotated[str, typer.Option("--margin", help="Change of the IOPS up to which two cells count as equal.")]
-Anyway = Annotated[bool, typer.Option("--anyway", help="Also where the environments forbid it; they are shown.")]
+Margin = Annotated[str, typer.Option("--margin", help="Largest change in IOPS that counts as equal.")]
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Continue even if the environments differ too much; the differences are shown.")
+]
 
 
 def compare(
     output: Pages,
     a: Annotated[
         str,
-        typer.Argument(
-            help="The run that is compared with: its id or the beginning of it.", autocompletion=completing.runs
-        ),
+        typer.Argument(help="The reference run: its id, or the start of it.", autocompletion=completing.runs),
     ],
     b: Annotated[
-        str | None, typer.Argument(help="The run in question; default: the newest.", autocompletion=completing.runs)
+        str | None,
+        typer.Argument(help="The run to compare with it (default: the newest).", autocompletion=completing.runs),
     ] = None,
     margin: Margin = "5%",
     between_runs: Annotated[
-        str | None, typer.Option(help="What equal runs differ by, e.g. 3%; default: learnt from the store.")
+        str | None, typer.Option(help="Variation between identical runs, e.g. 3% (default: estimated from the store).")
     ] = None,
     anyway: Anyway = False,
 ) -> None:
-    """Compare two runs cell by cell: what is slower, faster or equivalent, and where the latency moved.
+    """Compare two runs cell by cell: what is slower, faster or equivalent, and where latency changed.
 
-    The environments are compared field by field; runs of different generators, builds, sizes or run times are refused.
+    The environments are compared field by field. Runs with different generators, builds, sizes or run times are
+    refused.
     """
     from strata.app.comparing import compare_runs
     from strata.app.outputs import write_output

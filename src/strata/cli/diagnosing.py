@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from strata.model.profile import Profile
     from strata.model.run import Report
 
-Where = Annotated[Path | None, typer.Argument(help="A directory on the storage in question, or a stack file (.toml).")]
+Where = Annotated[Path | None, typer.Argument(help="A directory on the storage to diagnose, or a stack file (.toml).")]
 
 
 def diagnose(
@@ -33,15 +33,15 @@ def diagnose(
     demo: Annotated[
         str | None,
         typer.Option(
-            help=f"Rehearse on a modelled stack with a known limit: {', '.join(names.demos())}.",
+            help=f"Diagnose a simulated stack with a known limit: {', '.join(names.demos())}.",
             autocompletion=completing.demos,
         ),
     ] = None,
     trace: common.Trace = False,
-    confirm: Annotated[bool, typer.Option(help="Run the experiments that would refute the verdict.")] = True,
+    confirm: Annotated[bool, typer.Option(help="Run experiments that could refute the verdict.")] = True,
     budget: common.Confirming = None,
 ) -> int:
-    """Measure every layer under PATH with the same workload on the same data, and name what limits it."""
+    """Measure every layer below WHERE with the same workload on the same data, and name what limits it."""
     from strata.app import diagnosing as use_case
     from strata.app.naming import file_or_directory
     from strata.app.options import check_budget
@@ -84,7 +84,7 @@ def _told(report: Report) -> Exit:
 def _nothing_named() -> UsageError:
     """A diagnosis writes a test file: where, is said by whoever starts it."""
     return UsageError(
-        "nothing to diagnose", "", "a test file is written there, so the place is named",
+        "nothing to diagnose", "", "no path is given, and a test file would be written there",
         "strata diagnose PATH; strata plan PATH shows first what would be written; strata diagnose --demo slow-wire",
     )  # fmt: skip
 
@@ -113,7 +113,7 @@ def plan(
     where: Annotated[
         str | None,
         typer.Argument(
-            help="A directory on the storage in question, or a stack file (.toml); with --matrix: an endpoint.",
+            help="A directory on the storage to measure, or a stack file (.toml); with --matrix also an endpoint.",
             autocompletion=completing.endpoints,
         ),
     ] = None,
@@ -121,32 +121,37 @@ def plan(
     budget: common.Budget = None,
     until: Annotated[
         str | None,
-        typer.Option(help="With --matrix: the half-width that every cell's 95 % interval is to have, e.g. 2%."),
+        typer.Option(help="With --matrix: target half-width of every cell's 95 % interval, e.g. 2%."),
     ] = None,
     buffered: common.Buffered = False,
     sync: Annotated[
         str | None,
-        typer.Option("--sync", help="Of writes: none, dsync or rwf_dsync (a matrix: dsync unless buffered)."),
+        typer.Option(
+            "--sync",
+            help="With --matrix: durability of writes: none, dsync or rwf_dsync (default dsync, with --buffered none).",
+        ),
     ] = None,
     from_trace: Annotated[
         str | None,
         typer.Option(
             "--from-trace",
-            help="Derive a profile: a saved trace, blkparse's text, a fio job file, a command line of fio or diskspd.",
+            help="Derive a profile from a saved trace, blkparse text, a fio job file, or a fio or diskspd command.",
         ),
     ] = None,
     write_profile: Annotated[
         Path | None,
-        typer.Option("--write-profile", help="Keep what --from-trace derived in this .toml file, for --profile."),
+        typer.Option(
+            "--write-profile", help="Save the profile of --from-trace in this .toml file, for use with --profile."
+        ),
     ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """What diagnose would run: cells, time and every byte that would be written. Creates nothing.
+    """Show what diagnose would run: cells, time and every byte it would write. Creates nothing.
 
-    With --from-trace: the plan of a profile derived from what was recorded or run, which only --write-profile keeps.
+    With --from-trace: plan a profile derived from a recording or a command; --write-profile saves it.
 
-    With --matrix: what a matrix would take, and the error that the noise of earlier runs here lets it have.
+    With --matrix: show what a matrix would take, and the precision to expect from the noise of earlier runs.
     """
     from strata.app.diagnosing import plan_only
     from strata.app.naming import file_or_directory, understood

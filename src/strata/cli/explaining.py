@@ -12,15 +12,16 @@ from strata.text.door import out
 
 def explain(
     run_id: Annotated[
-        str | None, typer.Argument(help="Run id or its beginning; default: the newest.", autocompletion=completing.runs)
+        str | None,
+        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completing.runs),
     ] = None,
     finding: Annotated[
-        str | None, typer.Argument(help="Only this finding: its number, or its id.", autocompletion=completing.findings)
+        str | None, typer.Argument(help="Show only this finding: its number or id.", autocompletion=completing.findings)
     ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """The evidence of a verdict, row by row: predicted beside measured, what was ruled out, what was tried."""
+    """Show the evidence for a verdict: predicted and measured rows, causes ruled out, and experiments."""
     from strata.app.kept import load_report
     from strata.report.explained import explained
     from strata.report.explained_text import explained_text

@@ -22,11 +22,11 @@ _GROUPS: dict[str, str] = {
     "target shares deal resume check",
     BLOCKS: "sector seed",
     PACE: "",
-    "How much, and what is left of it": "size keep destructive",
-    "When to stop": "rounds passes runtime ramp interval until until_percentile until_min until_bytes budget cooldown "
-    "stuck_after",
+    "Test file and safety": "size keep destructive",
+    "Duration and precision": "rounds passes runtime ramp interval until until_percentile until_min until_bytes "
+    "budget cooldown stuck_after",
     DURABILITY: "flush_every precondition precondition_bytes journal journal_sync power_loss atomic",
-    "Who does it": "engine cpus numa_node trace confirm",
+    "Load generator and experiments": "engine cpus numa_node trace confirm",
     "Output": "html markdown json verbose listed progress name note store help",
 }
 GROUPS = {

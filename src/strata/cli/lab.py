@@ -18,38 +18,40 @@ if TYPE_CHECKING:
 
 lab = Commands(
     name="lab",
-    help="Real multi-node storage stacks on this machine, with known limits put into them. Needs root for more than a "
-    "reduced lab on loopback.",
+    help="Build real multi-node storage stacks on this machine, with known limits in them. Without root: a reduced lab "
+    "on loopback.",
 )
 
 Name = Annotated[
     str | None,
-    typer.Option("--name", help="Which lab; default: the only one (up: lab).", autocompletion=completing.labs),
+    typer.Option(
+        "--name", help="Name of the lab (default: the only one; for up: lab).", autocompletion=completing.labs
+    ),
 ]
-InNode = Annotated[str, typer.Argument(help="Name of a node, as status prints it.")]
+InNode = Annotated[str, typer.Argument(help="Name of a node, as printed by strata lab status.")]
 
 
 @lab.command("up")
 def up(
     stack: Annotated[
         str,
-        typer.Argument(help=f"Which stack to build: {', '.join(names.stacks())}.", autocompletion=completing.stacks),
+        typer.Argument(help=f"The stack to build: {', '.join(names.stacks())}.", autocompletion=completing.stacks),
     ],
     name: Name = None,
     inject: Annotated[
         list[str] | None,
         typer.Option(
             "--inject",
-            help="Put in a limit: CAUSE, CAUSE:severity or CAUSE=VALUE; may be repeated.",
+            help="Add a limit: CAUSE, CAUSE:severity or CAUSE=VALUE; repeatable.",
             autocompletion=completing.injections,
         ),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="An option of the stack, e.g. fs=xfs; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Set an option of the stack, e.g. fs=xfs; repeatable.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Build a stack and leave it running. What fails half-way is removed again."""
+    """Build a stack and leave it running. If the build fails, all of it is removed again."""
     from strata.app import labs
 
     state = labs.up(stack, name, settings or (), inject or (), note)
@@ -61,9 +63,9 @@ def up(
 @lab.command("down")
 def down(
     name: Name = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every lab there is.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Remove every lab.")] = False,
 ) -> None:
-    """Remove a lab: processes, mounts, loop devices, namespaces, files. Also one whose `up` was killed."""
+    """Remove a lab: processes, mounts, loop devices, namespaces, files; even if its `up` was killed."""
     from strata.app import labs
 
     for gone in labs.down(name, everything, note):
@@ -72,18 +74,18 @@ def down(
 
 @lab.command("grow")
 def grow(name: Name = None) -> None:
-    """Add a storage-only node to a running lab, and spread the data over it (vm-disks)."""
+    """Add a storage-only node to a running lab and rebalance the data (stack vm-disks)."""
     from strata.app import labs
 
-    out(f"{labs.grow(name)} joined")
+    out(f"{labs.grow(name)} joined the lab")
 
 
 @lab.command("list")
 def list_labs(
-    everything: Annotated[bool, typer.Option("--all", help="Also the stacks and injections there are.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also list the available stacks and injections.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """The labs on this machine."""
+    """List the labs on this machine."""
     import json as codec
 
     from strata.app import labs
@@ -98,12 +100,12 @@ def list_labs(
     if everything:
         lines += ["", "stacks:", *(f"  {name:<16} {title}" for name, title in stacks.items())]
         lines += ["injections:", *(f"  {cause}" for cause in causes)]
-    out("\n".join(lines) if lines else "no lab; strata lab up local makes one")
+    out("\n".join(lines) if lines else "no labs; build one with: strata lab up local")
 
 
 @lab.command("status")
 def status(name: Name = None, json: JsonFlag = False) -> None:
-    """Nodes, addresses and processes of a lab, and whether they are alive."""
+    """Show the nodes, addresses and processes of a lab, and which of them are running."""
     from strata.app import labs
 
     state = labs.state(name)
@@ -112,7 +114,7 @@ def status(name: Name = None, json: JsonFlag = False) -> None:
 
 @lab.command("shell")
 def shell(node: InNode, name: Name = None) -> None:
-    """A shell in a node of a lab: its network, this machine's files."""
+    """Open a shell in a node of a lab: with its network and this machine's files."""
     from strata.app import labs
 
     labs.enter(name, node, ())
@@ -121,10 +123,10 @@ def shell(node: InNode, name: Name = None) -> None:
 @lab.command("exec", context_settings={"ignore_unknown_options": True})
 def exec_in(
     node: InNode,
-    command: Annotated[list[str], typer.Argument(help="The command and its arguments, after --.")],
+    command: Annotated[list[str], typer.Argument(help="After --: the command and its arguments.")],
     name: Name = None,
 ) -> None:
-    """Run one command in a node; its output and exit code are the command's."""
+    """Run one command in a node, with its output and exit code."""
     from strata.app import labs
 
     labs.enter(name, node, command)
@@ -142,7 +144,7 @@ def inject_now(
     name: Name = None,
     json: JsonFlag = False,
 ) -> None:
-    """Put a limit into a lab that is up, measured before and after: one that changes nothing is an error."""
+    """Add a limit to a running lab and measure before and after; it is an error if nothing changes."""
     from strata.app import labs
 
     state = labs.put_in(name, what, note)
@@ -151,17 +153,21 @@ def inject_now(
 
 @lab.command("selftest")
 def selftest(
-    quick: Annotated[bool, typer.Option("--quick", help="Each stack once, one injection of each kind.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Build each stack once, with one injection of each kind.")
+    ] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="What this pattern names, e.g. 'slow-medium:*' or 'local*'; may be repeated."),
+        typer.Option(
+            "--only", help="Run only trials that match this pattern, e.g. 'slow-medium:*' or 'local*'; repeatable."
+        ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Only name what would be tried.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only list the trials.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Every stack up, I/O through every layer, every injection's signature seen, all removed.
+    """Build every stack, drive every layer, check the signature of every injection, and remove everything.
 
-    Exit code 1 if one failed; 4 if none did and the machine was too busy to tell of some.
+    Exit code 1 if a trial failed; 4 if none failed but the machine was too busy to judge some.
     """
     import json as codec
 
@@ -185,7 +191,7 @@ def selftest(
         document = {"schema": "strata.lab-selftest/1", "ok": ok, "outcomes": [o.model_dump() for o in outcomes]}
         out(codec.dumps(document))
     else:
-        busy = f", {untold} could not be told: the machine is busy" if untold else ""
+        busy = f", {untold} inconclusive: the machine is busy" if untold else ""
         kept = len(outcomes) - failed - untold
         out(f"{kept} of {len(outcomes)} as promised{busy}, {sum(o.seconds for o in outcomes):.0f} s")
     return Exit.FAILED if failed else Exit.INCONCLUSIVE if untold else Exit.FINE

@@ -15,18 +15,20 @@ from strata.cli.ways import spellings, typed
 from strata.errors import UsageError
 from strata.text.door import note, out
 
-runs = Commands("runs", "The runs in the store, the newest first.", invoke_without_command=True, bare=True)
+runs = Commands("runs", "List the runs in the store, newest first.", invoke_without_command=True, bare=True)
 
 
 @runs.callback()
 def list_them(
     context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
-    name: Annotated[str | None, typer.Option(help="Only those of this name; * stands for any.")] = None,
-    host: Annotated[str | None, typer.Option(help="Only those measured from this host; * stands for any.")] = None,
-    stack: Annotated[str | None, typer.Option(help="Only those of this stack or endpoint; * stands for any.")] = None,
-    since: Annotated[str | None, typer.Option(help="Only those made since 2026-11-20 (UTC) or 7d ago.")] = None,
-    demos: Annotated[bool, typer.Option("--demos", help="Those of demos too.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of runs listed.")] = 20,
+    name: Annotated[str | None, typer.Option(help="Only runs with this name; * is a wildcard.")] = None,
+    host: Annotated[str | None, typer.Option(help="Only runs measured from this host; * is a wildcard.")] = None,
+    stack: Annotated[str | None, typer.Option(help="Only runs of this stack or endpoint; * is a wildcard.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only runs since a date (2026-11-20, UTC) or for a period (7d).")
+    ] = None,
+    demos: Annotated[bool, typer.Option("--demos", help="Include runs of demos.")] = False,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
@@ -57,22 +59,22 @@ def list_them(
 
 @runs.command("delete")
 def delete(
-    ids: Annotated[list[str], typer.Argument(help="The runs: ids, or their beginnings.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    ids: Annotated[list[str], typer.Argument(help="The runs to delete: ids, or the start of them.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """Take runs out of the store with all that was measured in them. What a baseline stands on is refused."""
+    """Delete runs from the store, with all their results. Runs that a baseline uses are refused."""
     from strata.app.kept import delete_runs, named_runs
     from strata.report.listing_text import runs_text
 
     found = named_runs(ids, store)
     if not yes:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            why = "nobody is there to be asked"
-            raise UsageError("will not delete", ", ".join(r.id for r in found), why, "add --yes")
+            why = "confirmation needs a terminal"
+            raise UsageError("cannot delete", ", ".join(r.id for r in found), why, "add --yes")
         note(runs_text(found, common.width(), common.color()))
-        if not typer.confirm(f"Delete {len(found)} run{'s' * (len(found) > 1)} for good?", err=True):
+        if not typer.confirm(f"Delete {len(found)} run{'s' * (len(found) > 1)} permanently?", err=True):
             note("nothing was deleted")
             return
     delete_runs([run.id for run in found], store)

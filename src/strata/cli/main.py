@@ -34,7 +34,7 @@ from strata.text.door import note, open_, out
 
 app = Commands(
     name="strata",
-    help="Finds the layer of a storage stack that is slow, proves it with an experiment, and remembers.",
+    help="Finds the slow layer of a storage stack, proves it with an experiment, and remembers the result.",
     pretty_exceptions_enable=False,
     epilog=f"Exit codes: {', '.join(f'{code.value} {code.short}' for code in Exit)}.",
 )
@@ -113,8 +113,8 @@ def _while_leaving(error: BaseException) -> bool:
 
 
 def _failed(error: OSError) -> RunFailed:
-    hint = "run as a user who may, or name another path" if isinstance(error, PermissionError) else ""
-    return RunFailed("cannot go on at", str(error.filename or "this"), (error.strerror or str(error)).lower(), hint)
+    hint = "run as a user with access, or give another path" if isinstance(error, PermissionError) else ""
+    return RunFailed("cannot access", str(error.filename or "a file"), (error.strerror or str(error)).lower(), hint)
 
 
 def _code(code: int) -> int:

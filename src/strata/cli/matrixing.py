@@ -83,7 +83,7 @@ def publish(result: MatrixResult, output: Pages) -> None:
 def kept_promise(result: MatrixResult) -> Exit:
     """Inconclusive where every cell was to be within ±until and is not."""
     if result.ask.promised and not result.reached:
-        asked = f"not every cell came within ±{units.percent(result.ask.target, 2)} of its value"
-        note(f"{asked}; its interval says how near, or a line below the tables why it has none")
+        asked = f"not every cell reached an interval of ±{units.percent(result.ask.target, 2)}"
+        note(f"{asked}; the tables show the interval of each cell, or below them why it has none")
         return Exit.INCONCLUSIVE
     return Exit.FINE

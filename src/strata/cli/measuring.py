@@ -45,21 +45,21 @@ def measure(
         str | None,
         typer.Argument(
             help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:)"
-            ", a directory or a stack file.",
+            ", a directory, or a stack file.",
             autocompletion=completing.endpoints,
         ),
     ] = None,
     destructive: common.Destructive = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an interrupted run (id, or the newest).")
+        bool, typer.Option("--resume", help="Continue an interrupted run: WHERE is its id (default: the newest).")
     ] = False,
     trace: common.Trace = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Each thread of one endpoint's measurement.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show each thread (one endpoint only).")] = False,
 ) -> int:
-    """One workload against one ENDPOINT; or every layer of a directory or stack file, in interleaved rounds.
+    """Measure one workload on one endpoint, or every layer of a directory or stack file in interleaved rounds.
 
-    A directory is measured with the same set as `diagnose` (or with the one workload that --rw names), compared and
-    stored, without the confirming experiment. With --resume: the missing cells of an interrupted run.
+    A directory is measured with the same workloads as `diagnose`, or with the one that --rw gives, and compared and
+    stored without experiments. With --resume: measure the missing cells of an interrupted run.
     """
     from strata.app.measuring import dealt, measure_endpoint, timing_of, workload_from_words
     from strata.app.naming import is_endpoint, understood
@@ -77,7 +77,12 @@ def measure(
     where, *others = (understood(word) for word in (where, *(several.target or ())))
     uris = (where, *others)
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
-        raise UsageError("several targets are endpoints:", ", ".join(uris), "", "for example: file:/a --target file:/b")
+        raise UsageError(
+            "with --target, every target must be an endpoint:",
+            ", ".join(uris),
+            "",
+            "for example: file:/a --target file:/b",
+        )
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, cells))
     if cells.matrix is not None:
         asked = matrixing.Words(
@@ -104,7 +109,9 @@ def measure(
     if listed:
         if len(listed) > 1:
             keys = ", ".join(w.key for w in listed)
-            raise UsageError("one endpoint takes one workload:", keys, "", "name a directory, or keep one section")
+            raise UsageError(
+                "one endpoint takes one workload:", keys, "", "give a directory, or a job file with one section"
+            )
         workload = dealt(listed[0], shares, several.deal)
     aim = aim_of(until.until, until.until_percentile, until.until_min, timed.runtime, until.until_bytes)
     timing = timing_of(timed.ramp or None, timed.runtime or None, timed.interval or None, aim)
@@ -145,7 +152,7 @@ def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -
         shape = common.width(), common.color()
         out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
         if result.run is not None:
-            note(f"kept: strata report {result.run}")
+            note(f"stored; show it again: strata report {result.run}")
     if result.precondition is not None:
         from strata.app.preconditioning import said_of
 
@@ -153,16 +160,16 @@ def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -
     if result.moved is not None:
         note(result.moved)
     if result.unkept is not None:
-        note(f"not kept: {result.unkept}")
+        note(f"not stored: {result.unkept}")
     if result.stopped_by is not None:
-        note(f"{result.trouble or 'stopped'}; what was measured until then is above")
+        note(f"{result.trouble or 'stopped'}; the results so far are above")
         return Exit.of_signal(result.stopped_by)
     if result.trouble is not None:
         note(f"error: {result.endpoint} {result.trouble}")
-        note("hint: what was measured until then is above")
+        note("hint: the results so far are above")
         return Exit.FAILED
     if aim is not None and not (result.course and result.course.reached):
-        note(f"the interval of the mean did not come within ±{units.percent(aim.mean, 2)}; it says how near")
+        note(f"the interval of the mean did not reach ±{units.percent(aim.mean, 2)}; the result shows how wide it is")
         return Exit.INCONCLUSIVE
     return Exit.FINE
 

@@ -14,27 +14,27 @@ from strata.cli.comparing import Anyway
 from strata.errors import Exit, UsageError
 from strata.text.door import out
 
-Last = Annotated[int | None, typer.Option("--last", min=1, help="So many of the newest finished runs.")]
+Last = Annotated[int | None, typer.Option("--last", min=1, help="Use this many of the newest finished runs.")]
 
 
 def history(
     cell: Annotated[
-        str | None, typer.Argument(help="A cell as LAYER/WORKLOAD, e.g. disk/randread-8KiB-qd8; * stands for any.")
+        str | None, typer.Argument(help="A cell as LAYER/WORKLOAD, e.g. disk/randread-8KiB-qd8; * is a wildcard.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every cell that was ever measured.")] = False,
-    demos: Annotated[bool, typer.Option("--demos", help="Cells of demos too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every cell ever measured.")] = False,
+    demos: Annotated[bool, typer.Option("--demos", help="Include cells of demos.")] = False,
     last: Last = None,
     html: common.HtmlPath = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """One cell over all runs: a chart, a table, and where its level changed, with what changed in the environment."""
+    """Show one cell over all runs: chart, table, and level changes with the changes in the environment."""
     from strata.app.outputs import check_output, write_output
     from strata.app.remembering import history_of
     from strata.report.history_text import history_text
 
     if (cell is None) != every:
-        raise UsageError("name one cell, or say", "--all", "", "strata history --all lists the cells")
+        raise UsageError("give one cell or", "--all", "", "strata history --all lists the cells")
     if html is not None:
         check_output(html)
     found = history_of(cell, store, last, demos=demos)
@@ -50,22 +50,23 @@ def gate(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs of the candidate; default: the newest made after the baseline's.", autocompletion=completing.runs
+            help="The candidate runs (default: the newest run made after the baseline).", autocompletion=completing.runs
         ),
     ] = None,
-    against: Annotated[str, typer.Option(help="The baseline's name.", autocompletion=completing.baselines)] = "main",
-    max_loss: Annotated[str, typer.Option(help="The loss of IOPS that has to be found, in any cell.")] = "10%",
+    against: Annotated[str, typer.Option(help="Name of the baseline.", autocompletion=completing.baselines)] = "main",
+    max_loss: Annotated[str, typer.Option(help="Smallest loss of IOPS that must be detected, in any cell.")] = "10%",
     noise: Annotated[
-        str | None, typer.Option(help="What equal runs differ by, e.g. 4%; default: the spread of the baseline's runs.")
+        str | None,
+        typer.Option(help="Variation between identical runs, e.g. 4% (default: the spread of the baseline's runs)."),
     ] = None,
     last: Last = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, a test case for each cell.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file, one test case per cell.")] = None,
     markdown: common.MarkdownPath = None,
     anyway: Anyway = False,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """May this pass? Exit 0: no cell lost so much; 3: one did; 4: it cannot be told, and what would tell."""
+    """Check runs for a regression. Exit 0: no cell lost --max-loss; 3: at least one did; 4: inconclusive, and why."""
     from strata.app.outputs import check_output, write_output
     from strata.app.remembering import gate_runs
     from strata.model.history import GateOutcome
@@ -76,7 +77,7 @@ def gate(
             check_output(path)
     loss = units.parse_share(max_loss)
     if loss <= 0:
-        raise UsageError("cannot look for a loss of", max_loss, "it is none", "write --max-loss 10%")
+        raise UsageError("cannot look for a loss of", max_loss, "it must be above 0 %", "for example: --max-loss 10%")
     found = gate_runs(
         against,
         runs or (),
@@ -99,22 +100,22 @@ def baseline(
     context: typer.Context,
     what: Annotated[
         Literal["save", "promote", "list", "show"],
-        typer.Argument(help="save a new one, promote runs to what a name stands for, list all, or show one."),
+        typer.Argument(help="save (a new baseline), promote (new runs for an existing one), list or show."),
     ],
     name: Annotated[
-        str | None, typer.Argument(help="The baseline's name.", autocompletion=completing.baselines)
+        str | None, typer.Argument(help="Name of the baseline.", autocompletion=completing.baselines)
     ] = None,
     runs: Annotated[
         list[str] | None,
-        typer.Argument(help="Its runs; default: the newest finished one.", autocompletion=completing.runs),
+        typer.Argument(help="Runs of the baseline (default: the newest finished run).", autocompletion=completing.runs),
     ] = None,
     last: Last = None,
-    note: Annotated[str, typer.Option(help="Why, kept with it.")] = "",
+    note: Annotated[str, typer.Option(help="Reason, stored with the baseline.")] = "",
     anyway: Anyway = False,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """Runs that later ones are held against. A name keeps every version; the last one is in force."""
+    """Manage saved runs to compare later runs with. Every version of a baseline is kept; the newest is used."""
     tables.BASELINE.check(context, what)
     from strata.app.remembering import list_baselines, save_baseline
     from strata.report.history_text import baselines_text

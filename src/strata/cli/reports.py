@@ -14,10 +14,11 @@ from strata.text.door import note, out
 def report(
     output: Pages,
     run_id: Annotated[
-        str | None, typer.Argument(help="Run id or its beginning; default: the newest.", autocompletion=completing.runs)
+        str | None,
+        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completing.runs),
     ] = None,
 ) -> None:
-    """Print or write the report of a run in the store."""
+    """Print the report of a stored run, or write it to a file."""
     from strata.app.kept import load_kept
     from strata.cli import matrixing
     from strata.model.matrix import MatrixResult
@@ -31,7 +32,7 @@ def report(
 
 
 def clean(json: common.JsonFlag = False) -> None:
-    """Remove test files and tracing instances that a crashed or killed run left behind. Only Strata's own."""
+    """Remove test files and tracing instances that crashed or killed runs left behind. Removes only Strata's own."""
     from strata.app.cleaning import clean_files, clean_remote, clean_tracing
     from strata.report.json_ import render_clean
 
@@ -40,9 +41,9 @@ def clean(json: common.JsonFlag = False) -> None:
     instances, left = clean_tracing()
     removed = (*files, *shared, *instances)
     for why in unreached:
-        note(f"left for the next time: {why}")
+        note(f"not removed, to be retried by the next strata clean: {why}")
     for name in left:
-        note(f"left: the tracing instance {name}; where tracefs is mounted, as root, it can be removed")
+        note(f"not removed: tracing instance {name}; run strata clean as root where tracefs is mounted")
     if json:
         out(render_clean(removed), exact=True)
         return

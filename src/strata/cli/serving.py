@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 class Limited(Bundle):
     """What makes it slower or wrong on purpose."""
 
-    bandwidth: Annotated[str | None, typer.Option(help="Wire: bytes a second in each direction, e.g. 100m.")] = None
-    latency: Annotated[str, typer.Option(help="Wire: added to every round trip, e.g. 2ms.")] = "0"
-    iops: Annotated[float | None, typer.Option(help="Cap on requests a second.")] = None
-    service_threads: Annotated[int, typer.Option(help="Requests served at once.")] = 8
-    service_time: Annotated[str, typer.Option(help="Modelled medium: time each request is held.")] = "0"
+    bandwidth: Annotated[
+        str | None, typer.Option(help="Simulated network: bandwidth in each direction in bytes per second, e.g. 100m.")
+    ] = None
+    latency: Annotated[str, typer.Option(help="Simulated network: delay added to every round trip, e.g. 2ms.")] = "0"
+    iops: Annotated[float | None, typer.Option(help="Limit on requests per second.")] = None
+    service_threads: Annotated[int, typer.Option(help="Number of requests served concurrently.")] = 8
+    service_time: Annotated[str, typer.Option(help="Simulated medium: service time of each request, e.g. 500us.")] = "0"
     fault: Annotated[
         list[str] | None,
         typer.Option(
-            help="Do wrong on purpose: lost, torn, stale, misdirected, corrupted or short-error, with :every=N or "
-            ":offset=BYTE, and :seed=N."
+            help="Inject a fault: lost, torn, stale, misdirected, corrupted or short-error, with :every=N or "
+            ":offset=BYTE, and :seed=N; repeatable."
         ),
     ] = None
 
@@ -52,27 +54,33 @@ class Limited(Bundle):
 def target(
     context: typer.Context,
     limited: Limited,
-    file: Annotated[Path | None, typer.Option(help="Serve this file (read-only unless Strata created it).")] = None,
-    memory: Annotated[
-        str | None, typer.Option(help="Serve this much memory, e.g. 1g (read-only unless --writable).")
+    file: Annotated[
+        Path | None, typer.Option(help="Serve this file; read-only unless Strata created it and --writable is set.")
     ] = None,
-    null: Annotated[str | None, typer.Option(help="Serve nothing of this size: reads are zeroes.")] = None,
-    listen: Annotated[str, typer.Option(help="Address and port; port 0 chooses a free one.")] = "127.0.0.1:10809",
+    memory: Annotated[
+        str | None, typer.Option(help="Serve this much memory, e.g. 1g; read-only unless --writable is set.")
+    ] = None,
+    null: Annotated[
+        str | None, typer.Option(help="Serve an export of this size without storage: reads return zeroes.")
+    ] = None,
+    listen: Annotated[
+        str, typer.Option(help="TCP address and port to listen on; port 0 selects a free one.")
+    ] = "127.0.0.1:10809",
     socket: Annotated[
-        Path | None, typer.Option(help="Listen on this unix socket instead; it is for you alone.")
+        Path | None, typer.Option(help="Listen on this unix socket instead of TCP; only your user may connect.")
     ] = None,
     export: Annotated[str, typer.Option(help="Name of the export.")] = "",
     writable: Annotated[
         bool,
-        typer.Option("--writable", help="Allow writes: to memory, or to a file Strata created, behind its first MiB."),
+        typer.Option("--writable", help="Allow writes to memory, or to a file Strata created (beyond its first MiB)."),
     ] = False,
     buffered: Annotated[bool, typer.Option("--buffered", help="Serve the file through the page cache.")] = False,
     stats: Annotated[
-        Path | None, typer.Option(help="Tell on this unix socket what this side of each request took.")
+        Path | None, typer.Option(help="Publish the server-side time of every request on this unix socket.")
     ] = None,
     config: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Serve a known-good remote end over NBD until interrupted, to measure a wire against."""
+    """Serve a known-good remote end over NBD until interrupted, as the reference for measuring a network."""
     from strata.app import serving
 
     if config is not None:

@@ -14,9 +14,11 @@ from strata.text.door import note, out
 def survey(
     path: Annotated[Path, typer.Argument(help="A file or directory on the storage, or a stack file.")] = Path(),
     json: JsonFlag = False,
-    write: Annotated[Path | None, typer.Option("--write", help="Draft a stack file for this path.")] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", help="Write a draft of the stack file for this path.")
+    ] = None,
 ) -> None:
-    """Device chain, file system, caches, processors, limits and load under PATH, with warnings."""
+    """Show device chain, file system, caches, processors, limits and load under PATH, with warnings."""
     from strata.app import outputs, surveying
     from strata.report.json_ import render_survey
     from strata.report.survey_text import survey_text

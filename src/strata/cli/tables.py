@@ -16,9 +16,9 @@ def _names(text: str) -> frozenset[str]:
 
 ONE, SEVERAL, DIRECTORY, STACK, DEMO = "one endpoint", "--target", "a directory", "a stack file", "--demo"
 USUAL, WORDS, JOB, PROFILE, DERIVED, MATRIX = (
-    "the usual workloads", "--rw", "--job", "--profile", "--from-trace", "--matrix"
+    "the standard workloads", "--rw", "--job", "--profile", "--from-trace", "--matrix"
 )  # fmt: skip
-RESUME, LAYERS = "--resume", "a run of layers"
+RESUME, LAYERS = "--resume", "a run over layers"
 
 SHOWN = names(Output)
 KEPT = names(Kept)

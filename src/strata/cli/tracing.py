@@ -18,25 +18,27 @@ if TYPE_CHECKING:
 def trace(
     context: typer.Context,
     where: Annotated[
-        Path | None, typer.Argument(help="A block device, a path or a stack file: the devices below it are traced.")
+        Path | None, typer.Argument(help="A block device, a path or a stack file; the devices below it are traced.")
     ] = None,
     command: Annotated[
-        list[str] | None, typer.Argument(help="After --: run this, and trace as long as it runs.")
+        list[str] | None, typer.Argument(help="After --: a command to run; the trace ends with it.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Length of the window; 5, or as long as the command runs.")
+        float | None, typer.Option(help="Length of the trace in seconds (default 5, or until the command ends).")
     ] = None,
-    max_events: Annotated[int, typer.Option(help="The window ends with so many events; 48 bytes each.")] = 1_000_000,
-    save: Annotated[Path | None, typer.Option(help="Keep the trace in this new file, for --from.")] = None,
+    max_events: Annotated[
+        int, typer.Option(help="Stop after this many events; each takes 48 bytes of memory.")
+    ] = 1_000_000,
+    save: Annotated[Path | None, typer.Option(help="Save the trace in this new file, for --from.")] = None,
     from_: Annotated[
-        Path | None, typer.Option("--from", help="Read a saved trace, or the text that blkparse prints.")
+        Path | None, typer.Option("--from", help="Read a saved trace or blkparse output instead of recording.")
     ] = None,
     json: common.JsonFlag = False,
 ) -> int:
-    """Record the block I/O of a device for a moment: service times, depth, order, reordering, splits and threads."""
+    """Record the block I/O of a device briefly: service times, depth, order, reordering, splits and threads."""
     if (where is None) == (from_ is None):
         raise UsageError(
-            "cannot trace so:", "", "a device or path, or --from, and not both", "strata trace /mnt/volume"
+            "cannot trace:", "", "give either a device or path, or --from", "for example: strata trace /mnt/volume"
         )
     tables.TRACE.check(context, tables.SAVED if from_ is not None else tables.LIVE)
     if from_ is not None:
@@ -44,9 +46,9 @@ def trace(
 
         return _show(read(from_), json)
     if seconds is not None and not 0 < seconds <= 86_400:
-        raise UsageError("cannot trace for", f"{seconds:g} s", "a window is longer than nothing and at most a day")
+        raise UsageError("cannot trace for", f"{seconds:g} s", "--seconds must be above 0 and at most 86400 (a day)")
     if not 1000 <= max_events <= 20_000_000:
-        raise UsageError("cannot keep", f"{max_events} events", "it has to be 1000 to 20 000 000 (960 MB)")
+        raise UsageError("cannot record", f"{max_events} events", "--max-events must be 1000 to 20 000 000 (960 MB)")
     from strata.app.tracing import trace as record
 
     return _show(

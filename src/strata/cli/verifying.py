@@ -20,24 +20,29 @@ if TYPE_CHECKING:
 class Written(Bundle):
     """What is written, and how often."""
 
-    size: Annotated[str | None, typer.Option(help="How much of it, e.g. 1g; of a new file: its size (256m).")] = None
-    bs: Annotated[str, typer.Option(help="Block size: what one I/O writes, e.g. 4k.")] = "4k"
-    sector: Annotated[str | None, typer.Option(help="What is stamped by itself; 512 bytes by default.")] = None
+    size: Annotated[
+        str | None, typer.Option(help="Amount of data to verify, e.g. 1g; for a new file also its size (default 256m).")
+    ] = None
+    bs: Annotated[str, typer.Option(help="Block size of each I/O, e.g. 4k.")] = "4k"
+    sector: Annotated[str | None, typer.Option(help="Unit that carries a stamp of its own (default 512 bytes).")] = None
     iodepth: Annotated[int, typer.Option(help="I/Os kept in flight by each thread.")] = 8
-    numjobs: Annotated[int, typer.Option("--numjobs", "--threads", help="Threads, each with a part of it.")] = 1
-    order: Annotated[str, typer.Option(help="random or sequential.")] = "random"
+    numjobs: Annotated[
+        int, typer.Option("--numjobs", "--threads", help="Number of threads; each verifies a part of its own.")
+    ] = 1
+    order: Annotated[str, typer.Option(help="Order of the blocks: random or sequential.")] = "random"
     passes: Annotated[
-        int | None, typer.Option(help="Times that it is written and read back (2; with --runtime: no end).")
+        int | None,
+        typer.Option(help="Number of passes; each writes and reads back (default 2; with --runtime unlimited)."),
     ] = None
     write_share: Annotated[
-        int, typer.Option(help="Percent of the blocks that a pass after the first writes; it reads the others.")
+        int, typer.Option(help="Percentage of the blocks written by each pass after the first; it reads the others.")
     ] = 100
     runtime: Annotated[
-        str | None, typer.Option(help="No pass writes beyond this time, e.g. 10m; reading back is always finished.")
+        str | None, typer.Option(help="Stop writing after this time, e.g. 10m; reading back always completes.")
     ] = None
-    flush_every: Annotated[int, typer.Option(help="Flush after so many writes of a thread; 0: after each pass.")] = 0
+    flush_every: Annotated[int, typer.Option(help="Flush after this many writes of a thread; 0: after each pass.")] = 0
     buffered: common.Buffered = False
-    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable.")] = False
+    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable (O_DSYNC).")] = False
     seed: common.Seed = 1
 
 
@@ -45,20 +50,23 @@ class Journalled(Bundle):
     """What outlives the run, and what is held against it."""
 
     journal: Annotated[
-        Path | None, typer.Option(help="Keep what is written in this new file, so that a cut-off run can be checked.")
+        Path | None, typer.Option(help="Record all writes in this new file, so that an interrupted run can be checked.")
     ] = None
     journal_sync: Annotated[
-        bool, typer.Option("--journal-sync", help="The journal survives a power loss of this machine; slower.")
+        bool,
+        typer.Option(
+            "--journal-sync", help="Make the journal survive a power loss of this machine; slows down writes."
+        ),
     ] = False
-    check: Annotated[bool, typer.Option("--check", help="Hold what is there against the journal; write nothing.")] = (
-        False
-    )
-    resume: Annotated[bool, typer.Option("--resume", help="Check, then go on writing and reading.")] = False
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the existing data against the journal; write nothing.")
+    ] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Check, then continue writing and reading.")] = False
     power_loss: Annotated[
-        bool, typer.Option("--power-loss", help="The target lost power: only what was flushed has to be there.")
+        bool, typer.Option("--power-loss", help="The target lost power: require only flushed data to be present.")
     ] = False
     atomic: Annotated[
-        bool, typer.Option("--atomic", help="A block whose write was in flight must not be torn either.")
+        bool, typer.Option("--atomic", help="Require in-flight writes to be atomic: a torn block is always a fault.")
     ] = False
 
 
@@ -69,27 +77,32 @@ def verify(
     where: Annotated[
         str | None,
         typer.Argument(
-            help="An endpoint: file:/..., block:/dev/..., nbd://...; default: the journal's.",
+            help="An endpoint: file:/..., block:/dev/..., nbd://... (default: the one in the journal).",
             autocompletion=completing.endpoints,
         ),
     ] = None,
-    stuck_after: Annotated[str, typer.Option(help="An I/O that takes longer is stuck and ends the run.")] = "30s",
-    listed: Annotated[int, typer.Option("--list", help="Faults to list with their place.")] = 20,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the file in place; a journal implies it.")] = False,
+    stuck_after: Annotated[str, typer.Option(help="End the run if an I/O takes longer than this.")] = "30s",
+    listed: Annotated[int, typer.Option("--list", help="Number of faults to list with their location.")] = 20,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the file after the run; --journal implies it.")] = False,
     destructive: common.Destructive = None,
     json: common.JsonFlag = False,
     progress: common.ProgressMode = "auto",
 ) -> int:
     """Write stamped blocks, read them back, and name what is lost, torn, stale, misdirected, corrupted or foreign.
 
-    With --journal a run that is cut off (kill -9, a dead server, a power loss) can be checked and resumed. Exit code 3
-    when a fault was found, 4 when nothing can be said.
+    With --journal, an interrupted run (kill -9, a dead server, a power loss) can be checked and resumed. Exit code 3
+    if a fault was found, 4 if the result is inconclusive.
     """
     from strata.app.verifying import VerifyOptions, verify_endpoint
     from strata.report.verify_text import verify_text
 
     if kept.check and kept.resume:
-        raise UsageError("cannot verify", "", "--check writes nothing, --resume writes on", "choose one of them")
+        raise UsageError(
+            "cannot use together:",
+            "--check and --resume",
+            "--check writes nothing, --resume continues writing",
+            "leave one out",
+        )
     mode: Literal["check", "resume", "run"] = "check" if kept.check else "resume" if kept.resume else "run"
     tables.VERIFY.check(context, {"check": tables.CHECK, "resume": tables.RESUME, "run": tables.RUN}[mode])
     if written.order not in ("random", "sequential"):
@@ -128,13 +141,15 @@ def _exit(verified: VerifyResult, journal: Path | None) -> int:
     from strata.model.verify import Integrity
 
     if verified.stopped_by is not None:
-        note("stopped; what was verified until then is above")
+        note("stopped; the results so far are above")
     if verified.verdict is Integrity.FAILED or verified.result.stuck:
-        note(f"error: cannot verify {verified.endpoint} to its end: {verified.why}")
+        note(f"error: verification of {verified.endpoint} did not complete: {verified.why}")
         if journal is not None and verified.result.mode != "check":
-            note(f"hint: strata verify --check --journal {journal} says what is there, once the target is back")
+            note(f"hint: once the target is back, check it: strata verify --check --journal {journal}")
         else:
-            note("hint: look at the target, then verify again; with --journal it can be checked afterwards")
+            note(
+                "hint: check the target, then verify again; with --journal an interrupted run can be checked afterwards"
+            )
     if verified.verdict is not Integrity.FAULTS and verified.stopped_by is not None:
         return Exit.of_signal(verified.stopped_by)
     exits = {Integrity.SOUND: Exit.FINE, Integrity.FAULTS: Exit.GATE, Integrity.FAILED: Exit.FAILED}

@@ -48,7 +48,7 @@ class Ways:
         given = typed(context)
         wrong = {name: self._instead(name, words[name], way) for name in given if name not in way.takes}
         wrong |= {
-            name: f"it goes with {_or(words[n] for n in needed)}"
+            name: f"it needs {_or(words[n] for n in needed)}"
             for name, needed in self.needs.items()
             if name in given and name not in wrong and not any(n in given for n in needed)
         }
@@ -67,7 +67,7 @@ class Ways:
         different = (tuple(p for p, mine in zip(o.parts, way.parts, strict=True) if p != mine) for o in near)
         # Where several things differ, the first says enough. An option that is itself the difference stands against.
         words = [d for d in dict.fromkeys(d[0] for d in different) if d != word]
-        return f"it goes with {_or(words)}" if words else "one excludes the other"
+        return f"it applies only to {_or(words)}" if words else "they exclude each other"
 
     def _telling(self, names: Iterable[str], way: Way) -> str:
         """The parts of the way that stand against the options; all of them where none does by itself."""

@@ -141,7 +141,7 @@ def _medium(kind: str, base: str, sys: Sys) -> str | None:
         return "solid state"
     if kind in ("virtio", "xen"):
         # The flag is whatever the hypervisor's default is; it says nothing of the disk behind.
-        return "virtual, what is behind it is hidden"
+        return "virtual, its storage is hidden"
     if kind in ("nbd", "rbd", "drbd"):
         return "remote"
     if kind == "scsi":

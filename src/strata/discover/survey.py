@@ -32,11 +32,11 @@ def survey(path: Path, load_seconds: float = 0.5) -> Survey:
     path = path.absolute()
     mount = mount_under(path, sys)
     if mount is None:
-        hint = "is /proc mounted?"
-        raise RunFailed("cannot survey", str(path), "/proc/self/mountinfo does not tell its mount", hint)
+        hint = "check that /proc is mounted"
+        raise RunFailed("cannot survey", str(path), "/proc/self/mountinfo has no mount for it", hint)
     main = memory(sys, memory_limit(found := limits(sys)))
     if main is None:
-        raise RunFailed("cannot survey", str(path), "/proc/meminfo cannot be read", "is /proc mounted?")
+        raise RunFailed("cannot survey", str(path), "/proc/meminfo cannot be read", "check that /proc is mounted")
     devices = _with_permission(chain(overlay_upper(mount, sys) or mount, sys))
     bare = Survey(
         path=str(path),
@@ -92,9 +92,9 @@ def _unknown(found: Survey, mount: Mount) -> list[str]:
     if not found.devices and not found.file_system.remote:
         gaps.append(f"block devices under {mount.kind} {mount.source}")
     if found.cpu.governor is None:
-        gaps.append("CPU frequency governor (no cpufreq: usual in a virtual machine)")
+        gaps.append("CPU frequency governor (no cpufreq: normal in a virtual machine)")
     if found.cpu.idle_state is None:
-        gaps.append("how deep processors may sleep (root may ask, where the kernel manages it)")
+        gaps.append("CPU idle states (needs root, and a kernel that manages them)")
     if found.cpu.turbo is None:
         gaps.append("CPU turbo state")
     for device in found.devices:

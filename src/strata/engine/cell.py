@@ -144,7 +144,7 @@ def residency_of_all(targets: Sequence[tuple[str, Spans]]) -> tuple[Residency | 
 def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | None, str | None]:
     """Pages of these (first byte, end) in memory, or why that is not known."""
     if len(spans) > SPANS_MAX:
-        return None, f"the blocks lie in {units.count(len(spans))} pieces, too many to ask about one by one"
+        return None, f"the blocks lie in {units.count(len(spans))} extents, too many to query one by one"
     page = mmap.PAGESIZE
     pages = resident = unwritten = 0
     told = True

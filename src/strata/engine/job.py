@@ -55,10 +55,15 @@ def build_job(
     pieces = (Piece(endpoint=endpoint, segments=tuple(segments)), *more)
     for piece in pieces:
         if piece.endpoint.kind is EndpointKind.BLOCK and workload.rw.writes and not allow_write:
-            raise UsageError("cannot write to", piece.endpoint.uri, "raw devices are read-only", "see --destructive")
+            raise UsageError(
+                "cannot write to",
+                piece.endpoint.uri,
+                "raw devices are read-only",
+                "strata measure --help: --destructive",
+            )
     if len(pieces) != max(1, len(workload.shares)):
-        why = f"it has shares for {len(workload.shares)} targets, and there are {len(pieces)}"
-        raise UsageError("cannot measure", workload.label, why, "name the targets: strata measure … --target URI")
+        why = f"the workload has shares for {len(workload.shares)} targets, but {len(pieces)} are given"
+        raise UsageError("cannot measure", workload.label, why, "give the targets: strata measure … --target URI")
     return {
         "schema": 1,
         **_targets(pieces, workload, allow_write),
@@ -141,7 +146,7 @@ def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[s
                 "netns": endpoint.netns,
             }
         case EndpointKind.RBD | EndpointKind.GLUSTER:
-            raise UsageError("the native engine does not reach", endpoint.uri, "", "--engine fio")
+            raise UsageError("the native engine does not support", endpoint.uri, "", "--engine fio")
         case EndpointKind.SMB:
             return {
                 "kind": "smb",

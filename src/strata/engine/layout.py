@@ -65,7 +65,7 @@ def device_segments(path: Path, device: str, fs_kind: str, *, name: Path | None 
     try:
         _compare(path, device, device_list, name or path)
     except PermissionError:
-        return Layout(file=tuple(file_list), device=None, reason=f"reading {device} is not permitted to this user")
+        return Layout(file=tuple(file_list), device=None, reason=f"this user has no permission to read {device}")
     except OSError as e:
         return Layout(file=tuple(file_list), device=None, reason=f"reading {device} failed: {e.strerror}")
     return Layout(file=tuple(file_list), device=tuple(device_list))
@@ -78,10 +78,10 @@ def _compare(path: Path, device: str, segments: list[Segment], name: Path) -> No
         raw = _read_direct(device, segment.target)
         if through_file != raw:
             raise RunFailed(
-                "the raw device does not hold the file's data",
+                "the raw device does not hold the data of the file",
                 f"({device} at byte {segment.target}, {name} at byte {segment.start})",
-                "the file system places data elsewhere than it says",
-                "leave the raw layer out: --layers 'file system,share'",
+                "the file system does not place data where it reports",
+                "leave out the raw layer: --layers 'file system,share'",
             )
 
 

@@ -36,7 +36,7 @@ class NativeEngine:
     def refusals(self, endpoint: Endpoint, workload: Workload, segments: Sequence[Segment] = ()) -> list[str]:
         """Only what it cannot reach at all: what a single endpoint does not offer is said when it is opened."""
         if endpoint.kind in CLUSTER:
-            return [f"it does not speak {endpoint.kind.value}: what does is fio, with the cluster's own client library"]
+            return [f"it does not support {endpoint.kind.value}; fio does, with the client library of the cluster"]
         return []
 
     def run(
@@ -48,7 +48,7 @@ class NativeEngine:
         """As the port has it."""
         if refused := self.refusals(request.endpoint, request.workload):
             where = request.endpoint.uri
-            raise UsageError("the native engine cannot carry out the job for", where, "; ".join(refused), TAKE_FIO)
+            raise UsageError("the native engine cannot run this workload on", where, "; ".join(refused), TAKE_FIO)
         job = build_job(
             request.endpoint,
             request.workload,
@@ -106,11 +106,11 @@ def finish_fill(start: Callable[[], _core.Run], where: str, longest_ns: int | No
 
     filled = _finish(_started(start, where), None, over, where, hurry=True)
     if late:
-        why = f"it was not full within {units.duration(longest_ns or 0)}"
-        raise RunFailed("could not fill the test file", where, why, "does the server still answer?")
+        why = f"filling it took longer than {units.duration(longest_ns or 0)}"
+        raise RunFailed("could not fill the test file", where, why, "check that the server still responds")
     if filled.stop_reason not in ("runtime", "bytes", "ios") or filled.errored:
         names = ", ".join(e.name for e in filled.write.errors) or filled.stop_reason
-        raise RunFailed("could not fill the test file", where, names, "is there enough free space?")
+        raise RunFailed("could not fill the test file", where, names, "check the free space")
     return filled
 
 
@@ -119,7 +119,7 @@ def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
         with waiting():
             return start()
     except ValueError as e:
-        raise UsageError("the engine refuses the job for", where, str(e)) from e
+        raise UsageError("the engine cannot run this workload on", where, str(e)) from e
     except OSError as e:
         raise RunFailed("cannot open", where, e.strerror or str(e), hint(e)) from e
 
@@ -144,7 +144,7 @@ def _finish(
                 running.stop(with_interval=with_interval, hurry=hurry or hurried())
                 asked = True
     except OSError as e:
-        raise RunFailed("the run was lost at", where, e.strerror or str(e), hint(e)) from e
+        raise RunFailed("the run failed at", where, e.strerror or str(e), hint(e)) from e
     return EngineResult.model_validate_json(done)
 
 
@@ -161,17 +161,17 @@ def said(error: OSError | ValueError) -> str:
 def hint(error: OSError) -> str:
     """The next step for an errno; empty where there is none to name."""
     if "cannot pin" in str(error.strerror):
-        return f"this process may use processors {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
+        return f"this process may use CPUs {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
     if "smb://" in str(error.strerror):
         # A share's client names the next step itself.
         return ""
     hints = {
-        1: "this needs more rights; without them the layer can be left out",
-        2: "the path is gone; check it and start again",
-        13: "this needs read access to the device (root or the disk group), or leave the layer out",
-        22: "unbuffered I/O is refused here; try --buffered or another block size",
-        28: "free some space, or ask for a smaller --size",
-        111: "nothing listens there; start the server first",
+        1: "this needs more privileges; or leave the layer out (--layers)",
+        2: "the path does not exist any more; check it and start again",
+        13: "this needs read access to the device (root or the disk group); or leave the layer out (--layers)",
+        22: "direct I/O is refused here; try --buffered or another block size",
+        28: "free some space, or use a smaller --size",
+        111: "no server is listening there; start it first",
     }
     return hints.get(error.errno or 0, "")
 

@@ -46,9 +46,12 @@ def engine_of(name: str, placement: Placement | None = None) -> Engine:
     """
     if placement is not None and name in ENGINES and name != DEFAULT:
         raise UsageError(
-            "cannot pin the threads of the", f"{name} engine", "only Strata's own is pinned", "--engine native"
+            "cannot pin the threads of the",
+            f"{name} engine",
+            "only the native engine supports pinning",
+            "--engine native",
         )
     try:
         return ENGINES[name]()
     except KeyError:
-        raise UsageError("no such engine", name, "", choices(name, (*ENGINES, AUTO))) from None
+        raise UsageError("there is no engine", name, "", choices(name, (*ENGINES, AUTO))) from None

@@ -69,7 +69,10 @@ def claim(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> tuple[Mark | No
     if mark is None:
         return None, "it does not carry Strata's mark, so Strata did not create it"
     if mark.size != size:
-        return None, f"the mark on it is of something of {units.size(mark.size)} and it has {units.size(size)}: a copy"
+        return (
+            None,
+            f"its mark is for a size of {units.size(mark.size)}, but its size is {units.size(size)}: it is a copy",
+        )
     return mark, ""
 
 
@@ -94,7 +97,7 @@ def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> R
     # What cannot be entered says its own next step.
     hint = "" if "network namespace" in words else _WAYS[endpoint.kind].hint
     if hint and isinstance(error, ConnectionRefusedError):
-        hint = "nothing listens there; start the server first"
+        hint = "no server is listening there; start it first"
     return RunFailed(what, endpoint.uri, words, hint)
 
 
@@ -131,14 +134,16 @@ def _by_library(hint: str) -> _Way:
 
 
 _WAYS = {
-    EndpointKind.RBD: _by_library("does `rbd info` show it? ?conf=PATH and ?user=NAME say which cluster and who"),
-    EndpointKind.GLUSTER: _by_library("is glusterd running there, and is the volume started?"),
+    EndpointKind.RBD: _by_library("check it with rbd info; ?conf=PATH and ?user=NAME select cluster and user"),
+    EndpointKind.GLUSTER: _by_library("check that glusterd is running there and that the volume is started"),
     EndpointKind.NBD: _by_address(
-        _core.nbd_probe, _core.nbd_read, "is the server running, and is the export name right?"
+        _core.nbd_probe, _core.nbd_read, "check that the server is running and that the export name is correct"
     ),
-    EndpointKind.NFS: _by_address(_core.nfs_probe, _core.nfs_read, "is the server running, and is the path exported?"),
+    EndpointKind.NFS: _by_address(
+        _core.nfs_probe, _core.nfs_read, "check that the server is running and exports the path"
+    ),
     EndpointKind.ISCSI: _by_address(
-        _core.iscsi_probe, _core.iscsi_read, "is the target running, and are its name and the unit's number right?"
+        _core.iscsi_probe, _core.iscsi_read, "check that the target is running, and its name and LUN"
     ),
     EndpointKind.SMB: _Way(
         lambda at, rounds, patience_ns: _core.smb_probe(at.uri, at.password, rounds, patience_ns, at.netns),

@@ -98,7 +98,7 @@ def check_own(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> Mark:
     """The mark of Strata's own file. Raises `SafetyRefusal` where it does not carry one."""
     mark, why = claim(endpoint, patience_ns)
     if mark is None:
-        hint = "give a path that does not exist: Strata makes its own file there and removes it at the end"
+        hint = "give a path that does not exist: Strata creates a file there and removes it at the end"
         raise SafetyRefusal("refused to write to", endpoint.uri, f"it exists, and {why}", hint)
     return mark
 
@@ -115,11 +115,11 @@ def create(endpoint: Endpoint, size: int) -> Mark:
         _WAYS[endpoint.kind].create(endpoint, size, header_bytes(mark))
     except FileExistsError as e:
         registry.forget(mark)
-        why, hint = "something is there already", "remove it, or give another path"
-        raise SafetyRefusal("refused to make the test file", endpoint.uri, why, hint) from e
+        why, hint = "a file of this name exists", "remove it, or give another path"
+        raise SafetyRefusal("will not create the test file", endpoint.uri, why, hint) from e
     except (OSError, ValueError) as e:
         registry.forget(mark)
-        raise unreachable("cannot make the test file", endpoint, e) from e
+        raise unreachable("cannot create the test file", endpoint, e) from e
     return mark
 
 

@@ -121,7 +121,9 @@ def serve_config(config_json: str, where: str = "") -> None:
     try:
         _core.target_serve(config_json)
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot serve on", where, said(e), "is the address free and the backing readable?") from e
+        raise RunFailed(
+            "cannot serve on", where, said(e), "check that the address is free and that what is served can be read"
+        ) from e
 
 
 class TargetProcess:
@@ -152,7 +154,7 @@ class TargetProcess:
                 os.close(write_fd)
         if not line:
             self._child.stop()
-            raise RunFailed("the target did not start", self.config.tcp or "", "it ended before it was ready")
+            raise RunFailed("the target did not start", self.config.tcp or "", "it exited before it was ready")
         self.port = json.loads(line).get("port")
         return self
 

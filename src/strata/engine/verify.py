@@ -44,10 +44,10 @@ def read_journal(path: str) -> Journal:
     """Look at a journal without changing it. Raises `RunFailed` when it is none."""
     try:
         # Its kind alone: it is opened again by its name, as the run that goes on with it does.
-        with foreign.opened(path, "cannot use the journal", units.MOST, "name the file that --journal made"):
+        with foreign.opened(path, "cannot use the journal", units.MOST, "give the file that --journal created"):
             raw = json.loads(_core.verify_journal(path))
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot use the journal", path, said(e), "name the file that --journal made") from e
+        raise RunFailed("cannot use the journal", path, said(e), "give the file that --journal created") from e
     return Journal(head=raw.pop("head"), state=JournalState.model_validate(raw))
 
 

@@ -68,7 +68,7 @@ class _Said:
         """Bytes. Raises `ValueError`."""
         match = _SIZE.match(text)
         if match is None:
-            raise ValueError("is no size of diskspd's (a whole number with K, M, G, T or b)")
+            raise ValueError("is not a diskspd size (a whole number with K, M, G, T or b)")
         unit = match[2].lower()
         return whole(match[1]) * (self.block if unit == "b" else _FACTORS[unit])
 
@@ -112,14 +112,16 @@ def _together(said: _Said) -> None:
         length = said.length if said.end is None else said.end - said.base
         made.words["range"] = str(said.base) if length is None else f"{said.base}:{length}"
         if length is not None and length <= 0:
-            made.complaints.append(f"-f and -B: nothing lies between {said.base} and {said.end}")
+            made.complaints.append(f"-f and -B: the range from {said.base} to {said.end} is empty")
     _data(said)
     if len(made.targets) > 1:
         if said.per_thread is not None:
-            made.complaints.append(f"-O: is dealt out to {len(made.targets)} targets; give one target")
-        made.notes.append(f"{len(made.targets)} targets: this is the workload of one of them")
+            made.complaints.append(
+                f"-O: is shared by {len(made.targets)} targets, which is not supported; give one target"
+            )
+        made.notes.append(f"{len(made.targets)} targets: this is the workload of each one")
     if said.ignored:
-        made.notes.append(f"not of the workload, left out: {' '.join(said.ignored)}")
+        made.notes.append(f"not part of the workload, ignored: {' '.join(said.ignored)}")
 
 
 def _rw(said: _Said) -> str:
@@ -134,20 +136,22 @@ def _random(said: _Said, threads: int) -> None:
     if said.zones is not None:
         made.words["random_distribution"] = said.zones
     if said.interlocked or said.apart is not None or said.parallel:
-        made.complaints.append("-r: contradicts -si, -T and -p, which are of sequences")
+        made.complaints.append("-r: contradicts -si, -T and -p, which are for sequential I/O")
 
 
 def _sequential(said: _Said, threads: int) -> None:
     made = said.into
     if said.zones is not None:
-        made.complaints.append("-rd: is of random I/O; add -r")
+        made.complaints.append("-rd: is for random I/O; add -r")
     if said.parallel and said.outstanding > 1:
-        made.complaints.append("-p: several I/Os at one place at once are not offered")
+        made.complaints.append("-p: parallel I/Os at the same offset are not supported")
     stride = None if said.stride in (None, said.block) else said.stride
     if said.interlocked and threads > 1:
         made.words["interlocked"] = True
         if stride is not None:
-            made.complaints.append(f"-si{stride}: an interlocked sequence has no gaps here; give the block size")
+            made.complaints.append(
+                f"-si{stride}: an interlocked sequence with gaps is not supported; give the block size"
+            )
         if said.apart is not None:
             made.complaints.append("-T: contradicts -si")
         return
@@ -156,7 +160,9 @@ def _sequential(said: _Said, threads: int) -> None:
     if said.apart is not None and threads > 1:
         made.words["offset_increment"] = said.apart
     elif threads > 1:
-        made.notes.append(f"without -T all {threads} threads read the same blocks; here each has a part of its own")
+        made.notes.append(
+            f"without -T all {threads} threads access the same blocks; in Strata each has a part of its own"
+        )
 
 
 def _held_back(said: _Said, threads: int) -> None:
@@ -166,9 +172,9 @@ def _held_back(said: _Said, threads: int) -> None:
         # Bytes per millisecond of each thread.
         made.words["limit_iops" if iops else "limit_bytes"] = value * threads * (1 if iops else 1000)
     if said.burst is not None and said.pause_ms is None:
-        made.complaints.append(f"-i{said.burst}: needs the pause of -j")
+        made.complaints.append(f"-i{said.burst}: needs -j")
     elif said.pause_ms is not None and said.ceiling is not None:
-        made.notes.append(f"-j{said.pause_ms}: diskspd does not think under -g")
+        made.notes.append(f"-j{said.pause_ms}: diskspd ignores it with -g")
     elif said.pause_ms is not None:
         made.words["thinktime"] = f"{said.pause_ms}ms"
         made.words["thinktime_blocks"] = max(1, (said.burst or 1) // threads)
@@ -177,10 +183,10 @@ def _held_back(said: _Said, threads: int) -> None:
 def _caching(said: _Said) -> None:
     words, letters = said.into.words, said.caching or "b"
     if "m" in letters:
-        said.into.complaints.append(f"-S{letters}: memory-mapped I/O is not offered")
+        said.into.complaints.append(f"-S{letters}: memory-mapped I/O is not supported")
     words["direct"] = any(x in letters for x in "hur")
     if "r" in letters:
-        said.into.notes.append(f"-S{letters}: past this machine's cache; what the server caches stays in use")
+        said.into.notes.append(f"-S{letters}: bypasses this machine's cache; caches of the server stay in use")
     if said.write and any(x in letters for x in "hw"):
         words["sync"] = "dsync"
 
@@ -193,11 +199,13 @@ def _data(said: _Said) -> None:
         words["refill"] = True
     elif z == "":
         words["compress_percent"] = 99
-        notes.append("-Z: writes zeros; here data that compresses by 99 %")
+        notes.append("-Z: diskspd writes zeros; Strata writes data that compresses by 99 %")
     elif z is None:
-        notes.append("without -Z diskspd writes bytes that repeat after 256; here data that nothing can compress")
+        notes.append(
+            "without -Z diskspd writes a pattern that repeats every 256 bytes; Strata writes incompressible data"
+        )
     elif "," in z:
-        notes.append(f"-Z{z}: the file's content is not known; here data that nothing can compress")
+        notes.append(f"-Z{z}: the content of the file is unknown; Strata writes incompressible data")
 
 
 def _count(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -248,12 +256,12 @@ def _randomly(said: _Said, value: str) -> None:
     if value[:1] == "s":
         share = _count(1, 100)(value[1:])
         if share < 100:
-            raise ValueError("random and sequential I/O in one workload is not offered; take two")
+            raise ValueError("random and sequential I/O in one workload is not supported; use two workloads")
         said.random = True
     elif value[:4] in ("dpct", "dabs"):
         said.zones = _zones(said, value[1:4], value[4:])
     elif value[:1] == "d":
-        raise ValueError("is none of -rdpct and -rdabs")
+        raise ValueError("is neither -rdpct nor -rdabs")
     else:
         said.random = True
         if value:
@@ -263,7 +271,7 @@ def _randomly(said: _Said, value: str) -> None:
 def _zones(said: _Said, kind: str, value: str) -> str:
     parts = [part.partition("/") for part in value.split(":")]
     if not all(share.isdecimal() and span for share, _, span in parts):
-        raise ValueError("is no row of IO%/target, such as 90/10:10/90")
+        raise ValueError("is not a list of IO%/target, such as 90/10:10/90")
     if kind == "pct":
         return "zoned:" + ":".join(f"{share}/{span}" for share, _, span in parts)
     return "zoned_abs:" + ":".join(f"{share}/{said.size(span)}" for share, _, span in parts)
@@ -278,7 +286,7 @@ def _in_turn(said: _Said, value: str) -> None:
 def _cached(said: _Said, value: str) -> None:
     letters = value or "u"
     if set(letters) - set("bhmruw"):
-        raise ValueError("is none of -S, -Sb, -Sh, -Sm, -Sr, -Su, -Sw")
+        raise ValueError("is not one of -S, -Sb, -Sh, -Sm, -Sr, -Su, -Sw")
     said.caching = (said.caching or "") + letters
 
 
@@ -313,7 +321,7 @@ _KNOWN: dict[str, Callable[[_Said, str], None]] = {
     "h": lambda said, value: _cached(said, "h"),
     "i": _set("burst", _count(1)),
     "j": _set("pause_ms", _count(1)),
-    "N": _cannot("flushes of memory-mapped I/O are not offered"),
+    "N": _cannot("flushes of memory-mapped I/O are not supported"),
     "o": _set("outstanding", _count(1)),
     "O": _set("per_thread", _count(1)),
     "p": _parallel,
@@ -323,7 +331,7 @@ _KNOWN: dict[str, Callable[[_Said, str], None]] = {
     "t": _set("threads", _count(1)),
     "T": _sized("apart"),
     "w": _set("write", lambda text: _count(0, 100)(text or "0")),
-    "X": _cannot("a profile in XML is not read; give its options"),
+    "X": _cannot("XML profiles are not supported; give the options"),
     "z": _seeded,
     "Z": _written,
 }

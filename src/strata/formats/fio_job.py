@@ -131,11 +131,11 @@ def workloads_of_fio_job(text: str) -> Iterator[Section]:
             continue
         into[ALIASES.get(key.strip(), key.strip())] = value.strip()
     if len(named) > SECTIONS_MOST:
-        why = f"{len(named)} sections, at most {SECTIONS_MOST} are read: cut the file down to those in question"
+        why = f"{len(named)} sections, at most {SECTIONS_MOST} are read: keep only those to measure"
         yield named[SECTIONS_MOST][0], {}, [why]
         return
     if stray:
-        yield "before the first section", {}, [f"{line}: stands in no section" for line in stray]
+        yield "before the first section", {}, [f"{line}: is outside of any section" for line in stray]
     for name, options in named:
         yield _section(name, options)
 
@@ -152,7 +152,7 @@ def _section(name: str, options: dict[str, str]) -> Section:
             except ValueError as e:
                 complaints.append(f"{key}={options[key]}: {e}")
     _together(options, left, words, complaints)
-    complaints += [f"{key}={value}: is not offered" for key, value in left.items()]
+    complaints += [f"{key}={value}: is not supported" for key, value in left.items()]
     return name, words, complaints
 
 
@@ -187,7 +187,7 @@ def _together(options: dict[str, str], left: dict[str, str], words: dict[str, An
 def _size(text: str) -> int:
     match = _SIZE.match(text.lower())
     if match is None:
-        raise ValueError("is no plain size (k, m, g, t are binary; percent and Ki are not read)")
+        raise ValueError("is not a plain size (k, m, g, t are binary; percent and Ki are not supported)")
     return whole(match[1]) * {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}[match[2]]
 
 
@@ -199,7 +199,7 @@ def _flag(text: str) -> bool:
 
 def _whole(text: str) -> int:
     if not text.isdecimal():
-        raise ValueError("is no whole number")
+        raise ValueError("is not a whole number")
     return whole(text)
 
 
@@ -207,7 +207,7 @@ def _rw(text: str, words: dict[str, Any]) -> None:
     kind, _, rest = text.partition(":")
     words["rw"] = kind
     if rest and kind.startswith("rand"):
-        raise ValueError("several I/Os at one random place are not offered")
+        raise ValueError("several I/Os at one random offset are not supported")
     if rest:
         words["gap"] = _size(rest)
 

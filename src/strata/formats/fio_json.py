@@ -35,7 +35,7 @@ def read_fio(text: str, name: str) -> Table:
     except parsing.Malformed as e:
         raise UsageError("cannot read", name, str(e), "write it with fio --output-format=json") from e
     if not isinstance(document, dict) or not isinstance(document.get("jobs"), list):
-        raise UsageError("cannot read", name, "it is no result of fio: no jobs", "fio --output-format=json")
+        raise UsageError("cannot read", name, "it is not a fio result: it has no jobs", "fio --output-format=json")
     common = document.get("global options", {})
     try:
         rows = [row for job in document["jobs"] for row in _job(job, common, len(document["jobs"]))]
@@ -43,10 +43,10 @@ def read_fio(text: str, name: str) -> Table:
         raise UsageError("cannot read", name, e.headline, e.hint) from e
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
         raise UsageError(
-            "cannot read", name, f"a job is not as fio writes it ({e!r})", "fio --output-format=json"
+            "cannot read", name, f"a job does not have the format of fio ({e!r})", "fio --output-format=json"
         ) from e
     if not rows:
-        raise UsageError("nothing to check in", name, "no job did an I/O")
+        raise UsageError("nothing to check in", name, "no job completed an I/O")
     return Table(name=name, rows=tuple(rows), words={"tool": str(document.get("fio version", "fio"))})
 
 

@@ -31,7 +31,7 @@ def job_of_fio_line(words: Sequence[str]) -> tuple[str, tuple[str, ...], tuple[s
     while left:
         word = left.pop(0)
         if not word.startswith("-") or word == "-":
-            complaints.append(f"{word}: a job file beside the options is not read; give it by itself")
+            complaints.append(f"{word}: a job file cannot be combined with options; give it alone")
             continue
         key, joined, value = word.lstrip("-").partition("=")
         if not joined and key not in FLAGS and left and not left[0].startswith("-"):
@@ -41,7 +41,7 @@ def job_of_fio_line(words: Sequence[str]) -> tuple[str, tuple[str, ...], tuple[s
             if value != "global":
                 jobs.append((value or f"job {len(jobs) + 1}", into))
         elif key == "section":
-            complaints.append(f"{word}: chooses from a job file; give that by itself")
+            complaints.append(f"{word}: selects a section of a job file; give the job file alone")
         elif key not in OF_THE_PROGRAM:
             into.append(f"{key}{joined}{value}")
     if not jobs:
@@ -58,4 +58,4 @@ def _one_at_a_time(name: str, options: Sequence[str]) -> str:
     if (engine or "psync") not in ONE_AT_A_TIME or said.get("iodepth", "1") == "1":
         return ""
     which = f"ioengine={engine}" if engine else "fio's default ioengine"
-    return f"{name}: iodepth={said['iodepth']} is 1 in truth: {which} has one I/O in flight"
+    return f"{name}: iodepth={said['iodepth']} has the effect of 1: {which} keeps one I/O in flight"

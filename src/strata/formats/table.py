@@ -124,20 +124,20 @@ def read_table(text: str, name: str, mapping: Mapping[str, str] | None = None) -
     cells = sum(line.count(delimiter) + 1 for line in lines)
     if len(lines) > ROWS_MOST or cells > CELLS_MOST:
         why = f"it has {len(lines)} rows and {cells} cells, at most {ROWS_MOST} and {CELLS_MOST} are read"
-        raise UsageError("cannot read the table", name, why, "cut it down to the rows in question")
+        raise UsageError("cannot read the table", name, why, "keep only the rows to check")
     try:
         rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True))
     except csv.Error as e:
-        raise UsageError("cannot read the table", name, str(e), "name a table as CSV or TSV") from e
+        raise UsageError("cannot read the table", name, str(e), "give a CSV or TSV table") from e
     head = [h.strip() for h in rows[0]]
     problems: list[str] = []
     chosen = {k.strip().lower(): v for k, v in (mapping or {}).items()}
     problems += [f"there is no column {k!r}" for k in chosen if k not in {h.lower() for h in head}]
     columns = [_column(h, chosen, problems) for h in head]
     if not any(columns):
-        problems.append(f"no column with figures in {', '.join(head)}")
+        problems.append(f"no column of figures is recognised in {', '.join(head)}")
     problems += [
-        f"line {n}: {len(r)} cells under {len(head)} headings" for n, r in enumerate(rows[1:], 2) if len(r) > len(head)
+        f"line {n}: {len(r)} cells for {len(head)} headings" for n, r in enumerate(rows[1:], 2) if len(r) > len(head)
     ]
     words, figures = _whole(facts, problems)
     made = [_row(n, head, columns, r, problems) for n, r in enumerate(rows[1:], 2) if any(c.strip() for c in r)]
@@ -176,7 +176,7 @@ def _whole(facts: Mapping[str, str], problems: list[str]) -> tuple[dict[str, str
         if column is None or found is None:
             words[heading] = value
         elif not found.readings:
-            problems.append(f"{heading} = {value}: {found.unit!r} is no unit of {column.key}")
+            problems.append(f"{heading} = {value}: {found.unit!r} is not a unit of {column.key}")
         else:
             figures[column.key] = found
     return words, figures
@@ -216,16 +216,16 @@ def _parse(text: str, problems: list[str], *, asked: bool = False) -> _Column | 
     found = _HEADING.match(text.strip())
     if found is None or found["key"].partition(".")[0] not in KINDS:
         if asked:
-            problems.append(f"{text!r} names no kind of figure")
+            problems.append(f"{text!r} is not a known kind of figure")
         return None
     unit = (found["unit"] or "").strip()
     dimension = KINDS[found["key"].partition(".")[0]][0]
     rounding = found["rounding"] or "unknown"
     if unit and not readings(dimension, unit):
-        problems.append(f"{text!r}: {unit!r} is no unit of {found['key']}")
+        problems.append(f"{text!r}: {unit!r} is not a unit of {found['key']}")
         return None
     if rounding not in {r.value for r in Rounding}:
-        problems.append(f"{text!r}: {rounding!r} is no rounding (exact, nearest, down, about, unknown)")
+        problems.append(f"{text!r}: {rounding!r} is not a rounding (exact, nearest, down, about, unknown)")
         return None
     return _Column(found["key"], unit, Rounding(rounding))
 
@@ -241,12 +241,12 @@ def _row(number: int, head: list[str], columns: list[_Column | None], cells: lis
         if column is None or found is None:
             words[heading] = cell
         elif not found.readings:
-            problems.append(f"line {number}: {cell!r} under {heading!r} has no unit of {column.key}")
+            problems.append(f"line {number}: {cell!r} in column {heading!r} has no unit of {column.key}")
         else:
             figures[column.key] = found
     role = words.pop("role", Role.MEASURED.value)
     if role not in {r.value for r in Role}:
-        problems.append(f"line {number}: {role!r} is no role (measured, planned, said)")
+        problems.append(f"line {number}: {role!r} is not a role (measured, planned, said)")
         role = Role.MEASURED.value
     if pattern := _pattern(words):
         words["pattern"] = pattern

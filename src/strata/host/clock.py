@@ -13,6 +13,6 @@ def now_unix_ns() -> int:
     now = time.time_ns()
     if not 0 <= now < units.MOST:
         year = 1970 + now // (units.NS_PER_S * 31_556_952)
-        why = f"the clock of this machine says the year {year}; times are kept from 1970 to 2262"
-        raise RunFailed("cannot date what is measured", "", why, "set the clock: date --set, or chronyc makestep")
+        why = f"the clock of this machine is set to the year {year}; dates from 1970 to 2262 are supported"
+        raise RunFailed("cannot date the run", "", why, "set the clock: date --set, or chronyc makestep")
     return now

@@ -33,8 +33,8 @@ def take(fd: int, path: Path, *, write: bool) -> None:
     except OSError as e:
         if e.errno not in _TAKEN:
             return
-        why = f"{_holder(os.fstat(fd))} is measuring or verifying it now"
-        raise RunFailed("cannot use the test file", str(path), why, "wait for it to end, or name another file") from e
+        why = f"{_holder(os.fstat(fd))} is using it for another run"
+        raise RunFailed("cannot use the test file", str(path), why, "wait for it to end, or give another file") from e
 
 
 def _holder(found: os.stat_result) -> str:

@@ -54,7 +54,7 @@ def opened(path: Path | str, what: str, most: int, hint: str = "") -> Iterator[i
         found = os.fstat(handle)
         piped = stat.S_ISFIFO(found.st_mode) and _held_open(found)
         if not piped and not stat.S_ISREG(found.st_mode):
-            raise UsageError(what, str(path), f"it is {kind_of(found.st_mode)}", hint or "name a regular file")
+            raise UsageError(what, str(path), f"it is {kind_of(found.st_mode)}", hint or "give a regular file")
         if found.st_size > most:
             raise _too_long(what, path, most)
         fd = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -121,12 +121,12 @@ def _held_open(found: os.stat_result) -> bool:
 
 
 def _too_long(what: str, path: Path | str, most: int) -> UsageError:
-    why = f"it is longer than the {units.size(most)} that are read"
-    return UsageError(what, str(path), why, "cut it down to the part in question")
+    why = f"it is larger than the limit of {units.size(most)}"
+    return UsageError(what, str(path), why, "keep only the part to read")
 
 
 def _refused(what: str, path: Path | str, error: OSError | ValueError, hint: str) -> UsageError:
     if isinstance(error, BlockingIOError):
-        return UsageError(what, str(path), "it gives nothing to read now", hint or "copy it to a regular file")
+        return UsageError(what, str(path), "reading it returned no data", hint or "copy it to a regular file")
     why = (getattr(error, "strerror", None) or str(error)).lower()
-    return UsageError(what, str(path), why, hint or "name a file you may read")
+    return UsageError(what, str(path), why, hint or "give a file that you may read")

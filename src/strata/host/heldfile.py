@@ -47,7 +47,7 @@ class HeldFile:
     @property
     def own(self) -> Mark:
         """The mark of a file that is Strata's."""
-        assert self.mark is not None, "a file of somebody else"
+        assert self.mark is not None, "a file of another program"
         return self.mark
 
     def lock(self, *, write: bool) -> None:
@@ -72,8 +72,8 @@ class HeldFile:
         """Raises `SafetyRefusal` when the mark it began with does not stand in it any more."""
         there = read_mark_fd(self.fd)
         if there is None or there.uuid != self.own.uuid:
-            why = "its mark was written over meanwhile; what this run wrote until now went into this one file"
-            raise SafetyRefusal("will not write to", str(self.path), why, "look who else writes to it")
+            why = "its mark was overwritten in the meantime; this run has written only to this file"
+            raise SafetyRefusal("will not write to", str(self.path), why, "find out what else writes to it")
 
     def gone(self) -> str | None:
         """In words, when its name does not lead to it any more: what became of it. None: it is where it was."""
@@ -83,8 +83,8 @@ class HeldFile:
         except OSError:
             pass
         if os.fstat(self.fd).st_nlink == 0:
-            return f"{self.path} was removed meanwhile; what was used is the file that stood there at the start"
-        return f"{self.path} is not the file that was used: that one is at {Path(self.opened).readlink()} by now"
+            return f"{self.path} was removed in the meantime; the run used the file that was there at the start"
+        return f"{self.path} is not the file that the run used: that file is now at {Path(self.opened).readlink()}"
 
     def remove(self) -> None:
         """Removes it by what it is and never by its name alone; where it was renamed to, too. Gone already is fine.
@@ -111,7 +111,7 @@ class HeldFile:
             parent = -1
         try:
             if parent < 0 or not _unlink_if_same(parent, now.name, found):
-                why = "another file took its place, and where it is now cannot be told"
+                why = "another file took its place, and its new location is unknown"
                 raise SafetyRefusal("refused to remove", str(self.path), why)
         finally:
             if parent >= 0:

@@ -44,9 +44,9 @@ def device_users(name: str, sys: Sys) -> tuple[str, ...]:
             if loop != name and _is_node_of(backing, member, sys)
         ]
         reasons += [f"{who} is a member of the mounted btrfs {uuid}" for uuid in _btrfs_of(member, sys)]
-    reasons += [f"it is a leg of /dev/{h}" for h in block.holders(name, sys)]
+    reasons += [f"it is a member of /dev/{h}" for h in block.holders(name, sys)]
     if parent:
-        reasons += [f"its disk /dev/{parent} is a leg of /dev/{h}" for h in block.holders(parent, sys)]
+        reasons += [f"its disk /dev/{parent} is a member of /dev/{h}" for h in block.holders(parent, sys)]
     if parts := block.partitions(name, sys):
         reasons.append(f"it has partitions ({', '.join(parts)})")
     reasons += _under_a_loop(name, sys)
@@ -74,11 +74,11 @@ def lineage(name: str, sys: Sys) -> dict[Place, str]:
         if status is not None and stat.S_ISBLK(status.st_mode):
             below += filter(None, [block.name_of(_devno(status.st_rdev), sys)])
         elif status is not None:
-            found.setdefault(place_of(status), f"{backing}, which it stands on,")
+            found.setdefault(place_of(status), f"{backing}, which it is built on,")
         for one in below:
             upper = block.parent(one, sys)
             for member in (one, upper) if upper else (one,):
-                if _add(found, member, f"/dev/{member}, which it stands on,", sys):
+                if _add(found, member, f"/dev/{member}, which it is built on,", sys):
                     todo.append(member)
     return found
 
@@ -100,21 +100,21 @@ def _under_a_loop(name: str, sys: Sys) -> list[str]:
     try:
         found = Path(backing).stat()
     except OSError:
-        return [f"it stands on {backing}, which cannot be looked at"]
+        return [f"it is built on {backing}, which cannot be examined"]
     if stat.S_ISBLK(found.st_mode):
         lower = block.name_of(_devno(found.st_rdev), sys)
         if lower is None:
-            return [f"it stands on {backing}, of which nothing is known"]
+            return [f"it is built on {backing}, which is unknown"]
         own = f"it is under the loop device /dev/{name}"
-        return [f"it stands on {backing}: {r}" for r in device_users(lower, sys) if r != own]
+        return [f"it is built on {backing}: {r}" for r in device_users(lower, sys) if r != own]
     users = file_users(found, sys)
-    return [f"it stands on {backing}: {u}" for u in users if u != f"it is the backing file of /dev/{name}"]
+    return [f"it is built on {backing}: {u}" for u in users if u != f"it is the backing file of /dev/{name}"]
 
 
 def _relation(member: str, name: str, parent: str | None, sys: Sys) -> str:
     if member == parent:
         return "its whole disk"
-    return "its partition" if member in block.partitions(name, sys) else "which stands on it"
+    return "its partition" if member in block.partitions(name, sys) else "which is built on it"
 
 
 def _mount_points(name: str, sys: Sys) -> list[str]:

@@ -70,5 +70,5 @@ def _enter(netns: str) -> None:
             os.close(fd)
     except OSError as e:
         raise UsageError(
-            "cannot enter the network namespace", netns, e.strerror or str(e), "is it there, and are you root?"
+            "cannot enter the network namespace", netns, e.strerror or str(e), "check that it exists, and run as root"
         ) from e

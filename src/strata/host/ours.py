@@ -44,9 +44,9 @@ def folder(path: Path, hint: str, holds: str, *, make: bool = True) -> Path:
     except FileNotFoundError:
         if not make:
             raise
-        raise RunFailed("cannot make the directory", str(path), "it goes while it is made", hint) from None
+        raise RunFailed("cannot create the directory", str(path), "it was removed while it was created", hint) from None
     except OSError as e:
-        raise RunFailed("cannot make the directory", str(path), e.strerror or str(e), hint) from e
+        raise RunFailed("cannot create the directory", str(path), e.strerror or str(e), hint) from e
     return path
 
 
@@ -80,7 +80,7 @@ def _walk(path: Path, hint: str, make: bool) -> int:
             if not left:
                 raise SafetyRefusal(_WHAT, str(path), "it is a symbolic link", hint)
             if found.st_uid not in _trusted() or links > _LINKS_MOST:
-                raise SafetyRefusal(_WHAT, str(path), f"{here} is a link of {_name(found.st_uid)}'s", hint)
+                raise SafetyRefusal(_WHAT, str(path), f"{here} is a symbolic link of {_name(found.st_uid)}", hint)
             left = [*Path(target).parts, *left]
             if target.startswith("/"):
                 os.close(fd)
@@ -95,9 +95,9 @@ def _walk(path: Path, hint: str, make: bool) -> int:
 def _nobody_elses(found: os.stat_result, at: Path, path: Path, hint: str) -> None:
     """Raises `SafetyRefusal` where others could put something else into the place of what lies in ``at``."""
     if found.st_uid not in _trusted():
-        raise SafetyRefusal(_WHAT, str(path), f"{at} on the way to it belongs to {_name(found.st_uid)}", hint)
+        raise SafetyRefusal(_WHAT, str(path), f"{at} above it belongs to {_name(found.st_uid)}", hint)
     if _others_write(found) and not found.st_mode & stat.S_ISVTX:
-        raise SafetyRefusal(_WHAT, str(path), f"other users may write in {at} on the way to it", hint)
+        raise SafetyRefusal(_WHAT, str(path), f"other users may write to {at} above it", hint)
 
 
 def _only_ours(at: int, path: Path, hint: str, holds: str) -> None:
@@ -110,17 +110,17 @@ def _only_ours(at: int, path: Path, hint: str, holds: str) -> None:
         return
     close = shlex.join(["chmod", "700", str(path)])
     if _others_write(found):
-        why = f"other users may write in it ({mode:04o}), so what is in it may be theirs"
-        raise SafetyRefusal(_WHAT, str(path), why, f"look at what is in it, then: {close}")
+        why = f"other users may write in it ({mode:04o}), so its content may be theirs"
+        raise SafetyRefusal(_WHAT, str(path), why, f"check its content, then: {close}")
     # By the descriptor: what was looked at is what is closed.
     itself = Path(f"/proc/self/fd/{at}")
     if strange := sorted(p.name for p in itself.iterdir() if not re.fullmatch(holds, p.name)):
-        why = f"other users may look into it ({mode:04o}), and it holds {strange[0]}, which is not Strata's"
-        raise SafetyRefusal(_WHAT, str(path), why, f"{hint}; or, if it may be closed to others: {close}")
+        why = f"other users may read it ({mode:04o}), and it holds {strange[0]}, which is not Strata's"
+        raise SafetyRefusal(_WHAT, str(path), why, f"{hint}; or, to close it to other users: {close}")
     itself.chmod(0o700)
     if os.fstat(at).st_mode & 0o077:
-        raise SafetyRefusal(_WHAT, str(path), "its file system does not let it be closed to others", hint)
-    note(f"note: {path} was open to other users ({mode:04o}); it is 0700 now")
+        raise SafetyRefusal(_WHAT, str(path), "its file system cannot close it to other users", hint)
+    note(f"note: {path} was open to other users ({mode:04o}); its mode is now 0700")
 
 
 def _trusted() -> frozenset[int]:

@@ -37,7 +37,7 @@ def open_raw_read(device: Path | str, flags: int = 0) -> int:
     `SafetyRefusal` for anything that is not a block device, `RunFailed` when it is missing or not permitted.
     """
     if flags & (os.O_ACCMODE | os.O_CREAT | os.O_TRUNC):
-        raise ValueError("a raw device is only read here")
+        raise ValueError("raw devices are opened read-only here")
     with _handle(device) as handle:
         if not stat.S_ISBLK(os.fstat(handle).st_mode):
             raise SafetyRefusal("refused to read raw from", str(device), "it is not a block device")
@@ -59,7 +59,7 @@ def check_raw_write(device: Path | str, typed_name: str) -> None:
         except RunFailed as e:
             if not problems:
                 raise
-            problems.append(f"it cannot be proven empty: it may not be opened ({e.why})")
+            problems.append(f"it cannot be proven empty: it cannot be opened ({e.why})")
         if problems:
             raise _refuse(device, problems)
 
@@ -101,10 +101,10 @@ def _open(device: Path | str, handle: int, flags: int) -> int:
         return os.open(f"/proc/self/fd/{handle}", flags | os.O_CLOEXEC)
     except OSError as e:
         if e.errno == errno.EBUSY:
-            raise _refuse(device, ["it is held open by somebody else"]) from e
+            raise _refuse(device, ["it is held open by the kernel or another process"]) from e
         hints = {
             errno.EACCES: "run as root, or join the group of the device (often: disk)",
-            errno.EPERM: "the device controller of a container forbids it: run outside, or allow the device",
+            errno.EPERM: "the device cgroup of a container forbids it: run outside of it, or allow the device",
         }
         raise RunFailed(
             "cannot open the device", str(device), (e.strerror or str(e)).lower(), hints.get(e.errno or 0, "")
@@ -127,7 +127,7 @@ def _exclusive(device: Path | str, handle: int, problems: list[str]) -> Iterator
 
 def _refuse(device: Path | str, problems: list[str]) -> SafetyRefusal:
     why = problems[0] if len(problems) == 1 else f"{len(problems)} reasons"
-    hint = "raw writing needs an empty device that nobody uses; measure reads, or a file on it, instead"
+    hint = "writing to a raw device needs an empty, unused device; measure reads, or a file on it, instead"
     return SafetyRefusal("refused to write to the device", str(device), why, hint, tuple(problems))
 
 
@@ -135,20 +135,20 @@ def _problems(device: Path | str, handle: int, typed_name: str) -> list[str]:
     """What can be told without opening the device."""
     problems = []
     if typed_name != str(device):
-        problems.append(f"the name typed again is {typed_name!r}, not {str(device)!r}")
+        problems.append(f"--destructive names {typed_name!r}, not {str(device)!r}")
     found = os.fstat(handle)
     if not stat.S_ISBLK(found.st_mode):
         return [*problems, "it is not a block device"]
     sys = Sys()
     name = block.name_of(f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}", sys)
     if name is None:
-        return [*problems, "sysfs does not know it, so nobody can say who uses it"]
+        return [*problems, "it is not in sysfs, so its users are unknown"]
     problems += device_users(name, sys)
     problems += _held_open(name, sys)
     if sys.int(f"{block.BASE}/{name}/ro") != 0:
         problems.append("it is read-only")
     if sys.missed:
-        problems.append(f"who uses it cannot be told: {', '.join(sorted(sys.missed))} cannot be read")
+        problems.append(f"its users are unknown: {', '.join(sorted(sys.missed))} cannot be read")
     return problems
 
 
@@ -165,7 +165,7 @@ def _held_open(name: str, sys: Sys) -> list[str]:
     if not found.unseen:
         return list(found.reasons)
     if os.geteuid():
-        told = f"who has it open cannot be told: {found.unseen} processes of others cannot be looked at; run as root"
+        told = f"who has it open is unknown: {found.unseen} processes of other users cannot be examined; run as root"
         return [*found.reasons, told]
     # Those of whoever keeps root in a container: who refused for them would never write.
     _say_unseen(found.unseen)
@@ -175,7 +175,7 @@ def _held_open(name: str, sys: Sys) -> list[str]:
 @cache
 def _say_unseen(number: int) -> None:
     """Once, however often the device is looked at."""
-    note(f"note: whether one of {number} processes that may not be looked at has the device open cannot be told")
+    note(f"note: {number} processes cannot be examined; whether one of them has the device open is unknown")
 
 
 def _content_problems(fd: int) -> list[str]:
@@ -203,13 +203,13 @@ def _blkid(fd: int) -> list[str]:
     try:
         done = process.run(argv, 30.0, pass_fds=(fd,))
     except OSError as e:
-        return [f"blkid could not look at it ({e})"]
+        return [f"blkid could not examine it ({e})"]
     if done.code == _BLKID_NOTHING:
         return []
     if done.code == _BLKID_AMBIGUOUS:
         return ["blkid finds more than one signature on it"]
     if done.code != _BLKID_FOUND:
-        return [f"blkid could not look at it (exit {done.code}: {done.err.strip()})"]
+        return [f"blkid could not examine it (exit {done.code}: {done.err.strip()})"]
     pairs = dict(line.split("=", 1) for line in done.out.splitlines() if "=" in line)
     # Facts of a partition itself (its entry in the table) are no signature on it.
     kinds = [pairs[k] for k in ("TYPE", "PTTYPE") if k in pairs]

@@ -160,7 +160,7 @@ def _locked() -> Iterator[int]:
             finally:
                 os.close(lock)
     except OSError as e:
-        raise RunFailed("cannot keep the list of created files", str(base), e.strerror or str(e)) from e
+        raise RunFailed("cannot save the list of created files", str(base), e.strerror or str(e)) from e
 
 
 def _write(folder: int, lines: list[str]) -> None:

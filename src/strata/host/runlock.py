@@ -21,15 +21,15 @@ def held(run_id: str) -> Iterator[None]:
     Raises `RunFailed` naming the process that holds it, and `UsageError` for a name that leads elsewhere.
     """
     if re.fullmatch(RUN_ID, run_id) is None:
-        raise UsageError("cannot measure run", repr(run_id), "a run is not called so", "strata runs")
+        raise UsageError("cannot measure run", repr(run_id), "it is not a run id", "strata runs")
     path = state_dir() / f"{run_id}.lock"
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as e:
-            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "another one"
-            hint = "wait for it to end, or name the interrupted one: strata runs"
+            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "another process"
+            hint = "wait for it to end, or give the id of the interrupted run: strata runs"
             raise RunFailed("run", run_id, f"process {holder} is measuring it now", hint) from e
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)

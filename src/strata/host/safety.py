@@ -84,7 +84,9 @@ def open_own_file(path: Path | str, flags: int = os.O_RDWR, *, parent: int | Non
 def open_parent(path: Path) -> Iterator[tuple[int, str]]:
     """The parent directory's descriptor and the name within it; raises `RunFailed` when it cannot be written."""
     if path.name in ("", ".."):
-        raise RunFailed("cannot use the test file", str(path), "it names no file", "give a path that ends in a name")
+        raise RunFailed(
+            "cannot use the test file", str(path), "it is not a file name", "give a path that ends in a file name"
+        )
     try:
         fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as e:
@@ -95,12 +97,12 @@ def open_parent(path: Path) -> Iterator[tuple[int, str]]:
                 "cannot use the directory",
                 str(path.parent),
                 "its file system is mounted read-only",
-                "name a directory that can be written; what is there can be read: strata measure file:/…",
+                "give a writable directory; existing files can still be read: strata measure file:/…",
             )
         # By way of the descriptor: the name could mean another directory by now.
         if not os.access(f"/proc/self/fd/{fd}", os.W_OK | os.X_OK):
-            hint = "name a directory of your own on the same device, or run as its owner"
-            raise RunFailed("cannot use the directory", str(path.parent), "you may not write in it", hint)
+            hint = "give a directory of your own on the same device, or run as its owner"
+            raise RunFailed("cannot use the directory", str(path.parent), "you have no permission to write to it", hint)
         yield fd, path.name
     finally:
         os.close(fd)
@@ -128,16 +130,16 @@ def _check_space(path: Path, parent: int, needed: int) -> None:
         raise RunFailed(
             "not enough space for the test file",
             str(path),
-            f"{units.size(needed)} needed, {units.size(free)} free, of which {units.size(reserve)} stay free",
-            "ask for a smaller file, or a directory on a larger file system of the same device",
+            f"{units.size(needed)} needed, {units.size(free)} free, of which {units.size(reserve)} are reserved",
+            "use a smaller --size, or a directory with more free space on the same device",
         )
 
 
 def _refuse(path: Path, problems: list[str]) -> SafetyRefusal:
-    hint = "give a path that does not exist: Strata makes its own file there and removes it at the end"
+    hint = "give a path that does not exist: Strata creates a file there and removes it at the end"
     why = problems[0] if len(problems) == 1 else f"{len(problems)} reasons"
     if len(problems) == 1 and "touch -d" in problems[0]:
-        hint = "give a path that does not exist, or say with that command that all of it may be overwritten"
+        hint = "give a path that does not exist, or run that command to allow overwriting all of it"
     return SafetyRefusal("refused to write to", str(path), why, hint, tuple(problems) if len(problems) > 1 else ())
 
 
@@ -167,7 +169,7 @@ def _reopen(path: Path, handle: int, flags: int) -> int:
         return os.open(f"/proc/self/fd/{handle}", flags | os.O_CLOEXEC)
     except OSError as e:
         if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY):
-            raise _refuse(path, [f"it may not be opened for this ({(e.strerror or str(e)).lower()})"]) from e
+            raise _refuse(path, [f"it cannot be opened for this ({(e.strerror or str(e)).lower()})"]) from e
         raise RunFailed("cannot open the test file", str(path), (e.strerror or str(e)).lower()) from e
 
 
@@ -182,9 +184,9 @@ def check_own_fd(path: Path, fd: int) -> None:
     found = os.fstat(fd)
     problems = []
     if found.st_nlink == 0:
-        raise RunFailed("cannot use the test file", str(path), "it was removed meanwhile")
+        raise RunFailed("cannot use the test file", str(path), "it was removed in the meantime")
     if found.st_nlink > 1:
-        problems.append(f"it has {found.st_nlink} hard links: another name leads to the same bytes")
+        problems.append(f"it has {found.st_nlink} hard links: another name refers to the same data")
     if found.st_uid != os.geteuid():
         problems.append(f"it belongs to user {found.st_uid}, not to you ({os.geteuid()})")
     if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
@@ -204,13 +206,13 @@ def _mark_problems(path: Path, fd: int, found: os.stat_result) -> list[str]:
             return ["it exists and does not carry Strata's mark"]
         problems = []
         if mark.size != found.st_size:
-            problems.append(f"its mark says {mark.size} bytes, it has {found.st_size}: somebody changed it")
+            problems.append(f"its mark is for {mark.size} bytes, but it has {found.st_size}: it was changed")
         if signed := signatures.find_fd(reader, found.st_size):
-            problems.append(f"behind the mark lies {', '.join(signed)}: somebody else uses the file")
+            problems.append(f"after the mark it holds {', '.join(signed)}: something else uses the file")
         if found.st_mtime_ns != mark.date_ns and registry.entry_of(mark.uuid) is None:
             then = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.st_mtime))
             again = f"touch -d @{mark.date_ns // units.NS_PER_S} {shlex.quote(str(path))}"
-            problems.append(f"somebody wrote to it after Strata did ({then}); if nothing in it is wanted: {again}")
+            problems.append(f"it was written to after Strata wrote it ({then}); if its data is not needed: {again}")
         return problems
     except OSError as e:
         return [f"its mark cannot be read ({(e.strerror or str(e)).lower()})"]

@@ -45,7 +45,7 @@ def new(path: Path | str, size: int) -> HeldFile:
     also one of Strata's own; `RunFailed` when there is no space. A file that could not be finished is removed again.
     """
     if size < MARK_BYTES:
-        raise RunFailed("cannot make the test file", str(path), f"{size} bytes is less than its mark ({MARK_BYTES})")
+        raise RunFailed("cannot create the test file", str(path), f"{size} bytes is less than its mark ({MARK_BYTES})")
     path = Path(path).absolute()
     safety.check_new_file(path, size)
     mark = Mark.new(size)
@@ -54,10 +54,10 @@ def new(path: Path | str, size: int) -> HeldFile:
         try:
             fd = os.open(name, flags, 0o600, dir_fd=parent)
         except FileExistsError as e:
-            why, hint = "something is there already", "remove it, or give another path"
-            raise SafetyRefusal("refused to make the test file", str(path), why, hint) from e
+            why, hint = "a file of this name exists", "remove it, or give another path"
+            raise SafetyRefusal("will not create the test file", str(path), why, hint) from e
         except OSError as e:
-            raise RunFailed("cannot make the test file", str(path), (e.strerror or str(e)).lower()) from e
+            raise RunFailed("cannot create the test file", str(path), (e.strerror or str(e)).lower()) from e
         held = HeldFile(path, fd, mark, os.dup(parent))
         try:
             held.lock(write=True)
@@ -73,7 +73,7 @@ def new(path: Path | str, size: int) -> HeldFile:
             held.discard()
             if isinstance(e, OSError):
                 why = (e.strerror or str(e)).lower()
-                raise RunFailed("cannot make the test file", str(path), f"{units.size(size)}: {why}") from e
+                raise RunFailed("cannot create the test file", str(path), f"{units.size(size)}: {why}") from e
             raise
     return held
 
@@ -94,7 +94,7 @@ def own(path: Path | str, *, lock: bool = True) -> HeldFile:
             if lock:
                 held.lock(write=True)
             if mark is None:
-                raise SafetyRefusal("refused to write to", str(path), "its mark was written over meanwhile")
+                raise SafetyRefusal("refused to write to", str(path), "its mark was overwritten in the meantime")
             known = registry.entry_of(mark.uuid)
             held.entered(kept=known is None or known.kept)
         except BaseException:
@@ -117,7 +117,9 @@ def look(path: Path | str) -> HeldFile:
     held = HeldFile(path, fd, None)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise SafetyRefusal("will not drive", str(path), "it is not a regular file", "name a file or a device")
+            raise SafetyRefusal(
+                "cannot use", str(path), "it is not a regular file", "give a regular file or a block device"
+            )
         held.mark = read_mark_fd(fd)
         if held.mark is not None:
             held.lock(write=False)
@@ -196,7 +198,7 @@ def _found(entry: registry.Entry, path: Path) -> Mark | None:
     folder = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         if entry.volume and registry.volume_of(folder) != entry.volume:
-            raise OSError(errno.ENODEV, "another volume is there")
+            raise OSError(errno.ENODEV, "another volume is mounted there")
     finally:
         os.close(folder)
     try:

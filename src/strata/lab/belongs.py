@@ -30,11 +30,11 @@ def complaint(line: Line, lab: str, data: Path) -> str | None:
     """Why the line is not obeyed by ``down`` of this lab, whose directory is ``data``; None: it is."""
     fields = _FIELDS.get(str(line["undo"]))
     if fields is None:
-        return "nothing of that kind is known"
+        return "that kind is not known"
     if wrong := [name for name, kind in fields.items() if not isinstance(line.get(name), kind)]:
-        return f"it does not say {', '.join(wrong)}"
+        return f"it lacks {', '.join(wrong)}"
     if not isinstance(line.get("inode", 0), int):
-        return "its inode is no number"
+        return "its inode is not a number"
     place = _PLACES.get(line["undo"])
     return None if place is None else place(line, lab, data)
 
@@ -53,11 +53,11 @@ def _below(line: Line, _: str, data: Path) -> str | None:
 def _cgroup(line: Line, lab: str, _: Path) -> str | None:
     path = Path(line["path"])
     ours = ".." not in path.parts and path.is_relative_to(_CGROUPS) and path.name.startswith(f"strata-{lab}-")
-    return None if ours else "it is no control group of this lab"
+    return None if ours else "it is not a control group of this lab"
 
 
 def _setting(line: Line, _: str, __: Path) -> str | None:
-    return None if _SETTING.fullmatch(line["path"]) else "it is no setting that a lab changes"
+    return None if _SETTING.fullmatch(line["path"]) else "it is not a setting that a lab changes"
 
 
 _PLACES: dict[str, Callable[[Line, str, Path], str | None]] = {

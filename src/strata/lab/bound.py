@@ -35,8 +35,10 @@ class Bound:
     def text(self) -> str:
         """In one line."""
         if self.tail:
-            return f"a p99 of {self.most:,.0f} ms comes of it, and the healthy twin's has to be {self.least:g}x shorter"
-        return f"at most {self.most:,.0f} IOPS can be left, and the healthy twin has to do {self.least:g}x of that"
+            return (
+                f"it gives a p99 of {self.most:,.0f} ms, and that of the healthy twin must be {self.least:g}x shorter"
+            )
+        return f"it leaves at most {self.most:,.0f} IOPS, and the healthy twin must reach {self.least:g}x of that"
 
 
 def bound(truth: Injection, severity: Severity | None, lab: Lab) -> Bound | None:

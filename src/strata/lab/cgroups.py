@@ -28,15 +28,17 @@ def limited(lab: Lab, name: str, processors: float, clients_of: str | None = Non
     parent, files = _version()
     path = parent / f"strata-{lab.name}-{name}"
     if path.exists():
-        raise RunFailed("cannot limit", name, f"{path} is there already", "is the same injection in already?")
+        raise RunFailed(
+            "cannot limit", name, f"{path} exists", "check whether the same injection is active: strata lab status"
+        )
     lab.undo("cgroup", path=str(path))
     try:
         path.mkdir()
         for file, value in files(quota, period).items():
             (path / file).write_text(value)
     except OSError as e:
-        hint = "processor limits need a cpu controller that root may use"
-        raise RunFailed("cannot limit the processors of", name, e.strerror or str(e), hint) from e
+        hint = "CPU limits need a cpu controller that root can use"
+        raise RunFailed("cannot limit the CPUs of", name, e.strerror or str(e), hint) from e
     lab.fact("cgroup", path=str(path), clients_of=clients_of)
     return path
 
@@ -62,7 +64,7 @@ def _version() -> tuple[Path, Callable[[int, int], dict[str, str]]]:
         return _V1, lambda quota, period: {"cpu.cfs_period_us": str(period), "cpu.cfs_quota_us": str(quota)}
     if "cpu" in _controllers():
         return _V2, lambda quota, period: {"cpu.max": f"{quota} {period}"}
-    raise RunFailed("cannot limit processors", "", "neither version of the cpu controller can be used here")
+    raise RunFailed("cannot limit the CPUs", "", "no cpu controller (cgroup v1 or v2) is usable here")
 
 
 def _controllers() -> tuple[str, ...]:

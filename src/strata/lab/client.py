@@ -43,7 +43,7 @@ def layers_of(lab: Lab) -> tuple[Layer, ...]:
     """The layers of the lab's stack file, lowest first; their endpoints are not looked at."""
     fact = lab.last_fact("stack")
     if fact is None:
-        raise RunFailed("the lab", lab.name, "has no stack file: it is not up")
+        raise RunFailed("the lab", lab.name, "has no stack file: it is not running")
     return tuple(Layer.model_validate(x) for x in tomllib.loads(Path(fact["path"]).read_text())["layer"])
 
 
@@ -108,7 +108,7 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     figures = watch.stop()
     if client.returncode:
         said = (*stderr.strip().splitlines()[-4:], *_trouble(stdout))
-        raise RunFailed("cannot measure", cell.text, f"the client ended with {client.returncode}", problems=said)
+        raise RunFailed("cannot measure", cell.text, f"the client exited with {client.returncode}", problems=said)
     summary = json.loads(stdout)["summary"]
     # Of the whole curve: here a coarse p99 of few samples is better than none.
     curve = [(float(p), float(ns)) for p, ns in summary["curve"]]

@@ -66,5 +66,5 @@ def place(path: Path) -> int:
     at = int(extents[0]["physical"]) if extents else 0
     whole = all(e["physical"] - e["logical"] == at and not set(e["flags"]) & {"unwritten"} for e in extents)
     if not extents or not whole or sum(e["length"] for e in extents) < path.stat().st_size:
-        raise RunFailed("cannot serve the place of", str(path), f"it lies in {len(extents)} pieces on its disk")
+        raise RunFailed("cannot serve the blocks of", str(path), f"it has {len(extents)} extents on its disk")
     return at

@@ -84,11 +84,11 @@ def begin_at(device: str, offset_bytes: int) -> None:
         struct.pack_into("=Q", info, _LO_OFFSET_AT, offset_bytes)
         fcntl.ioctl(fd, _LOOP_SET_STATUS64, bytes(info))
     except OSError as e:
-        raise RunFailed("cannot move the begin of", device, os.strerror(e.errno or 0)) from e
+        raise RunFailed("cannot shift the start of", device, os.strerror(e.errno or 0)) from e
     finally:
         os.close(fd)
     if (Path("/sys/block") / Path(device).name / "loop" / "dio").read_text().strip() != "1":
-        raise RunFailed("cannot move the begin of", device, f"at {offset_bytes} bytes it has no direct I/O")
+        raise RunFailed("cannot shift the start of", device, f"at {offset_bytes} bytes it does not support direct I/O")
 
 
 def set_queue(lab: Lab, device: str, name: str, value: str) -> None:
@@ -110,11 +110,11 @@ def make_fs(device: str, fs: str, journal: str | None = None) -> None:
     Raises `UsageError` for a kind the lab does not know.
     """
     if fs not in _MKFS:
-        raise UsageError("cannot make a file system", repr(fs), "", f"choose one of: {', '.join(FILE_SYSTEMS)}")
+        raise UsageError("cannot create the file system", repr(fs), "", f"choose one of: {', '.join(FILE_SYSTEMS)}")
     words = [*_MKFS[fs]]
     if journal is not None:
         if fs != "ext4":
-            raise UsageError("cannot keep the journal apart of", fs, "", "choose fs=ext4")
+            raise UsageError("cannot put the journal on a separate device for", fs, "", "use fs=ext4")
         tool(["mkfs.ext4", "-q", "-F", "-O", "journal_dev", "-b", "4096", journal], "make a journal on")
         words += ["-J", f"device={journal}"]
     _make([*words, device], f"make {fs} on")
@@ -169,7 +169,9 @@ def free(device: str) -> None:
             os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
         except OSError as e:
             if e.errno != errno.EBUSY or time.monotonic() > deadline:
-                raise RunFailed("cannot use anew", device, e.strerror or str(e), "who else has it mounted?") from e
+                raise RunFailed(
+                    "cannot reuse", device, e.strerror or str(e), "check where else it is mounted: findmnt"
+                ) from e
             time.sleep(_POLL_S)
         else:
             return
@@ -202,6 +204,6 @@ def tool(words: Sequence[str], doing: str, env: Mapping[str, str] | None = None)
     except TimeoutError as e:
         raise RunFailed(f"cannot {doing}", words[-1], f"{words[0]} took longer than {_TIMEOUT_S:g} s") from e
     if done.code:
-        said = (done.err.strip() or done.out.strip() or f"{words[0]} ended with {done.code}").splitlines()
+        said = (done.err.strip() or done.out.strip() or f"{words[0]} exited with {done.code}").splitlines()
         raise RunFailed(f"cannot {doing}", words[-1], said[-1], problems=tuple(said[:-1][-5:]))
     return done.out

@@ -25,7 +25,7 @@ def down(lab: Lab, say: Say = lambda _: None) -> int:
             # What was there to be read before the lock was waited for is not all.
             return remove(Lab(lab.ledger), say)
     except Gone:
-        say(f"the lab {lab.name} was removed meanwhile")
+        say(f"the lab {lab.name} was removed in the meantime")
         return 0
 
 
@@ -47,8 +47,8 @@ def remove(lab: Lab, say: Say) -> int:
         time.sleep(0.1 * attempt)
     left = [f"{line['undo']} {_what(line)}" for line in todo]
     if left := [*left, *of_its_own(lab.data, lab.token)]:
-        hint = f"end what uses it, then: strata lab down --name {lab.name}"
-        raise RunFailed("cannot remove all of the lab", lab.name, f"{len(left)} left", hint, tuple(left))
+        hint = f"stop what uses it, then: strata lab down --name {lab.name}"
+        raise RunFailed("cannot remove all parts of the lab", lab.name, f"{len(left)} left", hint, tuple(left))
     lab.ledger.forget()
     return count
 
@@ -56,7 +56,7 @@ def remove(lab: Lab, say: Say) -> int:
 def _obeyed(lab: Lab, say: Say) -> list[Line]:
     """The lines to carry out, newest first."""
     for number in lab.ledger.damaged():
-        say(f"line {number} of {lab.ledger.path} is damaged and passed over: what it spoke of may be left")
+        say(f"line {number} of {lab.ledger.path} is damaged and ignored: what it describes may not be removed")
     boot = lab.ledger.head.get("boot")
     # Whose first line is damaged says nothing of the boot; what it names is known by more than a number.
     gone = OF_THIS_BOOT if boot is not None and boot != boot_id() else frozenset()

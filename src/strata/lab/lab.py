@@ -42,11 +42,11 @@ class Lab:
             taken = {head.get("index") for head in heads()}
             index = next((i for i in range(_SUBNETS) if i not in taken), None)
             if index is None:
-                raise RunFailed("cannot make the lab", name, f"{_SUBNETS} labs are up", "strata lab list")
+                raise RunFailed("cannot build the lab", name, f"{_SUBNETS} labs are running", "strata lab list")
             data = where.data_dir(name)
             if data.exists() and not ledger.path.exists():
-                hint = f"look at it; if no lab of yours is in it: rm -r {data}"
-                raise RunFailed("cannot make the lab", name, f"{data} is there and no ledger speaks of it", hint)
+                hint = f"check it; if it is not a lab of yours: rm -r {data}"
+                raise RunFailed("cannot build the lab", name, f"{data} exists, but no ledger lists it", hint)
             ledger.create(
                 {
                     "token": secrets.token_hex(8),
@@ -136,7 +136,12 @@ class Lab:
         """Limits a card in both directions; None: as fast as the machine is."""
         switch = self.switch
         if switch is None:
-            raise RunFailed("cannot shape", node.name, "a reduced lab has no cards of its own", "run the lab as root")
+            raise RunFailed(
+                "cannot limit the rate of",
+                node.name,
+                "a reduced lab has no network cards of its own",
+                "run the lab as root",
+            )
         nodes.shape(switch, node, nic, bytes_per_s)
         self.fact("rate", node=node.name, nic=nic, bytes_per_s=bytes_per_s)
 
@@ -151,7 +156,7 @@ class Lab:
             return control
         switch = self.switch
         if switch is None:
-            raise RunFailed("cannot delay", node.name, "a reduced lab has no wires", "run the lab as root")
+            raise RunFailed("cannot delay", node.name, "a reduced lab has no network links", "run the lab as root")
         name = f"hop-{node.name}-{nic}"
         ctl = self.dir("hops") / f"{name}.sock"
         a, b = nodes.cut_in(switch, node, nic)

@@ -73,7 +73,7 @@ class Ledger:
         """Begins it with ``head``; raises `UsageError` when there is a lab of that name."""
         if self.path.exists():
             hint = f"strata lab down --name {self.name}, or give another --name"
-            raise UsageError("cannot make the lab", repr(self.name), "there is one of that name", hint)
+            raise UsageError("cannot build the lab", repr(self.name), "a lab with that name exists", hint)
         os.close(self._lock_file())
         self.append({"lab": self.name, **head})
 
@@ -223,9 +223,9 @@ def _take(fd: int, path: Path, *, wait: bool = True, say: Callable[[str], None] 
         holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
         who = f"process {holder}" if holder else "another command"
         if not wait:
-            why = f"{who} builds, changes or removes it now"
+            why = f"{who} is building, changing or removing it"
             raise RunFailed("the lab", path.parent.name, why, "wait for it to end") from e
-        say(f"{who} works on the lab {path.parent.name}; waiting for it to end")
+        say(f"{who} is using the lab {path.parent.name}; waiting for it to end")
         fcntl.flock(fd, fcntl.LOCK_EX)
     if not _same(fd, path):
         raise Gone("there is no lab", repr(path.parent.name), "", "strata lab list")

@@ -49,7 +49,7 @@ def add_netns(ledger: Ledger, name: str) -> str:
     path = NETNS_DIR / name
     # Also where something covers it.
     if path.exists() or name in mounted_names():
-        raise RunFailed("cannot make the namespace", name, "there is one of that name, and it is not this lab's")
+        raise RunFailed("cannot create the namespace", name, "one with that name exists, and it is not of this lab")
     ledger.append({"undo": "netns", "name": name})
     create(path)
     ledger.append({"undo": "netns", "name": name, "inode": path.stat().st_ino})
@@ -98,7 +98,12 @@ def add_node(ledger: Ledger, switch: str, ns_name: str, name: str, addresses: It
 def shape(switch: str, node: Node, nic: int, bytes_per_s: float | None) -> None:
     """Limits one card of a node, in both directions, to so many bytes a second; None takes the limit away."""
     if node.netns is None:
-        raise RunFailed("cannot shape", node.name, "a reduced lab has no cards of its own", "run the lab as root")
+        raise RunFailed(
+            "cannot limit the rate of",
+            node.name,
+            "a reduced lab has no network cards of its own",
+            "run the lab as root",
+        )
 
     def limit(ns: IPRoute, card: str) -> None:
         index = _index(ns, card)
@@ -122,7 +127,9 @@ def cut_in(switch: str, node: Node, nic: int) -> tuple[str, str]:
     frames of the wire's size: one that is lost is then one segment, not the 45 that TCP hands over at once.
     """
     if node.netns is None:
-        raise RunFailed("cannot delay", node.name, "a reduced lab has no cards of its own", "run the lab as root")
+        raise RunFailed(
+            "cannot delay", node.name, "a reduced lab has no network cards of its own", "run the lab as root"
+        )
     port = f"{node.name}{FABRICS[nic]}"
 
     def rewire(ns: IPRoute) -> None:
@@ -153,7 +160,9 @@ def _segmented(netns: str, card: str) -> None:
 def route_by(node: Node, address: str, nic: int) -> None:
     """Sends what goes to ``address`` out at that card, whatever network the address is in."""
     if node.netns is None:
-        raise RunFailed("cannot route from", node.name, "a reduced lab has no cards of its own", "run the lab as root")
+        raise RunFailed(
+            "cannot route from", node.name, "a reduced lab has no network cards of its own", "run the lab as root"
+        )
     within(node.netns, lambda ns: ns.route("replace", dst=f"{address}/32", oif=_index(ns, f"eth{nic}"), scope="link"))
 
 

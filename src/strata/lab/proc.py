@@ -107,7 +107,7 @@ def wait_until(child: Child, ready: Callable[[], bool], timeout_s: float) -> Non
     while not ready():
         late = time.monotonic() > deadline
         if late or not child.alive:
-            why = f"was not ready after {timeout_s:g} s" if late else "ended before it was ready"
+            why = f"was not ready after {timeout_s:g} s" if late else "exited before it was ready"
             words = tuple(child.last_words().splitlines()[-8:])
             raise RunFailed(f"{child.name} of the lab", f"(pid {child.pid})", why, f"its log: {child.log}", words)
         time.sleep(_POLL_S)

@@ -116,14 +116,16 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     truth, least = proof.truth, proof.truth.least(asked.severity)
     impact, missing, healthy, injected = proof.impact, proof.missing, proof.healthy, proof.injected
     if (impact < least or missing) and limit and not limit.lets(healthy) and limit.holds(injected):
-        why, hint = f"{proof.line}: {limit.text}", "try again when less else is running"
-        raise InconclusiveError("could not be told, the machine is busy", "", why, hint)
+        why, hint = f"{proof.line}: {limit.text}", "try again when the machine is less busy"
+        raise InconclusiveError("the effect is inconclusive, the machine is busy", "", why, hint)
     if impact < least:
-        why = f"{proof.line}: promised is {least:g}x"
-        raise RunFailed("the injection changes too little", "", why, "is something else the limit there?")
+        why = f"{proof.line}: expected is at least {least:g}x"
+        raise RunFailed(
+            "the injection has too little effect", "", why, "check whether something else is the limit there"
+        )
     # Signatures are promised for the values that have a name.
     if missing and asked.severity is not None:
-        why = f"{len(missing)} of {len(truth.signals)} promised signals are absent"
+        why = f"{len(missing)} of {len(truth.signals)} expected signals are absent"
         raise RunFailed("the injection lacks its signature:", str(asked), why, "", _told(missing, healthy, injected))
     with (lab.data / "truth.toml").open("a", encoding="utf-8") as f:
         how = "Strata's own server limits itself" if lab.reduced else None

@@ -63,7 +63,7 @@ def trials(quick: bool, only: Sequence[str] = ()) -> tuple[Trial, ...]:
     """
     found = [t for t in _trials(quick) if not only or any(fnmatch(t.what, p) for p in only)]
     if not found:
-        raise UsageError("there is nothing to try in", ", ".join(only), "", "--list names every trial")
+        raise UsageError("no trial matches", ", ".join(only), "", "--list shows every trial")
     return tuple(found)
 
 
@@ -124,7 +124,7 @@ def _every_layer(lab: Lab) -> tuple[str, ...]:
         try:
             _ = layer.target
         except UsageError as e:
-            said.append(f"{layer.name}: not driven, {e.why}")
+            said.append(f"{layer.name}: not measured, {e.why}")
             continue
         seen = measure(lab, Cell(layer.name, "randread", "8k", 4, runtime="400ms"))
         said.append(f"{layer.name}: {seen.iops:,.0f} IOPS")
@@ -134,7 +134,7 @@ def _every_layer(lab: Lab) -> tuple[str, ...]:
             received = sum(v for k, v in seen.figures.items() if k.startswith(f"wire.{layer.node}.") and "rx" in k)
             if received < _WIRE_SHARE * seen.moved_bytes:
                 why = f"{layer.node} received {received:,.0f} bytes, the application {seen.moved_bytes:,.0f}"
-                raise UsageError("the wire did not carry the I/O of", layer.name, why)
+                raise UsageError("the network did not carry the I/O of", layer.name, why)
     return tuple(said)
 
 

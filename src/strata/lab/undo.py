@@ -49,7 +49,7 @@ def netns(line: Line) -> None:
     namespaces.remove(name, wanted)
     left = namespaces.mounted_names().get(name, set())
     if left if wanted is None else wanted in left:
-        raise RunFailed("cannot remove the namespace", name, "its name stays mounted")
+        raise RunFailed("cannot remove the namespace", name, "its name is still mounted")
 
 
 def mount(line: Line) -> None:
@@ -64,7 +64,7 @@ def mount(line: Line) -> None:
         if mounted(path):
             _umount(Path(path), _MNT_DETACH | _UMOUNT_NOFOLLOW)
     if mounted(path):
-        raise RunFailed("cannot unmount", path, "it stays mounted")
+        raise RunFailed("cannot unmount", path, "it is still mounted")
 
 
 def mounted(path: str) -> bool:
@@ -82,7 +82,7 @@ def loop(line: Line) -> None:
         finally:
             os.close(fd)
     if left := loops_on(str(line["backing"])):
-        raise RunFailed("cannot detach", ", ".join(left), "something still holds it open")
+        raise RunFailed("cannot detach", ", ".join(left), "something still has it open")
 
 
 def loops_on(backing: str) -> list[str]:

@@ -30,7 +30,7 @@ def up(
     needed = {k: v for one in asked for k, v in one.injection.options.items() if k in builder.OPTIONS}
     chosen = stacks.chosen(stack, {**needed, **(options or {})})
     if not where.is_root():
-        say("without root there are no namespaces, disks and mounts: a reduced lab runs on loopback")
+        say("not root: no namespaces, disks or mounts; building a reduced lab on loopback")
     # One lock for the name from here on, until the lab is up or gone again: nobody removes what is being built.
     with Ledger(name).claimed():
         lab = Lab.create(name, stack)
@@ -41,7 +41,7 @@ def up(
             for one in asked:
                 put_in(lab, one, say)
         except BaseException:
-            say("it did not come up; removing what was made")
+            say("the build failed; removing what was built")
             remove(lab, say)
             raise
     return lab

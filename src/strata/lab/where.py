@@ -49,6 +49,6 @@ def data_dir(name: str) -> Path:
 def checked(name: str) -> str:
     """The name, if a lab may have it (namespaces, control groups and directories carry it). Raises `UsageError`."""
     if not _NAME.fullmatch(name):
-        why = "it has to be 1 to 12 small letters and digits, a letter first"
-        raise UsageError("cannot name a lab", repr(name), why, "strata lab up local --name demo")
+        why = "it must be 1 to 12 lower-case letters and digits, starting with a letter"
+        raise UsageError("cannot name a lab", repr(name), why, "for example: strata lab up local --name demo")
     return name

@@ -105,7 +105,7 @@ class Zone(Value):
     @model_validator(mode="after")
     def _one_length(self) -> Zone:
         if (self.range_percent is None) == (self.range_bytes is None):
-            raise ValueError("a zone has a range in percent or in bytes")
+            raise ValueError("a zone needs a range in percent or in bytes")
         return self
 
     @property

@@ -75,15 +75,15 @@ def refusal(endpoint: Endpoint, workload: Workload) -> str | None:
         case EndpointKind.NBD | EndpointKind.NFS | EndpointKind.ISCSI | EndpointKind.SMB:
             named = {EndpointKind.NBD: "an NBD", EndpointKind.NFS: "this NFS", EndpointKind.SMB: "this SMB"}
             client = named.get(endpoint.kind, "an iSCSI")
-            return f"{client} client has no cache that could be {workload.cache}; the server's is out of reach"
+            return f"{client} client has no cache, and the server's cache cannot be made {workload.cache} from here"
         case EndpointKind.RBD | EndpointKind.GLUSTER:
-            return f"its client library's cache cannot be made {workload.cache}; the servers' are out of reach"
+            return f"the caches of its client library and its servers cannot be made {workload.cache} from here"
         case EndpointKind.NULL:
             return "nothing is read or written, so there is no cache"
         case EndpointKind.BLOCK if workload.cache is Cache.COLD:
             return (
-                "emptying a block device's cache (BLKFLSBUF) needs root and does it to everyone who uses the device; "
-                "measure a file on it, or past the cache"
+                "emptying the cache of a block device (BLKFLSBUF) needs root and affects every user of the device; "
+                "measure a file on it, or use direct I/O"
             )
         case _:
             return None
@@ -106,11 +106,11 @@ def compare(
     state = "none" if not local else "unknown" if before is None else _state(before)
     found: list[str] = []
     if local and workload.direct and not direct:
-        found.append("O_DIRECT was asked for and is not in force")
+        found.append("O_DIRECT was requested but is not in effect")
     if sync != workload.sync.value:
-        found.append(f"sync={workload.sync.value} was asked for, sync={sync} was in force")
+        found.append(f"sync={workload.sync.value} was requested, but sync={sync} was in effect")
     if workload.cache is not Cache.AS_FOUND and unknown is not None:
-        found.append(f"a {workload.cache.value} cache was asked for and could not be read back: {unknown}")
+        found.append(f"a {workload.cache.value} cache was requested, but its state could not be verified: {unknown}")
     if before is not None and after is not None:
         found += _cache(workload, before, after, read_bytes)
     return Caching(
@@ -140,28 +140,28 @@ def _cache(workload: Workload, before: Residency, after: Residency, read_bytes: 
         if after.fraction - before.fraction <= DIRECT_GROWTH:
             return []
         return [
-            f"O_DIRECT was asked for, and the page cache grew from {units.percent(before.fraction, 2)} to "
-            f"{after.words}: the file system or another reader went through it"
+            f"O_DIRECT was requested, but the page cache grew from {units.percent(before.fraction, 2)} to "
+            f"{after.words}: the file system or another reader used it"
         ]
     if workload.cache is Cache.COLD:
         if before.fraction > COLD_AT_MOST:
             return [
-                f"a cold cache was asked for, and {before.words} were in memory at the start: another process maps "
+                f"a cold cache was requested, but {before.words} were in memory at the start: another process maps "
                 "or reads the file"
             ]
         again = 1 - grown / read_bytes if read_bytes else 0.0
         if workload.rw in (Rw.READ, Rw.RANDREAD) and again > READ_AGAIN:
             return [
-                f"the cache was cold at the start, and {units.percent(again, 2)} of the bytes read had been read "
-                f"before in the same measurement ({after.words} at its end): that part is memory's; a larger --size "
-                "or a shorter --runtime keeps it cold"
+                f"the cache was cold at the start, but {units.percent(again, 2)} of the bytes read had been read "
+                f"before in the same measurement ({after.words} at its end) and came from memory; use a larger --size "
+                "or a shorter --runtime"
             ]
     if workload.cache is Cache.WARM:
         least = min(before, after, key=lambda r: r.fraction)
         if least.fraction < WARM_AT_LEAST:
             when = "start" if least is before else "end"
             return [
-                f"a warm cache was asked for, and {least.words} were in memory at the {when}: memory does not hold "
-                "them, or something else takes it"
+                f"a warm cache was requested, but only {least.words} were in memory at the {when}: there is not enough "
+                "memory, or something else uses it"
             ]
     return []

@@ -34,19 +34,19 @@ def rbd(uri: str) -> RbdImage:
     name, _, query = uri.removeprefix("rbd:").partition("?")
     options = _options(query, {"conf", "user"})
     if ":" in name:
-        raise ValueError("its options stand behind a question mark")
+        raise ValueError("its options must follow a question mark")
     if "@" in name:
         raise ValueError("fio's rbd engine opens images, not snapshots")
     parts = [unquote(part) for part in name.removeprefix("//").split("/")]
     if len(parts) == 3:
-        raise ValueError("fio's rbd engine knows no namespaces within a pool")
+        raise ValueError("fio's rbd engine does not support namespaces in a pool")
     if len(parts) != 2 or not all(parts):
-        raise ValueError("it names no pool and image")
+        raise ValueError("pool and image are missing")
     if any("/" in part or "@" in part or _CONTROL.search(part) for part in parts):
-        raise ValueError("its pool or image has a character that no name has")
+        raise ValueError("its pool or image has an invalid character")
     conf = options.get("conf")
     if conf is not None and (not conf.startswith("/") or _CONTROL.search(conf)):
-        raise ValueError("the path behind conf= is not absolute")
+        raise ValueError("the path after conf= is not absolute")
     user = options.get("user")
     if user is not None and not re.fullmatch(r"[^\s/]+", user):
         raise ValueError(f"the option user cannot be {user!r}")
@@ -58,16 +58,16 @@ def gluster(uri: str) -> GlusterFile:
     parts = urlsplit(uri)
     _options(parts.query, set())
     if not parts.hostname:
-        raise ValueError("no host")
+        raise ValueError("the host is missing")
     if parts.port not in (None, 24007):
-        raise ValueError("fio's gfapi engine reaches glusterd at its own port, 24007, and no other")
+        raise ValueError("fio's gfapi engine supports only the default port of glusterd, 24007")
     if parts.username is not None or parts.fragment:
         raise ValueError("it holds an @ or a #: write %40, %23")
     names = [unquote(part) for part in parts.path.strip("/").split("/")]
     if len(names) < 2 or parts.path.endswith("/") or any(name in ("", ".", "..") for name in names):
-        raise ValueError("it names no file below a volume")
+        raise ValueError("the path of a file below the volume is missing")
     if any("/" in name or _CONTROL.search(name) for name in names):
-        raise ValueError("its path has a character that no name has")
+        raise ValueError("its path has an invalid character")
     return GlusterFile(parts.hostname, names[0], "/".join(names[1:]))
 
 

@@ -92,14 +92,14 @@ class Endpoint(Value):
         secrets.know(uri)
         if controls.halves(uri) != uri:
             raise UsageError(
-                "cannot use the endpoint", secrets.hidden(uri), "its name is no text in this locale (UTF-8)",
-                "rename it, or measure beside it",
+                "cannot use the endpoint", secrets.hidden(uri), "its name is not valid text in this locale (UTF-8)",
+                "rename it, or use another path",
             )  # fmt: skip
         scheme, _, rest = uri.partition(":")
         if scheme in ("file", "block"):
             path = rest.removeprefix("//")
             if not path.startswith("/"):
-                hint = f"write the whole path: {scheme}:/…/{path}"
+                hint = f"write the full path: {scheme}:/…/{path}"
                 raise UsageError("cannot use the endpoint", uri, "the path is not absolute", hint)
             return cls(kind=EndpointKind(scheme), uri=f"{scheme}:{path}", path=path)
         if scheme == "null":
@@ -170,9 +170,9 @@ def _remote(uri: str, scheme: str) -> Endpoint:
 
     if secrets.spans(uri) or "@" in re.split("[/?#]", uri.partition("://")[2])[0]:
         raise refused(
-            "its port is no number"
+            "its port is not a number"
             if "@" not in uri and secrets.user_info(uri)
-            else "names and passwords are not spoken there"
+            else "user names and passwords are not supported there"
         )
     try:
         parts = urlsplit(uri)
@@ -182,27 +182,27 @@ def _remote(uri: str, scheme: str) -> Endpoint:
     query = parse_qs(parts.query)
     if scheme == "nbd+unix":
         if "socket" not in query:
-            raise refused("no socket")
+            raise refused("the socket is missing")
     elif not parts.hostname:
-        raise refused("no host")
+        raise refused("the host is missing")
     names = [name for name in parts.path.split("/") if name]
     if kind is EndpointKind.NFS:
         if not names or parts.path.endswith("/"):
-            raise refused("it names no file")
+            raise refused("the path of the file is missing")
         if (version := query.get("version", ["3"])[0]) != "3":
-            raise refused(f"version {version} of NFS is not spoken, only 3")
+            raise refused(f"version {version} of NFS is not supported, only 3")
     if kind is EndpointKind.ISCSI and (len(names) != 2 or not names[1].isdigit()):
-        raise refused("it names no target and logical unit")
+        raise refused("target and logical unit are missing")
     connections = query.get("connections", ["1"])[0]
     if not connections.isdigit() or not 1 <= int(connections) <= CONNECTIONS_MOST:
-        raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not 1..{CONNECTIONS_MOST}")
+        raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not in 1..{CONNECTIONS_MOST}")
     return Endpoint(kind=kind, uri=uri, connections=int(connections))
 
 
 def _cluster(uri: str, kind: EndpointKind) -> Endpoint:
     form = cluster_uri.RBD_FORM if kind is EndpointKind.RBD else cluster_uri.GLUSTER_FORM
     if secrets.spans(uri):
-        why = "a password or key in it, or a port that is no number, is not understood"
+        why = "passwords, keys and ports that are not a number are not supported"
         raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
     try:
         if kind is EndpointKind.RBD:

@@ -33,7 +33,7 @@ class Placement(Value):
 def parse_placement(cpus: str | None, nodes: str | None) -> Placement:
     """From the kernel's lists, as ``0,2-3``. Raises `UsageError`."""
     if cpus is not None and nodes is not None:
-        raise UsageError("cannot use both --cpus and", "--numa-node", "", "give one of them")
+        raise UsageError("cannot use both --cpus and", "--numa-node", "", "give only one of them")
     return Placement(cpus=_list("--cpus", cpus), nodes=_list("--numa-node", nodes))
 
 
@@ -45,6 +45,6 @@ def _list(option: str, text: str | None) -> tuple[int, ...]:
         match = _PART.fullmatch(part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not first <= last <= HIGHEST:
-            raise UsageError(f"cannot use {option}", text, f"{part!r} is no number or range", "for example: 0,2-3")
+            raise UsageError(f"cannot use {option}", text, f"{part!r} is not a number or range", "for example: 0,2-3")
         found += range(first, last + 1)
     return tuple(dict.fromkeys(found))

@@ -32,14 +32,14 @@ class Goal(Value):
     def _sound(self) -> Goal:
         if self.figure in RATES:
             if self.least is None or self.most is not None or self.good is not None:
-                raise ValueError(f"{self.figure} has a least, and neither a most nor a good")
+                raise ValueError(f"{self.figure} takes least, but not most or good")
         elif self.figure in LATENCIES + FLUSHES:
             if self.most is None or self.least is not None:
-                raise ValueError(f"{self.figure} has a most, and no least")
+                raise ValueError(f"{self.figure} takes most, but not least")
             if self.good is not None and self.good >= self.most:
-                raise ValueError("good is not better than most")
+                raise ValueError("good must be better than most")
         else:
-            raise ValueError(f"{self.figure!r} is none of {', '.join(LATENCIES + FLUSHES + RATES)}")
+            raise ValueError(f"{self.figure!r} is not one of {', '.join(LATENCIES + FLUSHES + RATES)}")
         return self
 
     @property
@@ -79,7 +79,7 @@ class Profile(Value):
         twice = [name for name, key in zip(names, keys, strict=True) if keys.count(key) > 1]
         twice += [name for name in names if names.count(name) > 1]
         if twice:
-            raise ValueError(f"named or asked for twice: {', '.join(dict.fromkeys(twice))}")
+            raise ValueError(f"given twice: {', '.join(dict.fromkeys(twice))}")
         return self
 
 

@@ -36,12 +36,12 @@ def problem(uri: str) -> str | None:
     except ValueError:
         return "its host or port cannot be read"
     if not host:
-        return "no host"
+        return "the host is missing"
     if parts.fragment or "#" in uri:
         return "it holds a #: write %23"
     below = [unquote(part) for part in parts.path.strip("/").split("/")]
     if len(below) < 2 or any(part in ("", ".", "..") for part in below):
-        return "it names no file below a share"
+        return "the path of a file below the share is missing"
     for key, value in parse_qsl(parts.query, keep_blank_values=True):
         if key not in OPTIONS:
             return f"the option {key!r} is not known ({', '.join(OPTIONS)} are)"

@@ -54,7 +54,7 @@ class Node(Value):
     def _without_a_secret(cls, url: str | None) -> str | None:
         if url is not None and secrets.spans(url):
             secrets.know(url)
-            raise ValueError("its counters are read without a password: leave it out of the address")
+            raise ValueError("passwords are not supported for counters: leave it out of the address")
         return url
 
 
@@ -124,7 +124,7 @@ class Stack(Value):
         nodes = {n.name for n in self.nodes}
         for layer in self.layers:
             if layer.name in seen:
-                problems.append(f"layer {layer.name!r} is named twice")
+                problems.append(f"layer {layer.name!r} is defined twice")
             problems += _below_problems(layer, seen)
             if layer.node is not None and layer.node not in nodes:
                 problems.append(f"layer {layer.name!r} is on node {layer.node!r}, which is not declared")
@@ -229,19 +229,19 @@ def _in_two_keys(layer: Any, order: Sequence[Any]) -> Any:
 def _below_problems(layer: Layer, before: Collection[str]) -> Iterator[str]:
     more = [f"and {len(before) - NAMED} more"] if len(before) > NAMED else []
     there = f" ({', '.join([*sorted(before)[:NAMED], *more]) or 'there is none'})"
-    for what, names in (("stands on", layer.on), ("is held against", layer.against)):
-        if what == "is held against" and names == layer.on:
+    for what, names in (("stands on", layer.on), ("is compared with", layer.against)):
+        if what == "is compared with" and names == layer.on:
             continue
         for n, name in enumerate(names):
             if name not in before:
-                yield f"layer {layer.name!r} {what} {name!r}, which is not a layer before it{there}"
+                yield f"layer {layer.name!r} {what} {name!r}, which is not an earlier layer{there}"
             elif name in names[:n]:
                 yield f"layer {layer.name!r} {what} {name!r} twice"
 
 
 _OUTER = ("stack", "node", "layer")
 _TABLES = {"": "[stack]", "nodes": "[[node]]", "layers": "[[layer]]"}
-_GUIDE = "strata survey PATH --write new.toml drafts a whole one; docs/guide/stack-file.md has every key"
+_GUIDE = "to draft one: strata survey PATH --write new.toml; docs/guide/stack-file.md lists every key"
 
 
 def _endpoint_problem(text: str, number: int, layer: Layer) -> str | None:

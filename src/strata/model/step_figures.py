@@ -69,17 +69,17 @@ def sound(figures: tuple[StepFigures, ...]) -> tuple[StepFigures, ...]:
     for (name, kinds, optional), column in zip(_COLUMNS, zip(*figures, strict=True), strict=False):
         given = [v for v in column if v is not None] if optional else column
         if not set(map(type, given)) <= kinds:
-            raise ValueError(f"a {name} of another kind")
+            raise ValueError(f"a {name} of the wrong type")
         if float in kinds and not all(map(math.isfinite, given)):
             raise ValueError(f"a {name} that is not finite")
         if name in ("ops", "iops") and min(given) <= 0:
             raise ValueError(f"{name} below 1")
         if name == "packed" and not set(map(len, given)) <= {0, len(GRID) * _SINGLE}:
-            raise ValueError("a distribution of another length")
+            raise ValueError("a distribution of the wrong length")
         if name == "run_id":
             for one in set(given):
                 if re.fullmatch(RUN_ID, one) is None:
-                    raise ValueError("a run of another name")
+                    raise ValueError("a run with another id")
     return figures
 
 

@@ -78,7 +78,7 @@ def _problem(p: Any, text: str, model: type[BaseModel], tables: Mapping[str, str
     if p["type"] == "extra_forbidden":
         what = unknown(keys[-1], [key for key in _keys(model, loc) if key not in tables])
     elif p["type"] == "missing":
-        what = f"it has no {'.'.join(keys)}"
+        what = f"{'.'.join(keys)} is missing"
     else:
         what = f"{'.'.join(keys)}: {said[:1].lower()}{said[1:]}"
     shown = tables[""] if table is None else table

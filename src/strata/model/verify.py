@@ -150,13 +150,13 @@ def judge(result: Verified) -> tuple[Integrity, str]:
         what = "the connection to the target was lost" if end == "carrier_lost" else "the journal cannot be written"
         return Integrity.FAILED, f"{what}: {result.end.get('why', '')}"
     if result.stuck:
-        return Integrity.INCONCLUSIVE, "requests did not complete; what they did is not known"
+        return Integrity.INCONCLUSIVE, "requests did not complete; their effect is unknown"
     if end == "stopped":
-        return Integrity.STOPPED, "it was stopped before its end"
+        return Integrity.STOPPED, "it was stopped before it was complete"
     if result.write_failures:
-        return Integrity.FAILED, "the target refused writes; of what it acknowledged nothing is missing"
+        return Integrity.FAILED, "the target rejected writes; all acknowledged data is present"
     if result.flush_failures:
-        return Integrity.FAILED, "the target refused to flush; of what it acknowledged nothing is missing"
+        return Integrity.FAILED, "the target rejected flushes; all acknowledged data is present"
     if result.verified_blocks < result.blocks:
         missing = result.blocks - result.verified_blocks
         return Integrity.INCONCLUSIVE, f"{missing} of {result.blocks} blocks were not read back"

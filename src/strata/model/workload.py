@@ -85,7 +85,7 @@ class Limits(Value):
     @model_validator(mode="after")
     def _holds_back(self) -> Limits:
         if self.iops is None and self.bytes_per_s is None and not self.think_ns:
-            raise ValueError("limits need a ceiling or a pause")
+            raise ValueError("limits need limit_iops, limit_bytes or thinktime")
         return self
 
     @property
@@ -175,40 +175,40 @@ class Workload(Value):
         mixed = self.rw in (Rw.RW, Rw.RANDRW)
         found = []
         if (self.rwmixread is not None) != mixed:
-            found.append("rwmixread goes with rw=rw and rw=randrw, and only with those")
+            found.append("rw=rw and rw=randrw need rwmixread, and no other pattern takes it")
         if self.bs % 512:
             found.append(f"bs={self.bs} is not a multiple of 512 bytes")
         if self.direct and self.cache is not Cache.AS_FOUND:
-            found.append(f"a {self.cache} cache is for buffered I/O: O_DIRECT goes past it")
+            found.append(f"a {self.cache} cache needs buffered I/O: O_DIRECT bypasses it")
         if self.rwmix_run > 1 and not mixed:
-            found.append("rwmix_run goes with rw=rw and rw=randrw, and only with those")
+            found.append("rwmix_run applies to rw=rw and rw=randrw only")
         if self.order is not None and isinstance(self.order, SEQUENTIAL) == self.rw.random:
-            found.append(f"order {self.order.words} does not go with rw={self.rw.value}")
+            found.append(f"order {self.order.words} does not apply to rw={self.rw.value}")
         found += self._size_problems()
         if self.fsync and self.fdatasync:
-            found.append("fsync and fdatasync at once: give one of the two")
+            found.append("give fsync or fdatasync, not both")
         if (self.fsync or self.fdatasync or self.data is not None) and not self.rw.writes:
-            found.append(f"fsync, fdatasync and data are about writes, and rw={self.rw.value} has none")
+            found.append(f"fsync, fdatasync and data apply to writes, and rw={self.rw.value} has none")
         if self.shares and not sum(self.shares):
-            found.append("one of several targets must have a share")
+            found.append("at least one target needs a share above 0")
         if self.deal == "thread" and self.threads < len(self.shares):
-            found.append(f"{self.threads} thread(s) leave some of {len(self.shares)} targets without one")
+            found.append(f"{self.threads} thread(s) are too few for {len(self.shares)} targets")
         return found
 
     def _size_problems(self) -> list[str]:
         found = []
         if (split := self.bssplit) is not None:
             if split.longest != self.bs:
-                found.append(f"bs={self.bs} is not the longest of bssplit, {split.longest}")
+                found.append(f"bs={self.bs} is not the largest size of bssplit, {split.longest}")
             if bool(split.read) != self.rw.reads or bool(split.write) != self.rw.writes:
-                found.append(f"bssplit names other directions than rw={self.rw.value} has")
+                found.append(f"the directions of bssplit do not match rw={self.rw.value}")
             if isinstance(self.order, Once):
-                found.append("coverage without repeats needs blocks of one size, not bssplit")
+                found.append("randommap needs a single block size, not bssplit")
         gaps = [self.order.stride, self.order.thread_offset] if isinstance(self.order, Strided) else []
         if self.align is not None and any(gap % self.align for gap in gaps if gap):
             found.append(f"stride and offset are not multiples of align={self.align}")
         if self.misalign >= (self.align or self.bs):
-            found.append(f"misalign={self.misalign} is not below the distance between blocks")
+            found.append(f"misalign={self.misalign} must be below the block distance (blockalign, or else bs)")
         return found
 
     @property

@@ -16,8 +16,8 @@ from typing import Any
 from strata import units
 
 PATTERN = "What to measure"
-BLOCKS = "Which blocks, with which data"
-PACE = "How fast"
+BLOCKS = "Access pattern and data"
+PACE = "Rate"
 DURABILITY = "Caches and durability"
 
 
@@ -90,103 +90,121 @@ class WorkloadOption:
 
 _CLOSED, _OPEN = "Closed loop: ", "Open loop: "
 _ROWS = (
-    WorkloadOption("rw", Kind.WORD, PATTERN, "read, write, randread (default), randwrite, rw or randrw."),
-    WorkloadOption("bs", Kind.SIZE, PATTERN, "Block size, e.g. 4k.", "4k", low=512, high=64 * units.MIB),
+    WorkloadOption("rw", Kind.WORD, PATTERN, "I/O pattern: read, write, randread (default), randwrite, rw or randrw."),
+    WorkloadOption("bs", Kind.SIZE, PATTERN, "Block size of each I/O, e.g. 4k.", "4k", low=512, high=64 * units.MIB),
     WorkloadOption(
-        "iodepth", Kind.COUNT, PATTERN, "I/Os kept in flight by each thread (1); with a rate, their bound (256).",
+        "iodepth", Kind.COUNT, PATTERN,
+        "I/Os in flight per thread (default 1); with --rate-iops their upper limit (default 256).",
         low=1, high=4096, fio="iodepth",
     ),
     WorkloadOption(
-        "threads", Kind.COUNT, PATTERN, "Threads.", 1, low=1, high=256, spelled=("--numjobs", "--threads"),
+        "threads", Kind.COUNT, PATTERN, "Number of threads.", 1, low=1, high=256, spelled=("--numjobs", "--threads"),
         fio="numjobs",
     ),
     WorkloadOption(
-        "rwmixread", Kind.COUNT, PATTERN, "Share of reads in percent, for rw and randrw.", low=0, high=100,
+        "rwmixread", Kind.COUNT, PATTERN, "Percentage of reads, for rw and randrw (default 50).", low=0, high=100,
         fio="rwmixread",
     ),
-    WorkloadOption("rate_iops", Kind.NUMBER, PACE, f"{_OPEN}I/Os a second, whether or not done.", low=0),
     WorkloadOption(
-        "process", Kind.WORD, PACE, "How the rate comes: constant or poisson.", "constant",
+        "rate_iops", Kind.NUMBER, PACE,
+        f"{_OPEN}start this many I/Os per second, whether or not earlier ones are complete.", low=0,
+    ),
+    WorkloadOption(
+        "process", Kind.WORD, PACE, f"{_OPEN}arrival process, constant or poisson.", "constant",
         choices=("constant", "poisson"), spelled=("--rate-process",), needs="rate_iops",
     ),
     WorkloadOption(
-        "burst", Kind.COUNT, PACE, f"{_OPEN}starts of a thread that share an instant.", 1, low=1,
+        "burst", Kind.COUNT, PACE, f"{_OPEN}number of I/Os that a thread starts at the same time.", 1, low=1,
         spelled=("--rate-burst",), needs="rate_iops",
     ),
     WorkloadOption(
-        "limit_iops", Kind.NUMBER, PACE, f"{_CLOSED}at most so many I/Os a second, over all threads.", low=0
+        "limit_iops", Kind.NUMBER, PACE, f"{_CLOSED}limit on I/Os per second, over all threads.", low=0
     ),
-    WorkloadOption("limit_bytes", Kind.SIZE, PACE, f"{_CLOSED}at most so many bytes a second, e.g. 100m.", low=1),
-    WorkloadOption("thinktime", Kind.TIME, PACE, f"{_CLOSED}pause of a thread once its I/Os are done, e.g. 10ms."),
     WorkloadOption(
-        "thinktime_blocks", Kind.COUNT, PACE, "I/Os of a thread before each pause.", 1, low=1, fio="thinktime_blocks",
-        needs="thinktime",
+        "limit_bytes", Kind.SIZE, PACE, f"{_CLOSED}limit on bytes per second, over all threads, e.g. 100m.", low=1
+    ),
+    WorkloadOption("thinktime", Kind.TIME, PACE, f"{_CLOSED}pause of a thread after its I/Os complete, e.g. 10ms."),
+    WorkloadOption(
+        "thinktime_blocks", Kind.COUNT, PACE, "Number of I/Os of a thread before each pause.", 1, low=1,
+        fio="thinktime_blocks", needs="thinktime",
     ),
     WorkloadOption(
         "random_distribution", Kind.WORD, BLOCKS,
-        "Which blocks are hot: random (none), zipf:THETA, zoned:90/10:10/90 (% of I/Os / % of the range), "
-        "zoned_abs:90/1g:10/9g (% of I/Os / bytes).",
-    ),
-    WorkloadOption("randommap", Kind.FLAG, BLOCKS, "Random, each block once before any comes again.", default=False),
-    WorkloadOption(
-        "interlocked", Kind.FLAG, BLOCKS, "Sequential: all threads take turns on one sequence (diskspd's -si).", False
+        "Distribution of random offsets: random (uniform, the default), zipf:THETA, zoned:90/10:10/90 (% of I/Os / % "
+        "of the range) or zoned_abs:90/1g:10/9g (% of I/Os / bytes).",
     ),
     WorkloadOption(
-        "stride", Kind.SIZE, BLOCKS, "Sequential: bytes from the beginning of one I/O to the next.", low=1
+        "randommap", Kind.FLAG, BLOCKS, "Random: access every block once before any block is repeated.", default=False
     ),
-    WorkloadOption("gap", Kind.SIZE, BLOCKS, "Sequential: bytes left out between two I/Os.", low=0, spelled=()),
+    WorkloadOption(
+        "interlocked", Kind.FLAG, BLOCKS, "Sequential: all threads share one sequence of offsets (diskspd -si).", False
+    ),
+    WorkloadOption(
+        "stride", Kind.SIZE, BLOCKS, "Sequential: distance from the start of one I/O to that of the next, e.g. 64k.",
+        low=1,
+    ),
+    WorkloadOption("gap", Kind.SIZE, BLOCKS, "Sequential: bytes skipped between two I/Os.", low=0, spelled=()),
     WorkloadOption(
         "offset_increment", Kind.SIZE, BLOCKS,
-        "Sequential: bytes from the beginning of one thread's sequence to the next thread's.", low=1,
+        "Sequential: distance between the start offsets of consecutive threads, e.g. 1g.", low=1,
         fio="offset_increment",
     ),
     WorkloadOption(
         "bssplit", Kind.WORD, BLOCKS,
-        "Several sizes, e.g. 4k/60:64k/40 (percent); writes after a comma if they differ.", apart="bs",
+        "Several block sizes with shares in percent, e.g. 4k/60:64k/40; sizes of writes after a comma.", apart="bs",
     ),
     WorkloadOption(
-        "rwmix_run", Kind.COUNT, BLOCKS, "I/Os of a thread that follow each other in one direction, for mixes.", 1,
+        "rwmix_run", Kind.COUNT, BLOCKS, "Mixed workloads: number of consecutive I/Os of a thread in one direction.", 1,
         low=1,
     ),
     WorkloadOption(
-        "blockalign", Kind.SIZE, BLOCKS, "I/Os begin at multiples of this; default: of their size.", low=1,
-        high=units.GIB, fio="blockalign",
+        "blockalign", Kind.SIZE, BLOCKS, "Alignment of the start of each I/O, e.g. 64k (default: the block size).",
+        low=1, high=units.GIB, fio="blockalign",
     ),
     WorkloadOption(
         "misalign", Kind.SIZE, BLOCKS, "Offset added to each aligned start, in bytes.", low=0, high=units.GIB
     ),
     WorkloadOption(
-        "range", Kind.WORD, BLOCKS, "Only this piece of the data: START or START:LENGTH, e.g. 1g:512m.",
+        "range", Kind.WORD, BLOCKS, "Use only this part of the data: START or START:LENGTH, e.g. 1g:512m.",
     ),
     WorkloadOption(
-        "compress_percent", Kind.COUNT, BLOCKS, "Percent of the written data that a compressor can save (0 to 99).",
+        "compress_percent", Kind.COUNT, BLOCKS,
+        "Percentage by which written data can be compressed, 0 to 99 (default 0).",
         low=0, high=99, spelled=("--buffer-compress-percentage",), fio="buffer_compress_percentage",
     ),
     WorkloadOption(
-        "dedupe_percent", Kind.COUNT, BLOCKS, "Percent of the written 4 KiB units that repeat an earlier one.",
+        "dedupe_percent", Kind.COUNT, BLOCKS,
+        "Percentage of written 4 KiB units that repeat an earlier one, 0 to 99 (default 0).",
         low=0, high=99, spelled=("--dedupe-percentage",), fio="dedupe_percentage",
     ),
     WorkloadOption(
-        "refill", Kind.FLAG, BLOCKS, "Make all data of every write anew (costs processor).", False,
+        "refill", Kind.FLAG, BLOCKS, "Generate new data for every write; costs CPU time.", False,
         spelled=("--refill-buffers",), fio="refill_buffers",
     ),
     WorkloadOption("direct", Kind.FLAG, DURABILITY, "O_DIRECT.", True, spelled=(), fio="direct"),
     WorkloadOption(
-        "buffered", Kind.FLAG, DURABILITY, "Through the page cache instead of O_DIRECT.", False, means=("direct", False)
+        "buffered", Kind.FLAG, DURABILITY, "Use the page cache instead of O_DIRECT.", False, means=("direct", False)
     ),
     WorkloadOption(
         "cache", Kind.WORD, DURABILITY,
-        "Buffered, with the file's pages dropped (cold) or read (warm) before, and read back.",
+        "Use the page cache, with the file's pages evicted (cold) or loaded (warm) and verified before the start.",
         choices=("cold", "warm"),
     ),
     WorkloadOption(
         "dsync", Kind.FLAG, DURABILITY, "Write-through: every write is durable (O_DSYNC).", False,
         means=("sync", "dsync"), apart="sync",
     ),
-    WorkloadOption("sync", Kind.WORD, DURABILITY, "How: none, dsync (as --dsync) or rwf_dsync (a flag of each write)."),
-    WorkloadOption("fsync", Kind.COUNT, DURABILITY, "fsync after so many writes of a thread.", 0, low=0, fio="fsync"),
     WorkloadOption(
-        "fdatasync", Kind.COUNT, DURABILITY, "fdatasync after so many writes of a thread.", 0, low=0, fio="fdatasync"
+        "sync", Kind.WORD, DURABILITY,
+        "Durability of writes: none, dsync (as --dsync) or rwf_dsync (RWF_DSYNC on each write).",
+    ),
+    WorkloadOption(
+        "fsync", Kind.COUNT, DURABILITY, "Call fsync after this many writes of a thread; 0: never.", 0, low=0,
+        fio="fsync",
+    ),
+    WorkloadOption(
+        "fdatasync", Kind.COUNT, DURABILITY, "Call fdatasync after this many writes of a thread; 0: never.", 0, low=0,
+        fio="fdatasync",
     ),
     WorkloadOption("seed", Kind.COUNT, BLOCKS, default=1, low=0, high=units.MOST - 1, spelled=(), fio="randseed"),
     WorkloadOption("shares", Kind.WORD, PATTERN, default=(), spelled=()),

@@ -44,7 +44,7 @@ class Schedule(Value):
                 (self.rounds < 1, f"rounds={self.rounds}: at least one is needed"),
                 (self.ramp_s < 0, f"ramp={self.ramp_s:g} s is negative"),
                 (not self.runtime_s > 0, f"runtime={self.runtime_s:g} s: nothing would be measured"),
-                (not self.interval_s > 0, f"interval={self.interval_s:g} s is no length"),
+                (not self.interval_s > 0, f"interval={self.interval_s:g} s must be above 0"),
                 (overhead_s < 0, f"overhead={overhead_s:g} s a step is negative"),
                 (self.cooldown_s < 0, f"cooldown={self.cooldown_s:g} s is negative"),
             )
@@ -142,7 +142,7 @@ def _bytes_written(cells: Sequence[Cell], steps: Sequence[Step], span: float, as
 def _workload_problems(workloads: Sequence[Workload], file_size: int) -> list[str]:
     problems = [] if workloads else ["no workload"]
     twice = [key for key, n in Counter(w.key for w in workloads).items() if n > 1]
-    problems += [f"workload {key} is asked for twice" for key in twice]
+    problems += [f"workload {key} is requested twice" for key in twice]
     if file_size < 0:
         problems.append(f"file size {file_size} is negative")
     problems += [

@@ -131,29 +131,28 @@ def _split(side: Sequence[SizeShare]) -> str:
 def _left_open(traced: TracedWorkload, workload: Workload) -> list[str]:
     name = traced.device
     said = [
-        f"seen at {name}, which is not what the application asked: caches, read-ahead, merges and a file system lie "
-        "between",
-        f"depth is what {name} had under way; who waits for a slow device asks for more of a fast one",
+        f"recorded at {name}: caches, read-ahead, merges and the file system can change what the application issued",
+        f"the depth is the number of I/Os in flight at {name}; a faster device could get more from the application",
     ]
     said += traced.cautions
-    seen = f"{units.count(traced.iops)} IOPS were seen"
+    seen = f"{units.count(traced.iops)} IOPS were recorded"
     if traced.under_way is not None and traced.under_way < BUSY * workload.outstanding:
         idle = units.significant(traced.under_way, 2)
         said.append(
-            f"{seen} with {idle} under way on average, so the load had pauses; a closed loop has none: for the same "
-            f"rate put rate_iops = {traced.iops:.6g} in place of iodepth"
+            f"{seen} with {idle} I/Os in flight on average, so the load had pauses; a closed loop has none; for the "
+            f"same rate, use rate_iops = {traced.iops:.6g} instead of iodepth"
         )
     else:
-        said.append(f"{seen}; whether more was asked cannot be told")
+        said.append(f"{seen}; whether the application could issue more is unknown")
     if traced.range_bytes is not None:
         first, end = traced.range_bytes
-        said.append(f"it touched {units.size(end - first)} of {name}; the test file has its own size: --size")
+        said.append(f"it accessed {units.size(end - first)} of {name}; --size sets the size of the test file")
     if (share := traced.write_through_share) is not None and 0 < share < 1:
-        taken = "all are" if share >= 0.5 else "none is"
-        said.append(f"{units.percent(share, 2)} of the writes were write-through; here {taken}")
+        taken = "all are" if share >= 0.5 else "none are"
+        said.append(f"{units.percent(share, 2)} of the writes were write-through; in the profile {taken}")
     if workload.fdatasync:
         every = units.significant(traced.writes_per_flush or 0, 2)
-        said.append(f"one flush to {every} writes was seen; here they come evenly")
+        said.append(f"one flush per {every} writes was recorded; the profile spaces them evenly")
     return said
 
 
@@ -198,22 +197,24 @@ def _left_out(name: str, seen: Passing, mix: Sequence[SizeShare]) -> list[str]:
     if not rare:
         return []
     share, each = units.percent(rare / total, 2), units.percent(RARE, 1)
-    said = f"{share} of the {name} have rare lengths, each of less than {each} of them"
+    said = f"{share} of the {name} have rare sizes, each below {each} of the {name}"
     if kept and {bs for bs, _ in kept} == {s.bs for s in mix}:
         return [f"{said}; they are left out"]
-    return [f"{said}; here all {name} have the mean length, {mix[0].bs} bytes"]
+    return [f"{said}; in the profile all {name} have the mean size, {mix[0].bs} bytes"]
 
 
 def _cautions(device: DeviceTrace, whole: bool, ways: Sequence[float]) -> list[str]:
     found = []
     if not whole:
-        found.append("events were lost: shares and depth are of what was seen")
+        found.append("events were lost: shares and depth cover only the recorded events")
     if any(0.2 < share < SEQUENTIAL for share in ways):
-        found.append("partly sequential: one workload of fio's words does not describe it")
+        found.append("partly sequential: a single fio workload cannot describe it")
     if not (device.read.entered.ios + device.write.entered.ios):
-        found.append("the entrance was not recorded: these are the device's requests, after splits and merges")
+        found.append(
+            "requests were not recorded at queue entry: these are the device's requests, after splits and merges"
+        )
     if device.read.read_ahead:
-        found.append("read-ahead of the kernel is among the reads")
+        found.append("the reads include read-ahead of the kernel")
     if device.target.role.startswith("under "):
-        found.append(f"seen at {device.target.name}, {device.target.role}")
+        found.append(f"recorded at {device.target.name}, {device.target.role}")
     return found

@@ -39,7 +39,7 @@ def matrix_of(
     kinds = [k for k in kinds if not (read_only and k[1].writes)]
     if not kinds:
         raise UsageError(
-            "nothing to measure in the matrix", text, "all of its patterns write, and --read-only is asked"
+            "nothing to measure in the matrix", text, "all its patterns write, and --read-only excludes them"
         )
     made = tuple(
         Workload(
@@ -51,7 +51,7 @@ def matrix_of(
         for bs in sizes
     )  # fmt: skip
     if len(made) > MOST:
-        raise UsageError("the matrix is too large:", f"{len(made)} cells", f"at most {MOST} a layer", EXAMPLE)
+        raise UsageError("the matrix is too large:", f"{len(made)} cells", f"at most {MOST} per layer", EXAMPLE)
     named = tuple(dict.fromkeys(w.pattern for w in made))
     name = words if words in MATRICES else f"{len(made)} cells"
     return Grid(name=name, depths=depths, sizes=sizes, patterns=named), made
@@ -73,7 +73,7 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
     for part in filter(None, (p.strip() for p in text.split(";"))):
         name, equals, values = part.partition("=")
         if not equals or name.strip() not in ("bs", "iodepth", "rw") or name.strip() in given:
-            why = f"{part!r} is none of bs=…, iodepth=…, rw=…, each once; and no matrix is named so"
+            why = f"{part!r} is neither bs=…, iodepth=… or rw=… (each once) nor the name of a matrix"
             raise UsageError("cannot use the matrix", text, why, f"{choices(text, MATRICES)}, or {EXAMPLE}")
         given[name.strip()] = [v.strip() for v in values.split(",") if v.strip()]
     try:
@@ -82,10 +82,10 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
     except ValueError as e:
         raise UsageError("cannot use the matrix", text, f"iodepth: {e}", EXAMPLE) from e
     if not sizes or any(not BS.holds(s) or s % 512 for s in sizes):
-        why = f"sizes are multiples of 512 bytes in {BS.within}"
+        why = f"bs must be multiples of 512 bytes in {BS.within}"
         raise UsageError("cannot use the matrix", text, why, EXAMPLE)
     if not depths or not all(map(DEPTH.holds, depths)):
-        raise UsageError("cannot use the matrix", text, f"depths are {DEPTH.within}", EXAMPLE)
+        raise UsageError("cannot use the matrix", text, f"iodepth must be in {DEPTH.within}", EXAMPLE)
     patterns = tuple(dict.fromkeys(given.get("rw", list(PATTERNS))))
     return tuple(depths), tuple(sizes), patterns
 
@@ -96,10 +96,10 @@ def _kind(name: str, text: str) -> tuple[Rw, int | None]:
         rw = Rw({"readwrite": "rw"}.get(word, word))
         mix = int(share) if share else None
     except ValueError as e:
-        raise UsageError("cannot use the matrix", text, f"{name!r} is no pattern", EXAMPLE) from e
+        raise UsageError("cannot use the matrix", text, f"{name!r} is not a pattern", EXAMPLE) from e
     mixed = rw in (Rw.RW, Rw.RANDRW)
     if (share and not mixed) or (mix is not None and not 0 <= mix <= 100):
         raise UsageError(
-            "cannot use the matrix", text, f"{name!r}: a share of reads, 0 to 100, goes with a mix", EXAMPLE
+            "cannot use the matrix", text, f"{name!r}: a percentage of reads (0 to 100) needs rw or randrw", EXAMPLE
         )
     return rw, (50 if mix is None else mix) if mixed else None

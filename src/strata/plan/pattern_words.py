@@ -42,7 +42,7 @@ def bssplit_of(text: str, rw: Rw, problems: list[str]) -> BsSplit | None:
     parts of what the others leave of 100."""
     sides = text.split(",")
     if len(sides) > 2:
-        problems.append(f"bssplit={text} names more directions than reads and writes")
+        problems.append(f"bssplit={text} has more than two parts; one is for reads, the other for writes")
         return None
     made = [_side(side, problems) for side in sides]
     if any(side is None for side in made):
@@ -84,12 +84,12 @@ def distribution_of(text: str, problems: list[str]) -> Order | None:
         # fio takes a centre behind a second colon; here the hot blocks are scattered.
         theta = number_of("zipf", rest, problems)
         if theta is not None and not 0 < theta <= 20:
-            problems.append(f"random_distribution={text}: theta is above 0 and at most 20")
+            problems.append(f"random_distribution={text}: theta must be above 0 and at most 20")
             return None
         return None if theta is None else Zipf(theta=theta)
     if kind in ("zoned", "zoned_abs"):
         return _zones(text, kind == "zoned_abs", rest, problems)
-    problems.append(f"random_distribution={text} is none of random, zipf:THETA, zoned:…, zoned_abs:…")
+    problems.append(f"random_distribution={text} is not random, zipf:THETA, zoned:… or zoned_abs:…")
     return None
 
 
@@ -113,7 +113,7 @@ def _zones(text: str, absolute: bool, rest: str, problems: list[str]) -> Zones |
         return Zones(zones=tuple(Zone.model_validate(z) for z in zones))
     except ValueError:
         problems.append(
-            f"random_distribution={text}: shares of the I/Os and of the range are percent, up to 100 in all"
+            f"random_distribution={text}: shares of the I/Os and of the range must be percent, up to 100 in total"
         )
         return None
 
@@ -137,10 +137,10 @@ def order_of(
     if stride is not None or thread_offset is not None:
         asked.append(Strided(stride=stride, thread_offset=thread_offset))
     if len(asked) > 1:
-        problems.append(f"several orders at once: {'; '.join(o.words for o in asked)}")
+        problems.append(f"give one of these orders, not several: {'; '.join(o.words for o in asked)}")
     for order in asked:
         if isinstance(order, Once | Zipf | Zones) != rw.random:
-            problems.append(f"order {order.words!r} does not go with rw={rw.value}")
+            problems.append(f"order {order.words!r} does not apply to rw={rw.value}")
     return asked[0] if asked else None
 
 
@@ -151,6 +151,6 @@ def range_of(text: str, problems: list[str]) -> ByteRange | None:
     size = size_of("range", length, problems) if length else None
     if first is None or (length and not size):
         if length and size == 0:
-            problems.append(f"range={text} holds nothing")
+            problems.append(f"range={text} is empty")
         return None
     return ByteRange(start=first, length=size)

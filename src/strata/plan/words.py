@@ -32,11 +32,11 @@ def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any
 
     Raises `UsageError` that lists every word that cannot be used.
     """
-    problems = [f"{name}: there is no such word" for name in words if name not in OPTIONS]
+    problems = [f"{name}: unknown key" for name in words if name not in OPTIONS]
     asked = {"rw": rw, "bs": bs} | {name: value for name, value in words.items() if value is not None}
     had = {name: _read(row, asked.get(name, row.default), problems) for name, row in OPTIONS.items()}
     alone = [r for r in OPTIONS.values() if r.needs is not None and had[r.needs] is None and had[r.name] != r.default]
-    problems += [f"{row.name}={had[row.name]} goes with {row.needs}" for row in alone]
+    problems += [f"{row.name}={had[row.name]} needs {row.needs}" for row in alone]
     pattern = _pattern(rw, problems)
     durability = _sync(str(had["sync"] or "none"), pattern, problems)
     if isinstance(had["bs"], int) and had["bs"] % 512:
@@ -81,13 +81,13 @@ def _read(row: WorkloadOption, value: Any, problems: list[str]) -> Any:
     if value is None or row.name in ("rw", "shares"):
         return value
     if row.name == "bs" and isinstance(value, str) and ("," in value or "-" in value):
-        problems.append(f"bs={value} names several sizes; give their shares with bssplit, or measure each by itself")
+        problems.append(f"bs={value} gives several sizes; use bssplit for a mix, or measure each size separately")
         return None
     found = _of_kind(row, value, problems)
     if found is None or not isinstance(found, (int, float)) or row.kind is Kind.FLAG:
         return found
     if not row.holds(found):
-        problems.append(f"{row.name}={value} is not {row.within}")
+        problems.append(f"{row.name}={value} is not in {row.within}")
         return None
     return found
 
@@ -116,8 +116,8 @@ def _of_kind(row: WorkloadOption, value: Any, problems: list[str]) -> Any:
                 return value
             if found in row.choices:
                 return found
-            wrong = f" is none of {', '.join(row.choices)}"
-    problems.append(f"{name}={value}{wrong or f' is no {row.kind.value}'}")
+            wrong = f" is not one of {', '.join(row.choices)}"
+    problems.append(f"{name}={value}{wrong or f' is not a {row.kind.value}'}")
     return None
 
 
@@ -134,7 +134,7 @@ def _limits(had: Mapping[str, Any], problems: list[str]) -> Limits | None:
     if had["limit_iops"] is None and had["limit_bytes"] is None and not pause:
         return None
     if rate is not None:
-        problems.append("an open loop starts I/Os by its rate alone: ceilings and think time go with a closed loop")
+        problems.append("limits and think time apply to a closed loop only: leave out rate_iops, or leave them out")
     return Limits(
         iops=had["limit_iops"], bytes_per_s=had["limit_bytes"], think_ns=pause or 0,
         think_every=had["thinktime_blocks"] or 1,
@@ -172,7 +172,7 @@ def _pattern(rw: str, problems: list[str]) -> Rw | None:
     try:
         return Rw(word)
     except ValueError:
-        why = "discards data and is never issued" if "trim" in word else f"is none of {', '.join(Rw)}"
+        why = "discards data, which Strata never does" if "trim" in word else f"is not one of {', '.join(Rw)}"
         problems.append(f"rw={rw} {why}")
         return None
 
@@ -180,11 +180,15 @@ def _pattern(rw: str, problems: list[str]) -> Rw | None:
 def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
     word = sync.strip().lower()
     if word not in _SYNC:
-        why = "is not offered: dsync makes each write durable without the time stamps" if word in ("sync", "1") else ""
-        problems.append(f"sync={sync} {why or 'is none of none, dsync, rwf_dsync'}")
+        why = (
+            "is not supported: dsync also makes each write durable, without the time stamps"
+            if word in ("sync", "1")
+            else ""
+        )
+        problems.append(f"sync={sync} {why or 'is not one of none, dsync, rwf_dsync'}")
         return None
     if _SYNC[word] is not Sync.NONE and pattern is not None and not pattern.writes:
-        problems.append(f"sync={sync} is about writes, and rw={pattern.value} has none")
+        problems.append(f"sync={sync} applies to writes, and rw={pattern.value} has none")
     return _SYNC[word]
 
 
@@ -193,5 +197,5 @@ def _mix(rwmixread: int | None, pattern: Rw | None, problems: list[str]) -> int 
     if rwmixread is None:
         return 50 if mixed else None
     if pattern is not None and not mixed:
-        problems.append(f"rwmixread={rwmixread} goes with rw=rw and rw=randrw, not with rw={pattern.value}")
+        problems.append(f"rwmixread={rwmixread} applies to rw=rw and rw=randrw, not to rw={pattern.value}")
     return rwmixread

@@ -68,7 +68,7 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
         return default_path(environ)
     if "://" not in given:
         if secrets.spans(given):
-            why, hint = "it holds a password and is no URL", "write postgresql://user@host/database"
+            why, hint = "it contains a password but is not a URL", "write postgresql://user@host/database"
             raise UsageError("cannot use the store", secrets.hidden(given), why, hint)
         return Path(given).absolute()
     try:
@@ -82,5 +82,5 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
             "write sqlite:////absolute/strata.db or postgresql://user@host/database",
         )  # fmt: skip
     if parsed.database in (None, "", ":memory:") or (parsed.database or "").startswith("file:"):
-        raise UsageError("cannot use the store", given, "it names no file", "write sqlite:////absolute/strata.db")
+        raise UsageError("cannot use the store", given, "it has no file name", "write sqlite:////absolute/strata.db")
     return Path(parsed.database or "").absolute()

@@ -66,10 +66,10 @@ def _check_link(path: Path) -> None:
     owner = path.lstat().st_uid
     if owner not in (0, os.geteuid()):
         why = f"it is a symbolic link of user {owner} to {path.readlink()}"
-        raise SafetyRefusal("will not open the store", str(path), why, "name the file itself")
+        raise SafetyRefusal("will not open the store", str(path), why, "give the file itself")
     if not path.exists():
-        why = f"it is a symbolic link that leads nowhere ({path.readlink()})"
-        raise UsageError("cannot open the store", str(path), why, "name the file itself")
+        why = f"it is a dangling symbolic link ({path.readlink()})"
+        raise UsageError("cannot open the store", str(path), why, "give the file itself")
 
 
 @contextmanager

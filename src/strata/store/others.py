@@ -89,5 +89,5 @@ def acting_in_server(connection: Connection, ours: frozenset[str]) -> tuple[str,
 def refuse(where: str, found: tuple[str, ...], hint: str) -> StoreError:
     """The error that names what is there."""
     shown = ", ".join(found[:NAMED_AT_MOST]) + (f" and {more} more" if (more := len(found) - NAMED_AT_MOST) > 0 else "")
-    why = f"it is a database, and not one of Strata's alone ({shown}); it was left as it is"
+    why = f"it is a database with objects that are not Strata's ({shown}); it was not changed"
     return StoreError("cannot open the store", where, why, hint)

@@ -42,7 +42,7 @@ def to_json(value: Value, what: str) -> str:
     except ValidationError as e:
         first = e.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise StoreError("cannot save", what, f"it would not load again: {where}: {first['msg']}") from e
+        raise StoreError("cannot save", what, f"it could not be loaded again: {where}: {first['msg']}") from e
     return text
 
 
@@ -53,7 +53,7 @@ def from_json(kind: type[V], text: str, what: str, where: str) -> V:
             raise Malformed(f"a number of more than {DIGITS_MOST} digits")
         return kind.model_validate_json(text)
     except UNLIKE as e:
-        raise StoreError(f"cannot read {what} of the store", where, why_of(e), UNLIKE_HINT) from e
+        raise StoreError(f"cannot read {what} from the store", where, why_of(e), UNLIKE_HINT) from e
 
 
 def pack(value: Value, what: str) -> bytes:
@@ -66,9 +66,9 @@ def unpack(kind: type[V], packed: bytes, what: str, where: str) -> V:
     try:
         text = inflate(packed, INFLATED_MOST).decode()
     except Malformed as e:
-        raise StoreError(f"cannot read {what} of the store", where, str(e)) from e
+        raise StoreError(f"cannot read {what} from the store", where, str(e)) from e
     except UNLIKE as e:
-        raise StoreError(f"cannot read {what} of the store", where, f"it is damaged ({e})") from e
+        raise StoreError(f"cannot read {what} from the store", where, f"it is damaged ({e})") from e
     if text.count(",") > VALUES_MOST:
-        raise StoreError(f"cannot read {what} of the store", where, f"it holds more than {VALUES_MOST} values")
+        raise StoreError(f"cannot read {what} from the store", where, f"it holds more than {VALUES_MOST} values")
     return from_json(kind, text, what, where)

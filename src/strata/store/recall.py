@@ -94,7 +94,7 @@ class Recall:
             asked = (history_query(one, newest).with_only_columns(*columns) for one in series)
             every = [session.execute(one).all() for one in asked]
             if not {type(row[2]) for rows in every for row in rows} <= {int, float}:
-                raise ValueError("an iops of another kind")
+                raise ValueError("an iops of the wrong type")
         found: list[dict[str, list[float]]] = [{} for _ in series]
         for runs, rows in zip(found, every, strict=True):
             for run, kind, iops in reversed(rows):
@@ -109,10 +109,13 @@ class Recall:
             last = session.scalars(newest.limit(1)).first()
             if new and last is not None:
                 raise UsageError(
-                    "there is a baseline", repr(name), "", f"strata baseline promote {name} replaces what it stands for"
+                    "there is already a baseline",
+                    repr(name),
+                    "",
+                    f"to replace its runs: strata baseline promote {name}",
                 )
             if not new and last is None:
-                raise UsageError("there is no baseline", repr(name), "", f"strata baseline save {name} makes it")
+                raise UsageError("there is no baseline", repr(name), "", f"to create it: strata baseline save {name}")
             made = Baseline(
                 name=name, version=(last or 0) + 1, created_unix_ns=created_unix_ns, runs=tuple(runs), note=note
             )
@@ -143,7 +146,7 @@ class Recall:
             if one.name == name:
                 return one
         names = ", ".join(dict.fromkeys(b.name for b in known))
-        hint = f"there are {names}" if names else f"strata baseline save {name} makes it"
+        hint = f"choose one of: {names}" if names else f"to create it: strata baseline save {name}"
         raise UsageError("there is no baseline", repr(name), f"in {self.path}", hint)
 
 
@@ -224,7 +227,7 @@ def _series_id(session: Session, figures: StepFigures) -> int:
         )
         found = session.scalars(asked).first()
     if found is None:
-        raise StoreError("cannot save", "a step's figures", "its series vanished while it was saved", "try again")
+        raise StoreError("cannot save", "a step's figures", "its series was deleted while it was saved", "try again")
     return found
 
 

@@ -32,14 +32,14 @@ def revision_of(path: Path, busy_timeout_s: float) -> str | None:
     """
     what = "cannot open the store"
     with named(what, path):
-        with opened(path, what, units.MOST, "name another file with STRATA_STORE") as fd:
+        with opened(path, what, units.MOST, "give another file with STRATA_STORE") as fd:
             head = os.pread(fd, len(MAGIC), 0)
         if not head and not _log(path).exists():
             return None
         if head and head != MAGIC:
             raise StoreError(
-                what, str(path), "it is not a SQLite file; it was left as it is",
-                f"name another file with STRATA_STORE, or set it aside: mv {path} {path}.damaged",
+                what, str(path), "it is not a SQLite file; it was not changed",
+                f"give another file with STRATA_STORE, or move it away: mv {path} {path}.damaged",
             )  # fmt: skip
         if _log(path).exists():
             return _look(path, "mode=ro", busy_timeout_s)
@@ -72,15 +72,15 @@ def _revision(connection: sqlite3.Connection, path: Path) -> str | None:
         return None
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID or "table alembic_version" not in found:
-        raise others.refuse(str(path), found, "name another file with STRATA_STORE")
+        raise others.refuse(str(path), found, "give another file with STRATA_STORE")
     if acting := others.acting_in_file(connection):
-        raise others.refuse(str(path), acting, "take away what acts on its tables, or name another file")
+        raise others.refuse(str(path), acting, "remove the triggers and rules on its tables, or give another file")
     if path.stat().st_size <= CHECKED_BYTES:
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise StoreError(
-                what, str(path), f"it is damaged ({verdict.splitlines()[-1]}); it was left as it is",
-                f"restore it from a backup, or set it aside: mv {path} {path}.damaged",
+                what, str(path), f"it is damaged ({verdict.splitlines()[-1]}); it was not changed",
+                f"restore it from a backup, or move it away: mv {path} {path}.damaged",
             )  # fmt: skip
     row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     return str(row[0]) if row else None
@@ -103,8 +103,8 @@ def migrate(engine: Engine, path: Path | str, found: str | None) -> None:
     if found is not None and found not in known:
         raise StoreError(
             "cannot open the store", str(path),
-            f"it has schema {found}, which is newer than this version's {HEAD}; it was left as it is",
-            "use the newer Strata that wrote it, or name another store with STRATA_STORE",
+            f"its schema {found} is newer than {HEAD} of this version; it was not changed",
+            "use the newer version of Strata, or give another store with STRATA_STORE",
         )  # fmt: skip
     with engine.begin() as connection:
         if connection.dialect.name == "postgresql":

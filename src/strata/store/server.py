@@ -73,8 +73,8 @@ def _revision(connection: Connection, where: str) -> str | None:
         found = others.in_server(connection)
         if not found:
             return None
-        raise others.refuse(where, found, "name an empty database, made with: createdb strata")
+        raise others.refuse(where, found, "give an empty database; to create one: createdb strata")
     if found := others.acting_in_server(connection, frozenset(tables)):
-        raise others.refuse(where, found, "take away what acts on its tables, or name another database")
+        raise others.refuse(where, found, "remove the triggers and rules on its tables, or give another database")
     row = connection.execute(text("SELECT version_num FROM alembic_version")).fetchone()
     return None if row is None else str(row[0])

@@ -54,7 +54,7 @@ class Store(Recall):
                     session.flush()
                     keep_head(session, run)
             except IntegrityError as e:
-                raise StoreError(what, str(self.path), "there is a run of that id", "start the run again") from e
+                raise StoreError(what, str(self.path), "a run with that id exists", "start the run again") from e
 
     def update_run(self, run: Run) -> None:
         """Replaces a run's own values; its cells and outcome stay. Raises `UsageError` where it is not there."""
@@ -75,7 +75,7 @@ class Store(Recall):
         """
         held = {run: b for b in self.baselines() for run in b.runs}
         if kept := [f"{i} is in baseline {held[i].name}, version {held[i].version}" for i in run_ids if i in held]:
-            hint = "what a baseline stands on stays; leave it out"
+            hint = "a run that a baseline uses cannot be deleted; leave it out"
             raise UsageError("cannot delete", ", ".join(i for i in run_ids if i in held), "", hint, tuple(kept))
         with named("cannot delete from", self.path), self._writing() as session:
             for run_id in run_ids:
@@ -114,7 +114,7 @@ class Store(Recall):
                     figures = figures_of(result, run_id, created, places.get(result.layer, ""))
                     keep_figures(session, run_id, result.order, figures)
             except IntegrityError as e:
-                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
+                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run with that id") from e
 
     def cells(self, run_id: str) -> tuple[CellResult, ...]:
         """The results of a run in the order of its steps; empty where there are none."""
@@ -199,7 +199,7 @@ class Store(Recall):
                 with self._writing() as session:
                     session.merge(row)
             except IntegrityError as e:
-                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run of that id") from e
+                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run with that id") from e
 
     def verdicts(self, run_ids: Iterable[str]) -> dict[str, Verdict]:
         """The verdicts of those runs that have one, by run id; without loading their analyses."""
@@ -257,7 +257,9 @@ class Store(Recall):
     def _run(self, row: RunRow) -> Run:
         run = from_json(Run, row.document, f"run {row.id}", str(self.path))
         if run.id != row.id:
-            raise StoreError(f"cannot read run {row.id} of the store", str(self.path), f"it says it is run {run.id}")
+            raise StoreError(
+                f"cannot read run {row.id} from the store", str(self.path), f"its document is of run {run.id}"
+            )
         return run
 
     def _only(self, session: Session, prefix: str) -> str:
@@ -268,7 +270,9 @@ class Store(Recall):
             raise self._unknown(session, prefix)
         if len(found) > 1:
             shown = (*found[:NAMED_AT_MOST], "…") if len(found) > NAMED_AT_MOST else tuple(found)
-            raise UsageError("cannot tell which run is meant by", prefix, "several begin so", "write more of it", shown)
+            raise UsageError(
+                "the run id is ambiguous:", prefix, "several runs start with it", "give more characters", shown
+            )
         return found[0]
 
     def _unknown(self, session: Session, run_id: str) -> UsageError:

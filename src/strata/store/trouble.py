@@ -35,14 +35,14 @@ def named(what: str, path: Path | str) -> Iterator[None]:
     except sqlite3.Error as e:
         raise _error(what, path, e) from e
     except OSError as e:
-        raise StoreError(what, str(path), e.strerror or str(e), "name another place with STRATA_STORE") from e
+        raise StoreError(what, str(path), e.strerror or str(e), "give another place with STRATA_STORE") from e
     except UNLIKE as e:
         raise StoreError(what, str(path), why_of(e), UNLIKE_HINT) from e
 
 
 UNLIKE = (ValueError, TypeError, OverflowError)
 """What values raise that this version did not save: of another kind, out of range, or no JSON."""
-UNLIKE_HINT = "it was not saved so by this version: restore it from a backup, or use the version that wrote it"
+UNLIKE_HINT = "this version did not write it: restore it from a backup, or use the version that wrote it"
 
 
 def why_of(error: Exception) -> str:
@@ -50,7 +50,7 @@ def why_of(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
-    return f"it holds a value of another kind ({error})"
+    return f"it holds a value of the wrong type ({error})"
 
 
 def _of_server(what: str, where: str, error: DBAPIError) -> StoreError:
@@ -59,17 +59,17 @@ def _of_server(what: str, where: str, error: DBAPIError) -> StoreError:
     state = getattr(error.orig, "sqlstate", None) or ""
     match state[:2]:
         case "53":
-            hint = "make room on the server (disk, memory or connections); what was saved before is intact"
+            hint = "make room on the server (disk, memory or connections); what was saved before is safe"
         case "55" | "40" | "57":
-            hint = "another process holds it or the server was told to stop; try again"
+            hint = "another process has locked it, or the server is shutting down; try again"
         case "42":
-            hint = "give this user the right to make tables and to write in that database"
+            hint = "grant this user the right to create tables and to write in that database"
         case "28" | "3D":
             hint = "check user, password and database of --store"
         case _ if error.connection_invalidated or not state:
-            hint = "check that the server runs and can be reached; what was saved before is intact"
+            hint = "check that the server runs and can be reached; what was saved before is safe"
         case _:
-            hint = "what was saved before is intact; try again"
+            hint = "what was saved before is safe; try again"
     return StoreError(what, where, said[0], hint)
 
 
@@ -86,26 +86,26 @@ def _reason(code: int, path: Path, error: BaseException) -> tuple[str, str]:
     match code:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (
-                "another process holds it",
-                f"wait for it to end (fuser {path} names it), or use another store with STRATA_STORE",
+                "another process has locked it",
+                f"wait for it to end (fuser {path} shows it), or use another store with STRATA_STORE",
             )
         case sqlite3.SQLITE_FULL:
             return (
                 "the disk is full",
-                f"make room in {path.parent}; what was saved before is intact and the run can be resumed",
+                f"make room in {path.parent}; what was saved before is safe and the run can be resumed",
             )
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
             return (
-                f"it is damaged ({error}); it was left as it is",
-                f"restore it from a backup, or set it aside: mv {path} {path}.damaged",
+                f"it is damaged ({error}); it was not changed",
+                f"restore it from a backup, or move it away: mv {path} {path}.damaged",
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return (
                 f"it cannot be written to ({error})",
-                f"give this user write access to {path.parent}, or name another place with STRATA_STORE",
+                f"give this user write access to {path.parent}, or give another place with STRATA_STORE",
             )
         case _:
-            return str(error), "what was saved before is intact; try again"
+            return str(error), "what was saved before is safe; try again"
 
 
 def _full(path: Path) -> bool:

@@ -113,13 +113,13 @@ def test_what_cannot_be_carried_is_named(line: str, named: str) -> None:
     ("line", "said"),
     [
         ("diskspd -t4 x", "without -T all 4 threads"),
-        ("diskspd -w100 x", "repeat after 256"),
+        ("diskspd -w100 x", "repeats every 256 bytes"),
         ("diskspd -w100 -Z x", "zeros"),
         ("diskspd -w100 -Z1M,data.bin x", "data.bin"),
         ("diskspd -Sr x", "server"),
-        ("diskspd -ag0,1 -d60 -W5 -C2 -n x", "left out: -ag0,1 -d60 -W5 -C2 -n"),
+        ("diskspd -ag0,1 -d60 -W5 -C2 -n x", "ignored: -ag0,1 -d60 -W5 -C2 -n"),
         ("diskspd a b c", "3 targets"),
-        ("diskspd -g100 -j5 x", "does not think"),
+        ("diskspd -g100 -j5 x", "ignores it with -g"),
     ],
 )
 def test_what_differs_is_noted(line: str, said: str) -> None:

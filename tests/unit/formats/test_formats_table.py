@@ -109,7 +109,7 @@ def test_every_problem_is_told_at_once() -> None:
     with pytest.raises(UsageError) as e:
         read_table("iops,time.p99 [parsec],role\n1,2,guess\n1,2,3,4\n", "t", {"nope": "iops", "iops": "speed"})
     said = " | ".join(e.value.problems)
-    for word in ("'nope'", "names no kind", "'parsec' is no unit", "'guess' is no role", "4 cells under 3"):
+    for word in ("'nope'", "is not a known kind", "'parsec' is not a unit", "'guess' is not a role", "4 cells for 3"):
         assert word in said
 
 

@@ -56,7 +56,7 @@ def test_a_trace_as_a_workload(tmp_path: Path) -> None:
     busy = found.model_copy(update={"under_way": 12.0, "iodepth": 12, "numjobs": 3, "writes_per_flush": 8.4})
     workload, notes = workload_of_trace(busy)
     assert workload.key == "write-8KiB-qd4-t3-fdatasync8"
-    assert any("whether more was asked" in note for note in notes)
+    assert any("whether the application could issue more" in note for note in notes)
     # More threads than requests under way were not at work at once; flushes as rare as this are somebody else's.
     few = found.model_copy(update={"iodepth": 2, "numjobs": 40, "writes_per_flush": 5000.0})
     assert workload_of_trace(few)[0].key == "write-8KiB-qd1-t2"
@@ -72,7 +72,7 @@ def test_sizes_and_their_shares(tmp_path: Path) -> None:
     assert workload.bssplit is not None
     assert [s.weight for s in workload.bssplit.read] == [3333, 3333, 3334]
     assert [s.bs for s in workload.bssplit.write] == [8192]
-    assert "75 % of the writes were write-through; here all are" in notes
+    assert "75 % of the writes were write-through; in the profile all are" in notes
 
 
 @pytest.mark.parametrize(("letters", "rw"), [(("R", "WS"), "randrw"), (("WS",), "randwrite"), (("R",), "randread")])
@@ -87,7 +87,7 @@ def test_scattered_lengths_become_their_mean(tmp_path: Path, letters: tuple[str,
         (one,) = side
         assert one.bs % 4096 == 0 and abs(one.bs - 128.5 * 4096) <= 4096 and one.share == 1
     assert workload.bs == max(side[0].bs for side in sides)
-    assert sum("100 % of the " in note and f"mean length, {workload.bs} bytes" in note for note in notes) >= 1
+    assert sum("100 % of the " in note and f"mean size, {workload.bs} bytes" in note for note in notes) >= 1
 
 
 def test_scattered_writes_beside_reads_of_one_length(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_scattered_writes_beside_reads_of_one_length(tmp_path: Path) -> None:
     assert found is not None
     workload, notes = workload_of_trace(found)
     assert workload.bssplit is not None and [s.bs for s in workload.bssplit.read] == [8192]
-    assert not any("of the reads have rare lengths" in n for n in notes)
-    assert any("of the writes have rare lengths" in n for n in notes)
+    assert not any("of the reads have rare sizes" in n for n in notes)
+    assert any("of the writes have rare sizes" in n for n in notes)
 
 
 def test_what_is_left_out_of_a_mix_is_said(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_is_left_out_of_a_mix_is_said(tmp_path: Path) -> None:
     found = workload_of(figures(tmp_path, [("R", n * 7919 % 50_000) for n in range(len(lengths))], lengths=lengths))
     assert found is not None and [s.bs for s in found.bssplit_read] == [8192]
     (note,) = found.cautions
-    assert note == "2.0 % of the reads have rare lengths, each of less than 1 % of them; they are left out"
+    assert note == "2.0 % of the reads have rare sizes, each below 1 % of the reads; they are left out"
 
 
 def test_an_io_without_data_has_no_length_and_is_no_load(tmp_path: Path) -> None:

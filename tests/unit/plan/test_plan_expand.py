@@ -145,7 +145,7 @@ def test_all_problems_are_named_at_once():
             skips={"nowhere/x": "y"}, read_only_layers=("attic",),
         )  # fmt: skip
     text = caught.value.render()
-    words = ("rounds=0", "ramp=-1", "runtime=0", "interval=0", "asked for twice", "does not fit", "nowhere/x", "attic")
+    words = ("rounds=0", "ramp=-1", "runtime=0", "interval=0", "requested twice", "does not fit", "nowhere/x", "attic")
     assert [w for w in words if w not in text] == []
 
 

@@ -123,31 +123,31 @@ def test_moments_of_a_split() -> None:
 @pytest.mark.parametrize(
     ("rw", "words", "said"),
     [
-        ("read", {"random_distribution": "zipf:1"}, "does not go with rw=read"),
-        ("randread", {"interlocked": True}, "does not go with rw=randread"),
-        ("randread", {"randommap": True, "random_distribution": "zipf:1"}, "several orders"),
-        ("randread", {"random_distribution": "pareto:1"}, "none of random, zipf"),
-        ("randread", {"random_distribution": "zipf:0"}, "theta is above 0"),
-        ("randread", {"random_distribution": "zoned:60/10:60/20"}, "up to 100 in all"),
+        ("read", {"random_distribution": "zipf:1"}, "does not apply to rw=read"),
+        ("randread", {"interlocked": True}, "does not apply to rw=randread"),
+        ("randread", {"randommap": True, "random_distribution": "zipf:1"}, "one of these orders"),
+        ("randread", {"random_distribution": "pareto:1"}, "not random, zipf"),
+        ("randread", {"random_distribution": "zipf:0"}, "theta must be above 0"),
+        ("randread", {"random_distribution": "zoned:60/10:60/20"}, "up to 100 in total"),
         ("randread", {"random_distribution": "zoned:x/10"}, "'x' is not a number"),
         ("randread", {"bssplit": "4k/50:8k/60"}, "add up to 110"),
         ("randread", {"bssplit": "4k/50:1000/50"}, "1000 is not a multiple of 512"),
-        ("randread", {"bssplit": "4k,4k,4k"}, "more directions"),
-        ("randrw", {"bssplit": "4k/50:8k", "randommap": True}, "one size"),
-        ("randread", {"fsync": 1}, "are about writes"),
-        ("randwrite", {"fsync": 1, "fdatasync": 1}, "one of the two"),
-        ("randread", {"compress_percent": 10}, "are about writes"),
-        ("randwrite", {"compress_percent": 100}, "compress_percent=100 is not 0..99"),
+        ("randread", {"bssplit": "4k,4k,4k"}, "more than two parts"),
+        ("randrw", {"bssplit": "4k/50:8k", "randommap": True}, "a single block size"),
+        ("randread", {"fsync": 1}, "apply to writes"),
+        ("randwrite", {"fsync": 1, "fdatasync": 1}, "not both"),
+        ("randread", {"compress_percent": 10}, "apply to writes"),
+        ("randwrite", {"compress_percent": 100}, "compress_percent=100 is not in 0..99"),
         ("read", {"stride": "6k", "blockalign": "4k"}, "multiples of align=4096"),
-        ("read", {"misalign": "4k"}, "misalign=4096 is not below"),
-        ("read", {"range": "1m:0"}, "holds nothing"),
-        ("read", {"rwmix_run": 3}, "rwmix_run goes with"),
-        ("read", {"burst": 3}, "goes with rate_iops"),
-        ("read", {"thinktime_blocks": 3}, "thinktime_blocks=3 goes with thinktime"),
+        ("read", {"misalign": "4k"}, "misalign=4096 must be below"),
+        ("read", {"range": "1m:0"}, "is empty"),
+        ("read", {"rwmix_run": 3}, "rwmix_run applies to"),
+        ("read", {"burst": 3}, "needs rate_iops"),
+        ("read", {"thinktime_blocks": 3}, "thinktime_blocks=3 needs thinktime"),
         ("read", {"limit_iops": -1}, "iops=-1"),
-        ("read", {"shares": (0, 0)}, "must have a share"),
+        ("read", {"shares": (0, 0)}, "needs a share"),
         ("read", {"deal": "luck"}, "deal=luck"),
-        ("read", {"shares": (1, 1), "deal": "thread"}, "some of 2 targets without one"),
+        ("read", {"shares": (1, 1), "deal": "thread"}, "too few for 2 targets"),
     ],
 )
 def test_what_cannot_be_is_named(rw: str, words: dict[str, object], said: str) -> None:
@@ -234,7 +234,13 @@ def test_what_a_job_file_asks_and_cannot_have_is_named_all_at_once(tmp_path: Pat
     with pytest.raises(UsageError) as caught:
         jobs(tmp_path, "bs=4k\n[a]\nrw=randread:8\nverify=crc32c\nbs=10%\n[b]\nrw=read\nfsync=1\nrate=1m,2m\n")
     text = caught.value.render()
-    parts = ("bs=4k: stands in no section", "[a] rw=randread:8", "[a] verify=crc32c", "[a] bs=10%", "[b] rate=1m,2m")
+    parts = (
+        "bs=4k: is outside of any section",
+        "[a] rw=randread:8",
+        "[a] verify=crc32c",
+        "[a] bs=10%",
+        "[b] rate=1m,2m",
+    )
     assert [part for part in parts if part not in text] == []
     with pytest.raises(UsageError, match="cannot read the job file"):
         read_jobs(tmp_path / "none.fio")

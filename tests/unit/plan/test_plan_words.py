@@ -52,7 +52,7 @@ def test_write_through_and_buffered():
         ({"rw": "read", "threads": 0}, "threads=0"),
         ({"rw": "read", "rate_iops": 0}, "rate_iops=0"),
         ({"rw": "read", "rate_iops": float("nan")}, "rate_iops=nan"),
-        ({"rw": "read", "rwmixread": 50}, "not with rw=read"),
+        ({"rw": "read", "rwmixread": 50}, "not to rw=read"),
         ({"rw": "randrw", "rwmixread": 101}, "rwmixread=101"),
         ({"rw": "read", "sync": "dsync"}, "has none"),
         ({"rw": "write", "sync": "sync"}, "time stamps"),

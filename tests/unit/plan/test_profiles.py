@@ -62,7 +62,7 @@ def test_every_problem_is_named() -> None:
         profile_of(text, "ours", "ours.toml")
     assert [p.partition(":")[0] for p in e.value.problems] == ["pages", "x", "y"]
     assert "rwmixreed" in e.value.problems[0]
-    assert "a most" in e.value.problems[2]
+    assert "takes most" in e.value.problems[2]
 
 
 def test_the_same_workload_twice_is_refused() -> None:

@@ -37,7 +37,7 @@ def test_a_run_comes_back_as_it_was(store, path):
 
 def test_a_second_run_of_the_same_id_is_refused_and_the_first_stays(store):
     store.create_run(sample.run(created=1))
-    with pytest.raises(StoreError, match="there is a run of that id"):
+    with pytest.raises(StoreError, match="a run with that id exists"):
         store.create_run(sample.run(created=2))
     assert store.load_run("20260301-120000-abcd").created_unix_ns == 1
 
@@ -60,7 +60,7 @@ def test_update_of_an_unknown_run_is_refused(store):
 def test_a_matrix_comes_back_as_it_was_said_and_not_when_it_is_damaged(store, path):
     store.create_run(sample.run())
     assert store.matrix(sample.run().id) is None
-    with pytest.raises(StoreError, match="there is no run of that id"):
+    with pytest.raises(StoreError, match="there is no run with that id"):
         store.save_matrix(sample.matrix("another"))
     said = sample.matrix(sample.run().id)
     store.save_matrix(said)
@@ -100,7 +100,7 @@ def test_a_failed_step_without_a_result_is_kept(store):
 
 
 def test_a_cell_needs_its_run(store):
-    with pytest.raises(StoreError, match="there is no run of that id"):
+    with pytest.raises(StoreError, match="there is no run with that id"):
         store.save_cell("nobody", sample.cell(0))
     assert store.cells("nobody") == ()
 
@@ -109,7 +109,7 @@ def test_a_value_that_could_not_be_read_back_is_refused_before_it_is_kept(store)
     store.create_run(sample.run())
     good = sample.cell(0)
     series = good.counters[0].model_copy(update={"values": (math.inf,) * 8})
-    with pytest.raises(StoreError, match="would not load again"):
+    with pytest.raises(StoreError, match="could not be loaded again"):
         store.save_cell(sample.run().id, good.model_copy(update={"counters": (series,)}))
     assert store.cells(sample.run().id) == ()
 

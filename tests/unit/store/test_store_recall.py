@@ -109,7 +109,7 @@ def test_baselines_have_versions_and_the_newest_is_in_force(path):
         store.save_baseline("main", ["b", "c"], 2, "kernel", new=False)
         assert store.baseline("main").runs == ("b", "c")
         assert [b.version for b in store.baselines()] == [2, 1]
-        with pytest.raises(UsageError, match="there is a baseline"):
+        with pytest.raises(UsageError, match="there is already a baseline"):
             store.save_baseline("main", ["a"], 1, "", new=True)
         with pytest.raises(UsageError, match="there is no baseline"):
             store.save_baseline("other", ["a"], 1, "", new=False)

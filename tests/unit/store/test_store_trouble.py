@@ -53,7 +53,7 @@ def test_a_database_of_somebody_else_is_left_as_it_is(path):
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE accounts (id INTEGER)")
     db.close()
-    assert "not one of Strata's" in refused(path, path.read_bytes()).why
+    assert "that are not Strata's" in refused(path, path.read_bytes()).why
 
 
 def test_a_truncated_store_is_left_as_it_is(path):
@@ -107,7 +107,7 @@ def test_a_store_that_another_process_holds_whole_is_refused(path):
     before = filled(path)
     child = holder(path, "PRAGMA locking_mode=EXCLUSIVE;BEGIN EXCLUSIVE;SELECT * FROM runs")
     try:
-        assert "another process holds it" in refused(path, before).why
+        assert "another process has locked it" in refused(path, before).why
     finally:
         child.communicate("\n", timeout=30)
     with open_store(str(path)) as store:
@@ -122,7 +122,7 @@ def test_a_commit_that_another_process_holds_up_is_an_error_and_works_afterwards
             assert len(store.cells(sample.run().id)) == 1
             with pytest.raises(StoreError) as caught:
                 store.save_cell(sample.run().id, sample.cell(1))
-            assert "another process holds it" in caught.value.why
+            assert "another process has locked it" in caught.value.why
             assert "fuser" in caught.value.hint
         finally:
             child.communicate("\n", timeout=30)

@@ -37,10 +37,7 @@ pub fn target_problems(job: &Job) -> Vec<String> {
     }
     let threads = job.workload.threads as usize;
     if job.workload.deal == Deal::Thread && threads < aims.len() {
-        found.push(format!(
-            "workload.deal: {threads} threads leave some of {} targets without one",
-            aims.len()
-        ));
+        found.push(format!("workload.deal: {threads} threads are too few for {} targets", aims.len()));
     }
     for (number, aim) in aims.iter().enumerate() {
         found.extend(one_target(&aim.target, &job.target_name(number), job.workload.rw.writes()));
@@ -122,7 +119,7 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
     if let Some(order) = &w.order {
         let random = !matches!(order, Order::Interlocked {} | Order::Strided { .. } | Order::Parts {});
         let rw = if w.rw.is_random() { "random" } else { "sequential" };
-        check(random == w.rw.is_random(), format!("workload.order: does not go with {rw} rw"));
+        check(random == w.rw.is_random(), format!("workload.order: does not apply to {rw} rw"));
     }
     if let Some(split) = &w.bssplit {
         let (reads, writes) = (w.rw.reads(), w.rw.writes());
@@ -172,12 +169,12 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
         u64::from(w.misalign) < step,
         "workload.misalign: must be below the distance between blocks (align, else bs)",
     );
-    check(w.range.is_none_or(|range| range.length != Some(0)), "workload.range: holds nothing");
+    check(w.range.is_none_or(|range| range.length != Some(0)), "workload.range: is empty");
     check(w.fsync == 0 || w.fdatasync == 0, "workload: fsync and fdatasync at once; give one of the two");
     let flushes = w.fsync > 0 || w.fdatasync > 0;
     check(!flushes || w.rw.writes(), "workload: fsync and fdatasync follow writes, and there are none");
     if let Some(data) = w.data {
-        check(w.rw.writes(), "workload.data: is what writes carry, and there are none");
+        check(w.rw.writes(), "workload.data: applies to writes, and there are none");
         let sound = data.compress_percent <= 99 && data.dedupe_percent <= 99;
         check(sound, "workload.data: compress_percent and dedupe_percent are 0 to 99");
     }

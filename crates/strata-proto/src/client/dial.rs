@@ -133,7 +133,9 @@ impl<'a> Haggle<'a> {
             }
             Ok(())
         };
-        talk().map_err(|error| self.explain("the server hung up on the export's name", &error))?;
+        talk().map_err(|error| {
+            self.explain("the server closed the connection after the export name", &error)
+        })?;
         Ok(export)
     }
 

@@ -90,7 +90,7 @@ fn parse(text: &str) -> Result<Uri, String> {
                     other => return Err(format!("replies={other} is neither simple nor structured")),
                 }
             }
-            _ => return Err(format!("{name:?} is not known here")),
+            _ => return Err(format!("{name:?} is not supported")),
         }
     }
     let address = match (scheme, socket) {
@@ -98,7 +98,7 @@ fn parse(text: &str) -> Result<Uri, String> {
         ("nbd+unix", Some(socket)) if host.is_empty() => Address::Unix(PathBuf::from(socket)),
         ("nbd", Some(_)) => return Err("socket= needs nbd+unix://".into()),
         ("nbd+unix", _) => return Err("it needs ?socket=/path and no host".into()),
-        ("nbds" | "nbds+unix", _) => return Err("TLS is not spoken here".into()),
+        ("nbds" | "nbds+unix", _) => return Err("TLS is not supported".into()),
         _ => return Err(format!("the scheme {scheme:?} is not NBD")),
     };
     Ok(Uri { address, export, connections, structured, netns: None, text: text.into() })

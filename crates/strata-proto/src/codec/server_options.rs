@@ -61,7 +61,7 @@ pub(super) fn answer(
         }
         consts::OPT_INFO | consts::OPT_GO => info(export, flags, number, data, out),
         consts::OPT_STARTTLS => {
-            refuse(out, number, consts::REP_ERR_UNSUP, "TLS is not spoken here");
+            refuse(out, number, consts::REP_ERR_UNSUP, "TLS is not supported");
             Outcome::GoOn
         }
         _ => {

@@ -102,15 +102,15 @@ fn refused(uri: &Uri, class: u8, detail: u8, text: &[u8]) -> io::Result<()> {
             let all = String::from_utf8_lossy(text).into_owned();
             let there = all.split('\0').find_map(|key| key.strip_prefix("TargetAddress="));
             refuse(
-                format!("the target has moved to {}; name that", there.unwrap_or("somewhere")),
+                format!("the target has moved to {}; use that address", there.unwrap_or("somewhere")),
                 libc::EREMCHG,
             )
         }
         (2, 1) => {
-            refuse("it wants a name and password (CHAP), which is not spoken here".into(), libc::EACCES)
+            refuse("it requires a name and password (CHAP), which is not supported".into(), libc::EACCES)
         }
         (2, 2) => refuse(
-            format!("it does not let {} in; ?initiator=NAME gives another name", uri.initiator),
+            format!("it does not admit {}; ?initiator=NAME sets another name", uri.initiator),
             libc::EACCES,
         ),
         (2, 3) => refuse(format!("there is no target {}", uri.target), libc::ENOENT),
@@ -148,7 +148,7 @@ impl Keys {
 
     fn terms(&self, uri: &Uri) -> io::Result<Terms> {
         if self.digest {
-            let text = format!("{uri}: it insists on digests, which are not spoken here");
+            let text = format!("{uri}: it requires digests, which are not supported");
             return Err(named_as(text, libc::EPROTONOSUPPORT));
         }
         // Defaults of RFC 7143.

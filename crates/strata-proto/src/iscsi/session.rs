@@ -68,7 +68,7 @@ impl Session {
                 (status, sense) => return Err(io::Error::from_raw_os_error(scsi::errno_of(status, sense))),
             }
         }
-        Err(named_as("it raises one unit attention after the other", libc::EAGAIN))
+        Err(named_as("it keeps reporting unit attentions", libc::EAGAIN))
     }
 
     fn carry(&mut self, cdb: Cdb, most: u32) -> io::Result<(u8, Sense, Vec<u8>)> {

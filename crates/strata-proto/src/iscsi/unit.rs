@@ -60,7 +60,7 @@ impl Unit {
         let inquiry = session.command("asking what it is (INQUIRY)", scsi::inquiry(96), 96)?;
         let kind = inquiry.first().copied().unwrap_or(0xFF);
         if kind & 0x1F != DISK || kind >> 5 != 0 {
-            let text = format!("{uri}: it is no disk (peripheral {kind:#04x})");
+            let text = format!("{uri}: it is not a disk (peripheral {kind:#04x})");
             return Err(named_as(text, libc::ENOTBLK));
         }
         let product = inquiry.get(8..32).map(|text| String::from_utf8_lossy(text).into_owned());

@@ -68,18 +68,19 @@ impl FromStr for Uri {
 fn parse(text: &str) -> Result<Uri, String> {
     let rest = text.strip_prefix("iscsi://").ok_or("the scheme is not iscsi://")?;
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (host, path) = place.split_once('/').ok_or("it names no target")?;
+    let (host, path) = place.split_once('/').ok_or("the target is missing")?;
     if host.contains('@') {
-        return Err("names and passwords (CHAP) are not spoken here".into());
+        return Err("names and passwords (CHAP) are not supported".into());
     }
     let (host, port) = host_and_port(host)?;
-    let (target, lun) = path.split_once('/').ok_or("it names no logical unit")?;
+    let (target, lun) = path.split_once('/').ok_or("the logical unit is missing")?;
     let name = |text: &str| {
         let name = decode(text)?;
         let sound = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(|c: char| c.is_control());
-        if sound { Ok(name) } else { Err(format!("{text:?} is no name")) }
+        if sound { Ok(name) } else { Err(format!("{text:?} is not a name")) }
     };
-    let lun = lun.parse().ok().filter(|lun| *lun < 1 << 14).ok_or(format!("{lun:?} is no logical unit"))?;
+    let lun =
+        lun.parse().ok().filter(|lun| *lun < 1 << 14).ok_or(format!("{lun:?} is not a logical unit"))?;
     let mut uri = Uri {
         connections: None,
         target: name(target)?,
@@ -93,7 +94,7 @@ fn parse(text: &str) -> Result<Uri, String> {
         match key {
             "connections" => uri.connections = Some(address::connections(value)?),
             "initiator" => uri.initiator = name(value)?,
-            _ => return Err(format!("{key:?} is not known here")),
+            _ => return Err(format!("{key:?} is not supported")),
         }
     }
     Ok(uri)

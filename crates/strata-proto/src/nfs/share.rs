@@ -53,7 +53,7 @@ impl Share {
         let explain = |what: &str, error: &io::Error| named(format_args!("{uri}: {what}"), error);
         let names = uri.names();
         let Some((name, folders)) = names.split_last() else {
-            return Err(named_as(format_args!("{uri}: it names no file"), libc::EINVAL));
+            return Err(named_as(format_args!("{uri}: the path of the file is missing"), libc::EINVAL));
         };
         let (root, depth) = mount(uri, folders, patience)?;
         let port = match uri.port {
@@ -61,7 +61,7 @@ impl Share {
             // Who told the port of MOUNT may have no portmapper at all.
             None if uri.mount_port.is_some() => PORT,
             None => port_of(&uri.place, NFS_PROGRAM, NFS_VERSION, uri.cred, patience)
-                .map_err(|error| explain("where is its NFS server", &error))?,
+                .map_err(|error| explain("asking for the port of its NFS server", &error))?,
         };
         let session = Session::open(&uri.place, port, uri.cred, patience)
             .map_err(|error| explain("cannot connect", &error))?;
@@ -162,7 +162,7 @@ fn mount(uri: &Uri, folders: &[&str], patience: Duration) -> io::Result<(Handle,
         None => port_of(&uri.place, MOUNT_PROGRAM, MOUNT_VERSION, uri.cred, patience),
     };
     let port = port
-        .map_err(|error| explain("where is its MOUNT server (?mountport=N says without asking)", &error))?;
+        .map_err(|error| explain("asking for the port of its MOUNT server (?mountport=N sets it)", &error))?;
     let mut session = Session::open(&uri.place, port, uri.cred, patience)
         .map_err(|error| explain("cannot reach its MOUNT server", &error))?;
     let mut first = None;
@@ -188,7 +188,7 @@ fn mount(uri: &Uri, folders: &[&str], patience: Duration) -> io::Result<(Handle,
     let why = io::Error::from_raw_os_error(errno);
     let there = exports(&mut session).unwrap_or_default();
     let there = if there.is_empty() { "none that it names".to_owned() } else { there.join(", ") };
-    let text = format!("{uri}: the server gives no export that leads there: {why}; it exports {there}");
+    let text = format!("{uri}: no export of the server contains this path: {why}; it exports {there}");
     Err(named_as(text, errno))
 }
 

@@ -61,7 +61,7 @@ impl FromStr for Uri {
 fn parse(text: &str) -> Result<Uri, String> {
     let rest = text.strip_prefix("nfs://").ok_or("the scheme is not nfs://")?;
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (host, path) = place.split_once('/').ok_or("it names no file")?;
+    let (host, path) = place.split_once('/').ok_or("the path of the file is missing")?;
     let (host, port) = host_and_port(host)?;
     let path = format!("/{}", decode(path)?);
     if path.ends_with('/') || path.split('/').any(|name| matches!(name, "." | "..") || name.len() > 255) {
@@ -72,16 +72,16 @@ fn parse(text: &str) -> Result<Uri, String> {
     let place = Place { host, netns: None };
     let cred = Cred { uid, gid };
     let mut uri = Uri { connections: None, path, place, port, mount_port: None, cred, text: text.into() };
-    let number = |value: &str| value.parse().map_err(|_| format!("{value:?} is no number"));
+    let number = |value: &str| value.parse().map_err(|_| format!("{value:?} is not a number"));
     for (name, value) in address::query(query)? {
         match (name, value) {
             ("version", "3") => {}
-            ("version", other) => return Err(format!("version {other} is not spoken here, only 3")),
+            ("version", other) => return Err(format!("version {other} is not supported, only 3")),
             ("connections", value) => uri.connections = Some(address::connections(value)?),
             ("uid", value) => uri.cred.uid = number(value)?,
             ("gid", value) => uri.cred.gid = number(value)?,
             ("mountport", value) => uri.mount_port = Some(address::port(value)?),
-            _ => return Err(format!("{name:?} is not known here")),
+            _ => return Err(format!("{name:?} is not supported")),
         }
     }
     Ok(uri)

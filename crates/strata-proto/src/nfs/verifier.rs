@@ -21,7 +21,7 @@ impl Verifier {
             return Ok(());
         }
         let text = format!(
-            "the server was started anew (its write verifier changed from {first:#x} to {seen:#x}): writes that it had \
+            "the server restarted (its write verifier changed from {first:#x} to {seen:#x}): writes that it had \
              answered and not committed are lost"
         );
         Err(io::Error::new(io::ErrorKind::InvalidData, text))

@@ -34,7 +34,7 @@ pub(crate) fn port_of(
     let port = Fields::new("GETPORT reply", &reply).u32()?;
     let port = u16::try_from(port).ok().filter(|port| *port > 0);
     port.ok_or_else(|| {
-        let text = format!("its portmapper knows no program {program} version {version} over TCP");
+        let text = format!("its portmapper has no program {program} version {version} over TCP");
         named_as(text, libc::ECONNREFUSED)
     })
 }

@@ -167,7 +167,7 @@ impl Config {
         };
         expect(
             keeps || self.faults.is_empty(),
-            "faults: they strike writes; serve writable memory or a writable file",
+            "faults: they apply to writes; serve writable memory or a writable file",
         );
         problems.extend(self.faults.iter().filter_map(FaultConfig::problem));
         if problems.is_empty() { Ok(()) } else { Err(format!("target: {}", problems.join("; "))) }

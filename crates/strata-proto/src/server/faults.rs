@@ -60,7 +60,7 @@ impl FaultConfig {
 
     /// What is wrong with its values.
     pub(super) fn problem(&self) -> Option<String> {
-        (self.every == Some(0)).then(|| "faults.every: 0 strikes nothing; leave the fault out".to_owned())
+        (self.every == Some(0)).then(|| "faults.every: 0 affects no write; leave the fault out".to_owned())
     }
 }
 

@@ -43,14 +43,14 @@ pub(super) fn bind(path: &Path) -> io::Result<(UnixListener, Place)> {
     match look(&folder, &name) {
         Ok(seen) => {
             let in_use = |why: &str| {
-                Err(named_as(format_args!("{why}; remove it, or name another path"), libc::EADDRINUSE))
+                Err(named_as(format_args!("{why}; remove it, or give another path"), libc::EADDRINUSE))
             };
             if !seen.socket || !seen.ours {
-                return in_use("something is there that is no socket of this user's");
+                return in_use("what exists there is not a socket of this user");
             }
             match UnixStream::connect(&there) {
                 Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => {}
-                _ => return in_use("a server listens there"),
+                _ => return in_use("a server is listening there"),
             }
             remove(&folder, &name, seen.inode)?;
         }
@@ -170,7 +170,7 @@ mod tests {
         let mode = fs::metadata(&path).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         UnixStream::connect(&path).expect("somebody listens");
-        assert!(refused(&path).contains("a server listens there"));
+        assert!(refused(&path).contains("a server is listening there"));
         drop((listener, place));
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
@@ -187,7 +187,7 @@ mod tests {
             |path: &Path| symlink("/run/elsewhere", path).expect("free"),
         ] {
             make(&path);
-            assert!(refused(&path).contains("no socket of this user's"));
+            assert!(refused(&path).contains("not a socket of this user"));
             assert!(fs::symlink_metadata(&path).is_ok(), "it is left");
             fs::remove_file(&path).or_else(|_| fs::remove_dir(&path)).expect("of this test");
         }

@@ -17,34 +17,34 @@ def medium(survey: Survey) -> Iterator[Notice]:
         if device.detail.get("medium") == "memory":
             yield warn(
                 "device.memory",
-                f"{device.path} ({device.kind}) lies in main memory",
-                "its figures are of memory and processor, not of a disk",
-                "give a path on a real disk, unless this is a rehearsal",
+                f"{device.path} ({device.kind}) is in main memory",
+                "its figures measure memory and CPU, not a disk",
+                "give a path on a real disk, unless this is a test",
             )
         if device.kind == "loop":
             direct = device.detail.get("direct_io") == "1"
             yield warn(
                 "device.loop",
                 f"{device.path} is a loop device on {device.detail.get('backing_file', 'a file')}",
-                "each request passes two file systems"
-                + ("" if direct else ", and the page cache of the lower one may answer instead of the disk"),
+                "each request passes through two file systems"
+                + ("" if direct else ", and the page cache of the lower one can answer instead of the disk"),
                 "measure on the lower file system"
-                + ("" if direct else f", or losetup --direct-io=on {device.path} so that no cache answers"),
+                + ("" if direct else f", or losetup --direct-io=on {device.path} to bypass that cache"),
             )
         if device.detail.get("medium", "").startswith("virtual"):
             yield info(
                 "device.hidden-medium",
                 f"{device.path} is a virtual disk",
-                "the host's caches, limits and neighbours are part of every figure, and none of them can be seen "
-                "from here; its rotational flag means nothing",
-                "ask the host's operator for cache mode and limits; repeat at another time of day",
+                "caches, limits and other guests of the host affect every figure and are not visible from here; "
+                "its rotational flag means nothing",
+                "ask the operator of the host for cache mode and limits; repeat at another time of day",
             )
         if device.kind == "crypt":
             yield info(
                 "device.crypt",
-                f"{device.path} encrypts",
-                "each byte costs processor time: with fast disks the processor is the limit",
-                "cryptsetup benchmark tells what the processor can do",
+                f"{device.path} is encrypted",
+                "each byte costs CPU time: with fast disks the CPU is the limit",
+                "cryptsetup benchmark shows the encryption rate of the CPU",
             )
 
 
@@ -59,14 +59,14 @@ def alignment(survey: Survey) -> Iterator[Notice]:
             yield warn(
                 "device.misaligned",
                 f"{device.path} {where}, its physical blocks are {units.size(unit) if unit else 'of unknown size'}",
-                "each aligned write of the file system becomes a read, a change and a write of two blocks of the disk",
-                "make the partition anew from 1 MiB on (parted --align optimal)",
+                "each aligned write of the file system causes a read-modify-write of two blocks of the disk",
+                "recreate the partition at 1 MiB (parted --align optimal)",
             )
         elif start is not None and device.optimal_io and start % device.optimal_io:
             yield info(
                 "device.stripe-misaligned",
-                f"{device.path} starts at byte {start}, no multiple of its stripe of {units.size(device.optimal_io)}",
-                "large requests touch one stripe more than needed",
+                f"{device.path} starts at byte {start}, not a multiple of its {units.size(device.optimal_io)} stripe",
+                "large requests access one stripe more than needed",
                 "start the partition at a multiple of the stripe",
             )
 
@@ -79,8 +79,8 @@ def write_cache(survey: Survey) -> Iterator[Notice]:
             yield warn(
                 "device.write-cache-unflushed",
                 f"{device.path} has a write cache and {survey.file_system.mount_point} never flushes it ({min(off)})",
-                "write-through and fsync figures are of the cache: they are too good, and a power cut loses data",
-                f"mount -o remount,barrier {survey.file_system.mount_point}, unless the cache has a battery",
+                "write-through and fsync figures are those of the cache: too good, and a power loss loses data",
+                f"mount -o remount,barrier {survey.file_system.mount_point}, unless the cache is battery-backed",
             )
             return
 
@@ -92,16 +92,16 @@ def scheduler(survey: Survey) -> Iterator[Notice]:
         if kind == "rotating disk" and device.scheduler == "none":
             yield info(
                 "device.scheduler",
-                f"{device.path} rotates and has no I/O scheduler",
-                "nobody sorts the requests by place, so seeks are longer than they need be",
-                f"echo mq-deadline > /sys/block/{_disk(device)}/queue/scheduler, and measure both",
+                f"{device.path} is a rotating disk without an I/O scheduler",
+                "requests are not sorted by position, so seeks are longer than necessary",
+                f"echo mq-deadline > /sys/block/{_disk(device)}/queue/scheduler, then compare both",
             )
         if device.kind == "nvme" and device.scheduler == "bfq":
             yield info(
                 "device.scheduler",
-                f"{device.path} is NVMe under the scheduler bfq",
-                "the scheduler's own cost can be the limit of a fast device",
-                f"echo none > /sys/block/{_disk(device)}/queue/scheduler, and measure both",
+                f"{device.path} is an NVMe device with the bfq scheduler",
+                "the CPU cost of the scheduler can limit a fast device",
+                f"echo none > /sys/block/{_disk(device)}/queue/scheduler, then compare both",
             )
 
 
@@ -111,16 +111,16 @@ def array_state(survey: Survey) -> Iterator[Notice]:
         if device.detail.get("md_degraded", "0") != "0":
             yield warn(
                 "device.degraded",
-                f"{device.path} runs without {device.detail['md_degraded']} of its legs",
-                "missing data is computed from the other legs: reads cost more than on the whole array",
-                f"replace the leg and wait for the rebuild: mdadm --detail {device.path}",
+                f"{device.path} runs without {device.detail['md_degraded']} of its members",
+                "missing data is reconstructed from the other members: reads cost more than on a complete array",
+                f"replace the member and wait for the rebuild: mdadm --detail {device.path}",
             )
         if device.detail.get("md_sync", "idle") not in ("idle", "frozen"):
             yield warn(
                 "device.rebuilding",
-                f"{device.path} is in {device.detail['md_sync']}",
-                "the array moves data by itself and takes its share of every disk",
-                "wait until /proc/mdstat says it is done",
+                f"{device.path} is running: {device.detail['md_sync']}",
+                "the array's background I/O takes a part of the performance of every disk",
+                "wait until /proc/mdstat shows that it is complete",
             )
 
 
@@ -131,7 +131,7 @@ def read_only(survey: Survey) -> Iterator[Notice]:
             yield warn(
                 "device.read-only",
                 f"{device.path} is read-only",
-                "no write can be measured",
+                "writes cannot be measured",
                 "check its write protection",
             )
 

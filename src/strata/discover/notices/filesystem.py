@@ -24,15 +24,15 @@ def direct(survey: Survey) -> Iterator[Notice]:
         yield warn(
             "fs.no-direct",
             f"{fs.mount_point} journals its data (data=journal)",
-            "ext4 then serves unbuffered requests through the page cache, and writes all data twice",
-            "mount it with data=ordered for the measurement, or read the figures as cached ones",
+            "ext4 then uses the page cache also for direct I/O, and writes all data twice",
+            "mount it with data=ordered for the measurement, or treat the figures as cached",
         )
     elif fs.kind in _MAYBE_NOT_DIRECT or fs.kind.startswith("fuse."):
         yield warn(
             "fs.no-direct",
-            f"{fs.kind} at {fs.mount_point} may not do unbuffered I/O",
-            "requests may be refused, or be served from the page cache while claiming not to be",
-            "measure on a file system with direct I/O (ext4, XFS), or read the figures as cached ones",
+            f"{fs.kind} at {fs.mount_point} may not support direct I/O",
+            "direct requests may be refused, or silently served from the page cache",
+            "measure on a file system with direct I/O (ext4, XFS), or treat the figures as cached",
         )
 
 
@@ -42,9 +42,9 @@ def memory_backed(survey: Survey) -> Iterator[Notice]:
     if fs.kind in _MEMORY:
         yield warn(
             "fs.memory",
-            f"{fs.mount_point} is {fs.kind}: it lives in main memory",
+            f"{fs.mount_point} is {fs.kind}: it is in main memory",
             "every figure measured here is of memory copies, not of a disk",
-            "give a path on the disk that you want to know about (findmnt lists the mounts)",
+            "give a path on the disk to measure (findmnt lists the mounts)",
         )
 
 
@@ -55,7 +55,7 @@ def overlay(survey: Survey) -> Iterator[Notice]:
         yield warn(
             "fs.overlay",
             f"{fs.mount_point} is an overlay (usual for the root of a container)",
-            "the first write to an existing file copies all of it, and the disk below may not be visible from here",
+            "the first write to an existing file copies the whole file, and the disk below may not be visible here",
             "give a path on a volume that is mounted into the container",
         )
 
@@ -68,23 +68,23 @@ def remote(survey: Survey) -> Iterator[Notice]:
         yield info(
             "fs.remote",
             f"{fs.mount_point} is {fs.kind} from {server}",
-            "what is measured is this machine, the wire, the server and its disk together",
-            f"survey {server} too and write a stack file that has its disk as the first layer"
+            "a measurement includes this machine, the network, the server and its disk",
+            f"run strata survey on {server} too, and write a stack file with its disk as the first layer"
             + (f"; its share without this mount is {fs.detail['endpoint']}" if "endpoint" in fs.detail else ""),
         )
     if fs.detail.get("flush"):
         yield warn(
             "fs.flush-not-sent",
             f"{fs.mount_point} is mounted with nostrictsync",
-            "fsync returns without the server having been asked, so durable writes look as fast as any",
+            "fsync returns without asking the server, so durable writes look as fast as others",
             "mount it without nostrictsync for a measurement of durable writes",
         )
     if fs.detail.get("when_silent", "").startswith("errors"):
         yield warn(
             "fs.soft-mount",
-            f"{fs.mount_point} is mounted soft",
-            "when the server is silent for too long, requests fail instead of being repeated: a stall is an error here",
-            "mount it hard, unless that is how it is used; the errors are counted in the results",
+            f"{fs.mount_point} is mounted with soft",
+            "if the server does not answer in time, requests fail instead of being retried: a stall becomes an error",
+            "mount it with hard, unless soft is used in production; errors are counted in the results",
         )
 
 
@@ -94,10 +94,10 @@ def copy_on_write(survey: Survey) -> Iterator[Notice]:
     if fs.kind in _COPY_ON_WRITE and "nodatacow" not in fs.options:
         yield info(
             "fs.copy-on-write",
-            f"{fs.kind} writes changed blocks to a new place",
-            "random writes scatter the file, so later sequential reads are slower than on the fresh file, "
-            "and a raw read of the device cannot be of the same blocks",
-            "fill the file anew before each comparison; on btrfs chattr +C on the directory avoids it",
+            f"{fs.kind} is copy-on-write",
+            "random writes fragment the file, so later sequential reads are slower than on a new file, "
+            "and a raw read of the device cannot use the same blocks",
+            "refill the file before each comparison; on btrfs, chattr +C on the directory avoids this",
         )
 
 
@@ -108,7 +108,7 @@ def compression(survey: Survey) -> Iterator[Notice]:
         yield warn(
             "fs.compression",
             f"{fs.mount_point} compresses ({how})",
-            "data that compresses reaches the disk smaller than it was written; the figures then are of the processor",
+            "compressible data is smaller on disk than written; the figures then depend on the CPU",
             "keep Strata's incompressible data (the default), or mount it without compression",
         )
 
@@ -122,10 +122,9 @@ def space(survey: Survey) -> Iterator[Notice]:
     if share < NEARLY_FULL:
         yield warn(
             "fs.nearly-full",
-            f"{fs.mount_point} has {units.percent(share)} of its space left",
-            "allocators search longer and scatter files in the last tenth: the figures are of this state, "
-            "not of the file system",
-            "free some space, or measure on a file that was written while there was some",
+            f"{fs.mount_point} has {units.percent(share)} of its space free",
+            "a nearly full file system allocates more slowly and fragments files: the figures reflect this state",
+            "free some space, or measure a file that was written before the file system filled up",
         )
     if fs.available < LOW_SPACE_BYTES:
         yield warn(
@@ -143,22 +142,22 @@ def options(survey: Survey) -> Iterator[Notice]:
         yield warn(
             "fs.read-only",
             f"{fs.mount_point} is mounted read-only",
-            "no test file can be made",
+            "no test file can be created",
             f"mount -o remount,rw {fs.mount_point}, or give another path",
         )
     if "sync" in fs.options:
         yield warn(
             "fs.sync",
             f"{fs.mount_point} is mounted with sync",
-            "every write waits for the disk, whatever the workload asks for",
-            "mount it without sync, unless that is how it is used",
+            "every write waits for the disk, whatever the workload requests",
+            "mount it without sync, unless sync is used in production",
         )
     if "errors" in fs.detail:
         yield warn(
             "fs.errors",
             f"{fs.mount_point} has recorded {fs.detail['errors']} file system error(s)",
-            "a damaged file system or a failing disk does not give figures worth having",
-            "look into dmesg and check it (e2fsck) before measuring",
+            "a damaged file system or a failing disk gives meaningless figures",
+            "check dmesg and the file system (e2fsck) before measuring",
         )
 
 

@@ -24,7 +24,7 @@ def busy(survey: Survey) -> Iterator[Notice]:
     load = survey.load
     signs = []
     if load.cpu_busy > BUSY_SHARE:
-        signs.append(f"processors {units.percent(load.cpu_busy)} busy")
+        signs.append(f"CPUs {units.percent(load.cpu_busy)} busy")
     names = {d.name for d in survey.devices}
     signs += [f"{n} {units.count(r)} IOPS" for n, r in load.disk_iops.items() if n in names and r > BUSY_IOPS]
     signs += [f"{n} {units.rate(r)}" for n, r in load.net_bytes.items() if r > BUSY_NET_BYTES]
@@ -32,15 +32,15 @@ def busy(survey: Survey) -> Iterator[Notice]:
         yield warn(
             "machine.busy",
             f"the machine is busy already: {', '.join(signs)}",
-            "others' work queues with ours: figures are lower and vary more, and the cause looks like the storage",
-            "stop the other work (top, iotop), or ask for more rounds so that the intervals stay honest",
+            "other work competes with the measurement: figures are lower and vary more, as if the storage were slow",
+            "stop the other work (see top, iotop), or use more --rounds",
         )
     if load.cpu_steal > STEAL_SHARE:
         yield warn(
             "machine.steal",
-            f"the hypervisor took {units.percent(load.cpu_steal)} of the processor time for others",
-            "latency tails then are the host's scheduling, not the storage",
-            "move to a host with dedicated processors, or repeat at a quieter time",
+            f"the hypervisor gave {units.percent(load.cpu_steal)} of the CPU time to other guests (steal)",
+            "latency tails are then caused by scheduling on the host, not by the storage",
+            "use a host with dedicated CPUs, or repeat at a quieter time",
         )
 
 
@@ -50,31 +50,31 @@ def clocks(survey: Survey) -> Iterator[Notice]:
     if cpu.governor is not None and cpu.governor != "performance":
         yield warn(
             "machine.governor",
-            f"the frequency governor is {cpu.governor}",
-            "a processor that waits for I/O clocks down, and every completion then takes longer than it need",
-            "cpupower frequency-set -g performance, for the time of the measurement",
+            f"the CPU frequency governor is {cpu.governor}",
+            "a CPU that waits for I/O lowers its clock, so every completion takes longer",
+            "during the measurement: cpupower frequency-set -g performance",
         )
     if cpu.idle_wake_us is not None and cpu.idle_wake_us > WAKE_UP_US:
         yield warn(
             "machine.deep-sleep",
-            f"processors may sleep as deep as {cpu.idle_state}, and take {cpu.idle_wake_us} µs to wake up",
-            "at small queue depths they sleep between two I/Os: waking up is part of each latency, and differs from one"
-            " start to the next",
-            "tuned-adm profile latency-performance, or cpupower idle-set -D 20, for the time of the measurement",
+            f"CPUs may enter idle state {cpu.idle_state}, with a wake-up latency of {cpu.idle_wake_us} µs",
+            "at small queue depths they sleep between two I/Os: the wake-up is part of each latency, and differs from "
+            "run to run",
+            "during the measurement: tuned-adm profile latency-performance, or cpupower idle-set -D 20",
         )
     if cpu.clocksource is not None and cpu.clocksource not in _GOOD_CLOCKS:
         yield warn(
             "machine.clocksource",
             f"the clock source is {cpu.clocksource}",
-            "each reading of the clock costs a system call and up to microseconds: fast devices look slower",
-            "find out why the TSC was given up: dmesg | grep -i tsc",
+            "each clock read is a system call that takes up to microseconds: fast devices look slower",
+            "find out why the kernel rejected the TSC: dmesg | grep -i tsc",
         )
     if cpu.turbo:
         yield info(
             "machine.turbo",
             "turbo is on",
-            "the clock depends on temperature and on how many cores work, so early cells may run faster than late ones",
-            "the rounds are interleaved against this; for the last percent switch it off",
+            "the clock depends on temperature and on the number of active cores, so early cells may run faster",
+            "interleaved rounds reduce the effect; for the last percent, switch turbo off",
         )
 
 
@@ -83,16 +83,16 @@ def processors(survey: Survey) -> Iterator[Notice]:
     if survey.cpu.usable < 2:
         yield warn(
             "machine.few-processors",
-            f"{survey.cpu.usable:g} processor(s) may be used",
+            f"only {survey.cpu.usable:g} CPU(s) can be used",
             "the load generator, the kernel and a local server share them: the generator may be the limit",
-            "give the machine or its group at least two, or drive the load from elsewhere",
+            "give the machine or its control group at least two, or generate the load on another machine",
         )
     if survey.cpu.hypervisor:
         yield info(
             "machine.virtual",
             f"this is a virtual machine ({survey.cpu.hypervisor})",
-            "the host's other guests are not visible from here and take their share",
-            "look at steal time and at the noise floor beside every figure",
+            "other guests of the host are not visible from here and use the same resources",
+            "check the steal time and the noise floor with every figure",
         )
 
 
@@ -108,28 +108,28 @@ def cgroups(survey: Survey) -> Iterator[Notice]:
             yield warn(
                 "machine.cgroup-io",
                 f"a control group limits {numbers[devno]} to {said} ({what})",
-                "requests above it wait before the disk sees them: the device looks idle and the application slow",
-                "run outside of the group, or name the limit as what you want to measure",
+                "requests above it wait before they reach the disk: the device looks idle and the application slow",
+                "run outside of the group, unless the limit is what you want to measure",
             )
     if "cpu" in limits:
         yield warn(
             "machine.cgroup-cpu",
-            f"a control group limits this process to {limits['cpu']} processor(s)",
-            "when the quota is used up everything stands still until the next period: tails near 100 ms",
+            f"a control group limits this process to {limits['cpu']} CPU(s)",
+            "when the quota is used up, the process stops until the next period: tail latencies near 100 ms",
             "run outside of the group, or raise its quota",
         )
     if "memory" in limits:
         yield info(
             "machine.cgroup-memory",
             f"a control group limits memory to {units.size(float(limits['memory']))}",
-            "the page cache counts against it: buffered figures differ from those outside of the group",
+            "the page cache counts towards it: buffered figures differ from those outside of the group",
         )
     if "io_uring_disabled" in limits:
         yield info(
             "machine.no-io-uring",
             "io_uring is switched off (kernel.io_uring_disabled)",
-            "the thread-pool engine is used: it costs more processor time per request",
-            "sysctl kernel.io_uring_disabled=0, if the site's rules allow it",
+            "the thread-pool engine is used: it costs more CPU time per request",
+            "sysctl kernel.io_uring_disabled=0, if your security policy allows it",
         )
 
 
@@ -140,17 +140,17 @@ def memory(survey: Survey) -> Iterator[Notice]:
     if fs.available and cache > min(fs.available // 2, SENSIBLE_FILE_BYTES):
         yield info(
             "machine.page-cache",
-            f"{units.size(cache)} of memory can cache more than a sensible test file "
+            f"{units.size(cache)} of memory can cache more than a typical test file "
             f"({units.size(fs.available)} are free on {fs.mount_point})",
             "buffered reads of the file come from memory after the first pass",
-            "measure unbuffered (the default), or say that the cache is what you want to know",
+            "use direct I/O (the default), unless you want to measure the cache",
         )
     if main.dirty > main.total * DIRTY_SHARE:
         yield warn(
             "machine.dirty",
-            f"{units.size(main.dirty)} wait in memory to be written",
+            f"{units.size(main.dirty)} of dirty pages wait to be written back",
             "the kernel writes them out during the measurement",
-            "sync, and wait until it returns",
+            "run sync, and wait until it returns",
         )
 
 
@@ -160,8 +160,8 @@ def kernel(survey: Survey) -> Iterator[Notice]:
         yield warn(
             "machine.debug-kernel",
             f"the kernel is a debug build ({survey.kernel})",
-            "its checks cost processor time in every request",
-            "boot the release build of the same kernel",
+            "its checks cost CPU time in every request",
+            "boot a release build of the same kernel",
         )
 
 

@@ -80,7 +80,7 @@ class Reached:
         try:
             said = conf.read_text(encoding="utf-8")
         except (OSError, ValueError) as e:
-            hint = "?conf=PATH names the configuration of the cluster"
+            hint = "?conf=PATH gives the configuration file of the cluster"
             raise RunFailed("cannot read", str(conf), getattr(e, "strerror", None) or str(e), hint) from e
         folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="strata-ceph-")))
         # Under the same name: the library takes the cluster's from it.

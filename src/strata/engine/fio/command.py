@@ -24,24 +24,24 @@ also one that is added later."""
 CARRIED_ARRIVALS = frozenset({"kind", "iodepth", "iops", "process"})
 
 WHY = {
-    "order": "another order of the blocks: fio's own orders draw other blocks",
-    "bssplit": "several block sizes: fio's report does not tell which I/O had which",
-    "shares": "several targets: fio would open each of them anew, and by its name",
-    "fsync": "flushes: they are not read from fio's report",
-    "fdatasync": "flushes: they are not read from fio's report",
-    "limits": "a closed loop that is held back: fio's ceilings are for each of its jobs",
+    "order": "order of the blocks: fio generates other offsets",
+    "bssplit": "several block sizes: fio does not report them separately",
+    "shares": "several targets: fio would reopen each of them by name",
+    "fsync": "flushes: Strata does not read them from fio's report",
+    "fdatasync": "flushes: Strata does not read them from fio's report",
+    "limits": "limits of a closed loop: fio applies them to each job",
 }
 """Why not; a field without a reason here is named as it is."""
 
 NOT_SPOKEN = {
-    EndpointKind.NFS: "its nfs engine is not in the usual builds; mount the export and measure file:/…",
-    EndpointKind.ISCSI: "its libiscsi engine is not in the usual builds; log in with the system's initiator and read "
+    EndpointKind.NFS: "its nfs engine is not in common builds; mount the export and measure file:/…",
+    EndpointKind.ISCSI: "its libiscsi engine is not in common builds; log in with the system's initiator and measure "
     "block:/dev/…",
 }
 
 INSTALL = {
-    EndpointKind.RBD: "Debian builds it into the package fio, Fedora has it in fio-engine-rbd (`fio --enghelp` lists)",
-    EndpointKind.GLUSTER: "Debian builds it into the package fio; elsewhere mount the volume and measure file:/… on it",
+    EndpointKind.RBD: "on Debian it is in the package fio, on Fedora in fio-engine-rbd (fio --enghelp lists engines)",
+    EndpointKind.GLUSTER: "on Debian it is in the package fio; elsewhere mount the volume and measure file:/… on it",
 }
 """Where a fio with an I/O engine for a cluster comes from."""
 
@@ -56,15 +56,15 @@ def refusals(
     if endpoint.kind is EndpointKind.SMB:
         return ["fio has no I/O engine for SMB shares"]
     if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI):
-        return [f"fio is not driven over {endpoint.kind.value}: {NOT_SPOKEN[endpoint.kind]}"]
+        return [f"Strata does not run fio over {endpoint.kind.value}: {NOT_SPOKEN[endpoint.kind]}"]
     said = [
-        f"{name} is not carried over to fio" + (f" ({WHY[name]})" if name in WHY else "")
+        f"{name} is not supported with fio" + (f" ({WHY[name]})" if name in WHY else "")
         for name in _beyond(workload, CARRIED) + _beyond(workload.arrival, CARRIED_ARRIVALS)
     ]
     if workload.sync is Sync.RWF_DSYNC and workload.rw.writes:
-        said.append("fio has no write-through flag of each write (RWF_DSYNC); --dsync opens with O_DSYNC instead")
+        said.append("fio cannot set RWF_DSYNC on each write; --dsync opens with O_DSYNC instead")
     if len(segments) > 1:
-        said.append(f"fio drives one contiguous range, and the data lies in {len(segments)} segments")
+        said.append(f"fio needs one contiguous range, and the data is in {len(segments)} segments")
     elif segments:
         _, blocks = grid(segments[0], workload.bs)
         if blocks < (1 if workload.rw.random else workload.threads):
@@ -73,22 +73,23 @@ def refusals(
             )
     if endpoint.kind is EndpointKind.NBD:
         if workload.sync is Sync.DSYNC and workload.rw.writes:
-            said.append("fio's nbd engine does not know write-through writes")
+            said.append("fio's nbd engine does not support write-through")
         if endpoint.connections > workload.threads:
             said.append(
-                f"fio opens one connection for each thread: {endpoint.connections} connections "
-                f"need as many threads, not {workload.threads}"
+                f"fio opens one connection per thread: {endpoint.connections} connections "
+                f"need {endpoint.connections} threads, not {workload.threads}"
             )
     if endpoint.kind is EndpointKind.RBD and workload.sync is Sync.DSYNC and workload.rw.writes and not workload.direct:
-        said.append("with the client's cache no write is durable by itself; unbuffered every one is")
+        said.append("with the client cache no single write is durable; without --buffered every write is")
     if not carriers(endpoint, workload, ioengines):
         lacking = f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})"
         said.append(f"{lacking}: {INSTALL[endpoint.kind]}" if endpoint.kind in INSTALL else lacking)
     if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
-        said.append("fio never makes up for what came late in a Poisson schedule, so the rate is not kept")
+        said.append("fio does not catch up after delays in a Poisson schedule, so it does not keep the rate")
     elif isinstance(workload.arrival, OpenLoop) and rates_of(workload) is None:
         said.append(
-            f"fio takes whole I/Os a second for each thread and direction, {workload.arrival.iops:g} gives parts"
+            f"fio needs a whole number of I/Os per second for each thread and direction, "
+            f"and {workload.arrival.iops:g} does not give one"
         )
     return said
 

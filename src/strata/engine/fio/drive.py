@@ -136,7 +136,7 @@ def _why_end(carried: Carried, opened: Held, stop_requested: Callable[[], bool],
 
 def _take(carried: Carried, document: dict[str, object], on_interval: OnInterval | None) -> None:
     if not isinstance(document.get("jobs"), list):
-        raise RunFailed("cannot read the report of", "fio", "it holds no jobs", "which fio is this? fio --version")
+        raise RunFailed("cannot read the report of", "fio", "it holds no jobs", "check the version: fio --version")
     interval = carried.reading.take(document, carried.stream.failures)
     if not carried.reading.counting:
         merge_failures(carried.failed_in_ramp, carried.stream.forget_failures())

@@ -46,11 +46,9 @@ class FioEngine:
         fio = installed()
         where = request.endpoint.uri
         if refused := self.refusals(request.endpoint, request.workload, request.segments):
-            raise UsageError(
-                "the fio engine cannot carry out the job for", where, "; ".join(refused), "--engine native"
-            )
+            raise UsageError("the fio engine cannot run this workload on", where, "; ".join(refused), "--engine native")
         if not request.segments:
-            raise UsageError("the fio engine cannot carry out the job for", where, "no segment is named")
+            raise UsageError("the fio engine cannot run this workload on", where, "no segment is given")
         refusal: str | None = None
         candidates = command.carriers(request.endpoint, request.workload, fio.ioengines)
         for carrier in candidates:
@@ -93,15 +91,17 @@ def _result(
 ) -> EngineResult:
     where, reading = request.endpoint.uri, carried.reading
     if carried.reason == "differs":
-        why = f"direct={int(opened.direct)}, sync={opened.sync} were in force, asked were others"
-        raise RunFailed("fio opened otherwise than asked", where, why, "another file system, or --buffered, may do")
+        why = f"direct={int(opened.direct)}, sync={opened.sync} were in effect, not the requested ones"
+        raise RunFailed(
+            "fio did not use the requested caching at", where, why, "try another file system, or --buffered"
+        )
     failures = carried.stream.failures
     if not reading.counting:
         # Nothing was ever counted, so nothing says what was the ramp.
         merge_failures(failures, carried.failed_in_ramp)
         carried.failed_in_ramp = {}
         if carried.reason is None and carried.code != 0 and not failures:
-            raise RunFailed("fio could not carry out the job at", where, _last_words(carried), _hint(request))
+            raise RunFailed("fio failed at", where, _last_words(carried), _hint(request))
     late = _let_go_late(request, carried)
     ended_well = carried.code == 0 or carried.reason is not None or late
     opened.after()
@@ -155,7 +155,7 @@ def _message(where: str, carried: Carried, ended_well: bool) -> str | None:
     if carried.reason == "error":
         fatal = next(iter(carried.stream.failures.values()))
         return f"{where}: an I/O at byte {fatal.first_offset} failed: {fatal.name}"
-    return None if ended_well else f"{where}: fio ended with {carried.code}: {_last_words(carried)}"
+    return None if ended_well else f"{where}: fio exited with {carried.code}: {_last_words(carried)}"
 
 
 def _stuck(request: Request, carried: Carried) -> int:
@@ -167,12 +167,12 @@ def _stuck(request: Request, carried: Carried) -> int:
 
 def _last_words(carried: Carried) -> str:
     said = [word.removeprefix("fio: ") for word in carried.stream.words if "terminating on signal" not in word]
-    return said[-1] if said else f"it ended with {carried.code} and said nothing"
+    return said[-1] if said else f"it exited with {carried.code} and no message"
 
 
 def _hint(request: Request) -> str:
     if request.endpoint.kind is EndpointKind.NBD:
-        return "is the server running, and is the export name right?"
+        return "check that the server is running and that the export name is correct"
     if request.endpoint.kind in CLUSTER:
-        return "what fio said is above; the cluster's own logs say more"
-    return "--engine native may be able to"
+        return "see the message of fio above, and the logs of the cluster"
+    return "try --engine native"

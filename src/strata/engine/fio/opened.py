@@ -76,7 +76,9 @@ class Opened:
         if endpoint.path is None:
             return self
         if endpoint.kind is EndpointKind.BLOCK and self._request.workload.rw.writes and not self._request.allow_write:
-            raise UsageError("cannot write to", endpoint.uri, "raw devices are read-only", "see --destructive")
+            raise UsageError(
+                "cannot write to", endpoint.uri, "raw devices are read-only", "strata measure --help: --destructive"
+            )
         try:
             # A FIFO would otherwise be waited for.
             self._fd = os.open(endpoint.opened, self._asked() | os.O_NONBLOCK)
@@ -162,7 +164,9 @@ class Opened:
         fits = stat.S_ISREG if kind is EndpointKind.FILE else stat.S_ISBLK
         if not fits(found.st_mode):
             what = "a regular file" if kind is EndpointKind.FILE else "a block device"
-            raise RunFailed("cannot drive", path, f"it is not {what}", "name a file: or block: endpoint for what it is")
+            raise RunFailed(
+                "cannot drive", path, f"it is not {what}", "use file: for a regular file and block: for a block device"
+            )
         size, end = os.lseek(self._fd, 0, os.SEEK_END), last_byte(self._request)
         if end > size:
             raise RunFailed("cannot drive", path, f"it ends at byte {size}, the range at byte {end}")

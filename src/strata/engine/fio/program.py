@@ -12,7 +12,7 @@ from strata.model.base import Value
 OLDEST = (3, 18)
 """The first with distributions of submission and total time beside that of completion."""
 
-INSTALL = "install it (Debian, Ubuntu, Fedora: the package is called fio), or use --engine native"
+INSTALL = "install it (package fio on Debian, Ubuntu and Fedora), or use --engine native"
 
 
 class Program(Value):
@@ -36,10 +36,12 @@ def _looked_at(path: str) -> Program:
     version = _said(path, "--version").strip()
     number = re.match(r"fio-(\d+)\.(\d+)", version)
     if number is None:
-        raise RunFailed("cannot use the engine", path, f"it calls itself {version[:80]!r}, not fio", INSTALL)
+        raise RunFailed(
+            "cannot use the engine", path, f"its version string is {version[:80]!r}, not one of fio", INSTALL
+        )
     if (int(number[1]), int(number[2])) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        raise RunFailed("cannot use the engine", path, f"it is {version}, at least {oldest} is needed", INSTALL)
+        raise RunFailed("cannot use the engine", path, f"it is version {version}; at least {oldest} is needed", INSTALL)
     listed = _said(path, "--enghelp").splitlines()[1:]
     return Program(path=path, version=version, ioengines=frozenset(line.strip() for line in listed if line.strip()))
 
@@ -51,5 +53,5 @@ def _said(path: str, word: str) -> str:
         raise RunFailed("cannot use the engine", path, e.strerror or str(e), INSTALL) from e
     if done.code != 0:
         last = (done.err or done.out).strip().splitlines()[-1:]
-        raise RunFailed("cannot use the engine", path, f"{word} ended with {done.code}", INSTALL, tuple(last))
+        raise RunFailed("cannot use the engine", path, f"{word} exited with {done.code}", INSTALL, tuple(last))
     return done.out

@@ -123,8 +123,8 @@ def result(reading: Reading, failed_in_ramp: Failures, told: Told) -> EngineResu
     message = told.message
     if any(short.values()) and message is None:
         message = (
-            f"{request.endpoint.uri}: {sum(short.values())} transfers moved nothing or less than asked, and fio counts "
-            "their times with the others"
+            f"{request.endpoint.uri}: {sum(short.values())} transfers were short or empty, and fio includes "
+            "their latencies in its statistics"
         )
     errors = {d: _errors(d, told.failures, short[d]) for d in DIRECTIONS}
     errored = sum(f.count for f in failed_in_ramp.values()) + sum(f.count for f in told.failures.values())

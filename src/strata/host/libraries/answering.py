@@ -88,7 +88,7 @@ def _header(question: dict[str, Any]) -> bytes:
 
 def _check(it: Object, header: bytes) -> None:
     if _all(it, 0, len(header)) != header:
-        raise OSError(errno.EPERM, "it does not carry the mark of this file any more")
+        raise OSError(errno.EPERM, "it no longer carries the mark of this file")
 
 
 def _all(it: Object, offset: int, length: int) -> bytes:

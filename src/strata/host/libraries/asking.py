@@ -37,7 +37,7 @@ def ask(
         answer: dict[str, Any] = json.loads(head)
     except ValueError as e:
         last = done.err.strip().splitlines()[-1:]
-        why = f"the client library ended with {done.code}: {last[0] if last else 'it said nothing'}"
+        why = f"the client library exited with {done.code}: {last[0] if last else 'no message'}"
         raise OSError(errno.EIO, why) from e
     if "errno" in answer:
         raise OSError(answer["errno"], answer["said"])

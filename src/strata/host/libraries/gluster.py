@@ -26,11 +26,11 @@ class Gluster:
         self._path = str(address["path"]).encode()
         self._fs = self._api.glfs_new(volume.encode())
         if not self._fs:
-            raise _failed("the library refuses the volume")
+            raise _failed("the library cannot use the volume")
         self._api.glfs_set_logging(self._fs, b"/dev/null", LOG_ERRORS)
         self._api.glfs_set_volfile_server(self._fs, b"tcp", host.encode(), PORT)
         if self._api.glfs_init(self._fs) != 0:
-            failure = _failed(f"no volume {volume} is served by glusterd on {host}")
+            failure = _failed(f"glusterd on {host} has no volume {volume}")
             # ENOENT is kept for the file: where there is no volume, none can be made.
             raise OSError(errno.ENXIO, failure.strerror) if failure.errno == errno.ENOENT else failure
 
@@ -45,11 +45,11 @@ class Gluster:
         """EEXIST when anything of that name is there."""
         handle = self._api.glfs_creat(self._fs, self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if not handle:
-            raise _failed("cannot make the file")
+            raise _failed("cannot create the file")
         try:
             # Newer versions of the call take two places for what the file was and is.
             if self._api.glfs_ftruncate(handle, size, None, None) != 0:
-                raise _failed("cannot give the file its size")
+                raise _failed("cannot set the size of the file")
         except OSError:
             self.remove()
             raise
@@ -72,7 +72,7 @@ class File:
         """Bytes."""
         end = int(self._api.glfs_lseek(self._handle, 0, os.SEEK_END))
         if end < 0:
-            raise _failed("cannot tell the size")
+            raise _failed("cannot read the size")
         return end
 
     def round_trip(self) -> None:

@@ -22,10 +22,10 @@ class Rbd:
         self._rados, self._rbd = load("librados.so.2", PACKAGES), load("librbd.so.1", PACKAGES)
         self._image, self._cluster, self._pool = str(address["image"]).encode(), c_void_p(), c_void_p()
         user, conf, pool = address["user"], address["conf"], str(address["pool"])
-        _checked(self._rados.rados_create(byref(self._cluster), _or_none(user)), "the library refuses the user")
+        _checked(self._rados.rados_create(byref(self._cluster), _or_none(user)), "the library cannot use this user")
         _there(
             self._rados.rados_conf_read_file(self._cluster, _or_none(conf)),
-            f"cannot read {conf or 'the configuration of Ceph (?conf=PATH names another)'}",
+            f"cannot read {conf or 'the configuration of Ceph (?conf=PATH gives another)'}",
         )
         seconds = str(max(1, round(patience_s))).encode()
         for key in (b"client_mount_timeout", b"rados_mon_op_timeout", b"rados_osd_op_timeout"):
@@ -33,7 +33,7 @@ class Rbd:
         self._rados.rados_conf_set(self._cluster, b"rbd_cache", b"false")
         _there(self._rados.rados_connect(self._cluster), "cannot connect to the cluster")
         _there(
-            self._rados.rados_ioctx_create(self._cluster, pool.encode(), byref(self._pool)), f"no pool {pool} is there"
+            self._rados.rados_ioctx_create(self._cluster, pool.encode(), byref(self._pool)), f"there is no pool {pool}"
         )
 
     def open(self, write: bool) -> Image:
@@ -49,7 +49,7 @@ class Rbd:
         made = self._rbd.rbd_create2(
             self._pool, c_char_p(self._image), c_uint64(size), c_uint64(LAYERING), byref(order)
         )
-        _checked(made, "cannot make the image")
+        _checked(made, "cannot create the image")
 
     def remove(self) -> None:
         """EBUSY while somebody has it open."""
@@ -67,7 +67,7 @@ class Image:
     def size(self) -> int:
         """Bytes."""
         found = c_uint64()
-        _checked(self._rbd.rbd_get_size(self._handle, byref(found)), "cannot tell the size")
+        _checked(self._rbd.rbd_get_size(self._handle, byref(found)), "cannot read the size")
         return found.value
 
     def round_trip(self) -> None:

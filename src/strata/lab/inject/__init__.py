@@ -72,5 +72,7 @@ def _with_a_value(word: str) -> Asked:
     except ValueError:
         own = math.nan
     if not own < math.inf or truth.checked(own) != own or (truth.whole and own % 1):
-        raise UsageError("cannot inject", word, f"{text!r} is no amount of {truth.unit}", f"{cause} or {cause}:severe")
+        raise UsageError(
+            "cannot inject", word, f"{text!r} is not a value in {truth.unit}", f"{cause} or {cause}:severe"
+        )
     return Asked(cause, own=own)

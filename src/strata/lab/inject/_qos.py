@@ -19,7 +19,7 @@ def capped(limit: str, factor: float = 1) -> Callable[[Lab, float], None]:
     def inject(lab: Lab, value: float) -> None:
         fact = lab.last_fact("qos")
         if fact is None:
-            raise RunFailed("cannot cap a disk of", lab.name, "it has no virtual disks", "strata lab up vm-disks")
+            raise RunFailed("cannot limit a disk of", lab.name, "it has no virtual disks", "strata lab up vm-disks")
         daemon.limit(Path(fact["monitor"]), fact["group"], {limit: int(value * factor)})
 
     return inject
@@ -27,7 +27,7 @@ def capped(limit: str, factor: float = 1) -> Callable[[Lab, float], None]:
 
 def on_vm_disks(limit: str, value: Severities, unit: str, cell: Cell, factor: float = 1) -> dict[str, dict[str, Any]]:
     """What is different of a cap there: whoever goes past the daemon, to the store itself, is not held."""
-    of_disk = "the daemon that serves the virtual disks lets so much of the first one begin (a throttle group)"
+    of_disk = "the daemon that serves the virtual disks limits the rate of the first one (a throttle group)"
     return {
         "vm-disks": {
             "kind": "server",

@@ -11,7 +11,7 @@ def server_node(lab: Lab) -> Node:
     """The node of the last server that was started: what the top layer talks to. Raises `RunFailed` without one."""
     servers = lab.facts("server")
     if not servers:
-        raise RunFailed("cannot act on the server of", lab.name, "the stack has none", "strata lab up block-share")
+        raise RunFailed("cannot change the server of", lab.name, "the stack has no server", "strata lab up block-share")
     return lab.node(servers[-1]["node"])
 
 
@@ -21,4 +21,4 @@ def client_node(lab: Lab) -> Node:
     for node in lab.nodes:
         if node != server:
             return node
-    raise RunFailed("cannot act on the client of", lab.name, "the stack has one node")
+    raise RunFailed("cannot change the client of", lab.name, "the stack has only one node")

@@ -10,7 +10,7 @@ INJECTION = Injection(
     title="GC-like oscillation",
     kind="medium",
     layer="disk",
-    mechanism="in every 400 ms the modelled disk is slower for 240 ms (gc_every, gc_for, gc_factor)",
+    mechanism="the modelled disk is slower for 240 ms of every 400 ms (gc_every, gc_for, gc_factor)",
     value=per_severity(3, 8, 30),
     unit="times slower in the slow half",
     inject=model("gc_every=400 gc_for=240 gc_factor={value}"),

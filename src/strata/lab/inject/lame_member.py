@@ -7,7 +7,7 @@ from strata.lab.truth import Cell, How, Injection, Signal, per_severity
 from strata.model.finding import Cause
 
 INJECTION = Injection(
-    title="one lame member of several",
+    title="one slow member of several",
     kind="medium",
     layer="disk",
     mechanism="the modelled disk stripes over four members of one server each; one of them takes longer (lame_factor)",

@@ -16,7 +16,7 @@ def _inject(lab: Lab, value: float) -> None:
     """Nodes join with a disk each until there are so many copies; the volume is converted while it is mounted."""
     fact = lab.last_fact("mirror")
     if fact is None:
-        raise RunFailed("cannot add copies to", lab.name, "it is no mirror of btrfs", "--set engine=btrfs")
+        raise RunFailed("cannot add copies to", lab.name, "it is not a btrfs mirror", "--set engine=btrfs")
     volume = btrfs_pair.Volume(lab, lab.node("n1"), tuple(fact["devices"]), Path(fact["path"]), fact["profile"])
     nodes = [lab.add_node(f"c{number + 1}") for number in range(len(volume.devices), int(value))]
     volume.copied_to([(node, media.medium(lab, node.name, int(fact["size"])).device) for node in nodes])
@@ -26,7 +26,7 @@ INJECTION = Injection(
     title="more mirror copies",
     kind="server",
     layer="owner",
-    mechanism="nodes join the mirror and the volume is converted to so many copies, all sent by the owner's card",
+    mechanism="nodes join the mirror and the volume is converted to this many copies, all sent by the owner",
     value=per_severity(3, 3, 4),
     unit="copies (healthy: 2)",
     bounds=(3, 4),

@@ -11,7 +11,7 @@ INJECTION = Injection(
     title="QoS cap, MB/s",
     kind="medium",
     layer="disk",
-    mechanism="the modelled disk lets so many bytes a second begin (mbps); its service time is as before",
+    mechanism="the modelled disk admits this many bytes per second (mbps); its service time is unchanged",
     value=per_severity(60, 25, 8),
     unit="MB/s (healthy: about 180 at 128 KiB)",
     inject=model("mbps={value}"),

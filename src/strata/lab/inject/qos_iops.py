@@ -11,7 +11,7 @@ INJECTION = Injection(
     title="QoS cap, IOPS",
     kind="medium",
     layer="disk",
-    mechanism="the modelled disk lets so many I/Os a second begin (iops); its service time is as before",
+    mechanism="the modelled disk admits this many I/Os per second (iops); its service time is unchanged",
     value=per_severity(800, 300, 100),
     unit="IOPS (healthy: about 1600)",
     inject=model("iops={value}"),

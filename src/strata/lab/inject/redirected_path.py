@@ -20,7 +20,7 @@ def _inject(lab: Lab, value: float) -> None:
     """Where the share's node had its own view of the disk, a path to the coordinator takes over."""
     served = lab.last_fact("served", name="scale-out")
     if served is None:
-        raise RunFailed("cannot redirect the share of", lab.name, "it has none", "strata lab up cluster-volume")
+        raise RunFailed("cannot redirect the share of", lab.name, "it has no share", "strata lab up cluster-volume")
     node = lab.node(served["node"])
     if served["protocol"] == "smb":
         lab.stop(lab.process(f"smbd-{node.name}"))
@@ -37,7 +37,7 @@ INJECTION = Injection(
     title="redirected path instead of the direct one",
     kind="server",
     layer="top",
-    mechanism="the share's node sends each I/O to the coordinator (n1), whose card carries so much",
+    mechanism="the node of the share sends each I/O to the coordinator (n1), whose network card has this bandwidth",
     value=per_severity(40, 15, 5),
     unit="MB/s of the coordinator's card (healthy: not used)",
     inject=_inject,

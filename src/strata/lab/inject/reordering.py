@@ -24,7 +24,7 @@ def _inject(lab: Lab, value: float) -> None:
     found = [i for i, table in enumerate(tables) if f'name = "{LAYER}"' in table]
     if fact is None or not found:
         raise RunFailed(
-            "cannot inject dispatchers into", lab.name, "it has no share of a file", "strata lab up cluster-volume"
+            "cannot reorder the writes of", lab.name, "it has no file share", "strata lab up cluster-volume"
         )
     uri = next(line for line in tables[found[0]].splitlines() if line.startswith("endpoint"))
     tables[found[0]] = tables[found[0]].replace(uri, f'{uri.rstrip().rstrip(chr(34))}?connections={value:.0f}"')
@@ -35,7 +35,7 @@ INJECTION = Injection(
     title="sequential writes reordered by several dispatchers",
     kind="server",
     layer=LAYER,
-    mechanism="the client deals one stream out over so many connections, which the server takes up as they come",
+    mechanism="the client distributes one stream over this many connections, which the server processes in any order",
     value=per_severity(2, 4, 8),
     unit="connections (healthy: 1)",
     bounds=(2, 16),

@@ -10,7 +10,7 @@ INJECTION = Injection(
     title="slow medium",
     kind="medium",
     layer="disk",
-    mechanism="the modelled disk holds each I/O longer (svc); as many servers as before",
+    mechanism="the modelled disk has a longer service time (svc); the number of servers is unchanged",
     value=per_severity(4800, 9600, 24000),
     unit="µs of service time (healthy: 2400)",
     inject=model("svc={value}"),

@@ -10,9 +10,9 @@ INJECTION = Injection(
     title="fail-slow stalls",
     kind="medium",
     layer="disk",
-    mechanism="the modelled disk stands still for the given time in every half second (stall_every, stall_for)",
+    mechanism="the modelled disk stops for this time in every half second (stall_every, stall_for)",
     value=per_severity(60, 120, 250),
-    unit="ms of standstill in each 500 ms",
+    unit="ms of stall in each 500 ms",
     inject=model("stall_every=500 stall_for={value}"),
     # The few I/Os that meet a stall are a small share of all: fewer in flight, and a longer look, put them into p99.
     cell=Cell("file system", "randread", "8k", 32, runtime="1200ms"),

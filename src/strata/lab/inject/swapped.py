@@ -15,7 +15,7 @@ from strata.model.finding import Cause
 def _inject(lab: Lab, value: float) -> None:
     served = lab.last_fact("server", kind="nbd")
     if served is None:
-        raise RunFailed("cannot swap the file behind", lab.name, "it is not served over NBD", "--set protocol=nbd")
+        raise RunFailed("cannot swap the file of", lab.name, "it is not served over NBD", "--set protocol=nbd")
     kind = served["process"].rpartition("-")[0]
     other = lab.dir("disks") / "other.dat"
     volume.make_file(other, int(test_file(lab).stat().st_size * value))
@@ -27,7 +27,7 @@ INJECTION = Injection(
     title="the file swapped for another",
     kind="data",
     layer="top",
-    mechanism="the NBD server serves another file, of so many times the size, on this machine's own disk",
+    mechanism="the NBD server serves another file, of this many times the size, on the disk of this machine",
     value=per_severity(1, 0.5, 0.25),
     unit="times the size of the right one",
     inject=_inject,

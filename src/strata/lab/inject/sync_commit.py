@@ -10,7 +10,7 @@ INJECTION = Injection(
     title="synchronous commit",
     kind="medium",
     layer="disk",
-    mechanism="a flush of the modelled disk takes so long (flush); the workload flushes after every write",
+    mechanism="a flush of the modelled disk takes this long (flush); the workload flushes after every write",
     value=per_severity(2000, 8000, 30000),
     unit="µs for a flush (healthy: 0)",
     inject=model("flush={value}"),

@@ -10,9 +10,9 @@ INJECTION = Injection(
     title="write cache with a cliff",
     kind="medium",
     layer="disk",
-    mechanism="the modelled disk takes writes into 2 MiB and drains them at the given rate (wcache, drain)",
+    mechanism="the modelled disk has a write cache of 2 MiB and drains it at this rate (wcache, drain)",
     value=per_severity(6, 3, 1.5),
-    unit="MB/s of draining (healthy: 13 MB/s without a cache)",
+    unit="MB/s drain rate (healthy: 13 MB/s without a cache)",
     inject=model("wcache=2MiB drain={value}"),
     # Longer than the cache lasts: the first writes are faster than healthy ones, the others pay.
     cell=Cell("file system", "randwrite", "8k", 8, runtime="2s"),

@@ -13,7 +13,7 @@ from strata.model.finding import Cause
 def _inject(lab: Lab, value: float) -> None:
     server, client = server_node(lab), client_node(lab)
     if len(server.addresses) < 2:
-        raise RunFailed("cannot choose between the cards of", server.name, "it has one", "--set nics=2")
+        raise RunFailed("cannot choose between the network cards of", server.name, "it has only one", "--set nics=2")
     lab.shape(server, 1, value * 1e6)
     # Both directions: what comes back by the other card would be dropped or be as fast as before.
     nodes.route_by(client, server.address, 1)
@@ -21,10 +21,10 @@ def _inject(lab: Lab, value: float) -> None:
 
 
 INJECTION = Injection(
-    title="the wrong of two NICs",
+    title="the wrong one of two NICs",
     kind="wire",
     layer="top",
-    mechanism="the route to the first card's address leads over the second card, which is slower (tc tbf)",
+    mechanism="the route to the address of the first card uses the second card, which is slower (tc tbf)",
     value=per_severity(50, 12.5, 2.5),
     unit="MB/s of the second card (the first: 125)",
     inject=_inject,

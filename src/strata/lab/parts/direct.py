@@ -66,7 +66,7 @@ def serve(
     except ValueError as e:
         raise UsageError("cannot show", str(directory), str(e), "offset and size are multiples of 4096") from e
     except OSError as e:
-        hint = "is it an empty directory, and may this user mount with FUSE?"
+        hint = "check that it is an empty directory and that this user can mount with FUSE"
         raise RunFailed("cannot show files at", str(directory), str(e), hint) from e
 
 

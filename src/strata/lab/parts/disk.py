@@ -21,7 +21,7 @@ from strata.errors import RunFailed, UsageError
 from strata.lab.parts.program import status_of
 
 POLL_S = 0.01
-MISSING = "is the disk's process running?"
+MISSING = "check that the process of the disk is running"
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class DiskControl:
             refused = self._read()["refused"]
             if refused is None:
                 raise RunFailed("cannot set parameters at", str(self.ctl), str(e), MISSING) from e
-            raise UsageError("the disk refuses", repr(text), refused, "see the parameters of the lab disk") from e
+            raise UsageError("the disk rejects", repr(text), refused, "see the parameters of the lab disk") from e
 
     def reset(self) -> None:
         """Count anew from now."""
@@ -173,7 +173,7 @@ class DiskControl:
         deadline = time.monotonic() + timeout_s
         while not self.ctl.exists():
             if time.monotonic() > deadline or not alive():
-                raise RunFailed("the lab disk did not come up at", str(self.directory), "", MISSING)
+                raise RunFailed("the lab disk did not start at", str(self.directory), "", MISSING)
             time.sleep(POLL_S)
 
     def _read(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def serve(directory: Path | str, size: str, model: str = "", backing: Path | str
     except ValueError as e:
         raise UsageError("not a lab disk:", model or size, str(e), "see the parameters of the lab disk") from e
     except OSError as e:
-        hint = "is it an empty directory, and may this user mount with FUSE?"
+        hint = "check that it is an empty directory and that this user can mount with FUSE"
         raise RunFailed("cannot serve a lab disk at", str(directory), str(e), hint) from e
 
 

@@ -22,7 +22,7 @@ from strata.lab.parts.program import status_of
 
 POLL_S = 0.01
 PATIENCE_S = 5.0
-MISSING = "is the hop's process running?"
+MISSING = "check that the process of the hop is running"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class HopControl:
         text = " ".join([words, *(f"{key}={value}" for key, value in params.items())]).strip()
         refused = self._ask(text)["refused"]
         if refused is not None:
-            raise UsageError("the hop refuses", repr(text), refused, "see the parameters of the hop")
+            raise UsageError("the hop rejects", repr(text), refused, "see the parameters of the hop")
 
     def reset(self) -> None:
         """Count anew from now."""
@@ -115,7 +115,7 @@ def serve(a: str, b: str, ctl: Path | str, model: str = "") -> None:
     except ValueError as e:
         raise UsageError("not a hop:", model, str(e), "see the parameters of the hop") from e
     except OSError as e:
-        hint = "are both interfaces in this network namespace, and is this root?"
+        hint = "check that both interfaces are in this network namespace, and run as root"
         raise RunFailed("cannot serve a hop between", f"{a} and {b}", str(e), hint) from e
 
 

@@ -31,7 +31,7 @@ def program(name: str, package: str) -> str:
     """The path of a program of the system. Raises `RunFailed` naming the package that brings it."""
     found = programs.find(name)
     if found is None:
-        raise RunFailed("the lab lacks", name, "it is not installed", f"apt-get install {package}")
+        raise RunFailed("the lab needs", name, "it is not installed", f"apt-get install {package}")
     return found
 
 

@@ -73,7 +73,7 @@ class Volume:
             # Metadata is read on the way, from either copy.
             if (_sectors_read(self.devices[0]) - before) * 512 >= _PIECE_BYTES:
                 return lambda task: task % copies == residue
-        raise RunFailed("no task reads from the owner's disk", self.devices[0], f"{path} was read by {copies}")
+        raise RunFailed("no task reads from the disk of the owner", self.devices[0], f"{path} was read by {copies}")
 
     def spread(self) -> dict[str, int]:
         """Bytes of data that each device holds."""
@@ -92,7 +92,7 @@ def mirror(lab: Lab, owner: Node, own: str, others: Sequence[tuple[Node, str]], 
     """Each byte on the owner's disk and on every other node's: two to four copies."""
     copies = 1 + len(others)
     if copies not in PROFILES:
-        raise RunFailed("cannot make a mirror of", f"{copies} copies", "btrfs makes two to four")
+        raise RunFailed("cannot create a mirror of", f"{copies} copies", "btrfs supports two to four copies")
     devices = (own, *(remote_disk(lab, owner, n, d, name=f"{name}-{n.name}") for n, d in others))
     return _volume(lab, owner, devices, PROFILES[copies], PROFILES[copies], name)
 

@@ -134,7 +134,7 @@ def _osds(lab: Lab, nodes: Sequence[Node], conf: Path) -> None:
     for number, (node, child) in enumerate(zip(nodes, made, strict=True)):
         _waited(lambda child=child: not child.alive, child.name, time.monotonic() + _CLI_S)  # type: ignore[misc]
         if not (conf.parent / f"osd{number}" / "ready").exists():
-            raise RunFailed("cannot make the store of", f"osd.{number}", child.last_words()[-200:])
+            raise RunFailed("cannot create the store of", f"osd.{number}", child.last_words()[-200:])
         lab.stop(child)
         argv = ["ceph-osd", "-i", str(number), "--public-addr", node.address, "--cluster-addr", node.address]
         _daemon(lab, node, f"osd{number}", argv, conf)
@@ -156,7 +156,7 @@ def _run(node: Node, argv: Sequence[str]) -> str:
     except TimeoutError as e:
         raise RunFailed(f"{argv[0]} did not answer to", " ".join(argv[1:]), f"within {_CLI_S:g} s") from e
     if done.code:
-        raise RunFailed(f"{argv[0]} refused", " ".join(argv[1:]), done.err.strip() or f"exit {done.code}")
+        raise RunFailed(f"{argv[0]} failed:", " ".join(argv[1:]), done.err.strip() or f"exit {done.code}")
     return done.out
 
 
@@ -168,6 +168,6 @@ def _waited(ready: Callable[[], bool], what: str, deadline: float) -> None:
     while not ready():
         if time.monotonic() > deadline:
             raise RunFailed(
-                "the Ceph cluster is not ready:", what, "not in time", "its logs are in the lab's directory"
+                "the Ceph cluster is not ready:", what, "it took too long", "its logs are in the lab's directory"
             )
         time.sleep(0.2)

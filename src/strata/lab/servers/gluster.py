@@ -85,7 +85,7 @@ def start(lab: Lab, bricks: Sequence[tuple[Node, Path]], *, timeout_s: float = 3
     Raises `RunFailed` with the daemon's words when the nodes do not find each other or the volume does not start.
     """
     if len(bricks) < 2:
-        raise RunFailed("cannot make a replicated volume of", f"{len(bricks)} brick", "a copy needs a second one")
+        raise RunFailed("cannot create a replicated volume of", f"{len(bricks)} brick", "a copy needs a second brick")
     nodes = tuple(node for node, _ in bricks)
     daemons = tuple(_daemon(lab, node) for node in nodes)
     first = daemons[0]
@@ -122,7 +122,7 @@ def _cli(daemon: Child, words: Sequence[str]) -> str:
         raise RunFailed("gluster did not answer to", " ".join(words), f"within {_CLI_S:g} s") from e
     if done.code:
         said = (done.err + done.out).strip()
-        raise RunFailed("gluster refused", " ".join(words), said or f"exit {done.code}")
+        raise RunFailed("gluster failed:", " ".join(words), said or f"exit {done.code}")
     return done.out
 
 
@@ -130,11 +130,11 @@ def _retried(daemon: Child, words: Sequence[str], ready: Callable[[str], bool], 
     deadline, why = time.monotonic() + timeout_s, ""
     while time.monotonic() < deadline:
         if not daemon.alive:
-            raise RunFailed(f"{daemon.name} of the lab", "", "ended before it was ready", f"its log: {daemon.log}")
+            raise RunFailed(f"{daemon.name} of the lab", "", "exited before it was ready", f"its log: {daemon.log}")
         try:
             if ready(why := _cli(daemon, words)):
                 return
         except RunFailed as e:
             why = e.why
         time.sleep(0.1)
-    raise RunFailed("gluster is not ready:", " ".join(words), why.strip() or f"nothing within {timeout_s:g} s")
+    raise RunFailed("gluster is not ready:", " ".join(words), why.strip() or f"no answer within {timeout_s:g} s")

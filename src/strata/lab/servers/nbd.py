@@ -56,7 +56,9 @@ def reshape(lab: Lab, *words: str) -> None:
     """The wire of a reduced lab is what its own server pretends: started again at the same port with more limits."""
     served = lab.last_fact("server", kind="nbd")
     if served is None or not served["process"].startswith("strata-"):
-        raise RunFailed("cannot limit the wire of", lab.name, "its server is not Strata's own", "--set server=strata")
+        raise RunFailed(
+            "cannot limit the network of", lab.name, "its server is not Strata's own", "--set server=strata"
+        )
     lab.stop(lab.process(served["process"]))
     shape = [*served["shape"], *words]
     start(lab, lab.node(served["node"]), served["backing"], kind="strata", shape=shape, port=served["port"])

@@ -53,7 +53,10 @@ def _memory_group(lab: Lab, name: str, limit: int) -> Path:
         (path / key).write_text(str(limit))
     except OSError as e:
         raise RunFailed(
-            "cannot limit the memory of", name, f"{path}: {e.strerror}", "is the memory controller on?"
+            "cannot limit the memory of",
+            name,
+            f"{path}: {e.strerror}",
+            "check that the memory controller of cgroups is enabled",
         ) from e
     return path
 

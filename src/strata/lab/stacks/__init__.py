@@ -65,7 +65,12 @@ def grow(lab: Lab) -> str:
     add = getattr(builder(lab.stack), "grow", None)
     if add is None:
         able = [n for n in shipped.stacks() if hasattr(builder(n), "grow")]
-        raise UsageError("cannot grow the lab", lab.name, f"{lab.stack} does not grow", f"these do: {', '.join(able)}")
+        raise UsageError(
+            "cannot grow the lab",
+            lab.name,
+            f"the stack {lab.stack} cannot grow",
+            f"stacks that grow: {', '.join(able)}",
+        )
     return str(add(lab))
 
 
@@ -82,7 +87,7 @@ def write_stack(lab: Lab, name: str, **values: object) -> Path:
 def add_cards(lab: Lab, options: Options, names: Sequence[str]) -> list[Node]:
     """Nodes of these names, the first one the owner, with cards as the options ``nics`` and ``rate`` say."""
     if options["nics"] not in ("1", "2"):
-        raise UsageError("cannot give a node", f"{options['nics']} cards", "it has 1 or 2", "nics=2")
+        raise UsageError("cannot build a node with", f"{options['nics']} cards", "a node has 1 or 2", "nics=2")
     rate = units.parse_size(options["rate"]) or None
     return [lab.add_node(name, nics=int(options["nics"]), owner=name == names[0], bytes_per_s=rate) for name in names]
 

@@ -28,7 +28,7 @@ OPTIONS = {
     "file": ("64m", "size of the test file"),
     "medium": ("model", "model (a modelled disk) or file (a plain file on this machine's disk)"),
     "model": (MODEL, "parameters of the modelled disk"),
-    "journal": ("here", "of ext4: here (on the medium), or apart (on a device of its own, in memory)"),
+    "journal": ("here", "journal of ext4: here (on the medium) or apart (on a separate device in memory)"),
 }
 JOURNAL = ("journal", 32 * units.MIB, "c=8 svc=20")
 """Quick beside any medium: a commit then costs the medium the data alone."""
@@ -90,7 +90,7 @@ def anew(lab: Lab, begin_bytes: int) -> None:
     """
     fact = lab.last_fact("volume")
     if fact is None or not fact["device"] or not fact["path"]:
-        raise RunFailed("cannot move the volume of", lab.name, "it has no file system of its own on a loop device")
+        raise RunFailed("cannot shift the volume of", lab.name, "it has no file system of its own on a loop device")
     size = Path(fact["file"]).stat().st_size
     disks.unmount(Path(fact["path"]))
     disks.free(fact["device"])

@@ -13,22 +13,26 @@ def _grows(name: str, unit: str, words: str) -> Counter:
 
 READS = _grows("reads", "requests", "reads that reached the device")
 WRITES = _grows("writes", "requests", "writes that reached the device")
-READ_MERGES = _grows("read_merges", "requests", "reads that were joined to another")
-WRITE_MERGES = _grows("write_merges", "requests", "writes that were joined to another")
+READ_MERGES = _grows("read_merges", "requests", "reads merged with an adjacent request")
+WRITE_MERGES = _grows("write_merges", "requests", "writes merged with an adjacent request")
 READ_BYTES = _grows("read_bytes", "B", "bytes read from the device")
 WRITE_BYTES = _grows("write_bytes", "B", "bytes written to the device")
 READ_SECONDS = _grows("read_seconds", "s", "time of all reads, in the queue and in service")
 WRITE_SECONDS = _grows("write_seconds", "s", "time of all writes, in the queue and in service")
-IO_SECONDS = _grows("io_seconds", "s", "at least one request was under way")
-WEIGHTED_SECONDS = _grows("weighted_seconds", "s", "its growth per second is the mean number of requests under way")
+IO_SECONDS = _grows("io_seconds", "s", "time with at least one request in flight")
+WEIGHTED_SECONDS = _grows(
+    "weighted_seconds", "s", "sum of the times of all requests; its growth per second is the mean number in flight"
+)
 DISCARDS = _grows("discards", "requests", "discards")
-DISCARD_MERGES = _grows("discard_merges", "requests", "discards that were joined to another")
+DISCARD_MERGES = _grows("discard_merges", "requests", "discards merged with an adjacent request")
 DISCARD_BYTES = _grows("discard_bytes", "B", "bytes discarded")
 DISCARD_SECONDS = _grows("discard_seconds", "s", "time of all discards")
 FLUSHES = _grows("flushes", "requests", "flushes")
 FLUSH_SECONDS = _grows("flush_seconds", "s", "time of all flushes")
-STALLS = _grows("stalls", "times", "requests were under way for 35 ms or more, and none was completed")
-STALLED_SECONDS = _grows("stalled_seconds", "s", "requests were under way, and none was completed for 35 ms or more")
+STALLS = _grows("stalls", "times", "times that requests were in flight for 35 ms or more and none completed")
+STALLED_SECONDS = _grows(
+    "stalled_seconds", "s", "time of these stalls: requests in flight, and none completed for 35 ms or more"
+)
 IN_FLIGHT = Counter(
-    "blockdev_in_flight", "requests", SeriesKind.GAUGE, Scope.DEVICE, "requests under way at the sample", Over.NONE
+    "blockdev_in_flight", "requests", SeriesKind.GAUGE, Scope.DEVICE, "requests in flight at the sample", Over.NONE
 )

@@ -12,6 +12,6 @@ def _grows(name: str, unit: str, words: str, over: Over) -> Counter:
 
 
 # A group and the groups above it count the same wall time.
-PERIODS = _grows("periods", "periods", "periods of a processor quota", Over.NONE)
-THROTTLED_PERIODS = _grows("throttled_periods", "periods", "periods in which the quota was used up", Over.NONE)
-THROTTLED_SECONDS = _grows("throttled_seconds", "s", "held back by a processor quota", Over.SUM)
+PERIODS = _grows("periods", "periods", "periods of a CPU quota", Over.NONE)
+THROTTLED_PERIODS = _grows("throttled_periods", "periods", "periods in which the CPU quota was used up", Over.NONE)
+THROTTLED_SECONDS = _grows("throttled_seconds", "s", "time throttled by a CPU quota", Over.SUM)

@@ -12,6 +12,6 @@ OFFSET = Counter(
     "s",
     SeriesKind.GAUGE,
     Scope.CLOCK,
-    "how far the clock moved against the monotonic one",
+    "drift of the clock against the monotonic clock",
     Over.NONE,
 )

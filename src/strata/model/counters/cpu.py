@@ -17,7 +17,7 @@ SECONDS = Counter(
     "s",
     SeriesKind.COUNTER,
     Scope.PROCESSOR,
-    "processor time",
+    "CPU time",
     parts={"mode": MODES},
     whole=("cpu", "all"),
 )
@@ -26,21 +26,21 @@ OWN_SECONDS = Counter(
     "s",
     SeriesKind.COUNTER,
     Scope.MACHINE,
-    "processor time of this process, which makes the load",
+    "CPU time of this process, which generates the load",
 )
 OWN_RUN_DELAY = Counter(
     "process_run_delay_seconds",
     "s",
     SeriesKind.COUNTER,
     Scope.MACHINE,
-    "this process was ready to run, and waited for a processor",
+    "time this process was ready to run and waited for a CPU",
 )
 CYCLES = Counter(
     "cpu_cycles",
     "cycles",
     SeriesKind.COUNTER,
     Scope.PROCESSOR,
-    "cycles, as the processor counts them",
+    "CPU cycles, from the hardware counter",
     parts={"mode": RINGS},
 )
 INSTRUCTIONS = Counter(
@@ -48,7 +48,7 @@ INSTRUCTIONS = Counter(
     "instructions",
     SeriesKind.COUNTER,
     Scope.PROCESSOR,
-    "instructions, as the processor counts them",
+    "instructions, from the hardware counter",
     parts={"mode": RINGS},
 )
 FREQUENCY = Counter(
@@ -56,7 +56,7 @@ FREQUENCY = Counter(
     "Hz",
     SeriesKind.GAUGE,
     Scope.PROCESSOR,
-    "the processor's clock, and who says so",
+    "clock of the CPU, by source",
     Over.MEAN,
     aspects={"source": ("cpufreq", "cpuinfo")},
 )

@@ -10,7 +10,7 @@ BYTES = Counter(
     "B",
     SeriesKind.GAUGE,
     Scope.FILE_SYSTEM,
-    "room of the file system",
+    "space of the file system",
     aspects={"kind": ("total", "free", "available")},
 )
 INODES = Counter(
@@ -18,6 +18,6 @@ INODES = Counter(
     "inodes",
     SeriesKind.GAUGE,
     Scope.FILE_SYSTEM,
-    "files the file system may hold",
+    "inodes of the file system",
     aspects={"kind": ("total", "free")},
 )

@@ -14,11 +14,11 @@ def _grows(name: str, unit: str, words: str) -> Counter:
     return Counter(f"nvme_{name}", unit, SeriesKind.COUNTER, Scope.DEVICE, words)
 
 
-CRITICAL_WARNING = _gauge("critical_warning", "bits", "warnings of the device, a bit each")
+CRITICAL_WARNING = _gauge("critical_warning", "bits", "critical warnings of the device, one bit each")
 TEMPERATURE = _gauge("temperature_kelvin", "K", "temperature")
-SPARE = Counter("nvme_spare_share", "1", SeriesKind.GAUGE, Scope.DEVICE, "spare blocks that are left", Over.NONE)
-USED = _gauge("used_share", "1", "endurance that is used up")
-READ_BYTES = _grows("read_bytes", "B", "bytes read, as the device counts them")
-WRITTEN_BYTES = _grows("written_bytes", "B", "bytes written, as the device counts them")
-MEDIA_ERRORS = _grows("media_errors", "errors", "data that could not be read or written")
-THROTTLED = _grows("throttled_seconds", "s", "the device was hot and slowed itself")
+SPARE = Counter("nvme_spare_share", "1", SeriesKind.GAUGE, Scope.DEVICE, "share of the spare blocks left", Over.NONE)
+USED = _gauge("used_share", "1", "share of the endurance used")
+READ_BYTES = _grows("read_bytes", "B", "bytes read, as counted by the device")
+WRITTEN_BYTES = _grows("written_bytes", "B", "bytes written, as counted by the device")
+MEDIA_ERRORS = _grows("media_errors", "errors", "media and data integrity errors")
+THROTTLED = _grows("throttled_seconds", "s", "time of thermal throttling")

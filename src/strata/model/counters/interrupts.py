@@ -10,17 +10,23 @@ RUNS = Counter(
     "runs",
     SeriesKind.COUNTER,
     Scope.PROCESSOR,
-    "times that work after an interrupt was done",
+    "number of softirq runs",
     aspects={"kind": ("net_rx", "net_tx", "block", "timer", "rcu")},
 )
-PACKETS = Counter("softnet_packets", "packets", SeriesKind.COUNTER, Scope.PROCESSOR, "packets taken from the cards")
+PACKETS = Counter(
+    "softnet_packets", "packets", SeriesKind.COUNTER, Scope.PROCESSOR, "packets taken from the network cards"
+)
 DROPS = Counter(
-    "softnet_drops", "packets", SeriesKind.COUNTER, Scope.PROCESSOR, "packets for which the processor's queue was full"
+    "softnet_drops",
+    "packets",
+    SeriesKind.COUNTER,
+    Scope.PROCESSOR,
+    "packets dropped because the queue of the CPU was full",
 )
 SQUEEZED = Counter(
     "softnet_squeezed",
     "times",
     SeriesKind.COUNTER,
     Scope.PROCESSOR,
-    "the budget for packets was used up while packets were left",
+    "times that the packet budget was used up with packets left",
 )

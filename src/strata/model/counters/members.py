@@ -14,7 +14,7 @@ READ_BYTES = _grows("read_bytes", "B", "bytes read from the member")
 WRITE_BYTES = _grows("write_bytes", "B", "bytes written to the member")
 SECONDS = _grows("seconds", "s", "time of all its requests")
 RUNNING = Counter("member_running", "1 or 0", SeriesKind.GAUGE, Scope.MEMBER, "whether the path is in use")
-DEGRADED = Counter("md_degraded", "members", SeriesKind.GAUGE, Scope.DEVICE, "members that the array lacks", Over.NONE)
+DEGRADED = Counter("md_degraded", "members", SeriesKind.GAUGE, Scope.DEVICE, "missing members of the array", Over.NONE)
 MISMATCHES = Counter(
     "md_mismatches", "sectors", SeriesKind.GAUGE, Scope.DEVICE, "sectors whose copies or parity differed", Over.NONE
 )

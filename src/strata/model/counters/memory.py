@@ -10,7 +10,7 @@ BYTES = Counter(
     "B",
     SeriesKind.GAUGE,
     Scope.MACHINE,
-    "main memory, by what it holds",
+    "main memory by use",
     aspects={"kind": ("total", "available", "cached", "dirty", "writeback", "anonymous", "slab")},
 )
 PAGES = Counter(
@@ -18,7 +18,7 @@ PAGES = Counter(
     "pages",
     SeriesKind.COUNTER,
     Scope.MACHINE,
-    "what happened to pages of memory",
+    "paging events",
     aspects={
         "event": (
             "dirtied",
@@ -39,6 +39,6 @@ NUMA_PAGES = Counter(
     "pages",
     SeriesKind.COUNTER,
     Scope.MEMORY_NODE,
-    "pages given out, and whether they are where they were asked for",
+    "pages allocated, by whether they are on the requested node",
     aspects={"kind": ("hit", "miss", "foreign", "local", "other")},
 )

@@ -15,7 +15,7 @@ def _grows(name: str, unit: str, words: str) -> Counter:
     )
 
 
-BYTES = _grows("bytes", "B", "bytes that passed the interface")
-PACKETS = _grows("packets", "packets", "packets that passed the interface")
-DROPS = _grows("drops", "packets", "packets that the interface dropped")
-ERRORS = _grows("errors", "packets", "packets that were broken")
+BYTES = _grows("bytes", "B", "bytes through the interface")
+PACKETS = _grows("packets", "packets", "packets through the interface")
+DROPS = _grows("drops", "packets", "packets dropped by the interface")
+ERRORS = _grows("errors", "packets", "packets with errors")

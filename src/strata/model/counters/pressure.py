@@ -12,6 +12,6 @@ SECONDS = Counter(
     "s",
     SeriesKind.COUNTER,
     Scope.MACHINE,
-    "some task, or all tasks (full), waited for the resource",
+    "time in which some task, or all tasks (full), waited for the resource",
     aspects={"resource": RESOURCES, "kind": ("some", "full")},
 )

@@ -17,20 +17,20 @@ CPU_SECONDS = Counter(
     "s",
     SeriesKind.COUNTER,
     Scope.PROCESS,
-    "processor time of the server",
+    "CPU time of the server",
     parts={"mode": MODES},
 )
-RUN_DELAY = _grows("run_delay_seconds", "s", "it was ready to run, and waited for a processor")
-SWITCHES = _grows("switches", "times", "times that it was given a processor")
+RUN_DELAY = _grows("run_delay_seconds", "s", "time it was ready to run and waited for a CPU")
+SWITCHES = _grows("switches", "times", "times that it was scheduled on a CPU")
 READ_BYTES = _grows("read_bytes", "B", "bytes it read from the storage, not from the page cache")
 WRITTEN_BYTES = _grows("written_bytes", "B", "bytes it wrote to the storage")
-RESIDENT = Counter("server_resident_bytes", "B", SeriesKind.GAUGE, Scope.PROCESS, "main memory it holds")
+RESIDENT = Counter("server_resident_bytes", "B", SeriesKind.GAUGE, Scope.PROCESS, "resident memory")
 BUSIEST_THREAD = Counter(
     "server_busiest_thread",
     "1",
     SeriesKind.GAUGE,
     Scope.PROCESS,
-    "share of one processor that its busiest thread took",
+    "CPU share of its busiest thread, of one CPU",
     Over.MAX,
 )
-PROCESSES = Counter("server_processes", "processes", SeriesKind.GAUGE, Scope.PROCESS, "processes it consists of")
+PROCESSES = Counter("server_processes", "processes", SeriesKind.GAUGE, Scope.PROCESS, "number of its processes")

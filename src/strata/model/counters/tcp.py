@@ -19,19 +19,19 @@ def _grows(name: str, unit: str, words: str) -> Counter:
     return Counter(f"tcp_{name}", unit, SeriesKind.COUNTER, Scope.CONNECTION, words, also=_ALSO)
 
 
-RTT = _gauge("rtt_seconds", "s", "round trip of the connection, smoothed by the kernel", Over.MEAN)
-RTT_VARIATION = _gauge("rtt_variation_seconds", "s", "how much the round trip varies", Over.MEAN)
-MIN_RTT = _gauge("min_rtt_seconds", "s", "the connection's least round trip of the last minutes", Over.MEAN)
-CWND = _gauge("cwnd", "segments", "segments it may have under way")
-UNACKED = _gauge("unacked", "segments", "segments under way")
-UNSENT = _gauge("unsent_bytes", "B", "bytes that were not sent yet")
-DELIVERY_RATE = _gauge("delivery_rate", "B/s", "rate at which it last delivered")
-RETRANSMITS = _grows("retransmits", "segments", "segments the connection sent again")
-ACKED = _grows("acked_bytes", "B", "bytes the other end has acknowledged")
+RTT = _gauge("rtt_seconds", "s", "round-trip time of the connection, smoothed by the kernel", Over.MEAN)
+RTT_VARIATION = _gauge("rtt_variation_seconds", "s", "variation of the round-trip time", Over.MEAN)
+MIN_RTT = _gauge("min_rtt_seconds", "s", "minimum round-trip time of the connection in the last minutes", Over.MEAN)
+CWND = _gauge("cwnd", "segments", "congestion window: segments it may have in flight")
+UNACKED = _gauge("unacked", "segments", "segments in flight")
+UNSENT = _gauge("unsent_bytes", "B", "bytes not sent yet")
+DELIVERY_RATE = _gauge("delivery_rate", "B/s", "last measured delivery rate")
+RETRANSMITS = _grows("retransmits", "segments", "segments retransmitted by the connection")
+ACKED = _grows("acked_bytes", "B", "bytes acknowledged by the other end")
 RECEIVED = _grows("received_bytes", "B", "bytes received")
-BUSY = _grows("busy_seconds", "s", "time in which it had something to send")
-RECEIVER_LIMITED = _grows("receiver_limited_seconds", "s", "time in which the receiver's window held it back")
-SENDER_LIMITED = _grows("sender_limited_seconds", "s", "time in which the sender's buffer held it back")
+BUSY = _grows("busy_seconds", "s", "time with data to send")
+RECEIVER_LIMITED = _grows("receiver_limited_seconds", "s", "time limited by the receive window")
+SENDER_LIMITED = _grows("sender_limited_seconds", "s", "time limited by the send buffer")
 SEGMENTS = Counter(
     "tcp_segments",
     "segments",
@@ -41,5 +41,9 @@ SEGMENTS = Counter(
     parts={"direction": ("in", "out")},
 )
 RESENT = Counter(
-    "tcp_retransmitted_segments", "segments", SeriesKind.COUNTER, Scope.NODE, "segments sent again, of all connections"
+    "tcp_retransmitted_segments",
+    "segments",
+    SeriesKind.COUNTER,
+    Scope.NODE,
+    "segments retransmitted, of all connections",
 )

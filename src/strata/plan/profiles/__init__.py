@@ -24,8 +24,8 @@ _OWN = ("name", "why", "goals")
 def own_profile(name: str) -> Profile:
     """The profile of that name that comes with Strata. Raises `UsageError` that names those there are."""
     if name not in shipped.profiles():
-        there = f"{choices(name, shipped.profiles())}; or name a .toml file of your own"
-        raise UsageError("no such profile", name, "", there)
+        there = f"{choices(name, shipped.profiles())}; or give a .toml file"
+        raise UsageError("there is no profile", name, "", there)
     return profile_of((resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8"), name, name)
 
 
@@ -39,7 +39,7 @@ def profile_of(text: str, name: str, where: str) -> Profile:
     problems += [f"no {key}" for key in ("title", "source", "workload") if not raw.get(key)]
     tables = raw.get("workload", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        problems.append("workload is not a row of [[workload]] tables")
+        problems.append("workload must be an array of [[workload]] tables")
         tables = []
     made = [w for i, table in enumerate(tables) if (w := _workload(table, i + 1, problems)) is not None]
     if not problems:
@@ -71,7 +71,7 @@ def _workload(table: dict[str, Any], number: int, problems: list[str]) -> Profil
     except ValidationError as e:
         problems += [f"{name}: {str(p['msg']).removeprefix('Value error, ')}" for p in e.errors()]
     except (TypeError, AttributeError) as e:
-        problems.append(f"{name}: a value is of another kind than its key takes ({e})")
+        problems.append(f"{name}: a value has the wrong type for its key ({e})")
     return None
 
 

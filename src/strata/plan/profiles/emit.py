@@ -28,8 +28,8 @@ def toml_of(profile: Profile, head: Iterable[str] = ()) -> str:
         raise UsageError(
             "cannot write the profile",
             profile.name,
-            f"no words say exactly: {', '.join(differ)}",
-            "give shares of sizes in whole hundredths of a percent, and one kind of zones",
+            f"these cannot be written exactly: {', '.join(differ)}",
+            "give shares in hundredths of a percent, and zones of one kind",
         )
     return text
 

@@ -14,8 +14,8 @@ OPTIONS = {
     **VOLUME,
     "protocol": ("nbd", "nbd, iscsi or both"),
     "server": ("qemu-nbd", f"of NBD: {', '.join(nbd.KINDS)} (a reduced lab: strata)"),
-    "nics": ("1", "cards of each node, 1 or 2"),
-    "rate": ("125m", "bytes a second of each card; 0: not limited"),
+    "nics": ("1", "network cards of each node, 1 or 2"),
+    "rate": ("125m", "bandwidth of each network card in bytes per second; 0: not limited"),
 }
 VARIANTS = (
     {"protocol": "both"},

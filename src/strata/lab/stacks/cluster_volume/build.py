@@ -26,10 +26,10 @@ from strata.lab.stacks import Options, write_stack
 TITLE = "coordinator, another node and a client: direct, file-system-redirected, block-redirected, scale-out share"
 OPTIONS = {
     "medium": ("flash", f"model of the disk: {', '.join(media.MODELS)}"),
-    "data": ("64m", "size of the file that every layer reaches"),
-    "rate": ("none", "what a card carries in each direction, as 125m (bytes a second), or none"),
-    "landing": ("block-redirected", "what the scale-out share stands on: direct, redirected or block-redirected"),
-    "protocol": ("smb", "of the file-level paths: smb (smbd) or nbd (QEMU's and nbdkit's servers)"),
+    "data": ("64m", "size of the file that every layer accesses"),
+    "rate": ("none", "bandwidth of a network card in each direction in bytes per second, e.g. 125m, or none"),
+    "landing": ("block-redirected", "path below the scale-out share: direct, redirected or block-redirected"),
+    "protocol": ("smb", "protocol of the file-level paths: smb (smbd) or nbd (servers of QEMU and nbdkit)"),
 }
 SPARE = 3
 """The disk is so many times larger than the file."""

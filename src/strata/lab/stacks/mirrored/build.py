@@ -27,10 +27,10 @@ TITLE = "two or three copies on as many nodes; the client on the owner and on a 
 OPTIONS = {
     "engine": ("gluster", "gluster, btrfs or ceph"),
     "copies": ("2", "2 or 3"),
-    "medium": ("flash", f"model of each disk: {', '.join(media.MODELS)}; ceph lies in files of this machine"),
-    "data": ("64m", "size of the file that every layer reaches"),
-    "client": ("mount", "mount, or library: two layers more, through the engine's own client library (gluster, ceph)"),
-    "rate": ("none", "what a card carries in each direction, as 125m (bytes a second), or none"),
+    "medium": ("flash", f"model of each disk: {', '.join(media.MODELS)}; ceph uses files on this machine"),
+    "data": ("64m", "size of the file that every layer accesses"),
+    "client": ("mount", "mount, or library: adds two layers through the client library of the engine (gluster, ceph)"),
+    "rate": ("none", "bandwidth of a network card in each direction in bytes per second, e.g. 125m, or none"),
 }
 VARIANTS: tuple[Mapping[str, str], ...] = (
     {"engine": "btrfs"},

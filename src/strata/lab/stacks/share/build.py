@@ -14,10 +14,10 @@ TITLE = "two nodes: a file system, and SMB and NFS shares of it"
 OPTIONS = {
     **VOLUME,
     "protocol": ("smb", "smb, nfs or both"),
-    "nics": ("1", "cards of each node, 1 or 2"),
-    "rate": ("125m", "bytes a second of each card; 0: not limited"),
-    "signing": ("no", "yes: the SMB server demands signatures"),
-    "cache": ("none", "of smbd: none (each I/O is one of the medium) or page (the machine's page cache)"),
+    "nics": ("1", "network cards of each node, 1 or 2"),
+    "rate": ("125m", "bandwidth of each network card in bytes per second; 0: not limited"),
+    "signing": ("no", "yes: the SMB server requires signing"),
+    "cache": ("none", "cache of smbd: none (each I/O reaches the medium) or page (the page cache)"),
 }
 VARIANTS = ({"protocol": "both", "nics": "2"}, {"protocol": "smb", "signing": "yes", "cache": "page"})
 

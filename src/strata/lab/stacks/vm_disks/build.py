@@ -21,10 +21,10 @@ from strata.lab.stacks import Options, write_stack
 TITLE = "virtual disks on storage-only nodes: queues, several disks, a read cache, nodes added while it runs"
 OPTIONS = {
     "disks": ("4", "virtual disks, each with a controller of its own: 1 to 8"),
-    "queue": ("2", "requests that a queue of a controller takes at once"),
+    "queue": ("2", "queue depth of a controller"),
     "nodes": ("2", "storage-only nodes to begin with: 1 to 6"),
     "medium": ("member", f"model of each node's disk: {', '.join(media.MODELS)}"),
-    "cache": ("16m", "what the read cache holds"),
+    "cache": ("16m", "size of the read cache"),
     "data": ("32m", "size of each virtual disk"),
 }
 ROOM_BYTES = units.GIB
@@ -86,7 +86,7 @@ def grow(lab: Lab) -> str:
     assert fact is not None
     devices = tuple(fact["devices"])
     if len(devices) >= MOST_NODES:
-        raise UsageError("cannot grow the lab", lab.name, f"it has {len(devices)} storage nodes, the most there may be")
+        raise UsageError("cannot grow the lab", lab.name, f"it has {len(devices)} storage nodes, which is the maximum")
     node = lab.add_node(f"s{len(devices) + 1}")
     member = media.medium(lab, node.name, ROOM_BYTES)
     member.control.set(fact["model"])
@@ -98,5 +98,5 @@ def grow(lab: Lab) -> str:
 
 def _number(options: Options, key: str, most: int) -> int:
     if not options[key].isdigit() or not 1 <= int(options[key]) <= most:
-        raise UsageError("cannot build vm-disks with", f"{key}={options[key]}", f"it is no number from 1 to {most}")
+        raise UsageError("cannot build vm-disks with", f"{key}={options[key]}", f"it is not a number from 1 to {most}")
     return int(options[key])
