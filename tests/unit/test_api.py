@@ -228,7 +228,7 @@ def test_a_stack_is_taken_as_a_value(asked: list[Any]) -> None:
         (lambda: strata.diagnose(STACK, share=True), "a stack: share"),
         (lambda: strata.diagnose("/", rounds=0), "cannot measure so"),
         (lambda: strata.diagnose("/", profile="etcd", only=(sample.WORKLOAD,)), "profile and only"),
-        (lambda: strata.diagnose("/", rounds=3, confirm=False, budget_s=9.0), "nothing follows the rounds"),
+        (lambda: strata.diagnose("/", rounds=3, confirm=False, budget_s=9.0), "the rounds are fixed"),
         (lambda: strata.diagnose("null:"), "it is one endpoint"),
         (lambda: strata.measure("null:", rounds=3), "one endpoint: rounds"),
         (lambda: strata.measure("null:", [sample.WORKLOAD, sample.WORKLOAD]), "takes one workload"),
@@ -299,8 +299,8 @@ def test_a_document_comes_back_from_its_file(store: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "it is no JSON"), ("[1]", "does not say of which schema"), ('{"schema": "strata.report/9"}', "report/9"),
-        ('{"schema": "strata.report/1"}', "verdict: Field required"), ("{" * 200, "it is no JSON|too deep|nested"),
+        ("", "it is not valid JSON"), ("[1]", "does not say of which schema"), ('{"schema": "strata.report/9"}', "report/9"),
+        ('{"schema": "strata.report/1"}', "verdict: Field required"), ("{" * 200, "it is not valid JSON|too deep|nested"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_document_is_refused(text: str, why: str, tmp_path: Path) -> None:
