@@ -195,7 +195,7 @@ def check_resumable(resumed: Run | None, engine: Mapping[str, Any]) -> None:
         raise RunFailed("cannot resume", resumed.id, other, "start it anew")
 
 
-def rates(interval: Interval) -> dict[str, object]:
+def rates(interval: Interval) -> dict[str, float]:
     """What `Progress` says of an interval: of both directions together."""
     seconds = (interval.end_ns - interval.start_ns) / 1e9
     ops, size = interval.read.ops + interval.write.ops, interval.read.bytes + interval.write.bytes
