@@ -10,8 +10,7 @@ _ENDED = {
     Ending.PRECISION: "the requested precision was reached",
     Ending.TIME: "the time limit was reached",
     Ending.BYTES: "the byte limit was reached",
-    Ending.STARTS: "this run is as precise as requested; variation between identical runs prevents that for their "
-    "mean",
+    Ending.STARTS: "this run is as precise as requested; variation between identical runs prevents that for their mean",
 }
 
 

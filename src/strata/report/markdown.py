@@ -122,16 +122,11 @@ def _flushes(report: Report) -> str:
 
 
 def _checks(report: Report) -> str:
-    lines = [
-        f"- {'Cannot be true' if c.impossible else 'Caveat'} · {escape(c.text)}"
-        for c in check_lines(report)
-    ]
+    lines = [f"- {'Cannot be true' if c.impossible else 'Caveat'} · {escape(c.text)}" for c in check_lines(report)]
     if len(lines) <= 3:
         return "\n".join(lines)
     return (
-        f"<details><summary>{figures.plural(len(lines), 'caveat')}</summary>\n\n"
-        + "\n".join(lines)
-        + "\n\n</details>"
+        f"<details><summary>{figures.plural(len(lines), 'caveat')}</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
     )
 
 

@@ -184,11 +184,16 @@ def _seeks(order: Order, width: int) -> list[str]:
     total = sum(n for *_, n in joined)
     room = max(10, min(60, width - _LABEL - 40))
     out = field(
-        "seeks", f"distance from the end of one request to the start of the next ({units.count(total)})", width, column=_LABEL
+        "seeks",
+        f"distance from the end of one request to the start of the next ({units.count(total)})",
+        width,
+        column=_LABEL,
     )
     for low, high, n in joined:
-        words = "none" if low == 0 else (
-            f"{units.size(abs(low))}–{units.size(abs(high))} {'forward' if low > 0 else 'back'}"
+        words = (
+            "none"
+            if low == 0
+            else (f"{units.size(abs(low))}–{units.size(abs(high))} {'forward' if low > 0 else 'back'}")
         )
         bar = _BAR * max(1, round(room * n / total))
         out.append(f"{'':{_LABEL + 4}}{words:<24}{_share(n / total):>7}  {bar}".rstrip()[:width])

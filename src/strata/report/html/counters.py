@@ -51,7 +51,9 @@ ALL = (
     Column("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
     Column("CPU steal", "processor time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent),
     Column("engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration),
-    Column("in flight at device", "mean number of requests at the device", lambda c: c.device_in_flight, units.significant),
+    Column(
+        "in flight at device", "mean number of requests at the device", lambda c: c.device_in_flight, units.significant
+    ),
     Column("device time/IO", "device busy time per I/O", lambda c: c.device_busy_ns_per_io, units.duration),
     Column(
         "device read B/B",

@@ -163,8 +163,9 @@ def banners(report: Report) -> list[tuple[str, str]]:
     noise = report.analysis.noise
     if noise.rounds > 1 and noise.between_rounds >= NOISY:
         spread = figures.percent(noise.between_rounds)
-        said.append(("Noisy machine", f"Identical rounds vary by {spread}; smaller differences cannot be detected "
-            "here."))
+        said.append(
+            ("Noisy machine", f"Identical rounds vary by {spread}; smaller differences cannot be detected here.")
+        )
     unsteady = sum(1 for c in report.analysis.checks if c.kind == UNSTEADY)
     if unsteady:
         cells = figures.plural(unsteady, "cell")
