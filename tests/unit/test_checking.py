@@ -85,7 +85,7 @@ def test_numbers_that_were_not_understood_are_not_said_to_hold(tmp_path: Path) -
     code, text = strata(str(tmp_path / "t.csv"))
     said = " ".join(text.split())
     assert code == 0 and "all hold" not in said
-    assert "numbers that were not understood: 'Wibble'" in said and "--column 'Wibble=time.mean [ms]'" in said
+    assert "columns not recognised: 'Wibble'" in said and "--column 'Wibble=time.mean [ms]'" in said
     assert json.loads(strata(str(tmp_path / "t.csv"), "--json")[1])["unread"] == ["Wibble"]
 
 
@@ -93,7 +93,7 @@ def test_what_was_not_taken_for_a_figure_is_said(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("Test,IOPS,Speed (MB/s)\na,100,100\n")
     _, text = strata(str(tmp_path / "t.csv"))
     assert "figures: iops\n" in text
-    assert "labels, not calculated with: Test, Speed (MB/s)" in text
+    assert "labels, not used in calculations: Test, Speed (MB/s)" in text
 
 
 def test_json_has_a_schema_and_the_same_flags() -> None:

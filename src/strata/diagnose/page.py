@@ -32,7 +32,7 @@ def causes_page() -> str:
     )
     tests = "\n\n".join(_section(t.key, t.page) for t in trials())
     after = f"\n\n## The experiments\n\n{tests}" if tests else ""
-    return f"{_HEAD}{table}\n\n## What each one is\n\n{causes}{after}\n"
+    return f"{_HEAD}{table}\n\n## Each cause\n\n{causes}{after}\n"
 
 
 def _section(name: str, page: str) -> str:

@@ -55,7 +55,7 @@ def scenes(diagnosis: Diagnosis) -> tuple[Scene, ...]:
 
 
 def line(scene: Scene) -> str:
-    """``twice the depth (share, random read · depth 2): 268 IOPS; wire latency had said 199–377 IOPS (agrees), …``"""
+    """``twice the depth (share, random read · depth 2): 268 IOPS; wire latency predicted 199–377 IOPS (agrees), …``"""
     said = ", ".join(f"{f.who} predicted {f.said} ({f.fate})" for f in scene.foretold)
     told = f"{scene.changes} ({scene.where}): {scene.measured}"
     return f"{told}; {said}" if said else told
@@ -63,7 +63,7 @@ def line(scene: Scene) -> str:
 
 def outcome(of: Outcome) -> str:
     """``at random read · 8 KiB · depth 2, twice the depth gives 268 IOPS (before: 141), predicted 199–377 IOPS; a cap
-    on IOPS had said 141 IOPS``: what stands with the verdict, its cell, and what the others had said of it."""
+    on IOPS predicted 141 IOPS``: what stands with the verdict, its cell, and what the others predicted."""
     experiment = of.experiment
     mine = (experiment.prediction.layer, experiment.prediction.cause)
     others = [p for p in experiment.predictions if (p.layer, p.cause) != mine and not (p.rival and p.idle)]

@@ -46,10 +46,10 @@ def noise_floor(noise: NoiseFloor) -> str:
 
 
 def first_noise(probe: NoiseProbe) -> str:
-    """``measured first: 6 repeats at disk, ±1.2 % between repeats, ±3.6 % between 50 ms bins``."""
+    """``6 repeats at disk: ±1.2 % between repeats, ±3.6 % between 50 ms bins``."""
     bins = units.duration(probe.bin_ns)
     return (
-        f"noise before the run: {figures.plural(probe.repeats, 'repeat')} at {probe.layer}, "
+        f"{figures.plural(probe.repeats, 'repeat')} at {probe.layer}: "
         f"±{figures.percent(probe.between)} between repeats, ±{figures.percent(probe.within_bins)} between {bins} "
         "bins"
     )

@@ -55,7 +55,7 @@ def test_loss_is_named_by_the_segments_that_are_sent_again() -> None:
     verdict = found.verdict
     assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "path", Cause.WIRE_LOSS)
     said = " ".join(e.statement for e in found.findings[0].evidence)
-    assert "3.5 % of the TCP segments are sent again" in said and "35 a second, most by n1" in said
+    assert "3.5 % of the TCP segments are retransmitted" in said and "35 per second, most of them by n1" in said
     assert 0.5 < verdict.confidence <= 0.75
 
 
@@ -194,7 +194,7 @@ def cards(waiting: float, second: float | None) -> Counters:
 def test_the_card_that_is_met_is_named_with_the_one_that_is_idle() -> None:
     found = seen("slow-wire", cards(18_800, 0.0))
     assert found.verdict.cause is Cause.WRONG_CARD
-    assert "all of it passes eth1 of n1, and eth0 is idle" in found.verdict.headline
+    assert "all traffic uses eth1 of n1, and eth0 is idle" in found.verdict.headline
     said = " ".join(e.statement for e in found.findings[0].evidence)
     assert "eth1 of n1 carries" in said and "18.4 KiB wait in front of it" in said and "eth0 carries nothing" in said
     assert "not eth0" in found.verdict.next_step
@@ -232,7 +232,7 @@ def test_a_cap_at_the_lowest_layer_is_told_from_a_medium_of_many_servers(cap: fl
     paths = {"direct": Path(cap=cap), "path": Path(cap=cap, base=OVER_NBD)}
     verdict = diagnose(demo_stack(), simulate(demo_stack(), paths, seed=3, sd=0.01)).verdict
     assert verdict.kind is VerdictKind.MEDIUM
-    assert ("capped" in verdict.headline, "as under a cap of" in verdict.explanation) == (capped, capped)
+    assert ("capped" in verdict.headline, "consistent with a cap of" in verdict.explanation) == (capped, capped)
 
 
 def test_what_was_not_counted_is_not_known() -> None:

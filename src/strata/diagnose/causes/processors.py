@@ -179,8 +179,8 @@ def _used_up(pair: Pair) -> Opinion:
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
                 statement=f"in {len(saturated)} of {len(slow)} slow workloads the added time is processor "
-                f"time ({units.percent(used, 2)} busy): the processors work {units.significant(spent, 2)} of each added "
-                f"second; the quietest workload of the run leaves {units.percent(1 - quiet, 2)} idle",
+                f"time ({units.percent(used, 2)} busy): the processors work {units.significant(spent, 2)} of each "
+                f"added second; the quietest workload of the run leaves {units.percent(1 - quiet, 2)} idle",
                 cells=tuple(view.cell(p) for p in saturated),
             ),
         ),
