@@ -96,13 +96,13 @@ def test_what_equal_starts_differ_by_is_said_or_that_it_is_not_known() -> None:
     assert "not known here yet" in dict(course_lines(course()))["starts"]
     lines = dict(course_lines(course(aim=Aim(), ended=Ending.STARTS, reached=False, between=0.031, between_df=4.0)))
     assert "earlier identical runs varied by 3.1 % (4 degrees of freedom)" in lines["starts"]
-    assert "forbids it" in lines["ended by"] and "before" not in lines["ended by"]
+    assert "prevents that" in lines["ended by"] and "before" not in lines["ended by"]
 
 
 def test_what_ended_it_is_said() -> None:
     assert (
-        "as narrow as asked" in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
+        "precision was reached" in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
     )
     widened = dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=False)))["ended by"]
     assert "precision was reached" in widened and "widened the intervals again" in widened
-    assert "somebody" in dict(course_lines(course()))["ended by"]
+    assert "an external stop" in dict(course_lines(course()))["ended by"]

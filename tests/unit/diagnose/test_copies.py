@@ -105,7 +105,7 @@ def test_a_node_that_only_passes_it_on_is_redirected() -> None:
     plain = stack(below="file:/srv/strata.dat")
     verdict = judged(analysis.model_copy(update={"cells": tuple(map(of, analysis.cells))}), plain).verdict
     assert (verdict.layer, verdict.cause) == ("other", Cause.REDIRECTED)
-    assert "n2 has no way to the data" in verdict.headline and "through n1" in verdict.headline
+    assert "n2 has no direct path to the data" in verdict.headline and "through n1" in verdict.headline
 
 
 def test_copies_that_fill_the_owners_card_are_blamed_at_the_lowest_layer() -> None:

@@ -222,7 +222,7 @@ def test_a_queue_in_front_of_the_card_is_believed_where_no_shape_fits() -> None:
 
     assert found(lambda _: {}).verdict.cause is not Cause.WIRE_BANDWIDTH
     shown = found(queue)
-    assert shown.verdict.cause is Cause.WIRE_BANDWIDTH and "eth1 of n1 carries no more than" in shown.verdict.headline
+    assert shown.verdict.cause is Cause.WIRE_BANDWIDTH and "eth1 of n1 is limited to" in shown.verdict.headline
     assert found(cards(0.0, None)).verdict.cause is not Cause.WIRE_BANDWIDTH, "a card without a queue is not met"
 
 
