@@ -101,7 +101,8 @@ def test_what_equal_starts_differ_by_is_said_or_that_it_is_not_known() -> None:
 
 def test_what_ended_it_is_said() -> None:
     assert (
-        "precision was reached" in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
+        "precision was reached"
+        in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
     )
     widened = dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=False)))["ended by"]
     assert "precision was reached" in widened and "widened the intervals again" in widened

@@ -25,7 +25,7 @@ def course_lines(course: Course) -> list[tuple[str, str]]:
     found.append(("starts", _starts(course)))
     found.append(("criterion", course.criterion))
     if len(course.regimes) > 1:
-        found += [(f"phase {n}", _regime(r, last=r is course.regimes[-1])) for n, r in enumerate(course.regimes, 1)]
+        found += [(f"regime {n}", _regime(r, last=r is course.regimes[-1])) for n, r in enumerate(course.regimes, 1)]
     return found
 
 
