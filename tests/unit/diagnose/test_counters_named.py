@@ -112,7 +112,7 @@ def test_a_window_that_is_closed_is_named_before_the_shape_of_a_full_wire() -> N
     assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.SMALL_WINDOW), found.verdict.headline
     assert "closed for 45 % of the time" in found.verdict.headline and "tcp_rmem" in found.verdict.next_step
     tried = found.findings[0].experiment
-    assert tried is not None and tried.changes == "as many requests over 2 queues"
+    assert tried is not None and tried.changes == "the same number of requests over 2 queues"
     assert {p.cause: p.low > 1 for p in tried.predictions}[Cause.SMALL_WINDOW.value]
 
 
