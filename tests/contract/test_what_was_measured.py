@@ -110,7 +110,7 @@ def test_the_generator_is_measured_first_and_named_when_it_is_the_limit() -> Non
     assert ceiling > 10_000
     said = [c["message"] for c in document["checks"] if c["kind"] == "generator"]
     assert len(said) == 1, (ceiling, document["summary"]["iops"])
-    assert "of what the generator reaches against nothing" in said[0]
+    assert "of what the load generator reaches on a null endpoint" in said[0]
 
 
 def test_a_disk_is_far_below_the_generator() -> None:

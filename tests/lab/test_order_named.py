@@ -59,8 +59,8 @@ def test_the_lost_order_is_named_with_what_the_trace_saw(name: str, tmp_path: Pa
     found = diagnosed(name, tmp_path, "reordering:severe", *SHORT)
     first = found["findings"][0]
     assert (first["layer"], first["cause"]) == (FAR, "reordering"), found["verdict"]
-    said = next(e["statement"] for e in first["evidence"] if "asked for in sequence" in e["statement"])
-    assert "follow the one before" in said and "come out of order" in said
+    said = next(e["statement"] for e in first["evidence"] if "issued in sequence" in e["statement"])
+    assert "follow the one before" in said and "arrive out of order" in said
     found_in = rf"at loop\d+ ([\d.]+) % .* ([\d.]+) % .* out of order.* \(from {HERE}: ([\d.]+) % and 0 %\)"
     shares = re.search(found_in, said)
     assert shares is not None, said

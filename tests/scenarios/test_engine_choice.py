@@ -24,7 +24,7 @@ def test_measure_with_fio(strata, disk: Path) -> None:
     words = (f"file:{disk}/a.dat", "--engine", "fio", "--rw", "randrw", "--rwmixread", 70, "--size", "16m", *QUICK)
     text = strata("measure", *words)
     assert text.returncode == 0, text.stderr
-    assert "carried by    fio-" in text.stdout
+    assert "data path     fio-" in text.stdout
     done = strata("measure", *words, "--runtime", "1s", "--dsync", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)["result"]

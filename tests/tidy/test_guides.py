@@ -85,7 +85,7 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "`cells[]` of a gate": history.GateCell,
     "Integrity: `strata.verify/1`": verify.VerifyResult,
     "A trace: `strata.trace/1`": trace.TraceResult,
-    "Figures of others: `strata.check/1`": figures.Checked,
+    "Checked figures: `strata.check/1`": figures.Checked,
     "`flags[]`": figures.Flag,
 }
 JSON_GUIDE = (GUIDE / "json.md").read_text()

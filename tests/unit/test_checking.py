@@ -67,7 +67,7 @@ def test_a_table_that_holds_says_so(tmp_path: Path) -> None:
     code, text = strata(str(tmp_path / "t.csv"), "--strict")
     said = " ".join(text.split())
     assert code == 0
-    assert "1 row held against" in said and "all hold" in said
+    assert "1 row checked against" in said and "all hold" in said
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_numbers_that_were_not_understood_are_not_said_to_hold(tmp_path: Path) -
     code, text = strata(str(tmp_path / "t.csv"))
     said = " ".join(text.split())
     assert code == 0 and "all hold" not in said
-    assert "numbers that were not understood: 'Wibble'" in said and "--column 'Wibble=time.mean [ms]'" in said
+    assert "columns not recognised: 'Wibble'" in said and "--column 'Wibble=time.mean [ms]'" in said
     assert json.loads(strata(str(tmp_path / "t.csv"), "--json")[1])["unread"] == ["Wibble"]
 
 
@@ -93,7 +93,7 @@ def test_what_was_not_taken_for_a_figure_is_said(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("Test,IOPS,Speed (MB/s)\na,100,100\n")
     _, text = strata(str(tmp_path / "t.csv"))
     assert "figures: iops\n" in text
-    assert "labels, not calculated with: Test, Speed (MB/s)" in text
+    assert "labels, not used in calculations: Test, Speed (MB/s)" in text
 
 
 def test_json_has_a_schema_and_the_same_flags() -> None:
@@ -195,7 +195,7 @@ def test_a_stranger_s_ladder_that_nothing_could_have_given_is_held_against_the_l
 ) -> None:
     (tmp_path / "t.csv").write_text(LADDER + rows)
     code, text = strata(str(tmp_path / "t.csv"))
-    assert code in (0, 3) and "2 rows held against" in text and "These layers" not in text
+    assert code in (0, 3) and "2 rows checked against" in text and "These layers" not in text
 
 
 def test_what_is_odd_in_one_row_costs_that_row_alone() -> None:

@@ -277,7 +277,7 @@ def test_two_runs_are_compared_field_by_field(keep, tmp_path: Path) -> None:
         assert shift["ratio"]["value"] == pytest.approx(1.25, abs=0.06)
     assert [f["name"] for f in told["environment"] if f["fairness"] == "colours"] == ["kernel"]
     text = strata("compare", "run-000", "--markdown", str(tmp_path / "c.md"))[1]
-    assert "2 slower" in text and "furthest apart" in text
+    assert "2 slower" in text and "largest difference between the distributions" in text
     assert "| kernel | 6.1 | 6.6 |" in (tmp_path / "c.md").read_text()
 
 

@@ -89,20 +89,21 @@ def test_both_regimes_are_told_apart_and_the_one_the_figures_are_of_is_named() -
     assert lines["regime 1"].startswith("0.5–6 s: 100\u202f000 IOPS")
     assert "figures above" not in lines["regime 1"] and "figures above" in lines["regime 2"]
     assert "before ±2.0 % and p99 ±5.0 % was reached, after 12 s" in lines["ended by"]
-    assert "0.5 s left out as ramp" in lines["course"] and lines["judged by"] == "named"
+    assert "0.5 s excluded as ramp" in lines["course"] and lines["criterion"] == "named"
 
 
 def test_what_equal_starts_differ_by_is_said_or_that_it_is_not_known() -> None:
     assert "not known here yet" in dict(course_lines(course()))["starts"]
     lines = dict(course_lines(course(aim=Aim(), ended=Ending.STARTS, reached=False, between=0.031, between_df=4.0)))
-    assert "equal ones differed by 3.1 % in earlier runs (4 degrees of freedom)" in lines["starts"]
-    assert "forbids it" in lines["ended by"] and "before" not in lines["ended by"]
+    assert "earlier identical runs varied by 3.1 % (4 degrees of freedom)" in lines["starts"]
+    assert "prevents that" in lines["ended by"] and "before" not in lines["ended by"]
 
 
 def test_what_ended_it_is_said() -> None:
     assert (
-        "as narrow as asked" in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
+        "precision was reached"
+        in dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=True)))["ended by"]
     )
     widened = dict(course_lines(course(aim=Aim(), ended=Ending.PRECISION, reached=False)))["ended by"]
-    assert "were as narrow" in widened and "widened them again" in widened
-    assert "somebody" in dict(course_lines(course()))["ended by"]
+    assert "precision was reached" in widened and "widened the intervals again" in widened
+    assert "an external stop" in dict(course_lines(course()))["ended by"]

@@ -228,15 +228,15 @@ def test_every_kind_of_fault_is_told_in_words_that_fit() -> None:
         assert max(map(len, text.splitlines())) <= width
         flat = " ".join(text.split())
         for words in (
-            "holds write 1 of this block; write 2 was acknowledged and is not there",
-            "gave write 1 of this block in one read and write 2 in another",
+            "holds write 1 of this block; write 2 was acknowledged and is missing",
+            "returned write 1 of this block in one read and write 2 in another",
             "4 of 8 sectors are old",
-            "what was there before",
+            "the previous content",
             f"holds write 2 of the block at byte {2 * MIB}",
             f"1 byte differs from what was written, the first at byte {MIB + 7}",
             "zeroes where a write was acknowledged",
             "in 2 of 8 sectors",
-            "which was never begun",
+            "which was never started",
             "input/output error",
             "the read ended early",
             "3 writes: errno 5",

@@ -29,8 +29,8 @@ def events(cells: Sequence[CellResult]) -> Iterator[str]:
         if anew:
             names = sorted(set(anew))
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            told = f"{', '.join(names[:SHOWN])}{more} began anew in {round_words(cell.round)}"
-            yield f"{told}: what they grew by is not known"
+            told = f"{', '.join(names[:SHOWN])}{more} were reset in {round_words(cell.round)}"
+            yield f"{told}: their increments are not known"
 
 
 def steps(series: Series) -> list[float]:

@@ -115,7 +115,7 @@ def _by_node(told: Readings, counter: Counter) -> dict[str | None, dict[str, flo
 
 def _clock(clocks: Mapping[Key, float], node: str | None) -> tuple[float, str] | None:
     for source, words in (("cpufreq", "processor time × clock ({}, as cpufreq reads it)"),
-                          ("cpuinfo", "processor time × clock ({}, the name plate of /proc/cpuinfo)")):  # fmt: skip
+                          ("cpuinfo", "processor time × clock ({}, nominal, from /proc/cpuinfo)")):  # fmt: skip
         if (hz := clocks.get((node, source))) is not None:
             return hz, words.format(f"{hz / 1e9:.2f} GHz")
     return None

@@ -98,12 +98,12 @@ def _at_device(found: Sequence[Flow], chain: Sequence[str], direct: bool) -> Ite
         if _below(flow.per_byte, 1 - NEAR) and flow.direction == flow.of == "read":
             yield f"{name} read {times} per byte read: the rest came from a cache above it"
         elif _below(flow.per_byte, 1 - NEAR) and flow.direction == flow.of == "write":
-            where = "the rest was not on it yet" if not direct else "a cache above it holds the rest"
+            where = "the rest was not written yet" if not direct else "the rest is in a cache above it"
             yield f"{name} wrote {times} per byte written: {where}"
         elif _above(flow.per_byte, 1 + NEAR) and flow.direction == flow.of:
             what = "written" if flow.direction == "write" else "read"
             why = "journal, copies, whole blocks for parts" if flow.direction == "write" else "whole blocks, read-ahead"
-            yield f"{name} moved {times} per byte {what}: {why}, or somebody else's I/O"
+            yield f"{name} moved {times} per byte {what}: {why}, or other I/O"
         elif flow.direction == "read" and flow.of == "write" and _above(flow.per_byte, NEAR):
             yield f"{name} read {times} per byte written: parts of blocks are read before they are written"
 
@@ -116,7 +116,7 @@ def _between_nodes(found: Sequence[Flow]) -> Iterator[str]:
     if max(sent, received) > 0 and abs(sent - received) / max(sent, received) > NEAR:
         yield (
             f"the nodes sent {units.significant(sent)} and received {units.significant(received)} bytes per byte: "
-            "lost on the way, or a node that is not watched has the difference"
+            "the difference was lost on the way, or belongs to a node that is not observed"
         )
 
 

@@ -66,7 +66,7 @@ def ladder_of(table: Table) -> tuple[Stack, Analysis] | None:
     if not comparisons:
         return None
     if len(comparisons) > COMPARISONS_MOST:
-        raise _too_much(table, f"its rows ask for more than {COMPARISONS_MOST} comparisons")
+        raise _too_much(table, f"its rows need more than {COMPARISONS_MOST} comparisons")
     floor = NoiseFloor(between_rounds=spread / 2, within_bins=spread / 2, tolerance=spread, rounds=1, cells=len(cells))
     checks = [_left_out(f, rows[f.row]) for f in flags if f.broken and f.row in rows]
     checks += [_no_cell(rows[name]) for name, workload in asked.items() if workload is None and name not in broken]
@@ -108,7 +108,7 @@ def _stack(table: Table, rows: Iterable[Row]) -> Stack | None:
         if name in layers:
             continue
         if len(layers) == LAYERS_MOST:
-            raise _too_much(table, f"its rows are of more than {LAYERS_MOST} layers")
+            raise _too_much(table, f"its rows have more than {LAYERS_MOST} layers")
         protocol = table.word(row, "protocol")
         slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "layer"
         remote = protocol in PROTOCOLS
@@ -232,5 +232,5 @@ def _no_cell(row: Row) -> Check:
         layer=row.words["layer"],
         workload_key=None,
         impossible=False,
-        message=f"{row.name} is left out: nothing can be measured with its size, depth, threads and IOPS",
+        message=f"{row.name} is left out: no measurement can have its size, depth, threads and IOPS",
     )

@@ -65,19 +65,19 @@ def _percentile(p: str, rounds: Sequence[Ends]) -> PercentileSplit:
 def _notes(made: LatencySplit, rounds: Sequence[Ends]) -> tuple[str, ...]:
     notes = []
     if _high(made.wire_ns) < 0:
-        notes.append("the server took longer than the client waited: its counters are of other requests too")
+        notes.append("the server took longer than the client waited: its counters include other requests")
     shares = [r.server_iops / r.client_iops for r in rounds if r.server_iops is not None and r.client_iops]
     if shares:
         share = sum(shares) / len(shares)
         if share < FEWER:
             notes.append(
                 f"the server counted {units.percent(share, 2)} of the client's requests: the others were answered "
-                "before it, or several became one"
+                "before it, or several were merged"
             )
         elif share > 1 / FEWER:
             notes.append(f"the server counted {share:.2f} requests for each of the client's: split, or not only these")
     if made.null_ns is not None and _low(made.wire_ns) > _high(made.null_ns):
-        notes.append("the way takes longer than with nothing behind it: it queues under this load")
+        notes.append("the network time is longer than with a null server: requests queue under this load")
     return tuple(notes)
 
 

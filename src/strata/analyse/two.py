@@ -195,9 +195,9 @@ def _verdict(told: _Told, alpha: float, unknown: float | None) -> tuple[Change, 
     if told.equivalence <= alpha:
         return Change.EQUIVALENT, False, None
     if told.difference > alpha:
-        return Change.CANNOT_TELL, False, "the noise hides whether it changed: more rounds would tell"
+        return Change.CANNOT_TELL, False, "the change is within the noise: more rounds would decide"
     if unknown is not None and abs(told.d) <= unknown:
-        return Change.CANNOT_TELL, False, "it is less than the margin, and equal runs may differ by as much"
+        return Change.CANNOT_TELL, False, "the change is within the margin, and identical runs may vary by as much"
     return (Change.SLOWER if told.d < 0 else Change.FASTER), told.superiority <= alpha, None
 
 

@@ -47,14 +47,14 @@ def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], S
     best = own.limits[0] is limit
     busy = _busy(own.slow)
     unsure = busy > MOST_BUSY and not _even(own.slow)
-    missing = (f"idle processors: they are {units.percent(busy, 2)} busy in those cells",) if unsure else ()
+    missing = (f"idle processors: they are {units.percent(busy, 2)} busy in those workloads",) if unsure else ()
     said = words(own, limit)
     return Opinion(
         cause=limit.cause,
         holds=True if best and not missing else None,
         because=""
         if best
-        else f"{own.limits[0].cause.words} explains the figures better: by {own.lead(own.limits[0].cause):.1f}",
+        else f"{own.limits[0].cause.words} fits the figures better: by {own.lead(own.limits[0].cause):.1f}",
         title=said.title,
         explanation=said.explanation,
         next_step=said.next_step,
@@ -72,13 +72,13 @@ def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], S
 def _elsewhere(case: Case, own: Own) -> str:
     """Why the device's own speed cannot be judged by these cells."""
     if neighbours.on(case, own.station) is not None:
-        return "somebody else keeps the device busy: its own speed is not seen"
+        return "another user keeps the device busy: the device's own speed cannot be seen"
     if groups.member(own.station) is not None:
-        return "most requests pass by while others wait: a limit of the whole device would hold all of them"
+        return "most requests are not delayed while others wait: a limit of the whole device would delay all of them"
     if groups.cached(own.station) is not None:
-        return "a cache answers some of the reads: the medium's own speed is not seen"
+        return "a cache answers some of the reads: the medium's own speed cannot be seen"
     if generator.limits(case.analysis, [h.cell for h in own.slow]):
-        return "the load generator asks for no more"
+        return "the load generator issues no more"
     return ""
 
 
@@ -107,11 +107,11 @@ def _refuted(own: Own, limit: Limit) -> Opinion:
     layer = own.station.layer.name
     known = [h for h in own.cells if h.key in limit.rows]
     if not known:
-        return Opinion(limit.cause, False, "too little is promised of the layer", layer=layer)
+        return Opinion(limit.cause, False, "too little is specified for the layer", layer=layer)
     worst = max(known, key=lambda h: abs(limit.residual[h.key]))
     low, high = limit.rows[worst.key]
     wanted = high if limit.residual[worst.key] < 0 else low
-    because = f"it would give {units.count(wanted)} IOPS, measured {units.count(worst.measured)}"
+    because = f"it predicts {units.count(wanted)} IOPS, not {units.count(worst.measured)}"
     where = f"at {worst.cell.workload.label}"
     return Opinion(limit.cause, False, because, detail=where, strength=limit.explained, layer=layer)
 

@@ -108,12 +108,12 @@ def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None
     """Operational: what the card's counters show; None where they only say that bytes passed."""
     said = []
     if card.full:
-        said.append(f"{units.size(round(card.waiting))} wait in front of it on average")
+        said.append(f"{units.size(round(card.waiting))} queue in front of it on average")
     if card.idle is not None:
         said.append(f"{card.idle} carries nothing")
     if card.per_byte >= OTHERS:
         times = units.significant(card.per_byte, 2)
-        said.append(f"that is {times} bytes for each byte of this layer: others use it, or copies are sent over it")
+        said.append(f"that is {times} bytes for each byte of this layer: other traffic or copies use it, too")
     if not said:
         return None
     return Evidence(
@@ -125,10 +125,10 @@ def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None
 
 def step(met: Card | None) -> str:
     """What to do first about a wire that is full."""
-    last = "Until it is faster, expect no gain from the disk."
+    last = "Until it is faster, a faster disk gains nothing."
     if met is not None and met.idle is not None:
         return (
-            f"Check that {met.wire.name} is the card that is meant, not {met.idle}: the routes and addresses of both "
-            f"ends decide. {last}"
+            f"Check that {met.wire.name} is the intended card, not {met.idle}: the routes and addresses of both ends "
+            f"decide. {last}"
         )
-    return f"Check the rate of the link that carries this layer and the limits set on it. {last}"
+    return f"Check the rate of the link that carries this layer and any limits set on it. {last}"

@@ -70,16 +70,16 @@ def _differs(one: Comparison, whole: Pooled) -> bool:
 
 def _over_all(first: Comparison, whole: Pooled) -> str:
     return (
-        f"{first.layer} over {first.below}: {whole.told()} over all workloads, "
-        f"{units.percent(first.expected_overhead, 2)} of loss expected"
+        f"{first.layer} over {first.below}: {whole.told()} over all workloads, allowed loss "
+        f"{units.percent(first.expected_overhead, 2)}"
     )
 
 
 def _text(one: Comparison) -> str:
     low, high = one.iops.low or 0.0, one.iops.high or 0.0
     return (
-        f"{one.layer}, {one.workload_key}: the ratio lies between {low:.2f} and {high:.2f}, on both sides of "
-        f"the {one.line:.2f} that is allowed"
+        f"{one.layer}, {one.workload_key}: the ratio is between {low:.2f} and {high:.2f}, on both sides of the limit "
+        f"of {one.line:.2f}"
     )
 
 
@@ -100,7 +100,7 @@ def statements(analysis: Analysis) -> tuple[tuple[str, str, str], ...]:
             continue
         low = min(c.iops.value for c in group)
         text = f"{whole.told()} of {below}'s IOPS over {len(group)} workloads"
-        detail = f"{low:.2f} at the least, {units.percent(group[0].expected_overhead, 2)} of loss expected"
+        detail = f"at least {low:.2f}, allowed loss {units.percent(group[0].expected_overhead, 2)}"
         found.append((layer, text, detail))
     return tuple(found)
 

@@ -68,7 +68,7 @@ def asked(
         changes=changes,
         prediction=predictions[0],
         predictions=predictions,
-        **{"otherwise": "every other cause leaves it as it was", **more},
+        **{"otherwise": "with any other cause it does not change", **more},
     )
 
 

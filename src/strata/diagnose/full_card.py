@@ -66,8 +66,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
         weight=Weight.SHOWN,
         model=limit,
         because="",
-        title=f"{met.wire.name} carries no more than {rate}",
-        explanation=f"Packets wait in front of {met.wire.name} in {len(full)} of {len(slow)} slow workloads."
+        title=f"{met.wire.name} is limited to {rate}",
+        explanation=f"Packets queue in front of {met.wire.name} in {len(full)} of {len(slow)} slow workloads."
         + (f" {met.idle} of the same node is idle." if met.idle else ""),
         next_step=card.step(met),
         cells=frozenset(p.key for p in full),
@@ -77,8 +77,9 @@ def judge_pair(pair: Pair) -> Opinion | None:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{met.wire.name} carries {observe.spread(sent, 'rate')} in {len(full)} slow workloads, and "
-                f"{units.rate(max(card.rate(p.lower, met.wire) for p in full))} with the same from {view.below.name}",
+                statement=f"{met.wire.name} carries {observe.spread(sent, 'rate')} in {len(full)} slow workloads, "
+                f"and {units.rate(max(card.rate(p.lower, met.wire) for p in full))} with the same workloads on "
+                f"{view.below.name}",
                 cells=observe.cells(view, full),
             ),
             *((seen,) if seen is not None else ()),

@@ -159,8 +159,10 @@ def _held(pair: Pair, opinion: Opinion) -> Opinion:
     row = contradiction(pair, opinion.model)
     if row is None:
         return opinion
-    because = f"{row.cell} gives {units.count(row.measured)} IOPS, and it allows {units.count(row.high)}"
-    return replace(opinion, holds=None, because=because, missing=(*opinion.missing, f"what lets {row.cell} give more"))
+    because = f"{row.cell} gives {units.count(row.measured)} IOPS, more than the {units.count(row.high)} it allows"
+    return replace(
+        opinion, holds=None, because=because, missing=(*opinion.missing, f"the reason why {row.cell} gives more")
+    )
 
 
 def choose(opinions: Sequence[Opinion]) -> Opinion | None:
@@ -209,7 +211,7 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
 def _too_near(lead: float, noise: float) -> str:
     """What would tell the next cause from this one: on a quiet machine the lead would do, or it would not."""
     if lead >= least_lead(0.0):
-        return f"a quieter machine or more rounds: at a noise of {units.percent(noise, 2)} another cause may look so"
+        return f"a quieter machine or more rounds: with {units.percent(noise, 2)} noise another cause may look the same"
     return "workloads that differ in block size and depth: another cause explains these nearly as well"
 
 

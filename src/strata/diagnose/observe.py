@@ -44,8 +44,8 @@ def slower(view: View) -> Evidence:
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
         statement=f"{len(view.affected)} of {len(view.points)} workloads cost more than expected over "
-        f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS "
-        f"where {view.below.name} gives {units.count(worst.x_below)}",
+        f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS, and {view.below.name} "
+        f"gives {units.count(worst.x_below)}",
         cells=cells(view, view.affected),
         value=worst.comparison.iops,
     )
@@ -95,7 +95,7 @@ def idle_processors(view: View, points: Sequence[Point]) -> Evidence | None:
         return None
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
-        statement=f"the processors are at most {units.percent(max(shares), 2)} busy in those cells",
+        statement=f"the processors are at most {units.percent(max(shares), 2)} busy in those workloads",
         cells=tuple(view.cell(p) for p in points),
     )
 
@@ -116,7 +116,7 @@ def refuted(cause: Cause, pair: Pair, shape: Shape) -> Opinion:
     limit = parameter(found)
     if abs(found.residual[worst.key]) < 2:
         return Opinion(cause, False, f"{limit} explains the figures no better", strength=found.explained)
-    because = f"{limit} would give {units.count(wanted)} IOPS, measured {units.count(worst.x)}"
+    because = f"{limit} predicts {units.count(wanted)} IOPS, not {units.count(worst.x)}"
     return Opinion(cause, False, because, detail=f"at {worst.workload.label}", strength=found.explained)
 
 
@@ -127,4 +127,4 @@ def parameter(found: Fit) -> str:
     if found.shape is Shape.CAP:
         return f"a cap of {units.count(found.parameter)} IOPS"
     time = units.duration(found.parameter * 1e9)
-    return f"{time} more for each request" if found.shape is Shape.DELAY else f"{time} for one request at a time"
+    return f"{time} more per request" if found.shape is Shape.DELAY else f"{time} per request, one at a time"

@@ -15,11 +15,11 @@ from strata.text.door import out
 _HEAD = """\
 # The causes
 
-What a diagnosis can name. Each cause says what it claims, what it needs to see, what rules it out, and what to do
-next. A cause that a counter shows directly comes before one that the shape of the losses suggests. What no cause
-explains is said to be `unexplained`.
+These are the causes that a diagnosis can name. The page of each cause says what it claims, which evidence it needs,
+what rules it out, and what to do next. A cause that a counter shows directly takes precedence over one that the
+pattern of the losses suggests. A loss that no known cause explains is reported as `unexplained`.
 
-| cause | what it says |
+| cause | meaning |
 |---|---|
 """
 
@@ -32,7 +32,7 @@ def causes_page() -> str:
     )
     tests = "\n\n".join(_section(t.key, t.page) for t in trials())
     after = f"\n\n## The experiments\n\n{tests}" if tests else ""
-    return f"{_HEAD}{table}\n\n## What each one is\n\n{causes}{after}\n"
+    return f"{_HEAD}{table}\n\n## Each cause\n\n{causes}{after}\n"
 
 
 def _section(name: str, page: str) -> str:

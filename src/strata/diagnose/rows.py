@@ -77,6 +77,6 @@ def said(one: Predicted) -> str:
     """``randread 8 KiB, depth 1: predicted 160–180 IOPS, measured 90``."""
     wanted = units.span(units.count(one.low), units.count(one.high)) if one.high > one.low * 1.05 else None
     return (
-        f"{one.point.workload.label}: predicted {wanted or units.count(one.high)} IOPS, "
-        f"measured {units.count(one.point.x)}"
+        f"{one.point.workload.label}: predicted {wanted or units.count(one.high)} IOPS, measured "
+        f"{units.count(one.point.x)}"
     )

@@ -83,7 +83,7 @@ def outcome(tried: Tried, layer: str | None = None, cause: str | None = None) ->
     held = holds(prediction, value)
     rate = prediction.metric in (Metric.IOPS, Metric.MEAN)
     before = f" (before: {_before(tried, prediction)})" if rate else ""
-    edge = "; the interval reaches over the edge" if held is None else ""
+    edge = "; the interval crosses the edge of the prediction" if held is None else ""
     got = amount(value.value, prediction)
     statement = f"{experiment.changes} gives {got}{before}, predicted {prediction.words}{edge}"
     held_to = experiment if mine is None else experiment.model_copy(update={"prediction": mine})
@@ -171,7 +171,7 @@ def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
     mine = _own(one.experiment, layer, opinion.cause.value)
     assert mine is not None
     got = amount(measured(one, mine.metric).value, mine)
-    because = f"{one.experiment.changes} gives {got}, and it predicted {mine.words}"
+    because = f"{one.experiment.changes} gives {got}, but it predicted {mine.words}"
     return replace(opinion, holds=False, because=because, missing=())
 
 

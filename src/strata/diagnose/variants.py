@@ -110,14 +110,14 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
     known = [p for _, p in told]
     if not told or told[0][0] is not standing[0]:
         return None
-    otherwise = "what does not limit would leave it as it was"
+    otherwise = "what is not the limit would not change it"
     if len(known) == 1:
         beside = _beside(case, variant, standing[0], empty)
         if beside is not None:
             known.append(beside.model_copy(update={"rival": True}))
-            otherwise = f"{SAID[_shape_beside(standing[0])]} would give {_about(beside)}"
+            otherwise = f"{SAID[_shape_beside(standing[0])]} predicts {_about(beside)}"
     else:
-        otherwise = f"{told[1][0].cause.words} would give {_about(known[1])}"
+        otherwise = f"{told[1][0].cause.words} predicts {_about(known[1])}"
     return empty.model_copy(update={"prediction": known[0], "predictions": tuple(known), "otherwise": otherwise})
 
 

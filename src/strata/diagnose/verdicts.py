@@ -23,7 +23,11 @@ def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnos
     """At least one figure cannot be true; ``why``: the cause that makes it so, where one is shown."""
     first = checks[0]
     where = f"{first.layer}, {first.workload_key}" if first.workload_key else first.layer
-    others = f" {len(checks) - 1} more figures break a law." if len(checks) > 1 else ""
+    others = (
+        (f" {len(checks) - 1} more figure{'s' * (len(checks) > 2)} break{'s' * (len(checks) == 2)} a law.")
+        if len(checks) > 1
+        else ""
+    )
     sure = impossible_rule.confidence(checks)
     evidence = tuple(
         Evidence(
@@ -71,7 +75,7 @@ def nothing_measured(analysis: Analysis) -> Diagnosis:
     return inconclusive(
         "nothing was measured",
         f"No cell completed an I/O. {why}".strip(),
-        "Make the first of these errors go away, then measure again.",
+        "Fix the first of these errors, then measure again.",
         ("a measured cell",),
     )
 
@@ -83,7 +87,7 @@ def nothing_compared(stack: Stack, analysis: Analysis) -> Diagnosis:
     what = f"results of {', '.join(absent)}" if absent else "a closed-loop workload that two layers share"
     return inconclusive(
         "no two layers can be compared",
-        f"There is no pair of layers with the same workload: {what} missing.",
+        f"No two layers were measured with the same workload: {what} missing.",
         "Measure the same workloads at every layer.",
         (what,),
     )
@@ -102,7 +106,7 @@ def layer(named: Sequence[Named]) -> Diagnosis:
                 layer=strongest.layer,
                 cause=strongest.cause,
                 confidence=min(strongest.confidence, 0.4),
-                headline=f"inconclusive · {strongest.layer} is slow, its cause is not certain",
+                headline=f"inconclusive · {strongest.layer} is slow, cause uncertain",
                 explanation=f"{strongest.explanation}{UNCERTAIN}",
                 next_step="Run the proposed experiment." if strongest.experiment else strongest.next_step,
                 missing=first.missing,
@@ -130,7 +134,7 @@ def generator(analysis: Analysis, cells: Sequence[CellSummary]) -> Diagnosis:
     held = generator_rule.starved(cells)
     top = max(share for _, share in generator_rule.shares(analysis, cells)) if held is None else held[1]
     sure = round(CEILING * min(1.0, top), 3)
-    step = "Use more threads or a greater depth, or a machine with more cores; a debug build is slower by itself."
+    step = "Use more threads, a greater depth or a machine with more cores; a debug build is slower by itself."
     if held is not None:
         step = f"Raise the quota of {held[0].group} (CPUQuota=, cpu.max, a container's limit), or run outside of it."
     finding = Finding(
@@ -164,7 +168,7 @@ def _withdrawn(first: Named, found: tuple[Finding, ...]) -> Diagnosis:
         cause=Cause.UNEXPLAINED,
         confidence=round(0.5 * finding.confidence, 3),
         headline=f"inconclusive · {finding.layer} is slow, and no known cause agrees with the experiments",
-        explanation=f"{finding.explanation} What could have been it predicted an experiment wrongly.",
+        explanation=f"{finding.explanation} The causes that fit the figures predicted an experiment wrongly.",
         next_step=finding.next_step,
         missing=("a cause that agrees with the experiments",),
     )
@@ -182,18 +186,18 @@ def unaffected(case: Case) -> Diagnosis:
     if len(stack.layers) == 1:
         known = " ".join(f"{e.statement}." for e in seen)
         return inconclusive(
-            "one layer alone has nothing to be held against",
+            "a single layer cannot be compared with anything",
             f"Only {low.name} was measured. {known}".rstrip(),
-            "Add a layer: the disk below (may need root), a share (--share), or more of them in a stack file.",
+            "Add a layer: the disk below (may need root), a share (--share), or further ones in a stack file.",
             ("a second layer to compare with",),
             layer=low.name,
         )
     out = _nothing_above(stack, analysis)
     absent = [x.name for x in stack.layers if x.name not in {c.layer for c in analysis.cells}]
     missing = (*(f"results of {name}" for name in absent), *_gaps(stack, analysis))
-    silent = f" Nothing is known of {', '.join(absent)}: no result." if absent else ""
+    silent = f" No results for {', '.join(absent)}." if absent else ""
     again = (
-        f"Make {' and '.join(absent)} measurable (the checks say what failed), then measure again." if absent else ""
+        f"Make {' and '.join(absent)} measurable (the checks show what failed), then measure again." if absent else ""
     )
     differential = equal.evidence(analysis)
     kinds = {e.kind for e in (*seen, *differential)}
@@ -201,7 +205,7 @@ def unaffected(case: Case) -> Diagnosis:
     if absent:
         sure = min(sure, 0.4)
     if not seen:
-        depths = "" if low.name in absent else f" The depths measured do not fill {low.name}."
+        depths = "" if low.name in absent else f" The measured depths do not saturate {low.name}."
         verdict = Verdict(
             kind=VerdictKind.HEALTHY,
             layer=None,
@@ -209,24 +213,22 @@ def unaffected(case: Case) -> Diagnosis:
             confidence=sure,
             headline=f"nothing {'measured ' if absent else ''}above {low.name} costs more than expected",
             explanation=f"{'. '.join(e.statement for e in differential)}.{depths}{silent}",
-            next_step=again or "Nothing. For its limit, measure at greater depths.",
+            next_step=again or "Nothing. To find its limit, measure at greater depths.",
             missing=missing,
         )
         return Diagnosis(verdict=verdict, findings=(), ruled_out=out)
     cap = medium.capped(stack, analysis)
     specified = medium.promised(case)
     told = (*seen, *((specified,) if specified else ()))
-    unknown = "Nothing, if it is as fast as its kind should be; compare it with its specification or a peer."
-    known = "Nothing: it is as fast as its specification promises. Only a faster medium makes this path faster."
+    unknown = "Nothing, if it is as fast as media of its kind should be; compare it with its specification or a peer."
+    known = "Nothing: it is as fast as specified. Only a faster medium makes this path faster."
     step = again or (iops_cap.NEXT_STEP if cap is not None else known if specified else unknown)
     texts = ". ".join(e.statement for e in (*differential, *told))
     finding = Finding(
         id="medium",
         layer=low.name,
         cause=Cause.MEDIUM,
-        title=f"{low.name} is the limit, as expected"
-        if cap is None
-        else f"{low.name} is capped: it admits so many requests",
+        title=f"{low.name} is the limit, as expected" if cap is None else f"{low.name} is capped on IOPS",
         explanation=f"{texts}.{silent}",
         confidence=sure,
         evidence=(*differential, *told),
@@ -236,11 +238,11 @@ def unaffected(case: Case) -> Diagnosis:
     tested = fate(low.name, Cause.MEDIUM.value, case.tried)
     if tested.fell:
         return inconclusive(
-            f"{low.name} looked full, and an experiment disagreed",
+            f"{low.name} looked saturated, but an experiment disagreed",
             f"{finding.explanation} {outcome(tested.fell[-1]).statement[:1].upper()}"
             f"{outcome(tested.fell[-1]).statement[1:]}.",
             "Measure at greater depths.",
-            ("depths at which the lowest layer gives no more",),
+            ("depths at which the lowest layer gives no more IOPS",),
             layer=low.name,
         )
     if tested.telling:
@@ -298,10 +300,10 @@ def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt], cap: Evidence |
     else:
         need = f"about {int(rounds)} rounds instead of {analysis.noise.rounds}"
     return inconclusive(
-        "the figures differ too much from round to round",
-        f"{worst.text}. {len(doubts)} comparison{'s' * (len(doubts) != 1)} cannot be told; "
-        f"equal measurements differ by {units.percent(analysis.noise.between_rounds, 2)} here."
-        + (f" What is seen: {cap.statement}." if cap else ""),
+        "the figures vary too much between rounds",
+        f"{worst.text}. {len(doubts)} comparison{'s are' if len(doubts) != 1 else ' is'} inconclusive; identical "
+        f"measurements vary by {units.percent(analysis.noise.between_rounds, 2)} here."
+        + (f" Observed: {cap.statement}." if cap else ""),
         "Make the machine quiet, or allow longer measurements."
         if many
         else f"Measure {need}, or on a quieter machine.",

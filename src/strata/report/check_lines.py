@@ -46,12 +46,12 @@ def _text(checks: Sequence[Check], cells: int) -> str:
     first, n = checks[0], len(checks)
     if first.kind == SAMPLES and not first.impossible:
         return (
-            f"too few samples for p99 in {n} of {figures.plural(cells, 'cell')} "
-            "(percentiles are shown up to what they carry); measure longer: --runtime"
+            f"too few samples for p99 in {n} of {figures.plural(cells, 'cell')} (only percentiles with enough "
+            "samples are shown); measure longer: --runtime"
         )
     if not first.layer:
         return first.message
     if n == 1:
         return f"{first.title}: {told(first)}"
     where = f"in {n} of {figures.plural(cells, 'cell')}" if first.workload_key else f"{n} times"
-    return f"{first.title} {where}, such as {told(first)}"
+    return f"{first.title} {where}, for example {told(first)}"

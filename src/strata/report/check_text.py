@@ -12,24 +12,24 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
     """Contradictions first, each with its row, the numbers and the next step; then how many rows were asked."""
     paint = Paint(color)
     lines = [line for flag in checked.flags for line in _flag(flag, width, paint)]
-    asked = f"{figures.plural(checked.rows, 'row')} held against {figures.plural(len(checked.laws), 'law')}"
+    asked = f"{figures.plural(checked.rows, 'row')} checked against {figures.plural(len(checked.laws), 'law')}"
     mild = len(checked.flags) - checked.broken
     if not checked.flags:
-        said = "all hold" if not checked.unread else "nothing against the figures that were understood"
+        said = "all hold" if not checked.unread else "no contradiction among the figures that were recognised"
     else:
         parts = [figures.plural(checked.broken, "contradiction")] if checked.broken else []
-        parts += [f"{mild} to know of"] if mild else []
+        parts += [f"{figures.plural(mild, 'caveat')}"] if mild else []
         said = ", ".join(parts)
     lines += wrap(f"{checked.source}: {asked}: {said}", width)
     if checked.figures:
         lines += wrap(f"figures: {', '.join(checked.figures)}", width, "  ", "    ")
     if checked.unread:
         named = ", ".join(repr(u) for u in checked.unread)
-        lines += wrap(f"numbers that were not understood: {named}; no law was asked of them", width, "  ", "    ")
-        step = f"say what they are: --column '{checked.unread[0]}=time.mean [ms]' (docs/guide/laws.md lists the kinds)"
+        lines += wrap(f"columns not recognised: {named}; no law was applied to them", width, "  ", "    ")
+        step = f"name their kind: --column '{checked.unread[0]}=time.mean [ms]' (docs/guide/laws.md lists the kinds)"
         lines += wrap(step, width, "    ", "    ")
     if checked.labels:
-        lines += wrap(f"labels, not calculated with: {', '.join(checked.labels)}", width, "  ", "    ")
+        lines += wrap(f"labels, not used in calculations: {', '.join(checked.labels)}", width, "  ", "    ")
     for text in checked.left_out:
         lines += wrap(text, width, "  ", "    ")
     if checked.diagnosis is not None:
@@ -39,7 +39,7 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
     return "\n".join(lines)
 
 
-_STANDS = {Standing.SHOWN: "Shown", Standing.SUGGESTED: "Suggested", Standing.OPEN: "Cannot be told"}
+_STANDS = {Standing.SHOWN: "Shown", Standing.SUGGESTED: "Suggested", Standing.OPEN: "Inconclusive"}
 
 
 def _conclusion(found: Conclusion, width: int, paint: Paint) -> list[str]:
@@ -57,7 +57,7 @@ def _verdict(checked: Checked, verdict: Verdict, width: int, paint: Paint) -> li
     lines += wrap(verdict.explanation, width, "  ", "  ")
     if checked.experiment is not None:
         changed = f"{checked.experiment.workload.label} at {checked.experiment.layer}"
-        lines += wrap(f"To tell it: {checked.experiment.changes} ({changed})", width, "  ", "    ")
+        lines += wrap(f"To decide: {checked.experiment.changes} ({changed})", width, "  ", "    ")
     return [*lines, *wrap(f"Next: {verdict.next_step}", width, "  ", "    ")]
 
 

@@ -56,8 +56,8 @@ def where_moved(cell: CellCompared) -> list[str]:
         lines.append(f"{name} {units.duration(s.a_ns)} → {units.duration(s.b_ns)}: {moved}, {change(s.ratio)}")
     if cell.gap is not None and cell.gap.a != cell.gap.b:
         g = cell.gap
-        within = f"within {units.duration(g.at_ns)} {figures.percent(g.a)} of A's I/Os were done, of B's"
-        lines.append(f"furthest apart: {within} {figures.percent(g.b)}")
+        within = f"within {units.duration(g.at_ns)} {figures.percent(g.a)} of A's I/Os had completed, of B's"
+        lines.append(f"largest difference between the distributions: {within} {figures.percent(g.b)}")
     return lines
 
 
@@ -65,19 +65,20 @@ def remarks(compared: ComparedRuns) -> list[str]:
     """What limits the claim."""
     noise = "unknown (one round each)" if compared.noise is None else figures.percent(compared.noise)
     said = [
-        f"noise between rounds {noise}; claims hold for the whole table at "
+        f"noise between rounds {noise}; the verdicts hold together for the whole table at "
         f"{figures.percent(compared.level)} ({compared.adjustment})"
     ]
     if compared.between_runs is None:
         said.append(
-            "two runs do not show what equal runs differ by: a change found here is one between these two runs "
-            "(--between-runs 3% adds it; strata gate learns it from a baseline of several runs)"
+            "one run on each side does not show how much identical runs vary: a change found here is a change "
+            "between these two runs (--between-runs 3% adds an allowance; strata gate learns it from a baseline of "
+            "several runs)"
         )
     else:
-        source = "as was said" if compared.learnt_from is None else f"learnt from {compared.learnt_from} runs"
+        source = "as given" if compared.learnt_from is None else f"learned from {compared.learnt_from} runs"
         most = max(c.between_runs or 0.0 for c in compared.cells)
-        up_to = f", of single cells by up to {figures.percent(most)}" if most > compared.between_runs else ""
-        said.append(f"beside that, equal runs differ by {figures.percent(compared.between_runs)}{up_to} ({source})")
+        up_to = f", single cells by up to {figures.percent(most)}" if most > compared.between_runs else ""
+        said.append(f"in addition, identical runs vary by {figures.percent(compared.between_runs)}{up_to} ({source})")
     for side, names in (("A", compared.only_a), ("B", compared.only_b)):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -94,6 +95,6 @@ def differing(compared: ComparedRuns) -> list[tuple[str, str, str, str]]:
     cells = [c for c in compared.cells if c.caching is not None]
     for one in dict.fromkeys(c.caching for c in cells if c.caching is not None):
         count = sum(c.caching == one for c in cells)
-        name = f"caching in force, {figures.plural(count, 'cell')}"
+        name = f"effective caching, {figures.plural(count, 'cell')}"
         rows.append((name, one[0] or "not recorded", one[1] or "not recorded", Fairness.COLOURS.value))
     return rows

@@ -53,7 +53,7 @@ def split_words(split: LatencySplit) -> str:
     """``read: 534 µs = 212 µs target + 322 µs wire``, each with its interval's half-width where there is one."""
     parts = [_time(e) for e in (split.client_ns, split.server_ns, split.wire_ns)]
     text = f"{split.direction}: {parts[0]} = {parts[1]} {split.server} + {parts[2]} wire"
-    return text if split.null_ns is None else f"{text} (alone {_time(split.null_ns)})"
+    return text if split.null_ns is None else f"{text} ({_time(split.null_ns)} with a null server)"
 
 
 def percentile_words(split: LatencySplit) -> str:

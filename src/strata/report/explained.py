@@ -80,7 +80,7 @@ def _wanted(every: tuple[ExplainedFinding, ...], wanted: str) -> ExplainedFindin
         if wanted in (str(one.number), one.finding.id):
             return one
     known = ", ".join(f"{one.number} ({one.finding.id})" for one in every)
-    raise UsageError("there is no finding", wanted, "", f"there are: {known}" if known else "the run has none")
+    raise UsageError("no such finding", wanted, "", f"available: {known}" if known else "this run has no findings")
 
 
 def rows_of(analysis: Analysis, finding: Finding) -> tuple[ExplainedRow, ...]:

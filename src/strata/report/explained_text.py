@@ -23,9 +23,9 @@ def explained_text(found: Explained, report: Report, width: int, color: bool = F
         out += ["", *_finding(one, report, width, paint)]
     if len(found.findings) == len(report.diagnosis.findings):
         others = [told for told in report.diagnosis.story if not any(told in one.tried for one in found.findings)]
-        out += _experiments("Experiments for causes that are not named", others, report, width, paint)
+        out += _experiments("Experiments for causes without a finding", others, report, width, paint)
     if found.refused:
-        out += ["", paint("Could not be tried", "bold")]
+        out += ["", paint("Experiments that were not possible", "bold")]
         out += [x for said in story.refused(report.diagnosis) for x in wrap(said, width, "  ", "    ")]
     if not found.findings:
         out += _ruled_out(report.diagnosis.ruled_out, width, paint)
@@ -79,7 +79,7 @@ def _experiments(title: str, some: Sequence[Told], report: Report, width: int, p
     for scene in mine:
         out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
         for f in scene.foretold:
-            out += wrap(f"{f.who} had said {f.said}: it {f.fate}", width, "     ", "       ")
+            out += wrap(f"{f.who} predicted {f.said}: {f.fate}", width, "     ", "       ")
     return out
 
 

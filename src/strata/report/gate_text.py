@@ -18,13 +18,13 @@ SHOWN = 40
 
 
 def headline(gate: Gate) -> str:
-    """``fine: none of 8 cells lost so much (10 % asked, against main)``."""
-    asked = f"{figures.percent(gate.max_loss)} asked, against {gate.baseline} version {gate.version}"
+    """``fine: none of 8 cells lost so much (limit 10 %, against main version 3)``."""
+    asked = f"limit {figures.percent(gate.max_loss)}, against {gate.baseline} version {gate.version}"
     told = gate.outcome is not GateOutcome.TOO_NOISY or any(
         c.outcome is gate.outcome and c.noise is not None for c in gate.cells
     )
     # Nothing is noisy where the only trouble is that nothing was measured, or that nobody knows the noise.
-    return f"{gate.outcome.value if told else 'cannot tell'}: {gate.why} ({asked})"
+    return f"{gate.outcome.value if told else 'inconclusive'}: {gate.why} ({asked})"
 
 
 def gate_text(gate: Gate, width: int, color: bool = False) -> str:
@@ -34,7 +34,7 @@ def gate_text(gate: Gate, width: int, color: bool = False) -> str:
     out += field("baseline", _runs(gate.baseline_runs), width, column=9)
     out += field("candidate", _runs(gate.candidate_runs), width, column=9)
     cells = _sorted(gate)
-    head = ("layer", "workload", "baseline", "candidate", "IOPS", "noise", "would find", "")
+    head = ("layer", "workload", "baseline", "candidate", "IOPS", "noise", "detects", "")
     rows = [_row(c) for c in cells[:SHOWN]]
     keep = list(range(8)) if width >= 120 else [0, 1, 4, 6, 7]
     made = table(
@@ -56,7 +56,7 @@ def gate_text(gate: Gate, width: int, color: bool = False) -> str:
 
 def gate_markdown(gate: Gate) -> str:
     """For a pull request; a trailing newline is not added."""
-    head = ["", "layer", "workload", "baseline", "candidate", "IOPS", "would find"]
+    head = ["", "layer", "workload", "baseline", "candidate", "IOPS", "detects"]
     rows = []
     for c in _sorted(gate)[:SHOWN]:
         layer, workload, old, new, moved, _, finds, _ = _row(c)
@@ -121,10 +121,10 @@ def _missing(gate: Gate) -> str:
 
 def _needs(cell: GateCell) -> str:
     if cell.noise is None:
-        return "the baseline has too few runs to show what equal runs differ by"
+        return "the baseline has too few runs to show how much identical runs vary"
     if cell.runs_needed is None:
         return "too noisy for any number of runs"
-    return f"{figures.plural(cell.runs_needed, 'run')} of the candidate would tell"
+    return f"{figures.plural(cell.runs_needed, 'run')} of the candidate would decide it"
 
 
 def _sorted(gate: Gate) -> list[GateCell]:

@@ -26,12 +26,12 @@ def rows(cell: CellHistory) -> list[tuple[str, ...]]:
 
 def sums(cell: CellHistory) -> str:
     """How many runs, and what those of one level differ by."""
-    noise = "" if cell.noise is None else f", runs of one level differ by {figures.percent(cell.noise)}"
+    noise = "" if cell.noise is None else f", runs at one level vary by {figures.percent(cell.noise)}"
     return f"{figures.plural(len(cell.points), 'run')}{noise}"
 
 
 def unchanged(cell: CellHistory) -> str:
     """What is said of a cell without a change."""
     if len(cell.points) >= ENOUGH:
-        return "no level changed"
-    return "six runs are the fewest in which a change can be seen"
+        return "no change of level"
+    return "a change can be detected from six runs on"

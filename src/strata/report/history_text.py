@@ -27,15 +27,15 @@ def history_text(history: History, width: int, color: bool = False) -> str:
 def baselines_text(baselines: Sequence[Baseline], width: int, color: bool = False) -> str:
     """One line a version, the one in force first."""
     if not baselines:
-        return "no baselines yet; `strata baseline save NAME` makes the first from the newest run"
+        return "no baselines yet; `strata baseline save NAME` saves the newest run as the first"
     seen: set[str] = set()
     rows = []
     for b in baselines:
-        force = "in force" if b.name not in seen else ""
+        force = "active" if b.name not in seen else ""
         seen.add(b.name)
         when = figures.utc(b.created_unix_ns).removesuffix(" UTC")
         rows.append((b.name, str(b.version), force, when, str(len(b.runs)), b.runs[-1], b.note))
-    head = ("name", "version", "", "saved (UTC)", "runs", "newest of them", "note")
+    head = ("name", "version", "", "saved (UTC)", "runs", "newest run", "note")
     lines = table(head, rows, width, numeric=frozenset({1, 4}), elastic=frozenset({0, 6}))
     return "\n".join([Paint(color)(lines[0], "bold"), *lines[1:]])
 
@@ -103,7 +103,7 @@ def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
         for one in places.values()
         for c in one
     ]
-    head = ("workload", "runs", "IOPS over the runs", "last", "noise", "changes")
+    head = ("workload", "runs", "IOPS by run", "last", "noise", "changes")
     made = table(head, rows, width, numeric=frozenset({1, 3, 4, 5}), elastic=frozenset({0}))
     out, lines = [paint(made[0], "bold")], iter(made[1:])
     for place, one in places.items():
@@ -115,15 +115,15 @@ def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
                 out += ["", *wrap(f"{place} · {c.workload_key}", width)]
                 out += [paint(x, "yellow") for x in _change(change_point, width)]
     if not any(c.changes for c in cells):
-        out += ["", *wrap("no level changed in any of them", width)]
+        out += ["", *wrap("no change of level in any cell", width)]
     return out
 
 
 def _change(one: ChangePoint, width: int) -> list[str]:
-    head = f"{change(one.ratio)} from {figures.utc(one.created_unix_ns)} on (run {one.run}, p = {one.p:.1g})"
+    head = f"{change(one.ratio)} since {figures.utc(one.created_unix_ns)} (run {one.run}, p = {one.p:.1g})"
     out = wrap(head, width)
     if not one.environment:
-        return [*out, *wrap("nothing that is recorded of the environment changed with it", width, "  ")]
+        return [*out, *wrap("no recorded field of the environment changed at the same time", width, "  ")]
     for f in one.environment:
         out += field(f.name, f"{f.a or 'not recorded'} → {f.b or 'not recorded'}", width)
     return out

@@ -44,7 +44,7 @@ def gain(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
     if cell is None or most <= 0:
         return None
     times = units.significant(math.exp(most), 2)
-    return f"Without this limit {cell.workload.label} gives at most {times} times as many IOPS."
+    return f"Without this limit, {cell.workload.label} gives at most {times} times the IOPS."
 
 
 def _worst(analysis: Analysis, finding: Finding | None) -> Comparison | None:
@@ -74,7 +74,7 @@ def _promised(analysis: Analysis, layer: str | None, finding: Finding | None) ->
 
 def _of(reference: Reference) -> str:
     if reference.source is Source.SPECIFICATION:
-        return "of the IOPS that its specification promises"
+        return "of the IOPS in its specification"
     return f"of its IOPS in {reference.of}"
 
 

@@ -30,11 +30,11 @@ class Mark(StrEnum):
 
 
 MEANING = {
-    Mark.SAME: "within what is expected",
+    Mark.SAME: "within the allowance",
     Mark.SLOWER: "costs more than expected",
     Mark.MUCH_SLOWER: "less than half of the layer below",
     Mark.FASTER: "faster than the layer below",
-    Mark.UNSURE: "cannot tell: the noise hides it",
+    Mark.UNSURE: "inconclusive: the difference is within the noise",
 }
 
 
@@ -124,11 +124,11 @@ class Ladder:
 def group_words(some: Sequence[Workload], everything: Sequence[Workload], labels: Sequence[str]) -> str:
     """``every pattern``, ``every pattern that writes`` or ``that reads only`` where that is what ``some`` are."""
     if len(some) == len(everything):
-        return "every pattern"
+        return "all patterns"
     if list(some) == [w for w in everything if w.rw.writes]:
-        return "every pattern that writes"
+        return "all patterns that write"
     if list(some) == [w for w in everything if not w.rw.writes]:
-        return "every pattern that only reads"
+        return "all read-only patterns"
     return "; ".join(labels)
 
 

@@ -24,7 +24,7 @@ def runs_text(
     if not runs:
         if narrowed:
             return "no such runs; `strata runs` lists all"
-        more = "" if demos else ", and `strata runs --demos` lists those of demos"
+        more = "" if demos else "; `strata runs --demos` includes demo runs"
         return f"no runs yet; `strata diagnose PATH` makes the first{more}"
     known = verdicts or {}
 

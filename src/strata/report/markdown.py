@@ -25,7 +25,7 @@ def escape(text: str) -> str:
 
 
 def render(report: Report) -> str:
-    """Verdict, table and what colours it; a trailing newline is not added."""
+    """Verdict, table and caveats; a trailing newline is not added."""
     table = ladder.build(report)
     note = words.note(report.run)
     blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _goals(report), _flushes(report)]
@@ -38,14 +38,14 @@ def _verdict(report: Report) -> str:
     v = diagnosis.verdict
     lines = [f"### Strata: {escape(answer.line(v))} (confidence {v.confidence:.2f})"]
     if debug_build(report):
-        lines.append("> **Debug build:** the engine is not optimised, these figures are not the storage's.")
+        lines.append("> **Debug build:** the engine is not optimised; these figures do not represent the storage.")
     if (unfinished := incomplete(report)) is not None:
         lines.append(f"> **{escape(unfinished)}**")
     lines.append(escape(paragraph(report.analysis, diagnosis)))
     lines += [_rows(report, finding) for finding in diagnosis.findings]
     lines += [_folded("Ruled out", answer.ruled_out_briefly(diagnosis.ruled_out), open_=False)]
     told = [story.line(scene) for scene in story.scenes(diagnosis)]
-    told += [f"not possible here: {why}" for why in story.refused(diagnosis)]
+    told += [f"not possible: {why}" for why in story.refused(diagnosis)]
     lines += [_folded("Experiments", told, open_=v.confidence < story.UNFOLDED)]
     return "\n\n".join(x for x in lines if x)
 
@@ -56,7 +56,7 @@ def _rows(report: Report, finding: Finding) -> str:
     if not rows:
         return ""
     # A line of HTML: what protects text in Markdown protects nothing there.
-    head = f"<details><summary>Measured beside predicted: {html.escape(clean(finding.title))} ({len(rows)})</summary>"
+    head = f"<details><summary>Measured and predicted: {html.escape(clean(finding.title))} ({len(rows)})</summary>"
     return "\n\n".join([head, gfm(row_lines.HEAD, rows, 1), "</details>"])
 
 
@@ -122,16 +122,11 @@ def _flushes(report: Report) -> str:
 
 
 def _checks(report: Report) -> str:
-    lines = [
-        f"- {'Cannot be true' if c.impossible else 'Colours the result'} · {escape(c.text)}"
-        for c in check_lines(report)
-    ]
+    lines = [f"- {'Cannot be true' if c.impossible else 'Caveat'} · {escape(c.text)}" for c in check_lines(report)]
     if len(lines) <= 3:
         return "\n".join(lines)
     return (
-        f"<details><summary>{len(lines)} checks that colour the result</summary>\n\n"
-        + "\n".join(lines)
-        + "\n\n</details>"
+        f"<details><summary>{figures.plural(len(lines), 'caveat')}</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
     )
 
 
@@ -143,5 +138,5 @@ def _footer(report: Report) -> str:
     if report.repeat:
         commands = "\n".join(f"# {clean(what)}\n{clean(command)}" for what, command in report.repeat)
         fence = "`" * max(3, max((len(m) for m in re.findall(r"`+", commands)), default=0) + 1)
-        lines.insert(0, f"<details><summary>Repeat it</summary>\n\n{fence}sh\n{commands}\n{fence}\n\n</details>")
+        lines.insert(0, f"<details><summary>Reproduce</summary>\n\n{fence}sh\n{commands}\n{fence}\n\n</details>")
     return "\n\n".join(lines)

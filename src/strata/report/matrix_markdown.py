@@ -60,4 +60,4 @@ def _foretold(result: MatrixResult) -> str:
     if not result.predictions:
         return ""
     lines = "\n".join(f"- {escape(prediction_words(told))}" for told in result.predictions)
-    return f"<details><summary>What was foretold</summary>\n\n{lines}\n\n</details>"
+    return f"<details><summary>Predictions</summary>\n\n{lines}\n\n</details>"

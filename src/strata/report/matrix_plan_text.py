@@ -21,7 +21,7 @@ def matrix_plan_text(plan: Plan, told: Prediction, width: int, color: bool = Fal
     out = [paint(x, "bold") for x in wrap(f"{clean(plan.stack.name)} · {grid.name} matrix · {layers}", width)]
     fixed = units.duration(len(measured) * 60 * units.NS_PER_S)
     budget = units.duration(ask.budget_s * units.NS_PER_S)
-    out += wrap(f"{len(measured)} cells in {budget}; fixed 60 s a cell would take {fixed}", width, "  ")
+    out += wrap(f"{len(measured)} cells in {budget}; at a fixed 60 s per cell it would take {fixed}", width, "  ")
     out += prediction_lines(told, width)
     out += ["", *wrap(f"depths    {', '.join(map(str, grid.depths))}", width, "  ", "            ")]
     out += wrap(f"sizes     {', '.join(units.size(s) for s in grid.sizes)}", width, "  ", "            ")
@@ -43,17 +43,13 @@ def matrix_plan_text(plan: Plan, told: Prediction, width: int, color: bool = Fal
         x for why, n in skipped.items() for x in wrap(f"– {why} ({figures.plural(n, 'cell')})", width, "", "  ")
     ]
     writes = f"writes at most {units.size(plan.bytes_written)} ({units.count(plan.bytes_written)} bytes)"
-    own = f", its own file of {units.size(plan.file_size)} in it" if plan.file_size else ""
-    out += wrap(f"{writes}{own}: it ends writing there" if plan.bytes_written else "writes nothing", width)
+    own = f", including its own file of {units.size(plan.file_size)}" if plan.file_size else ""
+    out += wrap(f"{writes}{own}; writing stops there" if plan.bytes_written else "writes nothing", width)
     return "\n".join(out)
 
 
 def _sync(plan: Plan) -> str:
     found = {w.sync.value for w in plan.workloads if w.rw.writes}
     return (
-        ""
-        if not found
-        else ", writes not made durable"
-        if found == {"none"}
-        else f", writes write-through ({found.pop()})"
+        "" if not found else ", writes not durable" if found == {"none"} else f", writes write-through ({found.pop()})"
     )

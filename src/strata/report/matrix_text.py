@@ -9,7 +9,7 @@ from strata.report.textual import Paint, clean, right, wrap
 
 SMOOTHED, KINK, MOVED, GENERATOR = "~", "^", "?", "g"
 LEGEND = (
-    "~ smoothed · ^ kink, kept as measured · ? moved between visits · g near the generator's own limit · – not measured"
+    "~ smoothed · ^ kink, not smoothed · ? changed between visits · g near the load generator's limit · – not measured"
 )
 WIDE = 140
 _ANY = 10_000
@@ -47,7 +47,7 @@ def worth_words(result: MatrixResult) -> str:
     halves = sorted(share(c) for c in known)
     smoothed = sum(c.given is Given.SMOOTHED for c in known)
     middle, high = halves[len(halves) // 2], halves[min(len(halves) - 1, int(0.95 * len(halves)))]
-    said = f"{figures.plural(len(known), 'cell')}, {smoothed} of them smoothed; 95 % intervals: half of the cells "
+    said = f"{figures.plural(len(known), 'cell')}, {smoothed} of them smoothed; 95 % intervals: half of the cells"
     said += f"within ±{figures.percent(middle)}, 95 % within ±{figures.percent(high)}"
     return f"{said}; ended by {result.ended}"
 
@@ -138,16 +138,17 @@ def _footer(result: MatrixResult, width: int, paint: Paint) -> list[str]:
     if result.held_out is not None:
         h = result.held_out
         out += wrap(
-            f"foretold before they were measured again: {figures.plural(h.cells, 'cell')}, half of them within "
-            f"{figures.percent(h.error_median)}, 95 % within {figures.percent(h.error_p95)}; "
-            f"{figures.percent(h.within_interval)} inside the foretold interval",
+            f"cross-check: {figures.plural(h.cells, 'cell')} predicted before they were measured again; half of the "
+            f"predictions within {figures.percent(h.error_median)}, 95 % within {figures.percent(h.error_p95)}; "
+            f"{figures.percent(h.within_interval)} inside the predicted interval",
             width,
         )
     fixed = len([c for c in result.cells if c.iops is not None]) * 60
     if fixed and result.seconds:
         out += wrap(
-            f"a visit cost {_time(result.start_s)} beside its measured time; 60 s a cell would have taken "
-            f" {_time(fixed)}, {fixed / result.seconds:.0f} times as long; {units.size(result.written)} written",
+            f"overhead of {_time(result.start_s)} for each visit, beside the measured time; at a fixed 60 s per cell "
+            f"it would have taken {_time(fixed)}, {fixed / result.seconds:.0f} times as long; "
+            f"{units.size(result.written)} written",
             width,
         )
     for remark in result.remarks:
@@ -166,10 +167,13 @@ def noise_words(result: MatrixResult) -> str:
     n = result.noise
     if n is None:
         return ""
-    earlier = f", with {figures.plural(len(n.runs), 'earlier run')}" if n.runs else ""
+    earlier = f", from this and {figures.plural(len(n.runs), 'earlier run')}" if n.runs else ""
     between, second = figures.percent(n.between), figures.percent(n.variance_s**0.5)
-    said = f"noise{earlier}: equal starts differ by {between}; one second of a typical cell is known to {second}"
-    return f"{said}; bins go together for {_time(n.correlation_s)}"
+    said = (
+        f"noise{earlier}: identical starts vary by {between}; one second of measurement determines a typical cell to "
+        f"{second}"
+    )
+    return f"{said}; samples are correlated over {_time(n.correlation_s)}"
 
 
 def prediction_words(told: Prediction) -> str:
@@ -180,21 +184,21 @@ def prediction_words(told: Prediction) -> str:
 def prediction_lines(told: Prediction, width: int) -> list[str]:
     """What the budget will bring, and what the target would take."""
     out = wrap(
-        f"about {_time(told.seconds)}, {told.seconds_a_cell:.2g} s a cell; predicted error ({told.known_from}): median "
-        f"{figures.percent(told.error_median)}, 95th percentile {figures.percent(told.error_p95)}, typical interval "
-        f"±{figures.percent(told.half_width)}; smoothing makes it less",
+        f"about {_time(told.seconds)}, {told.seconds_a_cell:.2g} s per cell; predicted error ({told.known_from}): "
+        f"median {figures.percent(told.error_median)}, 95th percentile {figures.percent(told.error_p95)}, typical "
+        f"interval ±{figures.percent(told.half_width)}; smoothing makes it smaller",
         width, "  ",
     )  # fmt: skip
     asked = f"±{figures.percent(told.target)} in every cell"
     if told.seconds_for_target is None:
-        why = "equal starts differ by too much for it"
+        why = "identical starts vary by too much"
         if told.seconds_low is not None:
-            why += f", as far as that is known; if they differ by less, {_time(told.seconds_low)} or more"
-        return [*out, *wrap(f"no time brings {asked}: {why}", width, "  ")]
+            why += f", as far as that variation is known; if they vary by less, {_time(told.seconds_low)} or more"
+        return [*out, *wrap(f"no measuring time gives {asked}: {why}", width, "  ")]
     takes = f"{asked} would take about {_time(told.seconds_for_target)}"
     if told.seconds_low is not None:
         most = "no bound is known" if told.seconds_high is None else f"at most {_time(told.seconds_high)}"
-        takes += f" (in 80 of 100 cases at least {_time(told.seconds_low)}, {most})"
+        takes += f" (with a probability of 80 % at least {_time(told.seconds_low)}, {most})"
     return [*out, *wrap(takes, width, "  ")]
 
 

@@ -68,7 +68,7 @@ def measure_text(
         out += line("flushes", flushes.told(s))
     if course is not None:
         out += [x for label, text in course_lines(course) for x in line(label, text)]
-    asked = f" of {s.workload.outstanding} asked" if s.workload.saturates else ""
+    asked = f" of {s.workload.outstanding} requested" if s.workload.saturates else ""
     out += line("in flight", f"{units.significant(s.outstanding)}{asked} (rate × latency)")
     out += line("samples", f"{units.count(s.ios)} I/Os in {figures.plural(s.rounds, 'round')}")
     if s.cpu_busy is not None:
@@ -178,7 +178,7 @@ def _thread(t: ThreadResult, seconds: float) -> str:
     if t.run_delay_ns is not None:
         parts.append(f"waited {units.duration(t.run_delay_ns)} for a processor")
     if t.cpus:
-        parts.append(f"{'pinned to' if t.pinned else 'free on'} processors {t.cpus}")
+        parts.append(f"{'pinned to' if t.pinned else 'allowed on'} processors {t.cpus}")
     if t.memory not in (None, "default"):
         parts.append(f"{t.memory} memory")
     return " · ".join(parts)
@@ -186,7 +186,7 @@ def _thread(t: ThreadResult, seconds: float) -> str:
 
 def _in_force(result: EngineResult) -> list[tuple[str, str]]:
     caching = "" if result.caching is None else _caching(result.caching)
-    found = [("caching", caching), ("protocol", smb_words(result.effective)), ("carried by", _carrier(result))]
+    found = [("caching", caching), ("protocol", smb_words(result.effective)), ("data path", _carrier(result))]
     return [(label, text) for label, text in found if text]
 
 
@@ -195,12 +195,12 @@ def _caching(caching: Caching) -> str | None:
     before, after = caching.before, caching.after
     if caching.asked.direct or before is None:
         return None
-    asked = "" if caching.asked.cache == Cache.AS_FOUND else f", {caching.asked.cache} asked"
+    asked = "" if caching.asked.cache == Cache.AS_FOUND else f", {caching.asked.cache} requested"
     text = f"buffered{asked}; {before.words} in memory before"
     if after is not None:
         text += f", {units.percent(after.fraction, 2)} after"
         if after.unwritten:
-            text += f" (up to {units.size(after.unwritten * after.page_bytes)} not on the medium yet)"
+            text += f" (up to {units.size(after.unwritten * after.page_bytes)} not yet written to the medium)"
     return text
 
 

@@ -24,7 +24,7 @@ def paragraph(analysis: Analysis, diagnosis: Diagnosis) -> str:
         _tried(own),
         _others(diagnosis),
         _considered(diagnosis),
-        _sentence(f"Not known: {'; '.join(verdict.missing)}" if verdict.missing else "", end="."),
+        _sentence(f"Missing: {'; '.join(verdict.missing)}" if verdict.missing else "", end="."),
         _first(verdict),
         how_much.gain(analysis, diagnosis),
     ]
@@ -55,7 +55,7 @@ def _capital(text: str) -> str:
 def _tried(own: Finding | None) -> str | None:
     if own is None or own.outcome is None:
         return None
-    word = {True: "An experiment agreed", False: "An experiment disagreed", None: "An experiment left it open"}
+    word = {True: "An experiment confirmed it", False: "An experiment refuted it", None: "An experiment was undecided"}
     return f"{word[own.outcome.holds]}: {story.outcome(own.outcome)}."
 
 
@@ -64,7 +64,7 @@ def _others(diagnosis: Diagnosis) -> str | None:
     names = ((f, f.title if f.layer == layer or f.layer in f.title else f"{f.layer}, {f.title}")
              for f in answer.further(diagnosis))  # fmt: skip
     found = [f"{name} (confidence {f.confidence:.2f})" for f, name in names]
-    return f"Beside it: {'; '.join(found)}." if found else None
+    return f"Also found: {'; '.join(found)}." if found else None
 
 
 def _considered(diagnosis: Diagnosis) -> str | None:
@@ -72,7 +72,7 @@ def _considered(diagnosis: Diagnosis) -> str | None:
     if not some:
         return None
     more = f", and {len(some) - CONSIDERED} more" if len(some) > CONSIDERED else ""
-    return f"Considered and ruled out: {', '.join(some[:CONSIDERED])}{more}."
+    return f"Ruled out: {', '.join(some[:CONSIDERED])}{more}."
 
 
 def _first(verdict: Verdict) -> str | None:

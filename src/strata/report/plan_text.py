@@ -17,20 +17,20 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
     head = [plan.stack.name, figures.plural(len(plan.stack.layers), "layer")]
     head += [figures.plural(len(plan.workloads), "workload"), figures.plural(plan.rounds, "interleaved round")]
     out = [paint(line, "bold") for line in wrap(" · ".join(head), width)]
-    each = f"{figures.plural(len(steps), 'step')} of {plan.ramp_s:g} s ramp and {plan.runtime_s:g} s measured"
+    each = f"{figures.plural(len(steps), 'step')} of {plan.ramp_s:g} s ramp and {plan.runtime_s:g} s measurement"
     about = "about" if plan.further is None else "at most about"
     out += wrap(f"{each} · {about} {units.duration(plan.seconds * units.NS_PER_S)} in all", width, "  ")
     if plan.further is not None:
-        what = "further rounds where it matters, and experiments" if plan.further.detail else "experiments"
-        said = f"of these at most {units.duration(plan.further.seconds * units.NS_PER_S)} for {what}"
+        what = "further rounds where the result is unclear, and experiments" if plan.further.detail else "experiments"
+        said = f"of which at most {units.duration(plan.further.seconds * units.NS_PER_S)} for {what}"
         out += wrap(f"{said}, which write at most {units.size(plan.further.bytes_written)}", width, "  ")
     out.append("")
     for i, layer in enumerate(plan.stack.layers, 1):
-        against = f"against {', '.join(layer.against)}" if layer.against else "baseline"
+        against = f"compared with {', '.join(layer.against)}" if layer.against else "baseline"
         if layer.on not in ((), layer.against):
             against = f"on {', '.join(layer.on)} · {against}"
         allowed = layer.expect.overhead_max
-        expected = f" · may cost {allowed * 100:.3g} %" if allowed is not None else ""
+        expected = f" · allowance {allowed * 100:.3g} %" if allowed is not None else ""
         expected += f" · may be faster ({layer.expect.faster})" if layer.expect.faster else ""
         out += [
             paint(line, "bold") for line in wrap(f"{layer.name} · {against}{expected}", width, f"{i:>3}  ", "     ")
@@ -40,9 +40,9 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
     if plan.precondition is not None:
         b = plan.precondition
         limits = f"at most {units.duration(b.seconds_max * units.NS_PER_S)} and {units.size(b.bytes_max)}"
-        out += wrap(f"each writing workload is first written until its rate is steady: {limits} for each", width)
+        out += wrap(f"each write workload is first run until its rate is steady: {limits} for each", width)
     written = f"writes at most {units.size(plan.bytes_written)} ({units.count(plan.bytes_written)} bytes)"
-    assumed = f"its own file of {units.size(plan.file_size)}, and writes at up to {units.rate(plan.assumed_write_bps)}"
+    assumed = f"its own file of {units.size(plan.file_size)}, then writes at up to {units.rate(plan.assumed_write_bps)}"
     out += wrap(f"{written}: {assumed}" if plan.bytes_written else "writes nothing", width)
     return "\n".join(out)
 

@@ -8,7 +8,7 @@ from strata.model.finding import Finding
 from strata.report import figures
 from strata.report.explained import ExplainedRow, rows_of
 
-HEAD = ("row", "IOPS", "predicted", "vs below", "of its loss")
+HEAD = ("row", "IOPS", "predicted", "vs below", "share of loss")
 NUMERIC = frozenset(range(1, len(HEAD)))
 
 

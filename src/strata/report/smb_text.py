@@ -15,17 +15,17 @@ def smb_words(effective: dict[str, Any]) -> str | None:
     signing, encryption = agreed["signing"], agreed["encryption"]
     words = [str(agreed["dialect"])]
     if encryption != "none":
-        words.append(f"encrypted by {encryption}")
+        words.append(f"encrypted with {encryption}")
     else:
-        words.append("neither signed nor encrypted" if signing == "none" else f"signed by {signing}, not encrypted")
+        words.append("neither signed nor encrypted" if signing == "none" else f"signed with {signing}, not encrypted")
     if agreed["channels"] > 1:
-        words.append(f"{agreed['channels']} channels of each session")
+        words.append(f"{agreed['channels']} channels per session")
     elif agreed["sessions"] > 1:
         words.append(f"{agreed['sessions']} sessions")
     credits, needed = agreed["credits"], agreed["credits_needed"]
     if credits < needed:
         words.append(
-            f"{units.count(credits)} credits where the depth needs {units.count(needed)}: requests waited, "
-            "and the latency holds that"
+            f"{units.count(credits)} credits, but the depth needs {units.count(needed)}: requests waited for "
+            "credits, and the latency includes that"
         )
     return " · ".join(words)

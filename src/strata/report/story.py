@@ -17,8 +17,8 @@ class Fate(StrEnum):
     """What became of a prediction; the words that end its sentence."""
 
     AGREED = "agrees"
-    FELL = "falls"
-    OPEN = "stays open"
+    FELL = "refuted"
+    OPEN = "undecided"
 
 
 class Foretold(NamedTuple):
@@ -32,7 +32,7 @@ class Foretold(NamedTuple):
     @property
     def who(self) -> str:
         """The cause, marked where it is a rival."""
-        return f"{self.cause} (a rival)" if self.rival else self.cause
+        return f"{self.cause} (alternative)" if self.rival else self.cause
 
 
 class Scene(NamedTuple):
@@ -55,19 +55,19 @@ def scenes(diagnosis: Diagnosis) -> tuple[Scene, ...]:
 
 
 def line(scene: Scene) -> str:
-    """``twice the depth (share, random read · depth 2): 268 IOPS; wire latency had said 199–377 IOPS (agrees), …``"""
-    said = ", ".join(f"{f.who} had said {f.said} ({f.fate})" for f in scene.foretold)
+    """``twice the depth (share, random read · depth 2): 268 IOPS; wire latency predicted 199–377 IOPS (agrees), …``"""
+    said = ", ".join(f"{f.who} predicted {f.said} ({f.fate})" for f in scene.foretold)
     told = f"{scene.changes} ({scene.where}): {scene.measured}"
     return f"{told}; {said}" if said else told
 
 
 def outcome(of: Outcome) -> str:
     """``at random read · 8 KiB · depth 2, twice the depth gives 268 IOPS (before: 141), predicted 199–377 IOPS; a cap
-    on IOPS had said 141 IOPS``: what stands with the verdict, its cell, and what the others had said of it."""
+    on IOPS predicted 141 IOPS``: what stands with the verdict, its cell, and what the others predicted."""
     experiment = of.experiment
     mine = (experiment.prediction.layer, experiment.prediction.cause)
     others = [p for p in experiment.predictions if (p.layer, p.cause) != mine and not (p.rival and p.idle)]
-    said = ", ".join(f"{named(p, experiment.layer)} had said {p.words}" for p in others)
+    said = ", ".join(f"{named(p, experiment.layer)} predicted {p.words}" for p in others)
     told = f"at {_under(experiment)}, {of.statement}"
     return f"{told}; {said}" if said else told
 

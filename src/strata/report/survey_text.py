@@ -80,7 +80,7 @@ def cpu_facts(survey: Survey) -> tuple[str, ...]:
     if cpu.turbo is not None:
         facts.append("turbo on" if cpu.turbo else "turbo off")
     if cpu.idle_state is not None:
-        wake = f"{units.count(cpu.idle_wake_us or 0)} µs to wake up, says its driver"
+        wake = f"{units.count(cpu.idle_wake_us or 0)} µs wake-up latency, according to its driver"
         facts.append(f"deepest sleep {cpu.idle_state} ({wake})")
     if cpu.hypervisor:
         facts.append(f"hypervisor {cpu.hypervisor}")
@@ -102,7 +102,7 @@ def memory_facts(survey: Survey) -> tuple[str, ...]:
 def load_facts(survey: Survey) -> tuple[str, ...]:
     """How busy the machine was before anything of Strata ran."""
     load = survey.load
-    facts = [f"processors {figures.percent(load.cpu_busy)} busy", f"{figures.percent(load.cpu_steal)} stolen"]
+    facts = [f"processors {figures.percent(load.cpu_busy)} busy", f"{figures.percent(load.cpu_steal)} steal"]
     facts += [f"{name} {units.count(iops)} IOPS" for name, iops in load.disk_iops.items() if iops >= 1]
     facts += [f"{name} {units.rate(rate)}" for name, rate in load.net_bytes.items() if rate >= 1024]
     return (*facts, f"over {load.seconds:g} s")
@@ -129,7 +129,7 @@ def survey_text(survey: Survey, width: int, color: bool = False) -> str:
     for name, value in survey.limits.items():
         out += field("limit", f"{name}: {value}", width, column=_LABEL)
     if not survey.privileged:
-        out += field("rights", "not root: raw devices and some counters are out of reach", width, column=_LABEL)
+        out += field("rights", "not root: raw devices and some counters cannot be read", width, column=_LABEL)
     if survey.unreadable:
         out += field("unreadable", ", ".join(survey.unreadable), width, column=_LABEL)
     for notice in sorted(survey.notices, key=lambda n: n.severity is not Severity.WARNING):

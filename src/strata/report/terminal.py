@@ -76,7 +76,7 @@ def incomplete(report: Report) -> str | None:
 def _banners(report: Report, width: int, paint: Paint) -> list[str]:
     said = []
     if debug_build(report):
-        said.append("! debug build: the engine is not optimised, these figures are not the storage's")
+        said.append("! debug build: the engine is not optimised; these figures do not represent the storage")
     if (unfinished := incomplete(report)) is not None:
         said.append(f"! {unfinished}")
     return [paint(line, "yellow", "bold") for text in said for line in wrap(text, width, "", "  ")]
@@ -152,20 +152,20 @@ def _story(diagnosis: Diagnosis, width: int) -> list[str]:
         if not story.told_more(diagnosis, own.outcome if own is not None else None):
             return []
         told = figures.plural(len(diagnosis.story), "experiment")
-        return field("Tried:", f"{told}; strata explain tells what each cause had predicted", width)
+        return field("Tried:", f"{told}; strata explain shows what each cause predicted", width)
     scenes = story.scenes(diagnosis)
     telling = [scene for scene in scenes if scene.telling]
     lines = [story.line(scene) for scene in telling]
     if idle := len(scenes) - len(telling):
         what = "more experiment" if telling else "experiment"
-        lines.append(f"{figures.plural(idle, what)} in which no cause fell: strata explain")
-    lines += [f"not possible here: {why}" for why in story.refused(diagnosis)]
+        lines.append(f"{figures.plural(idle, what)} that refuted no cause: strata explain")
+    lines += [f"not possible: {why}" for why in story.refused(diagnosis)]
     return ["  Tried:", *(x for text in lines for x in wrap(text, width, "    ", "      "))] if lines else []
 
 
 def _checks(checks: tuple[CheckLine, ...], width: int, paint: Paint) -> list[str]:
     out: list[str] = []
-    titles = {True: paint("Cannot be true", "red", "bold"), False: paint("What colours the result", "bold")}
+    titles = {True: paint("Cannot be true", "red", "bold"), False: paint("Caveats", "bold")}
     for check in checks:
         if check.impossible in titles:
             out.append(titles.pop(check.impossible))
@@ -189,7 +189,7 @@ def _footer(report: Report, width: int, saved_as: str | None, paint: Paint) -> l
     parts += map(clean, report.run.label.words)
     if (probe := report.run.noise) is not None:
         parts.append(
-            f"measured first: ±{figures.percent(probe.between)} between {figures.plural(probe.repeats, 'repeat')}"
+            f"noise before the run: ±{figures.percent(probe.between)} between {figures.plural(probe.repeats, 'repeat')}"
         )
     lines = wrap(" · ".join(parts), width)
     if saved_as is not None:

@@ -27,18 +27,16 @@ def summary_lines(traces: Sequence[TraceSummary], width: int) -> list[str]:
         if t.mean_depth is not None:
             parts.append(f"depth {units.significant(t.mean_depth, 2)}")
         if t.dispatchers is not None:
-            parts.append(f"{units.significant(t.dispatchers, 2)} issuing threads among 16 requests")
-        told = "" if t.whole else " (events were lost: of what was seen)"
+            parts.append(f"{units.significant(t.dispatchers, 2)} issuing threads in 16 requests")
+        told = "" if t.whole else " (events were lost: figures cover the recorded ones)"
         role = "" if t.role == "device" else f", {t.role}"
-        out += field(
-            "trace", f"{t.device}{role}: {'; '.join(parts) or 'nothing reached it'}{told}", width, column=_LABEL
-        )
+        out += field("trace", f"{t.device}{role}: {'; '.join(parts) or 'no requests'}{told}", width, column=_LABEL)
     return out
 
 
 def _direction(name: str, o: OrderSummary) -> list[str]:
     if o.strict_share is None:
-        return [f"{name} too few for an order"]
+        return [f"{name} too few to judge their order"]
     late = ""
     if o.reordered_share is not None and o.reordered_share >= _SOME / 10:
         late = f", {figures.percent(o.reordered_share)} out of order by up to {figures.plural(o.max_extent, 'I/O')}"

@@ -26,7 +26,7 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
     for note in result.notes:
         out += [paint(line, style) for line in field("note", note, width, column=_LABEL)]
     if result.absent_events:
-        out += field("absent", f"events this kernel does not have: {', '.join(result.absent_events)}", width)
+        out += field("absent", f"events that this kernel does not provide: {', '.join(result.absent_events)}", width)
     for device in f.devices:
         out += ["", *_device(device, seconds, result.whole, width, paint)]
     if (told := result.recording) is not None:
@@ -53,7 +53,7 @@ def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Pain
         for x in wrap(f"{d.target.name} · {d.target.role} · {_plural(d.requests, 'request')} · {rate}", width)
     ]
     if not d.requests and not d.entered:
-        return [*out, *line("", "nothing but flushes and the like" if d.depth else "nothing reached it")]
+        return [*out, *line("", "only flushes and the like" if d.depth else "no requests")]
     halves = [(name, h) for name, h in (("reads", d.read), ("writes", d.write)) if h.issued.ios or h.entered.ios]
     mark = "" if whole else " ≈"
     for label, row in _rows(halves, mark):
@@ -68,20 +68,23 @@ def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Pain
     others = [(d.discards, "discard"), (d.others, "other request"), (d.requeues, "requeue"), (d.errors, "error")]
     if said := ", ".join(_plural(n, word) for n, word in others if n):
         out += line("also", said)
-    depth = f"{units.significant(d.mean_depth or 0, 2)} with the device at an issue on average, {d.max_depth} at most"
-    edges = [f"{units.count(d.began_before)} had begun before"] if d.began_before else []
-    edges += [f"{units.count(d.under_way)} not done at the end"] if d.under_way else []
+    depth = (
+        f"{units.significant(d.mean_depth or 0, 2)} at the device on average when a request is issued, {d.max_depth} "
+        "at most"
+    )
+    edges = [f"{units.count(d.began_before)} started before the trace"] if d.began_before else []
+    edges += [f"{units.count(d.under_way)} not completed at its end"] if d.under_way else []
     out += line("depth", depth + (f" ({'; '.join(edges)})" if edges else ""))
     out += line("issued by", _threads(d.issuing))
     if {t.tid for t in d.entering.busiest} != {t.tid for t in d.issuing.busiest}:
-        out += line("brought by", _threads(d.entering))
+        out += line("submitted by", _threads(d.entering))
     out += _seeks(d.all, width)
     if width >= _WIDE:
         out += _slowest(d, width)
     elif d.slowest:
         s = d.slowest[0]
         said = f"{s.op} of {units.size(s.bytes)}, {units.duration(s.service_ns)} at depth {s.depth}"
-        out += line("slowest", f"{said}, {units.duration(s.at_ns)} after the beginning")
+        out += line("slowest", f"{said}, {units.duration(s.at_ns)} after the start")
     return out
 
 
@@ -97,8 +100,8 @@ def _rows(halves: Sequence[tuple[str, Half]], mark: str) -> list[tuple[str, str]
         rows.append(
             (
                 "order",
-                f"{_share(order.strict_share)}{mark} strictly sequential, {_share(order.windowed_share)}{mark} to one "
-                f"of the last 16, {_share(order.backward_share)}{mark} backward",
+                f"{_share(order.strict_share)}{mark} strictly sequential, {_share(order.windowed_share)}{mark} "
+                f"sequential to one of the last 16, {_share(order.backward_share)}{mark} backward",
             )
         )
         rows.append(("reordered", _reordered(order, mark)))
@@ -118,10 +121,10 @@ def _two(halves: Sequence[tuple[str, Half]], mark: str, width: int) -> list[str]
         cells("service p99", *(_one(h.service, "p99") for h in both)),
         cells("wait p50", *(_one(h.wait, "p50") for h in both)),
         cells("strictly sequential", *(_share(o.strict_share) + mark for o in orders)),
-        cells("to one of the last 16", *(_share(o.windowed_share) + mark for o in orders)),
+        cells("sequential to one of the last 16", *(_share(o.windowed_share) + mark for o in orders)),
         cells("backward", *(_share(o.backward_share) + mark for o in orders)),
         cells("out of order", *(_share(o.reordered_share) + mark for o in orders)),
-        cells("late by, at most", *(_plural(o.max_extent, "I/O") if o.reordered else "–" for o in orders)),
+        cells("late by at most", *(_plural(o.max_extent, "I/O") if o.reordered else "–" for o in orders)),
         cells("streams", *(str(o.streams) for o in orders)),
     ]
     return table(["", *(n for n, _ in halves)], rows, width, numeric=frozenset({1, 2}))
@@ -130,7 +133,7 @@ def _two(halves: Sequence[tuple[str, Half]], mark: str, width: int) -> list[str]
 def _reordered(order: Order, mark: str) -> str:
     streams = _plural(order.streams, "sequential stream")
     if not order.streams:
-        return "no sequential stream to be out of"
+        return "no sequential stream"
     if not order.reordered:
         return f"none{mark} of {streams}"
     mean = units.significant(order.mean_extent or 0, 2)
@@ -140,11 +143,11 @@ def _reordered(order: Order, mark: str) -> str:
 
 def _parts(d: DeviceTrace) -> str:
     if not d.entered:
-        return "the entrance of no request was seen"
+        return "no submission was recorded"
     ratio = units.significant(d.requests / d.entered)
-    said = f"{ratio} requests for each I/O that entered ({units.count(d.entered)})"
-    cut = f"{_plural(d.splits, 'cut')}, {_plural(d.merges + d.request_merges, 'merge')}"
-    return f"{said}: {cut}" + (", issued as they enter: it has no requests" if d.target.by_bio else "")
+    said = f"{ratio} requests for each submitted I/O ({units.count(d.entered)})"
+    cut = f"{_plural(d.splits, 'split')}, {_plural(d.merges + d.request_merges, 'merge')}"
+    return f"{said}: {cut}" + (", issued as submitted: this device has no request queue" if d.target.by_bio else "")
 
 
 def _lengths(half: Half) -> str:
@@ -157,10 +160,10 @@ def _lengths(half: Half) -> str:
 
 def _threads(t: Threads) -> str:
     if t.threads == 0:
-        return "nobody that was seen"
+        return "no submitter was recorded"
     top = ", ".join(f"{clean(b.comm) or '?'}/{b.tid} {units.count(b.ios)}" for b in t.busiest[:4])
     more = f" and {t.threads - 4} more" if t.threads > 4 else ""
-    each = f"; {units.significant(t.per_window, 2)} different ones among 16 in a row" if t.per_window else ""
+    each = f"; {units.significant(t.per_window, 2)} different ones in 16 consecutive requests" if t.per_window else ""
     return f"{_plural(t.threads, 'thread')}: {top}{more}{each}"
 
 
@@ -181,10 +184,17 @@ def _seeks(order: Order, width: int) -> list[str]:
     total = sum(n for *_, n in joined)
     room = max(10, min(60, width - _LABEL - 40))
     out = field(
-        "seeks", f"from the end of one to the beginning of the next ({units.count(total)})", width, column=_LABEL
+        "seeks",
+        f"distance from the end of one request to the start of the next ({units.count(total)})",
+        width,
+        column=_LABEL,
     )
     for low, high, n in joined:
-        words = "none" if low == 0 else f"{units.size(abs(low))}–{units.size(abs(high))} {'on' if low > 0 else 'back'}"
+        words = (
+            "none"
+            if low == 0
+            else (f"{units.size(abs(low))}–{units.size(abs(high))} {'forward' if low > 0 else 'back'}")
+        )
         bar = _BAR * max(1, round(room * n / total))
         out.append(f"{'':{_LABEL + 4}}{words:<24}{_share(n / total):>7}  {bar}".rstrip()[:width])
     return out

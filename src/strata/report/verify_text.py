@@ -79,7 +79,8 @@ def _flushed(r: Verified) -> str:
 
 
 def _coverage(r: Verified) -> str:
-    return "saw every block" if r.verified_blocks == r.blocks else f"saw {units.count(r.verified_blocks)} of them"
+    all_of_them = r.verified_blocks == r.blocks
+    return "covered every block" if all_of_them else f"covered {units.count(r.verified_blocks)} of them"
 
 
 def _in_flight(r: Verified) -> str:
@@ -87,13 +88,13 @@ def _in_flight(r: Verified) -> str:
     torn = f"{units.count(f.torn)} torn"
     if f.torn_offsets:
         torn += f" (byte {', '.join(map(str, f.torn_offsets[:3]))}{', …' if f.torn > 3 else ''})"
-    return f"of the writes without a known outcome {units.count(f.new)} are there, {units.count(f.old)} are not, {torn}"
+    return f"of the writes with unknown outcome {units.count(f.new)} are present, {units.count(f.old)} are not, {torn}"
 
 
 def _counts(r: Verified) -> str:
     named = [f"{units.count(n)} {kind.value}" for kind in FaultKind if (n := r.counts.get(kind, 0))]
     if r.faults_beyond:
-        named.append(f"{units.count(r.faults_beyond)} more of any kind")
+        named.append(f"{units.count(r.faults_beyond)} more faults")
     return ", ".join(named) or "none"
 
 
@@ -110,11 +111,14 @@ def _fault(f: Fault, r: Verified) -> str:
 
     match f.kind:
         case FaultKind.LOST:
-            return f"holds write {f.found} of this block; write {f.expected} was acknowledged and is not there"
+            return f"holds write {f.found} of this block; write {f.expected} was acknowledged and is missing"
         case FaultKind.STALE:
-            return f"gave write {f.found} of this block in one read and write {f.seen} in another, none between them"
+            return (
+                f"returned write {f.found} of this block in one read and write {f.seen} in another, with no write in "
+                "between"
+            )
         case FaultKind.TORN:
-            old = "what was there before" if f.oldest == 0 else f"write {f.oldest}"
+            old = "the previous content" if f.oldest == 0 else f"write {f.oldest}"
             return f"parts of write {f.newest} and of {old}; {f.old_sectors} of {sectors} sectors are old"
         case FaultKind.MISDIRECTED:
             return f"holds write {f.generation} of the block at byte {f.origin}{part(f.sectors)}"
@@ -122,7 +126,7 @@ def _fault(f: Fault, r: Verified) -> str:
             differ = "1 byte differs" if f.bytes == 1 else f"{f.bytes} bytes differ"
             return f"{differ} from what was written, the first at byte {f.first}"
         case FaultKind.FOREIGN:
-            what = _FOREIGN.get(f.what or "") or f"write {f.generation} of this block, which was never begun"
+            what = _FOREIGN.get(f.what or "") or f"write {f.generation} of this block, which was never started"
             return f"{what}{part(f.sectors)} where a write was acknowledged"
         case FaultKind.UNREADABLE:
             return f"cannot be read: {_errno(f.errno) if f.errno else 'the read ended early'}"

@@ -24,7 +24,7 @@ KIND = {
 }
 
 EVIDENCE = {
-    EvidenceKind.DIFFERENTIAL: "layer against layer",
+    EvidenceKind.DIFFERENTIAL: "layer comparison",
     EvidenceKind.OPERATIONAL: "counters and Little's law",
     EvidenceKind.INTERVENTIONAL: "experiment",
 }
@@ -46,11 +46,12 @@ def noise_floor(noise: NoiseFloor) -> str:
 
 
 def first_noise(probe: NoiseProbe) -> str:
-    """``measured first: 6 repeats at disk, ±1.2 % between repeats, ±3.6 % between 50 ms bins``."""
+    """``6 repeats at disk: ±1.2 % between repeats, ±3.6 % between 50 ms bins``."""
     bins = units.duration(probe.bin_ns)
     return (
-        f"measured first: {figures.plural(probe.repeats, 'repeat')} at {probe.layer}, "
-        f"±{figures.percent(probe.between)} between repeats, ±{figures.percent(probe.within_bins)} between {bins} bins"
+        f"{figures.plural(probe.repeats, 'repeat')} at {probe.layer}: "
+        f"±{figures.percent(probe.between)} between repeats, ±{figures.percent(probe.within_bins)} between {bins} "
+        "bins"
     )
 
 
@@ -61,7 +62,7 @@ def hidden(shown: Container[str], ios: int, *, by_moments: bool = False) -> str:
     """
     missing = [p for p in PERCENTILES if p not in shown]
     lumped = [p for p in missing if ios >= needed(p)] if by_moments else []
-    said = [f"p{p} hidden: its slow I/Os came in few moments; needs longer" for p in lumped[:1]]
+    said = [f"p{p} hidden: its slow I/Os fell into few moments; measure longer" for p in lumped[:1]]
     short = [p for p in missing if ios < needed(p)]
     said += [f"p{p} hidden: needs {units.count(needed(p))} I/Os" for p in short[:1]]
     return " · ".join([*said, *(f"p{p}:\u00a0{units.count(needed(p))}" for p in short[1:])])

@@ -48,12 +48,12 @@ def traffic(read_here: float, read_there: float, copies: float) -> str:
 
 def test_the_owner_and_the_copies_are_solved_from_the_bytes() -> None:
     text = said(DATA / "traffic.csv")
-    assert "Shown: requests of the other node go by way of the owner" in text
+    assert "Shown: requests of the other node are redirected through the owner" in text
     assert "2 copies beyond the owner's: at least 3 in all" in text and "the rounding leaves 2 or 3" in text
     assert "writes 2.0 in place of 3.1" in text
     # Both conclusions of the text that the figures do not carry.
-    assert "No gain was measured: 4 of 4 rows stand at the rate that was asked for" in text
-    assert "2 copies put 1 on the wire of each byte that is written; write on the owner shows 2" in text
+    assert "No gain was measured: 4 of 4 rows are at the requested rate" in text
+    assert "2 copies put 1 on the wire for each byte written; write on the owner shows 2" in text
 
 
 @pytest.mark.parametrize("copies", [0, 1, 2, 3])
@@ -69,7 +69,7 @@ def test_any_number_of_copies_is_found(copies: int, heads: float) -> None:
 def test_the_figures_tell_who_owns_the_data_not_the_label() -> None:
     found = concluded(traffic(1.0, 0.0, 1))
     redirected = only(found, Cause.REDIRECTED)
-    assert redirected.at == "the owner" and "not where they say that the owner is" in redirected.says
+    assert redirected.at == "the owner" and "not on the node that is labelled the owner" in redirected.says
 
 
 def test_local_reads_on_both_nodes_are_not_redirected() -> None:
@@ -92,7 +92,7 @@ def test_without_reads_it_cannot_be_told_whose_requests_are_redirected() -> None
 def test_writes_that_no_number_of_copies_explains_are_said() -> None:
     text = traffic(0.0, 1.0, 2).replace("d,no,sequential write,1MiB,100,300", "d,no,sequential write,1MiB,100,520")
     found = concluded(text)
-    assert "one way more would be 1" in only(found, Cause.REDIRECTED).because
+    assert "one extra crossing would be 1" in only(found, Cause.REDIRECTED).because
     assert next(c for c in found if "copies_beyond" in c.numbers).standing is Standing.OPEN
 
 
@@ -119,21 +119,21 @@ def test_small_reads_fill_the_processors_of_the_server_and_large_ones_nothing_th
         assert (found.cause, found.at, found.standing) == (Cause.PROCESSORS, "server", Standing.SHOWN)
     large = of_series(smb(), LARGE)
     assert large is not None and (large.cause, large.standing) == (None, Standing.OPEN)
-    assert "saturated at 16.4 GB/s, and no resource in these figures is full" in large.says
+    assert "saturated at 16.4 GB/s, and no resource in these figures is saturated" in large.says
     assert large.numbers["used.wire"] == pytest.approx(16.4 / (3 * 54 / 8), rel=0.01)
-    assert "the use of the server's processors" in large.missing
+    assert "the utilisation of the server's processors" in large.missing
 
 
 def test_the_mixed_load_is_not_given_what_was_measured_of_the_reads() -> None:
     """Its server is not printed: "similar to read" is likely, and is said as that."""
     found = of_series(smb(), "random 60/40, 8 KiB")
     assert found is not None and (found.cause, found.standing) == (None, Standing.OPEN)
-    assert f"the server's processors are full in {READS}, and not printed here" in found.because
+    assert f"the server's processors are saturated in {READS}, and not printed here" in found.because
 
 
 def test_the_resource_that_a_text_names_has_to_be_full_in_its_figures() -> None:
     text = said(DATA / "smb.csv")
-    assert "named as the limit · large reads reach the network" in text and "in use for 81.0 %" in text
+    assert "named as the limit · large reads reach the network" in text and "81.0 %" in text
     assert "named as the limit · small reads" not in text
 
 
@@ -178,7 +178,7 @@ def test_what_still_grows_is_not_limited_by_what_is_busy() -> None:
 def test_a_processor_that_was_full_long_before_is_not_shown_to_limit() -> None:
     found = of_series(scaled([60e3, 110e3, 200e3, 270e3, 350e3], [99, 99, 99, 99, 99], ROOM), READS)
     assert found is not None and found.standing is Standing.SUGGESTED
-    assert "not what limits alone" in found.because
+    assert "not the only limit" in found.because
 
 
 def test_without_shares_nothing_is_named() -> None:
@@ -263,7 +263,7 @@ def answered(text: str) -> dict[Cause | None, Standing]:
 def test_the_cached_run_says_what_answered_and_that_its_mean_is_no_capacity() -> None:
     text = said(DATA / "percentiles.csv")
     assert "Shown: percentiles.csv: a cache answered most I/Os, in 6.00 µs" in text
-    assert "0.01 % of the I/Os took 254 ms to 983 ms each and hold at least 48 % of the time" in text
+    assert "0.01 % of the I/Os took 254 ms to 983 ms each and make up at least 48 % of the time" in text
     assert "the mean of 52.0 µs is no capacity" in text
     assert "a device that stalls, a flush, or a write cache that drains" in text
     assert "caching off was planned, on was run: a cache answers" in said(DATA / "plan.csv")

@@ -60,7 +60,7 @@ def test_percentiles_stand_side_by_side_and_notes_say_what_is_wrong() -> None:
     assert [p.percentile for p in found.percentiles] == ["50", "99"]
     assert found.percentiles[1].difference_ns.value == pytest.approx(100)
     assert found.null_ns is not None
-    assert any("queues under this load" in n for n in found.notes)
+    assert any("requests queue under this load" in n for n in found.notes)
     upside_down = split("read", "smbd", [Ends(100.0, 150.0 + i) for i in range(3)])
     assert upside_down is not None
     assert any("longer than the client waited" in n for n in upside_down.notes)
@@ -118,7 +118,7 @@ def test_the_owner_and_the_non_owner_of_a_mirror_have_their_ratios() -> None:
     ("read", "write", "counters", "word"),
     [
         (100.0, 0.0, device("sda", 40, 0), "the rest came from a cache"),
-        (0.0, 100.0, device("sda", 0, 30), "a cache above it holds the rest"),
+        (0.0, 100.0, device("sda", 0, 30), "the rest is in a cache above it"),
         (0.0, 100.0, device("sda", 0, 210), "journal, copies"),
         (0.0, 100.0, device("sda", 90, 110), "parts of blocks are read"),
         (100.0, 0.0, device("sda", 100, 0), None),
@@ -158,7 +158,7 @@ def test_cycles_from_time_and_clock_with_the_clock_stated() -> None:
     assert machine.user_per_byte is not None
     assert machine.user_per_byte.value == pytest.approx(400)
     assert machine.clock_hz == 2e9
-    assert "name plate" in machine.source
+    assert "nominal" in machine.source
     assert (own.end, own.kernel_per_io.value) == ("generator", pytest.approx(2e6))
     assert (smbd.end, smbd.node) == ("server smbd", "n2")
     assert smbd.kernel_per_byte.value == pytest.approx(100)
@@ -209,7 +209,7 @@ def test_a_counter_that_began_anew_is_told_and_says_nothing_else() -> None:
     w = workload()
     fell = counter("blockdev_reads", 100.0, device="sda").model_copy(update={"values": (5.0, 9.0, 1.0, 2.0, 3.0)})
     cell = cell_result("disk", w, 1, engine_result(w, 1000), [fell])
-    assert list(events([cell])) == ["blockdev_reads began anew in round 2: what they grew by is not known"]
+    assert list(events([cell])) == ["blockdev_reads were reset in round 2: their increments are not known"]
     summary = cell_summary("disk", w, [cell])
     assert summary is not None
     assert not any("blockdev" in name for name in summary.counters)

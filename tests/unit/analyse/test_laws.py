@@ -290,7 +290,7 @@ def test_an_empty_run_gives_an_empty_analysis() -> None:
     ("iops", "mean_ns", "who"),
     [
         (1000.0, 200e6, "the target does not keep up"),
-        (1000.0, 1e6, "the generator or its schedule did not keep up"),
+        (1000.0, 1e6, "the load generator or its schedule did not keep up"),
         (1990.0, 1e6, None),
     ],
 )
@@ -316,7 +316,7 @@ def thread(ops: int, pinned: str | None = None, cpus: str = "0-1") -> ThreadResu
         (thread(10_000), thread(4_000), "thread 1 did 40 % of the I/Os of thread 0"),
         # Half of next to nothing is chance.
         (thread(10), thread(4), None),
-        (thread(100, "1", "1"), thread(100, "0-1", "1"), "thread 1 was to run on processors 0-1 and may run on 1"),
+        (thread(100, "1", "1"), thread(100, "0-1", "1"), "thread 1 was pinned to processors 0-1 but may only run on 1"),
         (thread(100, "1", "1"), thread(100, "0", "0"), None),
     ],
 )

@@ -35,7 +35,7 @@ TABLES = (
 
 SIXTEEN: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "E1 177 880 IOPS beside 138 MB/s": (
-        ("ladder", "rate", "direct, other node: sequential write", "27 of 28 rows hold as MiB/s, cut off"),
+        ("ladder", "rate", "direct, other node: sequential write", "27 of 28 rows match as MiB/s, truncated"),
     ),
     "E3 4 ms at 17 311 IOPS and depth 8": (("trace", "little", "baseline 1: I/O time (trace)", "69.2 I/Os"),),
     "E5 a time per transfer of 0": (("trace", "quantised", "baseline 1: time per transfer (counter)", "462 µs"),),
@@ -50,7 +50,7 @@ SIXTEEN: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("nearest", "nearness", "block redirected, other node: sequential write", "used for 0.10"),
     ),
     "E10 an order that broken layers keep": (("ladder", "criterion", "the order of patterns", "4 of them broken"),),
-    "E12 never split": (("pieces", "pieces", "32K over 64K clusters", "fall into 2 pieces"),),
+    "E12 never split": (("pieces", "pieces", "32K over 64K clusters", "are split into 2 pieces"),),
     "E13 depth 8 is not in the matrix": (("ladder", "execution", "", "depth 8 of 28 measured rows"),),
     "E17 1000 x 1 MiB/s is not 1 GiB/s": (("traffic", "rate", "the cap", "0.9768 GiB/s"),),
     "E18 both directions in one figure": (("traffic", "directions", "write on the other node", "17.2 Gb/s, not 25.8"),),
@@ -74,7 +74,7 @@ FURTHER: tuple[tuple[str, str, str, str], ...] = (
     # 177 880 is ten times baseline 1, which the layer stands on: the same slip, seen from another side.
     ("ladder", "faster-than-below", "direct, other node: sequential write", "10.3 times"),
     # 155 beside 19 906 x 8 KiB = 163.1 MB/s = 155.5 MiB/s: this column is binary as well.
-    ("ladder", "unit-label", "", "10 of 28 rows fit no other way"),
+    ("ladder", "unit-label", "", "10 of 28 rows match in no other way"),
     # 359 and 273 IOPS are both printed as 2 MB/s.
     ("ladder", "quantised", "", "14 rows look equal"),
     # 17 311 x 0.6 ms = 10.4 at the device, of 8 outstanding.

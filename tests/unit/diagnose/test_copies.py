@@ -80,8 +80,8 @@ def test_copies_and_owner_are_solved_from_the_bytes(copies: int) -> None:
 def test_a_node_without_a_copy_is_told_to_move_to_the_owner_not_that_its_wire_is_slow() -> None:
     verdict = judged(with_bytes(measured(), 1, 50_000)).verdict
     assert (verdict.layer, verdict.cause) == ("other", Cause.REDIRECTED)
-    assert "n3 has no way to the data of its own: it goes through n1" in verdict.headline
-    assert "Move what runs on n3 to n1" in verdict.next_step
+    assert "n3 has no direct path to the data: its requests go through n1" in verdict.headline
+    assert "Move the workload from n3 to n1" in verdict.next_step
 
 
 def test_without_the_cards_bytes_it_is_only_a_wire() -> None:
@@ -105,7 +105,7 @@ def test_a_node_that_only_passes_it_on_is_redirected() -> None:
     plain = stack(below="file:/srv/strata.dat")
     verdict = judged(analysis.model_copy(update={"cells": tuple(map(of, analysis.cells))}), plain).verdict
     assert (verdict.layer, verdict.cause) == ("other", Cause.REDIRECTED)
-    assert "n2 has no way to the data" in verdict.headline and "through n1" in verdict.headline
+    assert "n2 has no direct path to the data" in verdict.headline and "through n1" in verdict.headline
 
 
 def test_copies_that_fill_the_owners_card_are_blamed_at_the_lowest_layer() -> None:

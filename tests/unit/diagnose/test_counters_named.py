@@ -55,7 +55,7 @@ def test_loss_is_named_by_the_segments_that_are_sent_again() -> None:
     verdict = found.verdict
     assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "path", Cause.WIRE_LOSS)
     said = " ".join(e.statement for e in found.findings[0].evidence)
-    assert "3.5 % of the TCP segments are sent again" in said and "35 a second, most by n1" in said
+    assert "3.5 % of the TCP segments are retransmitted" in said and "35 per second, most of them by n1" in said
     assert 0.5 < verdict.confidence <= 0.75
 
 
@@ -112,7 +112,7 @@ def test_a_window_that_is_closed_is_named_before_the_shape_of_a_full_wire() -> N
     assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.SMALL_WINDOW), found.verdict.headline
     assert "closed for 45 % of the time" in found.verdict.headline and "tcp_rmem" in found.verdict.next_step
     tried = found.findings[0].experiment
-    assert tried is not None and tried.changes == "as many requests over 2 queues"
+    assert tried is not None and tried.changes == "the same number of requests over 2 queues"
     assert {p.cause: p.low > 1 for p in tried.predictions}[Cause.SMALL_WINDOW.value]
 
 
@@ -194,7 +194,7 @@ def cards(waiting: float, second: float | None) -> Counters:
 def test_the_card_that_is_met_is_named_with_the_one_that_is_idle() -> None:
     found = seen("slow-wire", cards(18_800, 0.0))
     assert found.verdict.cause is Cause.WRONG_CARD
-    assert "all of it passes eth1 of n1, and eth0 is idle" in found.verdict.headline
+    assert "all traffic uses eth1 of n1, and eth0 is idle" in found.verdict.headline
     said = " ".join(e.statement for e in found.findings[0].evidence)
     assert "eth1 of n1 carries" in said and "18.4 KiB wait in front of it" in said and "eth0 carries nothing" in said
     assert "not eth0" in found.verdict.next_step
@@ -222,7 +222,7 @@ def test_a_queue_in_front_of_the_card_is_believed_where_no_shape_fits() -> None:
 
     assert found(lambda _: {}).verdict.cause is not Cause.WIRE_BANDWIDTH
     shown = found(queue)
-    assert shown.verdict.cause is Cause.WIRE_BANDWIDTH and "eth1 of n1 carries no more than" in shown.verdict.headline
+    assert shown.verdict.cause is Cause.WIRE_BANDWIDTH and "eth1 of n1 is limited to" in shown.verdict.headline
     assert found(cards(0.0, None)).verdict.cause is not Cause.WIRE_BANDWIDTH, "a card without a queue is not met"
 
 
@@ -232,7 +232,7 @@ def test_a_cap_at_the_lowest_layer_is_told_from_a_medium_of_many_servers(cap: fl
     paths = {"direct": Path(cap=cap), "path": Path(cap=cap, base=OVER_NBD)}
     verdict = diagnose(demo_stack(), simulate(demo_stack(), paths, seed=3, sd=0.01)).verdict
     assert verdict.kind is VerdictKind.MEDIUM
-    assert ("capped" in verdict.headline, "as under a cap of" in verdict.explanation) == (capped, capped)
+    assert ("capped" in verdict.headline, "consistent with a cap of" in verdict.explanation) == (capped, capped)
 
 
 def test_what_was_not_counted_is_not_known() -> None:

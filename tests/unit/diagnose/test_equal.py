@@ -56,7 +56,7 @@ def test_one_workload_that_is_not_like_the_others_stays_a_doubt(value: float, sp
 
 def test_a_mean_that_noise_hides_is_a_doubt_with_the_rounds_it_needs() -> None:
     (found,) = doubts(analysis((0.9, 0.2), (0.9, 0.2)))
-    assert "0.90 (0.78–1.04) over all workloads, 15 % of loss expected" in found.text
+    assert "0.90 (0.78–1.04) over all workloads, allowed loss 15 %" in found.text
     assert 30 < found.rounds_needed < 40
 
 

@@ -104,7 +104,7 @@ def test_an_interval_over_the_edge_decides_nothing() -> None:
     assert outcome(tried).holds is None
     after = diagnose(scene.stack, analysis, (tried,))
     assert after.verdict == found.verdict
-    assert "over the edge" in after.story[0].outcome.statement and after.story[0].open
+    assert "crosses the edge" in after.story[0].outcome.statement and after.story[0].open
 
 
 def test_an_experiment_is_proposed_once_and_only_within_the_time() -> None:

@@ -91,7 +91,7 @@ def test_a_medium_that_keeps_its_promise_is_not_blamed(loud: dict[str, object], 
     if loud:
         assert found.verdict.kind in (VerdictKind.MEDIUM, VerdictKind.INCONCLUSIVE)
     else:
-        assert found.verdict.kind is VerdictKind.MEDIUM and "specification promises" in found.verdict.next_step
+        assert found.verdict.kind is VerdictKind.MEDIUM and "as fast as specified" in found.verdict.next_step
 
 
 def test_a_finding_says_what_it_predicts_of_each_slow_row() -> None:

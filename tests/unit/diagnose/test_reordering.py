@@ -71,7 +71,7 @@ def test_named_with_share_threads_and_service_time() -> None:
     _, found = seen("reordering", late=0.41, times=20)
     assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.REORDERING)
     said = " ".join(e.statement for e in found.findings[0].evidence)
-    assert "at sdb" in said and "41 % come out of order, issued by 2.0 threads" in said and "40.0 ms for each" in said
+    assert "at sdb" in said and "41 % arrive out of order, issued by 2.0 threads" in said and "40.0 ms for each" in said
     assert found.verdict.confidence > 0.5
 
 
@@ -84,7 +84,7 @@ def test_without_a_trace_it_is_not_named() -> None:
 
 @pytest.mark.parametrize(
     ("late", "times", "because"),
-    [(0.0, 20, "at most 0 % of the requests"), (0.4, 1.0, "takes no longer for them")],
+    [(0.0, 20, "at most 0 % of the requests"), (0.4, 1.0, "does not take longer for them")],
 )
 def test_ruled_out_by_the_trace(late: float, times: float, because: str) -> None:
     _, found = seen("reordering", late, times)

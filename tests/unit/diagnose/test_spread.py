@@ -47,7 +47,7 @@ def test_data_on_fewer_members_than_there_are_is_told_by_what_they_read(shares: 
     verdict = diagnose(SILENT, analysis).verdict
     assert (verdict.cause is Cause.FEW_NODES) is named, verdict.headline
     if named:
-        assert verdict.layer == "disk" and "Spread the data" in verdict.next_step
+        assert verdict.layer == "disk" and "Rebalance the data" in verdict.next_step
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_round_trip_that_makes_two_thirds_of_the_loss_is_enough() -> None:
 def test_a_short_round_trip_is_no_latency(least: float) -> None:
     found = seen("slow-service", connection(least), connection(10e-6))
     assert found.verdict.cause is Cause.PER_REQUEST_COST
-    assert "least round trip" in reason(found, Cause.WIRE_LATENCY)
+    assert "minimum round trip" in reason(found, Cause.WIRE_LATENCY)
 
 
 def test_requests_that_do_not_wait_for_the_round_trip_rule_it_out() -> None:
@@ -134,7 +134,7 @@ def server(thread: float, waits: float, own: float = 0.0, cores: float = 0.3) ->
 def test_a_thread_that_has_nothing_left_is_named_while_processors_are_idle() -> None:
     found = seen("one-at-a-time", server(0.97, 0.01), server(0.1, 0.0))
     assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.SINGLE_THREAD)
-    assert "one thread of nbdkit of n1 is 97 % busy" in found.verdict.headline
+    assert "one thread of nbdkit of n1 does all the work and is 97 % busy" in found.verdict.headline
     assert found.findings[0].rows and found.findings[0].experiment is not None
 
 
@@ -165,4 +165,4 @@ def test_a_wire_that_is_never_quiet_is_no_far_wire() -> None:
     found = seen("far-wire", connection(5.05e-3, 14e-3), connection(50e-6))
     quiet, blind = seen("far-wire", connection(5.05e-3, 6.5e-3), connection(50e-6)), seen("far-wire", lambda _: {})
     assert found.verdict.confidence <= blind.verdict.confidence < quiet.verdict.confidence
-    assert all("least round trip" not in e.statement for f in found.findings for e in f.evidence)
+    assert all("minimum round trip" not in e.statement for f in found.findings for e in f.evidence)

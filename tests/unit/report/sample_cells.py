@@ -92,9 +92,7 @@ def summary(layer: str, w: Workload, iops: float, rng: random.Random, steps: dic
         flows=_flows(layer, w),
         cycles=_cycles(layer, w, iops),
         splits=_splits(layer, w, mean),
-        notes=(
-            "sda moved 1.31 bytes per byte written: journal, copies, whole blocks for parts, or somebody else's I/O",
-        )
+        notes=("sda moved 1.31 bytes per byte written: journal, copies, whole blocks for parts, or other I/O",)
         if layer == "file system" and w.rw is Rw.RANDWRITE
         else (),
         absent=("cycles: no cycles: the processor has no counters, or the hypervisor hides them",),

@@ -111,7 +111,7 @@ def two_at_once(share: str = "share") -> Diagnosis:
         evidence=(
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement="its connections' least round trip is 88.0 µs longer than that of file system",
+                statement="the minimum round trip of its connections is 88.0 µs longer than that of file system",
                 cells=tuple(f"{share}/{key}" for key in ("randread-4KiB-qd1", "randwrite-4KiB-qd1", "read-128KiB-qd8")),
             ),
         ),
@@ -136,7 +136,7 @@ def inconclusive(share: str = "share") -> Diagnosis:
         update={
             "kind": VerdictKind.INCONCLUSIVE,
             "confidence": 0.38,
-            "headline": f"inconclusive · {share} is slow, its cause is not certain",
+            "headline": f"inconclusive · {share} is slow, cause uncertain",
             "explanation": f"{first.explanation} This is not certain.",
             "next_step": "Run the proposed experiment.",
             "missing": ("workloads that differ in block size and depth: another cause explains these nearly as well",),

@@ -59,7 +59,7 @@ def test_what_changed_most_comes_first_and_has_its_sign() -> None:
         ("▼", "slower"), ("▼", "slower"), ("▲", "faster"), ("?", "cannot tell"), ("=", "equivalent"),
     ]  # fmt: skip
     assert "−50 % (−52…−48 %)" in text and "5 cells: 2 slower, 1 faster" in text
-    assert text.count("furthest apart") == 3 and "too noisy" in text
+    assert text.count("largest difference between the distributions") == 3 and "too noisy" in text
 
 
 def test_names_from_outside_stay_text() -> None:

@@ -35,12 +35,12 @@ def test_the_story_says_what_each_cause_had_predicted_and_what_fell() -> None:
         ("wire bandwidth", Fate.AGREED),
         ("a cap on IOPS", Fate.FELL),
     ]
-    assert "25\u202f000–31\u202f000 IOPS (falls)" in line(scene)
+    assert "25\u202f000–31\u202f000 IOPS (refuted)" in line(scene)
 
 
 def test_the_story_is_told_unasked_where_the_verdict_is_not_sure() -> None:
     sure, doubtful = build(), changed(build(), confidence=0.6)
-    assert "(falls)" in terminal.render(doubtful, 200, False) and "(falls)" not in terminal.render(sure, 200, False)
+    assert "(refuted)" in terminal.render(doubtful, 200, False) and "(refuted)" not in terminal.render(sure, 200, False)
     fold = re.compile(r"<details class=.fold.( open)?><summary>1 experiment")
     assert [fold.search(html.render(r)).group(1) for r in (sure, doubtful)] == [None, " open"]  # type: ignore[union-attr]
     assert "<details><summary>Experiments (1)" in markdown.render(sure)
@@ -60,9 +60,9 @@ def test_the_paragraph_says_all_that_is_asked_of_it_and_takes_it_from_values() -
     said = paragraph(report.analysis, report.diagnosis)
     for part in (
         "share gives 21 % of the IOPS of file system", "sequential read · 128 KiB · depth 8", "of 8 workloads",
-        "the wire carries no more than 110 MiB/s", "An experiment agreed", "Considered and ruled out: wire latency (94",
-        "and 1 more", "Do first: Give the share a second link", "at most 4.6 times as many IOPS",
-        "The cause: ", "a cap on IOPS had said 25",
+        "the wire carries no more than 110 MiB/s", "An experiment confirmed it", "Ruled out: wire latency (94",
+        "and 1 more", "Do first: Give the share a second link", "at most 4.6 times the IOPS",
+        "The cause: ", "a cap on IOPS predicted 25",
     ):  # fmt: skip
         assert part in said, part
     assert "\n" not in said and ".." not in said
@@ -80,7 +80,7 @@ def test_an_explanation_fits_and_shows_predicted_beside_measured(width: int) -> 
     assert re.search(r"878 +840–920 +0\.21.* 97 %", row), row
     [left] = [x for x in text.splitlines() if x.startswith("   randread-4KiB-qd1 ")]
     assert left.endswith("not explained")
-    assert "a cap on IOPS had said 25\u202f000–31\u202f000 IOPS: it falls" in re.sub(r"\n +", " ", text)
+    assert "a cap on IOPS predicted 25\u202f000–31\u202f000 IOPS: refuted" in re.sub(r"\n +", " ", text)
 
 
 SAID = {"sure": wire_limits, "two": two_at_once, "inconclusive": inconclusive}
@@ -97,7 +97,7 @@ def test_an_explanation_reads_as_it_was_looked_at(name: str, width: int) -> None
 def test_a_verdict_reads_as_it_was_looked_at(name: str) -> None:
     report = saying(SAID[name]())
     text = terminal.render(report, 100, False)
-    golden_file.check(f"verdict-{name}-100.txt", text[text.index("VERDICT") : text.index("What colours")].rstrip())
+    golden_file.check(f"verdict-{name}-100.txt", text[text.index("VERDICT") : text.index("Caveats")].rstrip())
 
 
 def test_an_experiment_for_a_cause_that_is_not_named_is_told_too() -> None:
@@ -105,7 +105,7 @@ def test_an_experiment_for_a_cause_that_is_not_named_is_told_too() -> None:
     last = report.diagnosis.findings[1]
     alone = changed(report, findings=(last,))
     text = explained_text(explained(alone), alone, 100)
-    assert "Experiments for causes that are not named" in text and "a cap on IOPS had said" in text
+    assert "Experiments for causes without a finding" in text and "a cap on IOPS predicted" in text
     assert "not named" not in explained_text(explained(report), report, 100)
     assert "not named" not in explained_text(explained(report, "2"), report, 100)
 
@@ -115,6 +115,6 @@ def test_one_finding_is_named_by_its_number_or_its_id() -> None:
     by_number, by_id = explained(report, "1"), explained(report, "7f3a-1")
     assert by_number == by_id and len(by_number.findings) == 1
     assert Explained.model_validate_json(by_number.model_dump_json()) == by_number
-    with pytest.raises(UsageError, match="no finding") as refused:
+    with pytest.raises(UsageError, match="no such finding") as refused:
         explained(report, "2")
     assert "1 (7f3a-1)" in refused.value.hint

@@ -55,7 +55,7 @@ DISK: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("source", "of", "words"),
     [
-        (Source.SPECIFICATION, "expect.iops", "of the IOPS that its specification promises"),
+        (Source.SPECIFICATION, "expect.iops", "of the IOPS in its specification"),
         (Source.BASELINE, "run 20261120-1", "of its IOPS in run 20261120-1"),
     ],
 )

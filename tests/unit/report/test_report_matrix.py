@@ -89,7 +89,7 @@ def test_a_prediction_says_what_no_time_brings() -> None:
     open_ = ranged.model_copy(update={"seconds_high": None})
     assert "no bound is known" in " ".join(prediction_lines(open_, 200))
     forbidden = TOLD.model_copy(update={"seconds_for_target": None})
-    assert "no time brings" in " ".join(prediction_lines(forbidden, 200))
+    assert "no measuring time gives" in " ".join(prediction_lines(forbidden, 200))
 
 
 def test_the_page_says_every_cell_in_words_and_marks_it_without_colour() -> None:
@@ -148,7 +148,7 @@ def test_there_is_a_map_of_each_quantity_and_a_hidden_p99_says_what_it_needs() -
     html = page.render(build())
     for quantity in ("IOPS", "MiB/s", "mean", "p99"):
         assert html.count(f"random read: {quantity} by depth and size</title>") == 1
-    assert html.count("hidden where empty: p99 needs 10\u202f000 I/Os") == 5
+    assert html.count("empty cells: p99 needs 10\u202f000 I/Os") == 5
     assert "4 KiB, depth 2: 1.326k MiB/s" in html
 
 

@@ -63,8 +63,8 @@ def test_a_plan_says_what_a_layer_stands_on_where_it_is_held_against_something_e
     changed = {"on": ("disk",), "against": ("file system",), "expect": Expect(faster=Faster.QUEUES)}
     stack = plan.stack.model_copy(update={"layers": (disk, file, share.model_copy(update=changed))})
     text = terminal.plan_text(plan.model_copy(update={"stack": stack}), 120)
-    assert f"{share.name} · on disk · against file system · may be faster (queues)" in text
-    assert "file system · against disk · may cost 5 %" in text
+    assert f"{share.name} · on disk · compared with file system · may be faster (queues)" in text
+    assert "file system · compared with disk · allowance 5 %" in text
 
 
 @given(width=st.integers(min_value=80, max_value=240))
@@ -191,9 +191,7 @@ def test_what_cannot_be_true_comes_before_what_colours() -> None:
     text = terminal.render(
         report.model_copy(update={"analysis": report.analysis.model_copy(update={"checks": checks})}), 200, False
     )
-    assert (
-        text.index("Cannot be true") < text.index("Little's law: share: N is 8") < text.index("What colours the result")
-    )
+    assert text.index("Cannot be true") < text.index("Little's law: share: N is 8") < text.index("Caveats")
 
 
 def one_round(value: Estimate) -> Estimate:
@@ -271,8 +269,8 @@ def test_a_finished_runs_message_is_a_note_in_every_form() -> None:
 
 def test_what_was_measured_first_is_told() -> None:
     report = build()
-    assert "measured first: ±1.2 % between 6 repeats" in terminal.render(report, 100, False)
-    told = "measured first: 6 repeats at disk, ±1.2 % between repeats, ±3.6 % between 50.0 ms bins"
+    assert "noise before the run: ±1.2 % between 6 repeats" in terminal.render(report, 100, False)
+    told = "6 repeats at disk: ±1.2 % between repeats, ±3.6 % between 50.0 ms bins"
     assert told in html.render(report)
 
 
@@ -294,9 +292,9 @@ def test_only_the_verdicts_own_experiment_is_told_as_not_run() -> None:
     told = report.model_copy(update={"diagnosis": diagnosis})
     text = terminal.render(told, 200, False)
     assert "Would refute it" not in text
-    assert "What would refute it" not in html.render(told)
+    assert "Experiment that would refute it" not in html.render(told)
     assert "  Also: share · it admits 100 IOPS (confidence 0.61)" in text
-    assert "Beside it: it admits 100 IOPS (confidence 0.61)." in markdown.render(told)
+    assert "Also found: it admits 100 IOPS (confidence 0.61)." in markdown.render(told)
 
 
 def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name() -> None:
@@ -312,10 +310,10 @@ def test_checks_of_one_kind_are_one_line_and_one_of_no_layer_has_no_empty_name()
     none = Check(kind="counters", layer="", workload_key=None, impossible=False, message="no counters of x")
     told = report.model_copy(update={"analysis": report.analysis.model_copy(update={"checks": (*few, *steady, none)})})
     cells = len(report.analysis.cells)
-    lines = terminal.render(told, 200, False).split("What colours the result\n")[1].split("\n\n")[0].splitlines()
+    lines = terminal.render(told, 200, False).split("Caveats\n")[1].split("\n\n")[0].splitlines()
     assert [line.strip()[:44] for line in lines if line.startswith("  ") and not line.startswith("    ")] == [
-        f"too few samples for p99 in 14 of {cells} cells (percentiles"[:44],
-        f"unsteady in 3 of {cells} cells, such as disk/w0: it fell"[:44],
+        f"too few samples for p99 in 14 of {cells} cells (only percentiles"[:44],
+        f"unsteady in 3 of {cells} cells, for example disk/w0: it fell"[:44],
         "no counters of x",
     ]
     page = html.render(told)
@@ -385,7 +383,9 @@ def test_a_measurement_says_what_the_cache_held_and_what_each_thread_did() -> No
     )  # fmt: skip
     plain = terminal.measure_text(summary, "file:/x", 400, result=result)
     said = plain.replace("\u202f", " ")
-    assert "buffered, cold asked; 0 % of 100 pages in memory before, 40 % after (up to 40 KiB not on the medium" in said
+    assert (
+        "buffered, cold requested; 0 % of 100 pages in memory before, 40 % after (up to 40 KiB not yet written" in said
+    )
     assert "thread 0" not in said
     told = terminal.measure_text(summary, "file:/x", 400, result=result, verbose=True)
     assert "100 IOPS · 400 KiB/s · mean 100 µs, p99 200 µs, max 400 µs · 100 ns user + 900 ns system per I/O" in told

@@ -25,12 +25,14 @@ def test_nothing_is_said_of_what_is_no_share() -> None:
 
 def test_what_was_agreed_on_is_said() -> None:
     assert words() == "SMB 3.1.1 · neither signed nor encrypted"
-    assert words(signing="AES-128-GMAC", sessions=3) == "SMB 3.1.1 · signed by AES-128-GMAC, not encrypted · 3 sessions"
+    assert (
+        words(signing="AES-128-GMAC", sessions=3) == "SMB 3.1.1 · signed with AES-128-GMAC, not encrypted · 3 sessions"
+    )
     assert words(encryption="AES-128-GCM", channels=2) == (
-        "SMB 3.1.1 · encrypted by AES-128-GCM · 2 channels of each session"
+        "SMB 3.1.1 · encrypted with AES-128-GCM · 2 channels per session"
     )
 
 
 def test_too_few_credits_are_said() -> None:
-    assert "8 credits where the depth needs 64: requests waited" in words(credits=8, credits_needed=64)
+    assert "8 credits, but the depth needs 64: requests waited" in words(credits=8, credits_needed=64)
     assert "credits" not in words(credits=64, credits_needed=64)

@@ -37,7 +37,7 @@ def test_one_direction_in_sentences(tmp_path: Path) -> None:
     assert "none of 1 sequential stream" in page
     assert "service p50 100 µs" in page
     assert "1 thread: job7/7 40" in page
-    assert "1.00 requests for each I/O that entered (40)" in page
+    assert "1.00 requests for each submitted I/O (40)" in page
 
 
 def test_two_directions_in_columns(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_two_directions_in_columns(tmp_path: Path) -> None:
 def test_reordering_with_its_extent_and_threads(tmp_path: Path) -> None:
     page = " ".join(trace_text(result(tmp_path, SWAPPED, pids=(7, 8)), 100).split())
     assert "42 % out of order in 1 sequential stream, late by 1.0 I/Os on average, 1 at most" in page
-    assert "2.0 different ones among 16 in a row" in page
+    assert "2.0 different ones in 16 consecutive requests" in page
 
 
 def test_a_loss_is_said_and_marks_the_shares(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
-"""Who answered: the storage or a cache, and whether the mean is a state of either.
+"""Whether the storage or a cache answered, and whether the mean is a state of either.
 
 What it asks
     Percentiles of one run: whether most I/Os took less time than a device needs, whether a few took most of the time,
-    and whether IOPS and mean say what the storage can do.
+    and whether IOPS and mean show what the storage can do.
 Evidence
     The median, the time beyond the high percentiles, the mean; `caching` (`on` or `off`) where the run states it.
 What it cannot tell
-    Which of a stall, a flush and a full write cache made the few wait: that takes the rate over time and the bytes at
-    the device. A device of memory from a cache, where caching was off. How fast the storage is behind the cache.
+    Whether a stall, a flush or a full write cache made the few wait: that needs the rate over time and the bytes at the
+    device. A device of memory from a cache, where caching was off. How fast the storage is behind the cache.
 Source
     SNIA Solid State Storage Performance Test Specification (steady state; a working set beyond every cache); Tene, How
     not to measure latency, 2013.
@@ -61,14 +61,14 @@ def _cached(table: Table, row: Row, median: Figure) -> Conclusion | None:
     middle = units.duration(median.base)
     if quick:
         says = f"{row.name}: a cache answered most I/Os, in {middle}"
-        because = "no device behind a bus answers an operating system in less than 8 µs, memory does; "
+        because = "no device on a bus answers an operating system in less than 8 µs, memory does; "
         because += {
             "on": "caching was on",
-            "off": "caching is said to be off: it was not, or the device is memory",
+            "off": "caching is stated to be off: it was not, or the device is memory",
         }.get(stated or "", "whether caching was on is not printed")
     else:
         says = f"{row.name}: whether a cache answered"
-        because = f"caching was on, and the median of {middle} is a time that a device may take as well"
+        because = f"caching was on, and a device may also have a median of {middle}"
     return Conclusion(
         asked=NAME,
         standing=Standing.OPEN if not quick else Standing.SHOWN if stated == "on" else Standing.SUGGESTED,
@@ -77,7 +77,7 @@ def _cached(table: Table, row: Row, median: Figure) -> Conclusion | None:
         because=f"{because}.",
         next_step="Run it with caching off, on data several times as large as every cache.",
         rows=(row.name,),
-        missing=() if stated == "on" and quick else ("the bytes that the device took for each byte asked for",),
+        missing=() if stated == "on" and quick else ("the bytes that the device moved for each byte requested",),
         numbers={"median": median.base},
     )
 
@@ -92,19 +92,19 @@ def _waited(table: Table, row: Row, mean: Figure, median: Figure, points: Points
     p, share = slow[-1]
     length, longest = units.duration(times[p].base), units.duration(times[max(times)].base)
     because = (
-        f"{100 - p:.3g} % of the I/Os took {length} to {longest} each and hold at least {units.percent(share, 2)} "
+        f"{100 - p:.3g} % of the I/Os took {length} to {longest} each and make up at least {units.percent(share, 2)} "
     )
-    because += f"of the time{_of_run(table, row, share)}; half of all took {units.duration(median.base)} or less"
+    because += f"of the time{_of_run(table, row, share)}; half of all I/Os took {units.duration(median.base)} or less"
     yield Conclusion(
         asked=NAME,
         standing=Standing.SUGGESTED,
         cause=Cause.STALLS,
-        says=f"{row.name}: it answers quickly or not at all, and the mean of {units.duration(mean.base)} is no "
-        "capacity",
+        says=f"{row.name}: it answers fast or stalls, and the mean of {units.duration(mean.base)} is no capacity",
         because=f"{because}. {_states(table, row, mean, points)}.",
-        next_step="Measure longer with the rate over time, caching off: stalls stay, a full cache and its flushes go.",
+        next_step="Measure longer with the rate over time, caching off: stalls remain, a full cache and its flushes "
+        "do not.",
         rows=(row.name,),
-        missing=(OVER_TIME, "which it is: a device that stalls, a flush, or a write cache that drains"),
+        missing=(OVER_TIME, "which of these it is: a device that stalls, a flush, or a write cache that drains"),
         numbers={"share": share, "percentile": p, "mean": mean.base},
     )
 
@@ -119,10 +119,10 @@ def _states(table: Table, row: Row, mean: Figure, points: Points) -> str:
     n, iops = outstanding(table, row), value(table, row, "iops")
     body = next(((p, time.base) for p, time in reversed(points) if p < 100 - FEW + 1e-9), None)
     if n is None or iops is None or body is None:
-        return "IOPS and mean join both, and are the rate of neither"
+        return "IOPS and mean mix both, and are the rate of neither"
     joined = n / mean.base * units.NS_PER_S
     return (
-        f"{units.count(round(iops))} IOPS (outstanding ÷ mean: {units.count(round(joined))}) join both; while it "
+        f"{units.count(round(iops))} IOPS (outstanding ÷ mean: {units.count(round(joined))}) mix both; while it "
         f"answered, {units.percent(body[0] / 100, 3)} of the I/Os took at most {units.duration(body[1])}, "
         f"{units.count(round(n / body[1] * units.NS_PER_S))} IOPS or more"
     )

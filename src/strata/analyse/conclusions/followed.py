@@ -1,4 +1,4 @@
-"""What followed when something was added, and what did not.
+"""Which figures improved when something was added, and which did not.
 
 What it asks
     Figures before and after nodes (disks, links, …) were multiplied: how much of each depended on their number.
@@ -6,7 +6,8 @@ Evidence
     `count.before` and `count.after` of the whole table (and what they count: `scaled`); rows with `before` and
     `after`, or their `ratio`, and the label `of` (`time` or `rate`). The part is p = (1 − T′/T) ÷ (1 − 1/k).
 What it cannot tell
-    What made the rest of the time: nothing of it is in two figures. Whether anything else was changed at once.
+    What the rest of the time is spent on: two figures do not contain that. Whether anything else was changed at the
+    same time.
 Source
     Amdahl, Validity of the single processor approach, AFIPS 1967.
 """
@@ -39,8 +40,8 @@ def conclude(table: Table) -> Iterator[Conclusion]:
             cause=Cause.FEW_NODES,
             says=f"{_names(followed)} became {twice} as fast with {twice} the {added}",
             because=f"{_each(followed)}: there were too few {added} before.",
-            next_step=f"Add {added} where these figures count, and measure again: two figures do not tell whether the "
-            "next ones gain as much.",
+            next_step=f"Add {added} where these figures matter, and measure again: two figures do not show whether "
+            "the next ones gain as much.",
             rows=tuple(a.row.name for a in followed),
             numbers={f"part.{a.row.name}": a.part for a in followed},
         )
@@ -50,20 +51,20 @@ def conclude(table: Table) -> Iterator[Conclusion]:
             asked=NAME,
             standing=Standing.SHOWN,
             says=f"{_names(not_so)} did not become {_times(k)} as fast",
-            because=f"{_each(not_so)}. What followed the {added} would have fallen to 1/{k:g} of its time: most of "
-            f"theirs is made by something of which there is not more than before.",
-            next_step=f"Find what one of them waits for (one stream, one client, one disk it reads from); more {added} "
-            f"gain at most {_most(not_so)}.",
+            because=f"{_each(not_so)}. If it depended on the {added} alone, the time would have fallen to 1/{k:g}: "
+            "most of it depends on something that was not added.",
+            next_step="Find what one of them waits for (one stream, one client, one disk it reads from); more "
+            f"{added} gain at most {_most(not_so)}.",
             rows=tuple(a.row.name for a in not_so),
-            missing=("what was full before and after", "how many requests each kept outstanding"),
+            missing=("what was saturated before and after", "how many requests each kept outstanding"),
             numbers={f"part.{a.row.name}": a.part for a in not_so},
         )
     if unsure:
         yield Conclusion(
             asked=NAME,
             standing=Standing.OPEN,
-            says=f"whether {_names(unsure)} followed in full",
-            because=f"{_each(unsure)}, and rounding and noise leave more open than that.",
+            says=f"whether {_names(unsure)} improved in full",
+            because=f"{_each(unsure)}; rounding and noise leave it open.",
             next_step="Print before and after, of several repetitions.",
             rows=tuple(a.row.name for a in unsure),
             numbers={f"part.{a.row.name}": a.part for a in unsure},

@@ -1,14 +1,14 @@
-"""Who has the data, and how many copies.
+"""Which node has the data, and how many copies there are.
 
 What it asks
-    Bytes on the wire for each byte of the application, on the node that owns the data and on another one: whose
-    requests are redirected, how many copies there are beyond the owner's, and what moving to the owner would gain.
+    Bytes on the wire for each byte of the application, on the node that owns the data and on another one: which node's
+    requests are redirected, how many copies there are beyond the owner's, and what a move to the owner would gain.
 Evidence
     Rows with the application's rate, the total of both directions at a node (`wire.total`), a pattern of reads or of
-    writes, and the label `owner`. With a `link` what is left of it in the busier direction.
+    writes, and the label `owner`. With a `link`, its free rate in the busier direction.
 What it cannot tell
-    Copies that the owner keeps for itself: they cross no wire. Without reads, a redirected write with r copies from
-    one on the owner with one more. What a run under a cap (`cap`) would have reached without it.
+    Copies that the owner keeps for itself: they cross no wire. Without reads, a redirected write with r copies from one
+    on the owner with one more. What a run under a rate cap (`cap`) would have reached without it.
 Source
     The forced flow law (Denning and Buzen, ACM Computing Surveys 10, 1978); Microsoft, Storage Spaces Direct: fault
     tolerance and storage efficiency.
@@ -85,7 +85,7 @@ def _redirected(table: Table, reads: dict[str, Crossed], written: dict[str, Cros
             asked=NAME,
             standing=Standing.OPEN,
             says="whose requests are redirected",
-            because="a write with one copy more looks like one that is redirected"
+            because="a write with one copy more looks like a redirected one"
             if not reads
             else "reads cross a wire, and no node is shown on which they do not",
             next_step="Print the bytes on the wire for reads on each node.",
@@ -98,28 +98,28 @@ def _redirected(table: Table, reads: dict[str, Crossed], written: dict[str, Cros
 
 def _moving(table: Table, far: str, near: str, reads: dict[str, Crossed], written: dict[str, Crossed]) -> Conclusion:
     """What is redirected, and what moving would change on the wire."""
-    says = f"requests of {OWNERS[far]} go by way of {OWNERS[near]}"
+    says = f"requests of {OWNERS[far]} are redirected through {OWNERS[near]}"
     if near != "yes":
-        says += ": the data is where the figures cross no wire, not where they say that the owner is"
+        says += ": the data is where the figures cross no wire, not on the node that is labelled the owner"
     here, there = reads[far], reads[near]
-    because = f"a byte that is read crosses {_said(here)} wires on {OWNERS[far]} and {_said(there)} on {OWNERS[near]}"
+    because = f"a read byte crosses {_said(here)} wires on {OWNERS[far]} and {_said(there)} on {OWNERS[near]}"
     gain, numbers = "reads then cross no wire", {"read": here.times, "read_moved": there.times}
     if far in written and near in written:
         a, b = written[far], written[near]
         numbers |= {"written": a.times, "written_moved": b.times, "added": a.times - b.times}
         one_way = busier(1.0, a.times), b.times
         numbers |= {"busier": one_way[0], "busier_moved": one_way[1]}
-        because += f"; one that is written {_said(a)} and {_said(b)}"
+        because += f"; a written byte {_said(a)} and {_said(b)}"
         if abs(a.times - b.times - 1) > 1 - CROSSES:
-            because += f": {units.significant(a.times - b.times, 2)} more, and one way more would be 1"
+            because += f": {units.significant(a.times - b.times, 2)} more, and one extra crossing would be 1"
         gain += f", writes {units.significant(b.times, 2)} in place of {units.significant(a.times, 2)}"
         if one_way[1] >= one_way[0] * (1 - STAYS):
             gain += f" (the busier direction carries {units.significant(one_way[1], 2)} either way: where that one is "
-            gain += "full, writes gain nothing)"
+            gain += "saturated, writes gain nothing)"
     rows = [c.row for c in (*reads.values(), *written.values())]
     held = [r for r in rows if at_cap(table, r) is not None]
     if held:
-        because += f". No gain was measured: {len(held)} of {len(rows)} rows stand at the rate that was asked for"
+        because += f". No gain was measured: {len(held)} of {len(rows)} rows are at the requested rate"
     return Conclusion(
         asked=NAME,
         standing=Standing.SHOWN,
@@ -127,7 +127,7 @@ def _moving(table: Table, far: str, near: str, reads: dict[str, Crossed], writte
         at=OWNERS[far],
         says=says,
         because=because + ".",
-        next_step=f"Move what runs there to {OWNERS[near]}, or the ownership: {gain}.",
+        next_step=f"Move the workload to {OWNERS[near]}, or the ownership: {gain}.",
         rows=tuple(r.name for r in rows),
         missing=("the rate without the cap, on both nodes",) if held else (),
         numbers=numbers,
@@ -145,7 +145,7 @@ def _copies(table: Table, reads: dict[str, Crossed], written: dict[str, Crossed]
     high = min(c.span[1] - ways[o] for o, c in written.items()) + STAYS
     fits = [r for r in range(10) if low <= r <= high]
     numbers = {"copies_beyond": float(copies)} | ({"least": float(fits[0]), "most": float(fits[-1])} if fits else {})
-    because = f"a byte that is written crosses {_said(one)} wires on {OWNERS[owner]}"
+    because = f"a written byte crosses {_said(one)} wires on {OWNERS[owner]}"
     if len(written) > 1:
         other = written["no" if owner == "yes" else "yes"]
         because += f" and {_said(other)} on {OWNERS['no' if owner == 'yes' else 'yes']}"
@@ -169,7 +169,7 @@ def _copies(table: Table, reads: dict[str, Crossed], written: dict[str, Crossed]
         at=OWNERS[owner],
         says=f"each write is sent to {beyond}" if copies else "no copy crosses a wire",
         because=because + ".",
-        next_step="Read the bytes sent and received apart, and those of the physical disks of every node.",
+        next_step="Read bytes sent and received separately, and the counters of the physical disks of every node.",
         rows=tuple(c.row.name for c in written.values()),
         missing=(
             *(() if reads else (NO_READS,)),

@@ -1,14 +1,14 @@
-"""Where a layer under growing load stops to grow, and what is full there.
+"""Where the rate of a layer stops growing under load, and which resource is saturated there.
 
 What it asks
-    Rows that differ in nothing but the load (threads): whether the last of them is past the knee, and which resource
-    whose use is printed is full in it.
+    Rows that differ only in the load (threads): whether the last of them is past the knee, and which resource with a
+    printed utilisation is saturated in it.
 Evidence
-    The shares in use at the last row (`busy.server`, `busy` of the client, a `link` with the bytes it carries); the
-    last row but one, whose rate over its share predicts what a full resource gives; the gain of the last step.
+    The utilisation in the last row (`busy.server`, `busy` of the client, a `link` with the bytes it carries); the last
+    row but one, whose rate ÷ utilisation predicts what a saturated resource gives; the gain of the last step.
 What it cannot tell
-    A resource that is not printed. That the rate stops to grow names none: not what is left over, and not what one
-    expects. A device that is busy all the time may still do several requests at once.
+    A resource that is not printed. A rate that stops growing names no resource: not the one that is left over, and not
+    the one that one expects. A device that is busy all the time may still serve several requests at once.
 Source
     Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978); Talpey,
     SMB3 application workload performance (SNIA Storage Developer Conference).
@@ -35,8 +35,8 @@ WORDS = {
 STEPS = {
     SERVER: "Give the server more or faster cores, or ask for larger blocks; more threads only wait.",
     CLIENT: "Share the load among more clients, or ask for larger blocks.",
-    WIRE: "Add or widen links; more threads and faster disks would not be felt.",
-    DEVICE: "Add devices; see how many requests it serves at once.",
+    WIRE: "Add or widen links; more threads and faster disks would not help.",
+    DEVICE: "Add devices; check how many requests it serves at once.",
 }
 PREDICTS = 0.15
 """X ÷ U of the row before predicts the full one within this: the cost of a request is not quite constant."""
@@ -64,22 +64,26 @@ def _full(course: Course) -> Conclusion:
     if predicted is not None:
         text = f"{units.percent(before.used[resource])} in use at {_rate(course, before)} leaves room for "
         text += f"{_amount(after, predicted)}, and {_rate(course, after)} were measured"
-        because.append(text if holds else f"{text}: so it was full before and gave less, and is not what limits alone")
+        because.append(
+            text if holds else (f"{text}: so it was saturated before and gave less, and is not the only limit")
+        )
     cost = course.cost_grew(resource)
     if cost is not None and cost >= 1.25:
-        because.append(f"a request takes {units.significant(cost, 2)} times as much of it as in the first row")
+        because.append(f"a request uses {units.significant(cost, 2)} times as much of it as in the first row")
     direct = holds and resource != DEVICE
     return Conclusion(
         asked=NAME,
         standing=Standing.SHOWN if direct else Standing.SUGGESTED,
         cause=CAUSES.get(resource),
         at=resource,
-        says=f"{course.name}: {named(resource)} {_verb(resource)} full at {_load(course, after)}, "
-        f"with {_rate(course, after)}",
+        says=f"{course.name}: {named(resource)} {_verb(resource)} saturated at {_load(course, after)}, with "
+        f"{_rate(course, after)}",
         because="; ".join([*because, _knee(course)]) + ".",
         next_step=STEPS.get(resource, f"Give it more of {resource}."),
         rows=tuple(p.row.name for p in course.points),
-        missing=() if len(course.full) == 1 else (f"which of {' and '.join(map(named, course.full))} is full first",),
+        missing=()
+        if len(course.full) == 1
+        else (f"which of {' and '.join(map(named, course.full))} is saturated first",),
         numbers=_numbers(course) | ({"predicted": predicted} if predicted is not None else {}),
     )
 
@@ -92,16 +96,16 @@ def _nothing_full(course: Course, others: Sequence[Course]) -> Conclusion:
     unknown = [r for r in (SERVER, WIRE, DEVICE) if r not in after.used]
     full = None if alike is None else next(r for r in alike.full if r not in after.used)
     if alike is not None and full is not None:
-        because.append(f"{named(full)} {_verb(full)} full in {alike.name}, and not printed here")
+        because.append(f"{named(full)} {_verb(full)} saturated in {alike.name}, and not printed here")
     saturated = "saturated" if flat else "nearly saturated"
     return Conclusion(
         asked=NAME,
         standing=Standing.OPEN,
-        says=f"{course.name}: {saturated} at {_rate(course, after)}, and no resource in these figures is full",
+        says=f"{course.name}: {saturated} at {_rate(course, after)}, and no resource in these figures is saturated",
         because="; ".join([*because, _knee(course)]) + ".",
         next_step=_tell(unknown, full),
         rows=tuple(p.row.name for p in course.points),
-        missing=tuple(f"the use of {named(r)}" for r in unknown),
+        missing=tuple(f"the utilisation of {named(r)}" for r in unknown),
         numbers=_numbers(course),
     )
 
@@ -113,8 +117,8 @@ def _tell(unknown: Sequence[str], alike: str | None) -> str:
     if WIRE not in unknown:
         return "Read the processors of the server and the queue of the devices in the last row."
     return (
-        "Take one link away: where the wire limits, the rate falls by its share, where something else does, by less. "
-        "Read the server's processors in the last row."
+        "Take one link away: if the wire is the limit, the rate falls by its share, otherwise by less. Read the "
+        "server's processors in the last row."
     )
 
 
@@ -134,16 +138,16 @@ def _grown(course: Course) -> str:
 
 def _shares(point: Point) -> str:
     if not point.used:
-        return "what is in use is not printed"
+        return "utilisation is not printed"
     used = sorted(point.used.items(), key=lambda one: -one[1])
-    return "in use are " + ", ".join(f"{named(r)} for {units.percent(share)}" for r, share in used)
+    return "utilisation: " + ", ".join(f"{named(r)} {units.percent(share)}" for r, share in used)
 
 
 def _knee(course: Course) -> str:
-    text = f"requests wait from {units.significant(course.knee, 2)} {course.load_in} on"
+    text = f"requests queue from {units.significant(course.knee, 2)} {course.load_in} on"
     fitted = usl(course)
     if fitted is not None and fitted.most_at is not None and fitted.most_at <= 2 * course.points[-1].load:
-        text += f", and the shape has its most at {units.significant(fitted.most_at, 2)}"
+        text += f", and the fitted curve has its maximum at {units.significant(fitted.most_at, 2)}"
         text += ", which was not measured" if fitted.most_at > course.points[-1].load else ""
     return text
 

@@ -1,18 +1,19 @@
-"""No layer beats the one it stands on.
+"""No layer is faster than the one it stands on.
 
 What it claims
     A layer adds work, so beyond the noise it does not give more IOPS than the layer below it, with the same workload.
 Why it matters
-    If it does, a cache answers, the layers do not reach the same data, or a figure slipped.
+    If it does, a cache answers, the layers do not reach the same data, or a figure is in the wrong place.
 Evidence
-    Rows of two layers with the same workload (the label `below` names the lower one), or their ratio with its interval.
-    Of our own runs: the layers that a layer stands `on`, not those it is merely held `against`.
+    Rows of two layers with the same workload (the label `below` names the lower one), or their ratio with its
+    interval. For Strata's own runs: the layers that a layer stands `on`, not those it is only compared with
+    (`against`).
 What rules it out
-    The noise, 5 % where it is not stated. Up to 10 % beyond it, and wherever a cache may answer, it colours the figure;
-    from there on, with caching off, it cannot be true. What the stack gives a reason for is no finding: `expect.faster`
-    (a cache, several queues, paths or members), more connections than the layer below has, several layers to stand on,
-    of the layer itself or of one between the two, a server that makes several writes durable with one flush (group
-    commit), or a read from the copy at hand where the layer below read from one behind a wire (a mirror).
+    The noise, 5 % where it is not stated. Up to 10 % beyond it, and wherever a cache may answer, it is a caveat; from
+    there on, with caching off, it cannot be true. It is no finding where the stack gives a reason: `expect.faster` (a
+    cache, several queues, paths or members), more connections than the layer below has, several layers to stand on, of
+    the layer itself or of one between the two, a server that makes several writes durable with one flush (group
+    commit), or a read from a local copy where the layer below read from one behind a wire (a mirror).
 Source
     The operational bound X ≤ 1 ÷ D_max: adding a demand does not raise it (Denning and Buzen, 1978).
 """
@@ -26,7 +27,7 @@ from strata.analyse.laws.base import flag, groups, measured, noise
 from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "faster-than-below", "faster than the layer below", 160
-SAYS = "a layer beats one that it stands on, and the stack gives no reason for it"
+SAYS = "a layer is faster than one it stands on, and the stack gives no reason for it"
 IMPOSSIBLE = 0.10
 
 
@@ -59,12 +60,13 @@ def _beyond(table: Table, row: Row, below: str, low: float, ratio: float) -> Ite
         return
     broken = low > allowed + IMPOSSIBLE and table.word(row, "caching") == "off"
     text = f"{units.significant(ratio)} times the IOPS of {below}, which it stands on"
-    text += ": a cache answers, or the layers do not reach the same data" if broken else ": look for a cache"
+    text += ": a cache answers, or the layers do not reach the same data" if broken else ": check for a cache"
     yield flag(
         NAME,
         row,
         text,
-        "Find the cache (write cache, page cache at the far end) or the other volume, then measure again without it.",
+        "Find the cache (write cache, page cache at the remote end) or the other volume, then measure again without "
+        "it.",
         broken=broken,
         column="iops",
         numbers={"ratio": ratio},

@@ -9,7 +9,7 @@ Evidence
 What rules it out
     A release build.
 Source
-    Our own.
+    Strata's own rule.
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ NEXT = "Build with --release and measure again."
 def of_run(run: RunView) -> Iterator[Check]:
     """One for the run."""
     if any(r.result is not None and r.result.debug_build for c in run.rounds.values() for r in c.results):
-        text = "the engine is a debug build: every time contains its own slowness; build with --release"
+        text = "the engine is a debug build: its own slowness is part of every time; build with --release"
         yield colour(NAME, text)

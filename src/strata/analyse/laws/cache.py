@@ -4,14 +4,14 @@ What it claims
     A test of the storage uses more data than every cache that may answer for it, and its unbuffered reads reach the
     device.
 Why it matters
-    Smaller than the cache it is a test of the cache: fine on purpose, misleading by accident.
+    With less data than the cache it is a test of the cache: fine on purpose, misleading by accident.
 Evidence
-    The size of the file and of a cache that is in use; or the bytes the device read for each byte asked for (below one
+    The size of the file and of a cache that is in use; or the bytes the device read for each byte requested (below one
     half, a cache or a hole in the file answered).
 What rules it out
-    Caching turned off, for caches of the host. It cannot be true only of the layer that has the device itself: nothing
-    is between. Of a layer that stands on one whose same reads did reach the device it colours the figure, because what
-    is between may hold the data; not at all where the stack says that a cache is there (`expect.faster`).
+    Caching turned off, for caches of the host. It cannot be true only for the layer that has the device itself, with
+    nothing in between. For a layer above one whose same reads reached the device it is a caveat, because something in
+    between may hold the data; it is not reported where the stack declares a cache (`expect.faster`).
 Source
     SNIA Solid State Storage Performance Test Specification (active range against cache).
 """
@@ -50,13 +50,13 @@ def check(table: Table) -> Iterator[Flag]:
         witness = table.word(row, "witness") or OWN
         if share >= SHARE or table.word(row, "caching") == "on" or witness == NONE:
             continue
-        what = "a cache, or from parts of the file that were never written"
+        what = "by a cache, or from parts of the file that were never written"
         yield flag(
             NAME,
             row,
-            f"the device read {units.significant(share)} bytes per byte asked for, unbuffered: the reads were answered "
-            f"by {what if witness == OWN else 'a cache on the way to it, or came another way'}",
-            "Use a larger file, drop the cache, and make sure that the file was written before it is read.",
+            f"the device read {units.significant(share)} bytes per byte requested, unbuffered: the reads were "
+            f"answered {what if witness == OWN else 'by a cache on the way to it, or took another path'}",
+            "Use a larger file, drop the cache, and make sure that the file is written before it is read.",
             broken=witness == OWN,
             column="reached",
             numbers={"reached": share},

@@ -1,15 +1,16 @@
-"""Caching and durability are what was asked for.
+"""Caching and durability are as requested.
 
 What it claims
-    The page cache was as cold or warm, and every write as durable, as the workload asked.
+    The page cache was as cold or warm, and every write as durable, as the workload requested.
 Why it matters
-    A cold cache that was not cold measures memory, and a write that was not written through measures a promise.
+    A cold cache that was not cold measures memory, and a write-through that was not written through measures a promise
+    only.
 Evidence
     The pages in memory before and after each measurement, and the flags read back from the open file.
 What rules it out
-    Nothing: the figures are kept and coloured, as they hold for another state than the one in their name.
+    Nothing: the figures are kept with a caveat, as they belong to another state than the one in their name.
 Source
-    Our own.
+    Strata's own rule.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from collections.abc import Iterator
 from strata.analyse.laws.view import RunView, colour
 from strata.model.analysis import Check
 
-NAME, TITLE, ORDER = "caching", "caching asked and in force", 180
-SAYS = "the cache was not as cold or warm, or a write not as durable, as asked"
-NEXT = "Free the file from what keeps it in memory, or ask for the state that was in force."
+NAME, TITLE, ORDER = "caching", "caching requested and in effect", 180
+SAYS = "the cache was not as cold or warm, or a write not as durable, as requested"
+NEXT = "Remove what keeps the file in memory, or request the caching that was in effect."
 
 
 def of_run(run: RunView) -> Iterator[Check]:
@@ -33,5 +34,5 @@ def of_run(run: RunView) -> Iterator[Check]:
             continue
         text = "; ".join(departing[0].departures)
         if len(states) > 1:
-            text = f"in {len(departing)} of {len(states)} rounds, such as: {text}"
+            text = f"in {len(departing)} of {len(states)} rounds, for example: {text}"
         yield colour(NAME, text, cell.layer, cell.workload.key)

@@ -1,13 +1,13 @@
-"""A cap that was reached is not a capacity.
+"""A rate cap that was reached is not a capacity.
 
 What it claims
-    Where a rate was asked for and reached, the figure is what was asked for.
+    Where a rate was requested and reached, the figure is the requested rate.
 Why it matters
-    "It does 1 GiB/s" is then a setting of the test. The storage may be able to do ten times that, or just that.
+    "It does 1 GiB/s" is then a setting of the test. The storage may be able to do ten times that, or exactly that.
 Evidence
-    The rate that was asked for (`cap`) and the rate of the row, at 98 % of it or more.
+    The requested rate (`cap`) and the rate of the row, at 98 % of it or more.
 What rules it out
-    A row below its cap: there the storage or the generator was the limit.
+    A row below its cap: there the storage or the load generator was the limit.
 Source
     Schroeder, Wierman and Harchol-Balter, Open versus closed: a cautionary tale, NSDI 2006.
 """
@@ -21,7 +21,7 @@ from strata.analyse.laws.base import flag, value
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "cap", "not a capacity", 110
-SAYS = "a rate was asked for and reached: that is no capacity"
+SAYS = "a requested rate that was reached is not a capacity"
 REACHED = 0.98
 
 
@@ -40,12 +40,12 @@ def check(table: Table) -> Iterator[Flag]:
     if not held:
         return
     row, cap = held[0]
-    rows = f"{len(held)} rows stand" if len(held) > 1 else "the row stands"
+    rows = f"{len(held)} rows are" if len(held) > 1 else "the row is"
     yield flag(
         NAME,
         row if len(held) == 1 else None,
-        f"{rows} at the {units.count(cap)} IOPS that were asked for: that is the setting, not a capacity",
-        "Run without the rate to find what the storage can do.",
+        f"{rows} at the requested {units.count(cap)} IOPS: that is the setting, not a capacity",
+        "Run without the rate cap to find what the storage can do.",
         broken=False,
         column="cap",
         numbers={"asked": cap, "rows": float(len(held))},

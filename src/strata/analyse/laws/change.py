@@ -1,11 +1,11 @@
-"""A reported change against its own numbers.
+"""A reported change against the figures beside it.
 
 What it claims
-    The percentage or difference that is reported is that of the two figures beside it.
+    The reported percentage or difference is that of the two figures beside it.
 Why it matters
     The percentage is what is quoted, and a wrong base (after instead of before) changes it.
 Evidence
-    The figure before, the figure after, and the change as reported.
+    The figure before, the figure after, and the reported change.
 What rules it out
     Every value that the rounding of the three allows.
 Source
@@ -21,8 +21,8 @@ from strata.analyse.laws.base import Interval, flag, overlap
 from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE, ORDER = "change", "reported change", 230
-SAYS = "a percentage or difference that is not that of its two figures"
-NEXT = "Work it out again from the two figures."
+SAYS = "a percentage or difference that does not match its two figures"
+NEXT = "Recalculate it from the two figures."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -37,14 +37,14 @@ def check(table: Table) -> Iterator[Flag]:
             if not overlap(_shift(span), _shift(said.bounds())):
                 middle = row.figures["after"].base / row.figures["before"].base - 1
                 text = f"{row.figures['before'].value:g} to {row.figures['after'].value:g} is "
-                text += f"{_signed(middle)}, {_signed(said.base)} is reported"
+                text += f"{_signed(middle)}, but {_signed(said.base)} is reported"
                 numbers = {"reported": said.base, "found": middle}
                 yield flag(NAME, row, text, NEXT, broken=True, column="change", numbers=numbers)
         if "difference" in row.figures:
             told = row.figures["difference"].bounds()
             if told[0] > after[1] - before[0] + 1e-9 or told[1] < after[0] - before[1] - 1e-9:
                 middle = row.figures["after"].base - row.figures["before"].base
-                text = f"the difference is {middle:g}, {row.figures['difference'].value:g} is reported"
+                text = f"the difference is {middle:g}, but {row.figures['difference'].value:g} is reported"
                 yield flag(NAME, row, text, NEXT, broken=True, column="difference", numbers={"found": middle})
 
 

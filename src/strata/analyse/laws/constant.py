@@ -3,13 +3,13 @@
 What it claims
     A figure that is called constant stays within 25 % over the rows it is said of.
 Why it matters
-    "Near-constant latency" beside a column that grows twelvefold hides the very limit that the load runs into.
+    "Near-constant latency" beside a column that grows twelvefold hides the very limit that the load reaches.
 Evidence
     A said row with the label `constant` naming the column, and the measured rows of each size.
 What rules it out
-    Every series of the table staying within 25 %.
+    Every series of the table stays within 25 %.
 Source
-    Our own: the table.
+    Strata's own rule: the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from strata.analyse.laws.base import flag, measured
 from strata.model.figures import Dimension, Figure, Flag, Role, Table
 
 NAME, TITLE, ORDER = "constant", "called constant", 250
-SAYS = "a figure called constant that is not"
+SAYS = "a figure called constant is not constant"
 WITHIN = 1.25
 
 
@@ -50,7 +50,7 @@ def check(table: Table) -> Iterator[Flag]:
             NAME,
             said,
             text,
-            "Say over which range it is constant, or give the range.",
+            "State the range over which it is constant, or give both ends.",
             broken=True,
             column=key,
             numbers={"times": times, "series": float(len(grown))},

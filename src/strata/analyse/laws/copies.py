@@ -2,10 +2,10 @@
 
 What it claims
     Where the wire shows r remote copies of every byte, the *physical* disks take at least 1 + r bytes for each byte
-    the application writes, and no fewer than 1 + r copies are said to be kept.
+    the application writes, and at least 1 + r copies are said to be kept.
 Why it matters
-    A counter named "disk" that shows the application's own rate sits above the mirror: it is the virtual disk, and
-    says nothing about the load of the medium.
+    A counter named "disk" that shows the application's own rate is above the mirror: it is the virtual disk, and does
+    not show the load of the medium.
 Evidence
     The application's write rate, the bytes on the wire at a node, whether the node owns the volume, the device's rate;
     the copies that a said row names (`count.copies`).
@@ -25,7 +25,7 @@ from strata.analyse.laws.base import bounds, flag, measured, value, writes
 from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE, ORDER = "copies", "copies written", 290
-SAYS = "disks that take less than the copies on the wire"
+SAYS = "disks take less than the copies on the wire"
 SHORT = 0.25
 """The device may miss this share of what it must take: figures read off a chart."""
 
@@ -45,8 +45,8 @@ def check(table: Table) -> Iterator[Flag]:
         yield flag(
             NAME,
             row,
-            f"the wire carries {remote} copies of every byte, so the disks take at least {units.rate(least)}; the one "
-            f"called physical takes {units.rate(device)}: it is the virtual disk, above the mirror",
+            f"the wire carries {remote} copies of every byte, so the disks take at least {units.rate(least)}; the "
+            f"one called physical takes {units.rate(device)}: it is the virtual disk, above the mirror",
             "Read the counters of the physical disks of every node.",
             broken=True,
             column="device",
@@ -70,9 +70,9 @@ def _said(table: Table) -> Iterator[Flag]:
             yield flag(
                 NAME,
                 said,
-                f"{copies:g} copies put {copies - 1:g} on the wire of each byte that is written; {row.name} "
-                f"shows {shown}, so there are at least {shown + 1}, or something else is on the wire",
-                "Ask the volume how many copies it keeps and where; read bytes sent and received apart.",
+                f"{copies:g} copies put {copies - 1:g} on the wire for each byte written; {row.name} shows {shown}, "
+                f"so there are at least {shown + 1}, or something else is on the wire",
+                "Check how many copies the volume keeps and where; read bytes sent and received separately.",
                 broken=True,
                 column="count.copies",
                 numbers={"said": copies, "shown": shown + 1.0},

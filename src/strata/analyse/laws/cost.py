@@ -1,11 +1,11 @@
-"""Cycles per byte against their own numbers.
+"""Cycles per byte against the figures beside them.
 
 What it claims
-    Busy share × clock × cores ÷ bytes a second is the reported cost per byte.
+    Busy share × clock × cores ÷ bytes per second is the reported cost per byte.
 Why it matters
-    The cost is what capacity is planned with; one taken from another row plans for another load.
+    Capacity is planned with this cost; one taken from another row plans for another load.
 Evidence
-    Busy share, clock, cores, rate (or IOPS × size) and the cost as reported.
+    Busy share, clock, cores, rate (or IOPS × size) and the reported cost.
 What rules it out
     Rounding and 2 % (the share is an average over another span than the rate).
 Source
@@ -20,7 +20,7 @@ from strata.analyse.laws.base import bounds, flag, measured, overlap, rate_readi
 from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "cost", "cycles per byte", 220
-SAYS = "cycles per byte that are not those of the figures beside them"
+SAYS = "cycles per byte that do not match the figures beside them"
 TOLERANCE = 0.02
 
 
@@ -39,6 +39,8 @@ def check(table: Table) -> Iterator[Flag]:
         if any(overlap(span, said.bounds(), TOLERANCE) for span in costs):
             continue
         found = costs[0]
-        text = f"busy share × clock × cores ÷ rate is {sum(found) / 2:.3g} cycles per byte, {said.value:g} is reported"
-        step = "Work it out again from the figures of this row."
+        text = (
+            f"busy share × clock × cores ÷ rate is {sum(found) / 2:.3g} cycles per byte, but {said.value:g} is reported"
+        )
+        step = "Recalculate it from the figures of this row."
         yield flag(NAME, row, text, step, broken=True, column="cost", numbers={"found": sum(found) / 2})

@@ -1,17 +1,17 @@
-"""Counters are there.
+"""Counters were sampled.
 
 What it claims
-    Processor time and the block device were sampled through the run, nothing began anew in between, and the wall
+    Processor time and the block device were sampled throughout the run, no counter was reset in between, and the wall
     clock was not set.
 Why it matters
-    What was not sampled can speak neither for a cause nor against it.
+    Without samples a cause can be neither confirmed nor ruled out.
 Evidence
-    The counters of all cells, and the wall clock beside the monotonic one. Rates are taken by the monotonic clock; a
-    counter of 32 bits that wrapped is carried on, one that was reset says nothing in that round.
+    The counters of all cells, and the wall clock beside the monotonic one. Rates use the monotonic clock; a counter of
+    32 bits that wrapped is continued, one that was reset is ignored in that round.
 What rules it out
-    Data on no block device (a file system in memory): none can be missed there.
+    Data on no block device (a file system in memory): no device counter can be missing there.
 Source
-    Our own.
+    Strata's own rule.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """A check that broken cases pass.
 
 What it claims
-    A check that is used to call a layer sound fails where a layer is not.
+    A check that is used to call a layer healthy fails where a layer is not healthy.
 Why it matters
-    "Sequential read ≥ sequential write ≥ random read ≥ random write, as expected" holds as well in a layer that
-    has lost 95 % of its sequential writes. Passing it is necessary and says nothing more.
+    "Sequential read ≥ sequential write ≥ random read ≥ random write, as expected" also holds in a layer that has lost
+    95 % of its sequential writes. Passing it is necessary and shows nothing more.
 Evidence
     A said row with the label `order` (patterns, the highest first), the rows of each layer, and the first layer as the
     reference: layers that pass although some pattern fell by a fifth or more.
 What rules it out
     No layer that passes has lost anything: then the check was not put to the test.
 Source
-    Our own: sensitivity of a test.
+    Strata's own rule: the sensitivity of a test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, noise
 from strata.model.figures import Flag, Role, Table
 
-NAME, TITLE, ORDER = "criterion", "check without a verdict", 310
+NAME, TITLE, ORDER = "criterion", "check that decides nothing", 310
 SAYS = "a check that broken layers pass"
 LOST = 0.2
 
@@ -47,7 +47,7 @@ def check(table: Table) -> Iterator[Flag]:
             continue
         name, share = min(bad.items(), key=lambda x: x[1])
         text = f"the order holds in {len(passing)} of {len(whole)} layers, {len(bad)} of them broken ({name} keeps "
-        text += f"{units.percent(share, 2)} of a pattern): it does not tell a sound layer from a broken one"
+        text += f"{units.percent(share, 2)} of a pattern): it does not separate a healthy layer from a broken one"
         step = "Compare each pattern with the layer below instead."
         yield flag(NAME, said, text, step, broken=False, numbers={"layers": len(passing), "broken": len(bad)})
 

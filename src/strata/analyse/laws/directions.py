@@ -1,12 +1,12 @@
-"""Both directions are no utilisation.
+"""Both directions together are no utilisation.
 
 What it claims
-    A counter that adds bytes sent and received is not held against what a link carries in one direction.
+    A counter that adds bytes sent and received is not compared with the rate of a link in one direction.
 Why it matters
     A full-duplex link at 3 GiB/s in total may carry 2 one way and 1 the other: 17.2 Gb/s of it are used, not 25.8.
 Evidence
-    The total of both directions at a node, the application's rate, and whether the node owns the volume: what is not
-    the application's own stream is copies that go the other way.
+    The total of both directions at a node, the application's rate, and whether the node owns the volume: bytes beyond
+    the application's own stream are copies that go the other way.
 What rules it out
     Counters per direction; traffic that goes one way only (an owner that sends copies, a reader that receives).
 Source
@@ -22,8 +22,8 @@ from strata.analyse.crossing import busier
 from strata.analyse.laws.base import flag, measured, value, writes
 from strata.model.figures import Flag, Row, Table
 
-NAME, TITLE, ORDER = "directions", "per direction", 280
-SAYS = "both directions of a link in one figure"
+NAME, TITLE, ORDER = "directions", "rate per direction", 280
+SAYS = "both directions of a link are added up in one figure"
 TOLERANCE = 0.05
 
 
@@ -40,7 +40,7 @@ def check(table: Table) -> Iterator[Flag]:
             row,
             f"{units.rate(total)} are both directions together: {units.rate(one_way)} one way and "
             f"{units.rate(total - one_way)} the other, so the link is used for {bits[0]} Gb/s, not {bits[1]}",
-            "Read the counters of bytes sent and bytes received apart.",
+            "Read bytes sent and bytes received separately.",
             broken=False,
             column="wire.total",
             numbers={"total": total, "busier": one_way},

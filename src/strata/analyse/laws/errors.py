@@ -1,15 +1,15 @@
 """Failed I/Os and failed measurements.
 
 What it claims
-    Every I/O came back, and every measurement was carried out.
+    Every I/O completed without an error, and every measurement was carried out.
 Why it matters
-    A failed I/O is often a fast one, and a layer without a figure is a layer nobody looked at.
+    A failed I/O is often a fast one, and a layer without a figure was not checked at all.
 Evidence
-    The counts of the engine; the reason each measurement that gave nothing has for it.
+    The counts of the engine; the recorded reason of each measurement that gave no result.
 What rules it out
-    Nothing: one is told.
+    Nothing: a single failure is reported.
 Source
-    Our own.
+    Strata's own rule.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from strata.model.analysis import Check
 NAME, TITLE, ORDER = "errors", "I/O errors", 150
 SAYS = "I/Os or measurements failed"
 OF_NULL = True
-NEXT = "Mend what the message names, then measure again."
+NEXT = "Fix what the message names, then measure again."
 
 
 def of_run(run: RunView) -> Iterator[Check]:

@@ -1,18 +1,18 @@
-"""What was run is what was planned.
+"""The run is the one that was planned.
 
 What it claims
-    A measured row has the size, threads, depth and caching that were planned for it, and every setting that was
-    measured is one of the plan's.
+    A measured row has the size, threads, depth and caching that were planned for it, and every measured setting is
+    one of the plan's.
 Why it matters
-    A test planned with caching off and run with it on measures memory. A depth that the plan does not have cannot be
+    A test planned with caching off and run with it on measures memory. A depth that is not in the plan cannot be
     looked up in its table.
 Evidence
     Rows of a plan and measured rows: paired by the label `test`, or the planned values of each setting against the
-    measured ones. Of our own runs: what the engine read back from the open file.
+    measured ones. For Strata's own runs: what the engine read back from the open file.
 What rules it out
     Settings that either side does not state. Units that agree under one of their meanings.
 Source
-    Our own: the plan.
+    Strata's own rule: the plan.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from strata import units
 from strata.analyse.laws.base import flag, overlap
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
-NAME, TITLE, ORDER = "execution", "plan against execution", 120
-SAYS = "what was run is not what was planned"
+NAME, TITLE, ORDER = "execution", "planned and executed", 120
+SAYS = "the run differs from its plan"
 COLOURS = True
 SETTINGS = ("size", "threads", "depth", "outstanding", "seconds")
 LABELS = ("caching", "sync", "pattern")
-NEXT = "Run it as planned, or write down what was run."
+NEXT = "Run it as planned, or record what was run."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -76,7 +76,7 @@ def _coverage(grid: list[Row], rows: list[Row]) -> Iterator[Flag]:
                 NAME,
                 None,
                 text,
-                "Add it to the plan, or measure what the plan says.",
+                "Add it to the plan, or measure what is planned.",
                 broken=False,
                 column=key,
                 numbers={key: found, "rows": float(times)},

@@ -3,13 +3,14 @@
 What it claims
     The engine could issue at least twice the IOPS that were measured.
 Why it matters
-    From half of its ceiling on its own cost is in the figure; from four fifths on it *is* the figure.
+    From half of its ceiling on, the load generator's own cost is part of the figure; from four fifths on, the load
+    generator is the limit.
 Evidence
-    The engine against a null endpoint at the same depth and size, measured before everything else.
+    The engine's IOPS on a null endpoint at the same depth and size, measured before everything else.
 What rules it out
-    Less than half of the ceiling; no ceiling known.
+    Less than half of the ceiling; no known ceiling.
 Source
-    Our own; fio and diskspd are bound by one core in the same way.
+    Strata's own rule; fio and diskspd are limited by one core in the same way.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from strata.analyse.laws.view import RunView, colour
 from strata.model.analysis import Check, Generator
 
 NAME, TITLE, ORDER = "generator", "load generator", 90
-SAYS = "the load generator is near its own ceiling"
+SAYS = "the load generator is near its own limit"
 OF_NULL = True
 NEXT = "Use more threads, larger blocks or a lower depth; else compare only below half of the ceiling."
 HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
@@ -43,8 +44,8 @@ def of_run(run: RunView) -> Iterator[Check]:
         top = ceiling(run.generator, cell.workload.key)
         if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:
             continue
-        text = f"{units.count(cell.iops.value)} IOPS are {units.percent(share, 2)} of what the generator reaches"
-        text += " against nothing"
+        text = f"{units.count(cell.iops.value)} IOPS are {units.percent(share, 2)} of what the load generator reaches"
+        text += " on a null endpoint"
         limit = share >= HEADROOM_LIMIT
-        text += ": the generator is the limit" if limit else ": its own cost is part of the figure"
+        text += ": the load generator is the limit" if limit else ": its own cost is part of the figure"
         yield colour(NAME, text, cell.layer, cell.workload.key)

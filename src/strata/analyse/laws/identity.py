@@ -3,13 +3,14 @@
 What it claims
     Every layer was shown to reach the same data as the layers below it.
 Why it matters
-    Two "similar" volumes may differ by physical layout; comparing them is the classic mistake.
+    Two "similar" volumes may differ in their physical layout; comparing them is the classic mistake.
 Evidence
     How it was shown, by layer: extents, sampled blocks, the mark of the file.
 What rules it out
     A null endpoint, which has no data.
 Source
-    Our own, after Microsoft's guide to finding bottlenecks of cluster shared volumes ("always use the same LUN").
+    Strata's own rule, after Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks ("always use
+    the same LUN").
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from strata.model.analysis import Check
 from strata.model.endpoint import EndpointKind
 
 NAME, TITLE, ORDER = "identity", "same data", 320
-SAYS = "it was not shown that a layer reaches the same data"
-NEXT = "Aim every layer at the same file or device."
+SAYS = "a layer was not shown to reach the same data"
+NEXT = "Point every layer at the same file or device."
 
 
 def of_run(run: RunView) -> Iterator[Check]:
@@ -31,5 +32,5 @@ def of_run(run: RunView) -> Iterator[Check]:
         return
     for layer in run.plan.stack.layers:
         if layer.name not in run.data.identity and layer.target.kind is not EndpointKind.NULL:
-            text = f"it was not shown that {layer.name} reaches the same data as the layers below it"
+            text = f"{layer.name} was not shown to reach the same data as the layers below it"
             yield colour(NAME, text, layer.name)

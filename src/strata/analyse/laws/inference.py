@@ -30,7 +30,7 @@ class Reading:
     @property
     def words(self) -> str:
         """``MiB/s, cut off``."""
-        cut = {Rounding.DOWN: ", cut off", Rounding.NEAREST: ", rounded"}.get(self.rounding, "")
+        cut = {Rounding.DOWN: ", truncated", Rounding.NEAREST: ", rounded"}.get(self.rounding, "")
         return self.unit + cut
 
 

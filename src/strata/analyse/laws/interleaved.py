@@ -1,17 +1,17 @@
-"""Sequential by several threads is not sequential.
+"""Sequential I/O from several threads is not sequential.
 
 What it claims
     Sequential writes issued by more than one thread over one shared position reach the device out of order.
 Why it matters
-    On a rotating disk their rate falls to that of random writes; what was measured is the dispatch, not the medium.
-    Reads survive it through read-ahead.
+    On a rotating disk their rate falls to that of random writes; the measurement shows the dispatch, not the medium.
+    Reads are not affected because of read-ahead.
 Evidence
     A sequential write pattern with more than one thread.
 What rules it out
     Threads with a range of their own each (the label `ranges` is `own`).
 Source
-    Microsoft's guide to finding bottlenecks of cluster shared volumes: two threads on the bare disk reproduced the loss
-    seen through a share, sequential reads were unaffected.
+    Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (two threads on the bare disk
+    reproduced the loss seen through a share, sequential reads were unaffected).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from strata.analyse.laws.base import flag, measured
 from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "interleaved", "interleaved sequential writes", 130
-SAYS = "several threads write one sequence"
+SAYS = "several threads write one sequential stream"
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -31,6 +31,9 @@ def check(table: Table) -> Iterator[Flag]:
         pattern, threads = (table.word(row, "pattern") or "").partition(",")[0], row.figures["threads"].base
         if threads <= 1 or pattern != "sequential write" or table.word(row, "ranges") == "own":
             continue
-        text = f"{threads:g} threads write one sequence: they arrive interleaved, near to random on a rotating disk"
-        step = "Call it interlocked multi-thread sequential, and run it with one thread as well."
+        text = (
+            f"{threads:g} threads write one sequential stream: the writes arrive interleaved, close to random for a "
+            "rotating disk"
+        )
+        step = "Report it as interlocked multi-threaded sequential, and run it with one thread as well."
         yield flag(NAME, row, text, step, broken=False, column="threads", numbers={"threads": threads})

@@ -1,15 +1,16 @@
 """Named as the limit.
 
 What it claims
-    A resource that a text names as the limit is full in the figures: at least 90 % in use where the rate stops to grow.
+    A resource that a text names as the limit is saturated in the figures: at least 90 % in use where the rate stops
+    growing.
 Why it matters
-    That a curve is flat names nothing. What is bought next depends on which resource it was.
+    A flat curve does not name a resource. What is bought next depends on which resource it was.
 Evidence
-    A said row with the label `limit` (`server`, `client`, `wire`, `device`, or what a column `busy.…` is of), its
+    A said row with the label `limit` (`server`, `client`, `wire`, `device`, or the name after `busy.` of a column), its
     pattern and size; the rows of that series by threads, with the shares that are printed in the last one. A `link`
     (and `count.links`) gives the wire's share from the bytes of the data.
 What rules it out
-    The resource being full there. A contradiction it is only where the share is printed and below 70 %; between, or
+    The resource is saturated there. It is a contradiction only where the share is printed and below 70 %; between, or
     where it is not printed, the figures do not show what is said.
 Source
     The utilisation law (Denning and Buzen, ACM Computing Surveys 10, 1978).
@@ -25,7 +26,7 @@ from strata.analyse.scaling import Course, Shape, courses
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "limit", "named as the limit", 305
-SAYS = "a resource named as the limit whose use the figures do not show to be full"
+SAYS = "a resource is named as the limit, but the figures do not show it saturated"
 FAR = 0.7
 
 
@@ -40,20 +41,21 @@ def check(table: Table) -> Iterator[Flag]:
             continue
         course = max(of, key=lambda c: c.points[-1].used.get(resource, 0.0))
         share = course.points[-1].used.get(resource)
-        text = f"{resource} is named as what limits {course.name}; "
+        text = f"{resource} is named as the limit of {course.name}; "
         if resource in course.full:
-            text += f"it is in use for {units.percent(course.points[-1].used[resource])}, and the rate still grows"
+            text += f"its utilisation is {units.percent(course.points[-1].used[resource])}, and the rate still grows"
         elif share is None:
-            text += "its use is not printed"
+            text += "its utilisation is not printed"
         else:
-            text += f"it is in use for {units.percent(share)} in {course.points[-1].row.name}"
+            text += f"its utilisation is {units.percent(share)} in {course.points[-1].row.name}"
         if not course.full:
-            text += ": a rate that stops to grow names no resource" if course.shape is not Shape.GROWS else ""
+            text += ": a rate that stops growing names no resource" if course.shape is not Shape.GROWS else ""
         yield flag(
             NAME,
             row,
             text,
-            f"Print the use of {resource} in the last row, or take some of it away: what limits takes its share along.",
+            f"Print the utilisation of {resource} in the last row, or take some of it away: at the limit, the rate "
+            "falls with it.",
             broken=share is not None and share < FAR,
             column="limit",
             numbers={} if share is None else {"used": share},

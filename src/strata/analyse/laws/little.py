@@ -1,20 +1,20 @@
 """Little's law.
 
 What it claims
-    IOPS × mean time is the number of I/Os in flight, in total and for reads and writes alike, and in a closed loop no
-    more are in flight than are kept outstanding. It follows that a mean time grown by a factor lowers the IOPS by
-    that factor, no more and no less.
+    IOPS × mean time is the number of I/Os in flight, in total and for reads and writes separately, and in a closed
+    loop no more are in flight than are kept outstanding. It follows that a mean time grown by a factor lowers the
+    IOPS by that factor, no more and no less.
 Why it matters
-    It ties three figures that are often copied from different runs or clocks. A row that breaks it joins figures that
-    do not belong together.
+    It connects three figures that are often copied from different runs or clocks. A row that breaks it combines
+    figures that do not belong together.
 Evidence
-    IOPS, mean time and what is kept outstanding (depth × threads); or the number in flight as counted.
+    IOPS, mean time and the number kept outstanding (depth × threads); or the number in flight as counted.
 What rules it out
-    An open loop, which keeps no number, and for less than is kept a loop that is held back by a ceiling or pauses. A
-    flush in flight is one of the I/Os. A time that is only part of an I/O's time is held to the upper bound alone.
-    Five per cent, the edges of the measured span (twice the outstanding I/Os of each repetition; for more than is kept,
-    the longest I/O's share of the span where it is known: one that began before it counts whole) and the rounding of
-    every figure are allowed.
+    An open loop, which keeps no number outstanding; and, where fewer are in flight, a loop that is throttled by a
+    rate cap or by pauses. A flush in flight is one of the I/Os. A time that is only part of an I/O's time is checked
+    against the upper bound alone. The law allows five per cent, the edges of the measured span (twice the outstanding
+    I/Os of each repetition; where more are in flight than kept, the longest I/O's share of the span if it is known: an
+    I/O that started before the span counts whole) and the rounding of every figure.
 Source
     J. D. C. Little, A proof for the queuing formula L = λW, Operations Research 9 (1961); Denning and Buzen, The
     operational analysis of queueing network models, ACM Computing Surveys 10 (1978).
@@ -29,7 +29,7 @@ from strata.analyse.laws.base import Interval, bounds, flag, outstanding, throug
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "little", "Little's law", 10
-NEXT_OF_RUN = "Measure again; if it stays, report it as an error of the measurement."
+NEXT_OF_RUN = "Measure again; if it persists, report it as an error of the measurement."
 SAYS = "more I/Os in flight than are kept outstanding, or clearly fewer"
 TOLERANCE = 0.05
 DIRECTIONS = ("read", "write")
@@ -67,12 +67,12 @@ def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
         if not over and not under:
             continue
         middle = (span[0] + span[1]) / 2
-        text = f"IOPS × {what} gives {units.significant(middle)} I/Os outstanding, the workload keeps {n:g}"
-        text += ": these figures cannot belong together" if over else ": the generator left part of the depth unused"
+        text = f"IOPS × {what} gives {units.significant(middle)} I/Os in flight, the workload keeps {n:g}"
+        text += ": these figures cannot belong together" if over else ": the load generator did not use the whole depth"
         step = (
-            "Look for the run and the clock each figure was taken from; measure again with Strata's own."
+            "Find the run and the clock each figure was taken from; measure again with Strata."
             if over
-            else "Ask with an engine that keeps the depth (asynchronous, unbuffered)."
+            else "Use an engine that keeps the depth (asynchronous, unbuffered)."
         )
         yield flag(NAME, row, text, step, broken=over, column=key, numbers={"in_flight": middle, "outstanding": n})
 
@@ -110,8 +110,8 @@ def _ratio(table: Table, row: Row) -> Iterator[Flag]:
         NAME,
         row,
         f"a time {units.significant(slower)} times as long leaves a closed loop {units.percent(1 / slower)} of its "
-        f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is said",
-        "Divide: IOPS = outstanding ÷ mean time.",
+        f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is stated",
+        "Calculate IOPS = outstanding ÷ mean time.",
         broken=True,
         column="ratio.iops",
         numbers={"said": rate, "expected": 1 / slower},

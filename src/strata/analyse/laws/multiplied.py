@@ -1,17 +1,16 @@
-"""Twice as much, twice as fast.
+"""Twice the resources, twice the speed.
 
 What it claims
-    What is said to have become so many times as fast with more nodes (disks, links) became it, in every measured row
-    that the sentence is about.
+    A speed-up claimed for more nodes (disks, links) holds in every measured row that the sentence is about.
 Why it matters
-    That one figure doubled is soon told of all of them. A duration that fell by a tenth became 1.1 times as fast; twice
-    as fast is half of the time.
+    A claim that is true for one figure is soon repeated for all of them. A duration that fell by a tenth became 1.1
+    times as fast; twice as fast is half of the time.
 Evidence
     A said row with a `ratio` (how many times as fast), `count.before` and `count.after` of the table, and rows with
     `before` and `after` or a `ratio` and the label `of` (`time` or `rate`). A said row with `of` is about these alone.
 What rules it out
     Rounding, and the noise of two measurements. Where some rows did follow, it is no contradiction, but does not hold
-    of the others.
+    for the others.
 Source
     Amdahl, Validity of the single processor approach, AFIPS 1967: T′ ÷ T = 1 − p + p ÷ k.
 """
@@ -26,8 +25,8 @@ from strata.analyse.elasticity import Answer, answers
 from strata.analyse.laws.base import flag
 from strata.model.figures import Flag, Role, Rounding, Row, Table
 
-NAME, TITLE, ORDER = "multiplied", "more of it, as much faster", 235
-SAYS = "called so many times as fast with more nodes, and some figures are not"
+NAME, TITLE, ORDER = "multiplied", "more resources, as much faster", 235
+SAYS = "a speed-up claimed for more nodes does not hold for some figures"
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -54,13 +53,13 @@ def _at_most(answer: Answer) -> float:
 def _short(said: Row, claimed: float, short: list[Answer], rows: int) -> Flag:
     worst = min(short, key=lambda a: a.times)
     each = ", ".join(f"{a.row.name} {units.significant(a.times)} times" for a in short)
-    text = f"{claimed:g} times as fast is said; {each} as fast"
+    text = f"{claimed:g} times as fast is stated; {each} as fast"
     text += f" ({rows - len(short)} of {rows} figures are)" if len(short) < rows else ""
     return flag(
         NAME,
         said,
         text,
-        "Say of which figures it holds, and give the others beside them.",
+        "State for which figures it holds, and give the others beside them.",
         broken=len(short) == rows,
         column="ratio",
         numbers={"said": claimed, "least": worst.times},

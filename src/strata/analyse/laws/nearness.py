@@ -1,17 +1,17 @@
-"""Nearest reference, no cause.
+"""The nearest reference is not a cause.
 
 What it claims
-    "Close to A means the one, close to B means the other" decides only where A and B are apart, and names a resource
-    only where that resource is busy.
+    "Close to A means one cause, close to B the other" decides only where A and B are apart, and names a resource only
+    where that resource is busy.
 Why it matters
-    Where both references give the same figure the rule says whatever one likes; and a figure may be close to the
+    Where both references give the same figure, the rule supports either cause; and a figure may be close to the
     network's while the network carries a thousandth of what it can.
 Evidence
-    The row's IOPS, the references (`ref.<resource>`), and what the link can carry where it is known.
+    The row's IOPS, the references (`ref.<resource>`), and the link's rate where it is known.
 What rules it out
     References further apart than the noise, and the named resource used for at least half.
 Source
-    Our own: a ratio needs counters or a trace beside it.
+    Strata's own rule: a ratio needs counters or a trace beside it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from strata.analyse.laws.base import flag, measured, noise, value
 from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "nearness", "decided by nearness", 300
-SAYS = "a cause named by the nearest reference, where that decides nothing"
+SAYS = "a cause named by the nearest reference, which decides nothing"
 USED = 0.5
 
 
@@ -43,7 +43,7 @@ def check(table: Table) -> Iterator[Flag]:
             text = f"{iops:g} is close to {near} ({first:g}), which is used for {units.percent(share, 2)} only"
         else:
             continue
-        step = "Decide by counters or a trace: where the queue is, what is busy."
+        step = "Decide by counters or a trace: where requests queue, and what is busy."
         yield flag(NAME, row, text, step, broken=False, column="iops", numbers={near: first, other: second})
 
 

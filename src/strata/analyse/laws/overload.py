@@ -1,12 +1,12 @@
-"""A rate that was not kept.
+"""A requested rate that was not reached.
 
 What it claims
-    In an open loop as many I/Os are done as were asked for.
+    In an open loop as many I/Os complete as were requested.
 Why it matters
-    If not, response times grow for as long as the run lasts: they say how long it was, not how slow the target is.
+    If not, response times grow for as long as the run lasts: they depend on its length, not on how slow the target is.
 Evidence
-    I/Os done against I/Os asked for, beyond 2 % and three standard deviations of a Poisson count. With the slots mostly
-    taken it is the target that does not keep up; with slots free it is the generator.
+    Completed I/Os against requested I/Os, beyond 2 % and three standard deviations of a Poisson count. If most slots
+    are in use, the target does not keep up; if slots are free, the load generator does not.
 What rules it out
     A closed loop, which has no rate.
 Source
@@ -24,9 +24,9 @@ from strata.model.analysis import Check
 from strata.model.workload import OpenLoop
 
 NAME, TITLE, ORDER = "overload", "overload", 100
-SAYS = "a rate was asked for and not kept"
+SAYS = "a requested rate was not reached"
 OF_NULL = True
-NEXT = "Ask for a lower rate, or read the IOPS and leave the times out."
+NEXT = "Request a lower rate, or use the IOPS and ignore the times."
 RATE_SHORT = 0.02
 SLOTS_FULL = 0.5
 
@@ -42,10 +42,10 @@ def of_run(run: RunView) -> Iterator[Check]:
         if cell.ios >= asked * (1 - RATE_SHORT) - 3 * math.sqrt(asked):
             continue
         bound = cell.workload.outstanding
-        who = "the target does" if cell.outstanding >= SLOTS_FULL * bound else "the generator or its schedule did"
+        who = "the target does" if cell.outstanding >= SLOTS_FULL * bound else "the load generator or its schedule did"
         text = (
-            f"asked for {units.count(arrival.iops)} IOPS, {units.count(cell.iops.value)} were done: {who} not keep up, "
-            f"and response times grow with the length of the run; {units.significant(cell.outstanding)} of at most "
-            f"{bound} I/Os were in flight"
+            f"{units.count(arrival.iops)} IOPS were requested, {units.count(cell.iops.value)} were done: {who} not "
+            f"keep up, and response times grow with the length of the run; {units.significant(cell.outstanding)} of "
+            f"at most {bound} I/Os were in flight"
         )
         yield colour(NAME, text, cell.layer, cell.workload.key)

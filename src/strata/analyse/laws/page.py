@@ -15,10 +15,10 @@ from strata.text.door import out
 _HEAD = """\
 # The consistency laws
 
-`strata check FILE` holds figures against them, whoever measured them; every run of Strata's own is held against the
-same laws before anything is concluded from it, and `strata check RUN` asks them again. A law that is *broken* (✗)
-means that figures or words contradict each other; the others (!) may all be true and do not say what they seem to.
-Exit code 3 when a law is broken, with `--strict` also for the others.
+`strata check FILE` checks figures against these laws, whichever tool measured them. Every run of Strata is checked
+against the same laws before anything is concluded from it; `strata check RUN` checks it again. If a law is *broken*
+(✗), figures or statements contradict each other. The other flags (!) are caveats: all figures may be true, but they do
+not show what they seem to show. The exit code is 3 if a law is broken, with `--strict` also for caveats.
 
 ## What can be checked
 
@@ -26,12 +26,12 @@ Exit code 3 when a law is broken, with `--strict` also for the others.
 * the result of fio (`--output-format=json`);
 * a run in the store.
 
-A heading of a table names a kind, its unit and its rounding: `iops`, `rate [MB/s]`, `time.p99 [us]`, `rate [GiB/s,
-exact]` (roundings: exact, nearest, down, about, unknown). Headings of common tools are known; any other is named with
-`--column 'Throughput=rate [MB/s]'`, and what is not named is a label. `MB` may be 10^6 or 2^20, rounded or cut off:
-what it is, is inferred from all rows together before one is flagged. `~` before a number means about; `8K` and `1
-MiB` bring their own unit. Lines such as `# clock [GHz] = 2.7` hold for all rows. The column `role` says whether a row
-was `measured`, `planned` or `said` (a sentence about the others); `--plan FILE` brings the planned rows in a table of
+A table heading names a kind, its unit and its rounding: `iops`, `rate [MB/s]`, `time.p99 [us]`, `rate [GiB/s, exact]`
+(roundings: exact, nearest, down, about, unknown). Headings of common tools are recognised; name any other one with
+`--column 'Throughput=rate [MB/s]'`. A column without a kind is a label. `MB` may be 10^6 or 2^20, rounded or truncated:
+this is inferred from all rows together before one is flagged. `~` before a number means about; `8K` and `1 MiB` have
+their own unit. Lines such as `# clock [GHz] = 2.7` apply to all rows. The column `role` says whether a row is
+`measured`, `planned` or `said` (a statement about the others); `--plan FILE` reads the planned rows from a table of
 their own.
 
 """
@@ -39,12 +39,12 @@ their own.
 _FOLLOWS = """
 ## What follows from a table
 
-Beside what cannot be true, `strata check FILE` says what the measured rows show together. A ladder (rows with `layer`
-and `below`) is judged by the rules of a [diagnosis](reading-a-report.md), which also say what to measure next; the
-questions below are asked of every table, and are silent where it is of something else. Each answer is *shown* (the
-figures carry it), *suggested* (they do, with something that is not stated) or *cannot be told*, with what is not in the
-figures. Rows that break a law are left out, and so are those that nothing can have given (no depth, a size of 7 bytes,
-no IOPS); rows of one layer with one workload are its repetitions. At most 64 layers and 2,000 comparisons are judged.
+Besides contradictions, `strata check FILE` reports what the measured rows show together. Rows with `layer` and `below`
+are judged by the rules of a [diagnosis](reading-a-report.md), which also say what to measure next. The questions below
+are asked of every table; a question that does not apply gives no answer. Each answer is *shown* (the figures carry
+it), *suggested* (they do, with something that is not stated) or *inconclusive*, with what is missing in the figures.
+Rows that break a law are left out, as are rows that no measurement can have given (no depth, a size of 7 bytes, no
+IOPS). Rows of one layer with one workload are its repetitions. At most 64 layers and 2,000 comparisons are judged.
 
 """
 
@@ -55,10 +55,10 @@ def laws_page() -> str:
     labels = "\n".join(f"| {label} | {what} |" for label, what in _LABELS)
     parts = [
         _HEAD,
-        "### Kinds of figures\n\nA kind may be told apart by what it is of: `time.mean`, `time.p99`, `iops.read`, "
+        "### Kinds of figures\n\nA kind may have a suffix:  `time.mean`, `time.p99`, `iops.read`, "
         f"`busy.kernel`, `wire.total`, `ref.network`.\n\n| kind | base unit | what it is |\n|---|---|---|\n{kinds}\n\n",
-        f"### Labels that laws look at\n\n| label | meaning |\n|---|---|\n{labels}\n\n",
-        "## The laws\n\nWhat each says when it does not hold:\n\n| law | says |\n|---|---|\n",
+        f"### Labels that laws use\n\n| label | meaning |\n|---|---|\n{labels}\n\n",
+        "## The laws\n\n| law | reported when it is broken |\n|---|---|\n",
         "".join(f"| [{law.name}](#{law.name}) | {law.says} |\n" for law in laws()),
         "\n" + "\n\n".join(_law(law) for law in laws()) + "\n",
         _FOLLOWS + "\n\n".join(_section(one.NAME, one.__doc__ or "") for one in questions()) + "\n",
@@ -67,21 +67,21 @@ def laws_page() -> str:
 
 
 _LABELS = (
-    ("`layer`, `below`", "the layer of a row, and the layer(s) it stands on, joined by ` + `"),
+    ("`layer`, `below`", "layer of a row, and the layer(s) it stands on, joined by ` + `"),
     ("`pattern`", "`sequential write`, `random read`, …"),
     ("`caching`", "`on` or `off`"),
-    ("`engine`", "`nothing` where no storage was asked"),
-    ("`loop`", "`open` where a rate was asked for, `held` where a ceiling or pauses hold a closed loop back"),
+    ("`engine`", "`nothing` for a null endpoint"),
+    ("`loop`", "`open` where a rate was requested, `held` where a rate cap or pauses throttle a closed loop"),
     ("`owner`, `disk`", "whether the node owns the volume (`yes`, `no`); whether the disk is called `physical`"),
     ("`test`", "pairs a planned row with the measured one"),
     ("`ranges`", "`own` where each thread writes a range of its own"),
     ("`pinned`", "processors that the generator was pinned to (of the whole table)"),
-    ("`constant`, `order`", "of a said row: the column called constant; the patterns in the order that is claimed"),
+    ("`constant`, `order`", "of a said row: the column called constant; the claimed order of the patterns"),
     (
         "`of`, `scaled`",
         "whether a figure before and after is a `time` or a `rate`; what `count.before` and `.after` count",
     ),
-    ("`limit`", "of a said row: the resource that is named as the limit (`server`, `client`, `wire`, `device`)"),
+    ("`limit`", "of a said row: the resource named as the limit (`server`, `client`, `wire`, `device`)"),
 )
 
 

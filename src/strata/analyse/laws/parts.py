@@ -1,13 +1,13 @@
-"""Parts add to the whole.
+"""Parts add up to the whole.
 
 What it claims
-    Reads and writes make the total, threads make the sum line, user and kernel time make the usage, busy and idle make
-    all of the time, the parts of a time make the time.
+    Reads and writes add up to the total, threads to the sum line, user and kernel time to the usage, busy and idle to
+    all of the time, the parts of a time to the time.
 Why it matters
-    A total that is not the sum of what stands above it was taken elsewhere or at another moment; something is missing.
+    A total that is not the sum of the rows above it was taken elsewhere or at another moment; something is missing.
 Evidence
-    A figure and its parts in one row (`busy` = `busy.user` + `busy.kernel`), a row called total or average and the rows
-    above it, or a whole and the number of its equal parts.
+    A figure and its parts in one row (`busy` = `busy.user` + `busy.kernel`), a row called total or average and the
+    rows above it, or a whole and the number of its equal parts.
 What rules it out
     The rounding of every part and of the whole; a thousandth where shares come from different clocks.
 Source
@@ -23,13 +23,13 @@ from strata.analyse.laws.base import Interval, flag, overlap
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "parts", "parts and whole", 40
-SAYS = "parts that do not make their whole"
+SAYS = "parts that do not add up to their whole"
 ADDITIVE = frozenset({"iops", "rate", "ios", "bytes", "busy", "in_flight"})
 COMPONENTS = frozenset({"server", "wire", "client", "device", "queue", "host"})
 TOTALS = frozenset({"total", "total:", "sum", "all"})
 MEANS = frozenset({"avg", "avg.", "average", "mean"})
 CLOCKS = 0.001
-NEXT = "Look for the part that is missing, or for a total from another run."
+NEXT = "Find the missing part, or the total that comes from another run."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -44,7 +44,7 @@ def check(table: Table) -> Iterator[Flag]:
         if busy is not None and idle is not None:
             both = _sum([busy.bounds(), idle.bounds()])
             if not overlap(both, (1 - CLOCKS, 1 + CLOCKS)):
-                text = f"busy and idle make {units.percent(sum(both) / 2)} of the time"
+                text = f"busy and idle add up to {units.percent(sum(both) / 2)} of the time"
                 yield flag(NAME, row, text, NEXT, broken=True, column="busy")
     yield from _lines(table)
 

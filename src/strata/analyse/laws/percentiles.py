@@ -1,14 +1,15 @@
-"""Percentiles rise, and stand on samples.
+"""Percentiles increase, and have enough samples.
 
 What it claims
-    A higher percentile is not below a lower one, and at least 100 I/Os lie beyond every percentile that is printed.
+    A higher percentile is not below a lower one, and at least 100 I/Os are slower than every percentile that is
+    printed.
 Why it matters
-    The fifth nine of a million I/Os is ten events: the next run will show another. What looks like the tail of the
-    device is the luck of one afternoon.
+    99.999 % of a million I/Os leaves ten events: the next run will show a different value. What looks like the tail of
+    the device is chance.
 Evidence
     The times by percentile and the number of I/Os they were taken from: n·(1 − p).
 What rules it out
-    Minimum and maximum, which are what they are: single events.
+    Minimum and maximum: they are single events by definition.
 Source
     David and Nagaraja, Order Statistics, 2003: the relative standard error of a count of 100 is 10 %.
 """
@@ -27,7 +28,7 @@ from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 
 NAME, TITLE, ORDER = SAMPLES, "too few samples", 60
 SAYS = "a percentile out of order, or with fewer than 100 I/Os beyond it"
-NEXT = "Leave it out, or measure longer."
+NEXT = "Omit it, or measure longer."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -74,7 +75,7 @@ def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], s
     p, key = bare[0]
     beyond = ios * (1 - p / 100)
     text = (
-        f"p{p:.10g} of {units.count(round(ios))} I/Os has {units.significant(beyond, 2)} beyond it; it takes {BEYOND}"
+        f"p{p:.10g} of {units.count(round(ios))} I/Os has {units.significant(beyond, 2)} beyond it; it needs {BEYOND}"
     )
     text += f" (and {len(bare) - 1} higher)" if len(bare) > 1 else ""
     numbers = {"percentile": p, "ios": ios, "beyond": beyond}
@@ -87,5 +88,5 @@ def of_run(run: RunView) -> Iterator[Check]:
         known = supported(PERCENTILES, cell.ios)
         if "99" not in known:
             best = f"up to p{known[-1]}" if known else "not even the median"
-            text = f"{units.count(cell.ios)} I/Os carry {best}; p99 needs {units.count(needed('99'))}"
+            text = f"{units.count(cell.ios)} I/Os are enough for {best}; p99 needs {units.count(needed('99'))}"
             yield colour(NAME, text, cell.layer, cell.workload.key)

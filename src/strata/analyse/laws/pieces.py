@@ -1,14 +1,14 @@
-"""Into how many pieces an I/O falls.
+"""The number of pieces of an I/O.
 
 What it claims
-    An I/O of a size falls into ⌊(offset + size − 1) ÷ unit⌋ − ⌊offset ÷ unit⌋ + 1 pieces; a number that is stated
+    An I/O of a size is split into ⌊(offset + size − 1) ÷ unit⌋ − ⌊offset ÷ unit⌋ + 1 pieces; a number that is stated
     without the alignment is that of the worst offset.
 Why it matters
     "Never split" holds for aligned I/O only. One that straddles a boundary becomes two, and on parity a
     read-modify-write.
 Evidence
-    The size, the allocation unit or stripe, the number of pieces as stated, and the alignment where it is known
-    (4 KiB where it is not).
+    The size, the allocation unit or stripe, the stated number of pieces, and the alignment where it is known (4 KiB
+    where it is not).
 What rules it out
     An alignment under which the number is right.
 Source
@@ -25,7 +25,7 @@ from strata.analyse.laws.base import flag, value
 from strata.model.figures import Figure, Flag, Role, Table
 
 NAME, TITLE, ORDER = "pieces", "pieces of an I/O", 270
-SAYS = "an I/O falls into other than the stated number of pieces"
+SAYS = "an I/O is split into another number of pieces than stated"
 ALIGN = 4 * units.KIB
 
 
@@ -49,8 +49,8 @@ def check(table: Table) -> Iterator[Flag]:
             continue
         size = figure.base
         right, aligned = worst(size, unit, align), worst(size, unit, unit)
-        text = f"{units.size(size)} over units of {units.size(unit)} fall into {right} pieces"
-        text += f" at the worst offset (a multiple of {units.size(align)}), {told:g} said"
+        text = f"{units.size(size)} over units of {units.size(unit)} are split into {right} pieces"
+        text += f" at the worst offset (a multiple of {units.size(align)}), {told:g} is stated"
         text += ": that holds for aligned I/O only" if told == aligned else ""
         yield flag(
             NAME,

@@ -1,16 +1,16 @@
 """The busiest processor is not a pinned one.
 
 What it claims
-    Where a generator is pinned to processors, one of them is the busiest.
+    Where a load generator is pinned to processors, one of them is the busiest.
 Why it matters
-    If another one is, something else works there (interrupts of the device, a neighbour, threads of the file
-    system), and the processor time of the pinned ones is not the cost of the I/O.
+    If another one is, something else runs there (interrupts of the device, a neighbour, threads of the file system),
+    and the processor time of the pinned ones is not the cost of the I/O.
 Evidence
     Busy shares by processor and the list of pinned ones.
 What rules it out
     Differences within rounding; no pinning.
 Source
-    Our own.
+    Strata's own rule.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def check(table: Table) -> Iterator[Flag]:
     yield flag(
         NAME,
         other,
-        f"processor {other.words['cpu']} is busiest with {units.percent(shares['other'])}; the busiest of the pinned "
-        f"ones ({', '.join(sorted(pinned))}) has {units.percent(shares['pinned'])}",
-        "See which interrupts and threads run there, and count their time to the cost of an I/O.",
+        f"processor {other.words['cpu']} is the busiest with {units.percent(shares['other'])}; the busiest of the "
+        f"pinned ones ({', '.join(sorted(pinned))}) has {units.percent(shares['pinned'])}",
+        "Check which interrupts and threads run there, and add their time to the cost of an I/O.",
         broken=False,
         column="busy",
         numbers=shares,

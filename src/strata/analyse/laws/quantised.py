@@ -1,16 +1,16 @@
 """A step too coarse to compare.
 
 What it claims
-    What is printed is not finer, and not emptier, than the step of its column lets it be.
+    A printed figure is not finer than the step of its column allows, and not zero because of it.
 Why it matters
-    A time of 0 beside 17 000 I/Os a second is a rounding, not a time; 2 and 2 in steps of one may be a third apart.
+    A time of 0 beside 17 000 I/Os per second is a rounding, not a time; 2 and 2 in steps of one may be a third apart.
 Evidence
-    A printed zero where the other figures of the row say that it is not; rows that look equal in a coarse column while
-    IOPS × size, in finer ones, says that they differ by more than a tenth.
+    A printed zero where the other figures of the row show that it is not; rows that look equal in a coarse column
+    while IOPS × size, in finer ones, shows that they differ by more than a tenth.
 What rules it out
     Columns that are fine enough for the values they hold.
 Source
-    Our own; the sheet of a performance monitor shows seconds with few decimals.
+    Strata's own rule; performance-monitor exports print seconds with few decimals.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from strata import units
 from strata.analyse.laws.base import flag, measured, outstanding, throughput, value
 from strata.model.figures import Flag, Role, Rounding, Table
 
-NAME, TITLE, ORDER = "quantised", "quantised column", 260
-SAYS = "a step too coarse to compare, or a zero that is none"
+NAME, TITLE, ORDER = "quantised", "coarse column", 260
+SAYS = "a step too coarse to compare, or a zero that is a rounding"
 APART = 0.10
 
 
@@ -49,7 +49,7 @@ def _zeros(table: Table) -> Iterator[Flag]:
             step = min((s for s in steps if s > 0), default=0.0)
             n, iops = outstanding(table, row), sum(rate) / 2
             text = f"{key} is printed as 0 at {units.count(iops)} IOPS"
-            text += f"; {n:g} outstanding make it {units.duration(n / iops * 1e9)}" if n else ""
+            text += f"; {n:g} outstanding give {units.duration(n / iops * 1e9)}" if n else ""
             text += f", less than the step of {units.duration(step)}" if n and n / iops * 1e9 < step else ""
             yield flag(
                 NAME,
@@ -77,8 +77,8 @@ def _alike(table: Table) -> Iterator[Flag]:
     yield flag(
         NAME,
         None,
-        f"{count} rows look equal in steps of {step:g} {unit} and are up to {units.percent(share, 2)} apart by IOPS × "
-        f"size ({shown:g} {unit}): that column cannot be compared there",
+        f"{count} rows look equal in steps of {step:g} {unit} and are up to {units.percent(share, 2)} apart by IOPS "
+        f"× size ({shown:g} {unit}): that column cannot be compared there",
         "Compare IOPS, or print the rate with three significant digits.",
         broken=False,
         column="rate",

@@ -1,14 +1,14 @@
-"""A quotation must stand in the table it quotes.
+"""A quotation must be in the table it quotes.
 
 What it claims
     Figures that a text names together are found together in one measured row.
 Why it matters
-    The wrong percentile, the best figure of one row beside the best of another, or KB for KiB: the sentence is what is
-    remembered, not the table.
+    A wrong percentile, the best figure of one row beside the best of another, or KB for KiB: people remember the
+    sentence, not the table.
 Evidence
-    A row of what is said and the measured rows of the same table that have the same keys.
+    A said row and the measured rows of the same table that have the same keys.
 What rules it out
-    Rounding of what is said. Figures that no measured row has are not judged.
+    Rounding of the quoted figures. Figures that no measured row has are not judged.
 Source
     The table itself.
 """
@@ -22,7 +22,7 @@ from strata.analyse.laws.base import Interval, flag, overlap, value
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "quotes", "quotations", 240
-SAYS = "figures quoted together that no row has together"
+SAYS = "figures quoted together are in no single row"
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -76,9 +76,9 @@ def _nowhere(table: Table, said: Row, rows: list[Row], keys: list[str]) -> Flag:
     for key in keys:
         at = [r.name for r in rows if overlap(_span(said.figures[key]), _span(r.figures[key]))]
         places.append(
-            f"{_told(said.figures[key])} stands at {' and '.join(at[:2])}"
+            f"{_told(said.figures[key])} is in {' and '.join(at[:2])}"
             if at
-            else f"{_told(said.figures[key])} stands nowhere"
+            else f"{_told(said.figures[key])} is in no row"
         )
     text = "; ".join(places)
     ios, p = value(table, said, "ios"), _percentile_of(said, rows)
@@ -90,7 +90,7 @@ def _nowhere(table: Table, said: Row, rows: list[Row], keys: list[str]) -> Flag:
         NAME,
         said,
         f"no row has these together: {text}",
-        "Quote one row whole.",
+        "Quote one complete row.",
         broken=True,
         column=keys[0],
         numbers={k: said.figures[k].base for k in keys},

@@ -1,15 +1,16 @@
 """IOPS × size = rate.
 
 What it claims
-    Bytes a second are I/Os a second times the bytes of one, in every row; and the I/Os and bytes counted agree alike.
+    Bytes per second are I/Os per second times the bytes of one I/O, in every row; the counted I/Os and bytes agree in
+    the same way.
 Why it matters
-    A dropped decimal, a digit too many or a column that slipped shows here before anything is concluded from it.
+    A missing decimal, an extra digit or a shifted column is found here, before anything is concluded from it.
 Evidence
-    IOPS, size and rate of a row. The unit (MB or MiB) and the rounding (rounded or cut off) are first inferred from all
-    rows of the column; only a row that disagrees with what the others have in common is flagged.
+    IOPS, size and rate of a row. The unit (MB or MiB) and the rounding (rounded or truncated) are first inferred from
+    all rows of the column; only a row that disagrees with the unit and rounding of the others is flagged.
 What rules it out
-    Mixed sizes in one row; where a run of our own drew them, five standard errors of their mean are allowed. Half a per
-    cent is allowed, for two clocks.
+    Mixed sizes in one row; where a run of Strata drew the sizes at random, five standard errors of their mean are
+    allowed. Half a per cent is allowed, for two clocks.
 Source
     The definition of the three figures.
 """
@@ -24,7 +25,7 @@ from strata.analyse.laws.base import bounds, flag, measured, overlap, times, val
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "rate", "IOPS × size", 20
-SAYS = "IOPS × size is not the rate beside it"
+SAYS = "IOPS × size does not match the rate beside it"
 NEXT = "Check the units and the columns of these figures."
 
 
@@ -34,7 +35,7 @@ def check(table: Table) -> Iterator[Flag]:
         if len(column.rows) > 2 and column.agree * 2 < len(column.rows):
             wrong = [r for r in column.rows if not inference.holds(table, r, column.best, inference.LOOSE)]
             if len(wrong) * 2 > len(column.rows):
-                text = f"no unit and rounding makes IOPS × size the rate in more than {column.agree} of "
+                text = f"no unit and rounding makes IOPS × size match the rate in more than {column.agree} of "
                 text += f"{len(column.rows)} rows"
                 yield flag(NAME, None, text, NEXT, broken=True, column="rate")
                 continue
@@ -55,9 +56,9 @@ def _slip(table: Table, row: Row, column: inference.Column) -> Flag:
     text = f"{units.count(iops.value)} IOPS of {units.size(size)} are {_rate(bytes_, column.best)}, "
     text += f"but {whose} says {printed}"
     if len(column.rows) > 2 and rate.step:
-        text += f" ({column.agree} of {len(column.rows)} rows hold as {column.best.words})"
+        text += f" ({column.agree} of {len(column.rows)} rows match as {column.best.words})"
     if fits := _digit_less(table, row, column):
-        text += f"; {units.count(fits)} would fit, one digit less"
+        text += f"; {units.count(fits)} would match, one digit less"
     return flag(
         NAME, row, text, NEXT, broken=True, column="rate", numbers={"iops": iops.value, "size": size, "rate": said}
     )

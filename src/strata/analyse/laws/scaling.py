@@ -1,12 +1,12 @@
-"""More than linear.
+"""More than linear scaling.
 
 What it claims
-    n threads (or nodes, or paths) give at most n times what one gives.
+    n threads (or nodes, or paths) give at most n times the rate of one.
 Why it matters
-    More than that means that the first point was held back by something else than the resource that is scaled: a cold
-    cache, a lower clock, a fixed cost. Fits over such points and per-thread figures mislead.
+    More than that means that something other than the scaled resource limited the first point: a cold cache, a lower
+    clock, a fixed cost. Fits over such points and per-thread figures mislead.
 Evidence
-    The least row of a series against each other one; the rows differ in nothing but the threads.
+    The smallest row of a series against each other one; the rows differ only in the threads.
 What rules it out
     Rounding, and the noise where the table states it.
 Source
@@ -22,7 +22,7 @@ from strata.analyse.laws.base import flag, groups, measured
 from strata.analyse.scaling import rate, series_of
 from strata.model.figures import Flag, Row, Table
 
-NAME, TITLE, ORDER = "scaling", "beyond linear", 200
+NAME, TITLE, ORDER = "scaling", "more than linear", 200
 SAYS = "more than n times the rate from n threads"
 
 
@@ -47,8 +47,8 @@ def _beyond(table: Table, series: list[Row]) -> Iterator[Flag]:
         yield flag(
             NAME,
             row,
-            f"{times:g} times the threads give {units.significant(got)} times the rate: more than linear, so the first "
-            f"point ({first.name}) was held back by something else",
+            f"{times:g} times the threads give {units.significant(got)} times the rate: more than linear, so "
+            f"something else limited the first point ({first.name})",
             "Measure the first point again, longer, and compare the processor time per byte.",
             broken=False,
             column="threads",

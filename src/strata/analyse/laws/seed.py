@@ -1,14 +1,14 @@
 """A repeated seed.
 
 What it claims
-    Repetitions of a random workload draw other offsets each time.
+    Repetitions of a random workload draw different offsets each time.
 Why it matters
-    With the same seed the second run reads the blocks that the first one left in a cache, and the repetitions say
-    nothing about the spread.
+    With the same seed the second run reads blocks that the first one left in a cache, and the repetitions do not show
+    the variation.
 Evidence
-    Measured rows with a random pattern that differ in nothing but their repetition and have the same seed.
+    Measured rows with a random pattern that differ only in their repetition and have the same seed.
 What rules it out
-    Sequential patterns; one row alone.
+    Sequential patterns; a single row.
 Source
     The manual of fio on `randrepeat`, which repeats its offsets unless told otherwise.
 """
@@ -35,6 +35,8 @@ def check(table: Table) -> Iterator[Flag]:
             by[key] = by.get(key, 0) + 1
         for (seed, *_), times in by.items():
             if times > 1:
-                text = f"{times} repetitions draw the same random offsets (seed {seed}): later ones find them cached"
+                text = (
+                    f"{times} repetitions draw the same random offsets (seed {seed}): later ones find them in a cache"
+                )
                 step = "Give each repetition its own seed."
                 yield flag(NAME, rows[0], text, step, broken=False, column="seed", numbers={"repetitions": times})

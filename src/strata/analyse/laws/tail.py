@@ -1,10 +1,10 @@
-"""The time is in the tail.
+"""Most of the time is in the tail.
 
 What it claims
-    Nothing wrong: the percentiles look good, and most of the *time* is still spent in a few slow I/Os.
+    It does not claim an error: the percentiles look good, but most of the *time* is spent in a few slow I/Os.
 Why it matters
-    Whoever waits for a transaction waits for its slowest I/O. "p99.9 is 0.08 ms" beside a mean of 0.05 ms hides that
-    at least four fifths of all time passes in the slowest thousandth.
+    A transaction waits for its slowest I/O. "p99.9 is 0.08 ms" beside a mean of 0.05 ms hides that at least four
+    fifths of all time is spent in the slowest thousandth.
 Evidence
     The mean and the percentiles. I/Os below a percentile take at most its time, those beyond at least its time; both
     give a lower bound for the share of time beyond it.
@@ -48,9 +48,9 @@ def _heavy(row: Row | None, mean: Figure | None, points: Points) -> Iterator[Fla
     yield flag(
         NAME,
         row,
-        f"at least {units.percent(share, 2)} of the time passes in the slowest {100 - p:.3g} % of the I/Os: the "
-        f"mean of {units.duration(mean.base)} is made there, the percentiles below do not show it",
-        "Look at the slow I/Os over time: a stall, a flush or a full cache; judge by the share of time.",
+        f"at least {units.percent(share, 2)} of the time is spent in the slowest {100 - p:.3g} % of the I/Os: they "
+        f"make the mean of {units.duration(mean.base)}, the percentiles below do not show it",
+        "Look at the slow I/Os over time (a stall, a flush or a full cache); judge by the share of time.",
         broken=False,
         column="time.mean",
         numbers={"share": share, "percentile": p},

@@ -1,15 +1,15 @@
-"""Threads that ask alike are served alike, where they were told to run.
+"""Equal threads get equal service, on the processors they were pinned to.
 
 What it claims
     No thread of a measurement did less than half of the I/Os of another, and each ran where it was pinned.
 Why it matters
-    A thread that is served worse had another processor, path or queue: the total hides two different systems.
+    A thread that gets less service had another processor, path or queue: the total hides two different systems.
 Evidence
-    The I/Os of each thread over all rounds, and the processors the kernel says it may run on.
+    The I/Os of each thread over all rounds, and the processors the kernel allows it to run on.
 What rules it out
-    Counts so small that they differ by chance; threads that were dealt different targets.
+    Counts so small that they differ by chance; threads that had different targets.
 Source
-    Our own; the square root of a count is its own standard deviation (Poisson).
+    Strata's own rule; the square root of a count is its own standard deviation (Poisson).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from strata.analyse.rounds import CellRounds
 from strata.model.analysis import THREADS, Check
 
 NAME, TITLE, ORDER = THREADS, "threads", 190
-SAYS = "threads that asked alike were served unlike, or ran elsewhere than pinned"
+SAYS = "equal threads got unequal service, or ran elsewhere than pinned"
 OF_NULL = True
-NEXT = "Pin the threads alike (--cpus), or look at what the slower one shares with others."
+NEXT = "Pin the threads in the same way (--cpus), or check what the slower one shares with others."
 
 UNEQUAL = 0.5
 """Below this share of another's I/Os a thread is told apart."""
@@ -55,8 +55,8 @@ def _unequal(cell: CellRounds) -> list[str]:
     if few >= UNEQUAL * many or many - few <= SIGMAS * math.sqrt(many):
         return []
     return [
-        f"thread {least} did {units.percent(few / many, 2)} of the I/Os of thread {most} "
-        f"({units.count(few)} against {units.count(many)}): they did not have the same processors, path or queue"
+        f"thread {least} did {units.percent(few / many, 2)} of the I/Os of thread {most} ({units.count(few)} against "
+        f"{units.count(many)}): they did not have the same processors, path or queue"
     ]
 
 
@@ -65,7 +65,7 @@ def _elsewhere(cell: CellRounds) -> list[str]:
         for number, thread in enumerate(one.result.threads if one.result is not None else ()):
             if thread.pinned is not None and thread.cpus and thread.cpus != thread.pinned:
                 return [
-                    f"thread {number} was to run on processors {thread.pinned} and may run on {thread.cpus}: "
-                    "the process may not use the others (cpuset)"
+                    f"thread {number} was pinned to processors {thread.pinned} but may only run on {thread.cpus}: "
+                    "the process is not allowed on the others (cpuset)"
                 ]
     return []

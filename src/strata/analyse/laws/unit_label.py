@@ -1,13 +1,13 @@
-"""A unit that is not what it says.
+"""A unit label that is wrong.
 
 What it claims
     A column labelled with a decimal unit (MB = 10^6 bytes) holds decimal figures.
 Why it matters
-    MB and MiB differ by 4.9 %, GB and GiB by 7.4 %: more than most differences that are looked for.
+    MB and MiB differ by 4.9 %, GB and GiB by 7.4 %: more than most differences that a comparison looks for.
 Evidence
     Rows whose IOPS × size gives the printed rate as MiB, and by no rounding as MB.
 What rules it out
-    Rows that hold either way: the step of the column is too coarse to tell.
+    Rows that agree with both units: the step of the column is too coarse to decide.
 Source
     IEC 80000-13 and IEC 60027-2 (prefixes for binary multiples).
 """
@@ -21,7 +21,7 @@ from strata.analyse.laws.base import flag
 from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "unit-label", "unit label", 30
-SAYS = "a column labelled MB that holds MiB"
+SAYS = "a column labelled MB holds MiB"
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -42,8 +42,8 @@ def check(table: Table) -> Iterator[Flag]:
         yield flag(
             NAME,
             None,
-            f"the column is labelled {column.unit} and holds {column.best.words}: {len(proof)} of {len(column.rows)} "
-            f"rows fit no other way, such as {first['rate'].value:g} beside {first['iops'].value:g} IOPS "
+            f"the column is labelled {column.unit} but holds {column.best.words}: {len(proof)} of {len(column.rows)} "
+            f"rows match in no other way, for example {first['rate'].value:g} beside {first['iops'].value:g} IOPS "
             f"({proof[0].name})",
             f"Read and label it as {column.best.unit}.",
             broken=False,

@@ -3,10 +3,10 @@
 What it claims
     The intervals of one measurement differ no more than intervals do elsewhere on this machine, and do not drift.
 Why it matters
-    A cache that fills, a tier that changes or a neighbour gives an average that never was a state of the storage.
+    While a cache fills, a tier changes or a neighbour is active, the average is not a state of the storage.
 Evidence
-    The last third of the intervals against the first, over the rounds; a halving is always said. Else the coefficient
-    of variation, over three times the typical one (and 30 %).
+    The last third of the intervals compared with the first, over the rounds; a drop by half is always reported. Else
+    the coefficient of variation, if it exceeds three times the typical one (and 30 %).
 What rules it out
     Fewer than four intervals.
 Source
@@ -27,7 +27,7 @@ from strata.analyse.rounds import CellRounds
 from strata.model.analysis import UNSTEADY, Check, NoiseFloor
 
 NAME, TITLE, ORDER = UNSTEADY, "unsteady", 80
-SAYS = "the rate drifts, falls off a cliff or spreads within a measurement"
+SAYS = "the rate drifts, drops or varies within a measurement"
 NEXT = "Measure longer, with nothing else running, and look at the rate over time."
 BURST = 100.0
 """From a hundredfold rise on the first third held nothing, or a stall, and a factor would say nothing."""
@@ -60,4 +60,6 @@ def _unsteady(cell: CellRounds, noise: NoiseFloor) -> str | None:
     spread = float(np.median([np.std(s, ddof=1) / np.mean(s) for s in series]))
     if spread <= max(0.3, 3 * typical):
         return None
-    return f"intervals differ by {units.percent(spread, 2)} (standard deviation), elsewhere {units.percent(typical, 2)}"
+    return (
+        f"intervals vary by {units.percent(spread, 2)} (standard deviation), elsewhere by {units.percent(typical, 2)}"
+    )

@@ -1,18 +1,19 @@
 """Utilisation is at most one.
 
 What it claims
-    No resource is busy for more than all of the time: a share of at most 100 %, IOPS × service time at most the number
-    of servers, bytes a second in one direction at most what the connection carries.
+    No resource is busy for more than all of the time: a share of at most 100 %, IOPS × service time at most the
+    number of servers, bytes per second in one direction at most the connection's rate.
 Why it matters
-    More than 100 % means another denominator (cores, directions, a clock that changed) or a time that is not service.
+    More than 100 % means another denominator (cores, directions, a clock that changed) or a time that is not service
+    time.
 Evidence
     A busy or idle share; or IOPS, service time and the number of servers (`count.servers`); or bytes sent or received
     and the link's rate.
 What rules it out
     Rounding; one per cent is allowed.
 Source
-    Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978):
-    the utilisation law U = X·S.
+    Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978): the
+    utilisation law U = X·S.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from strata.analyse.laws.base import bounds, flag, throughput, times, value
 from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE, ORDER = "utilisation", "utilisation", 50
-SAYS = "something is busy for more than all of the time"
+SAYS = "a resource is busy for more than all of the time"
 TOLERANCE = 0.01
-NEXT = "Find what the share is of: cores, directions, servers."
+NEXT = "Find the denominator of the share: cores, directions, servers."
 
 
 def check(table: Table) -> Iterator[Flag]:

@@ -1,21 +1,24 @@
-"""A cap on bytes.
+"""A limit on bytes per second.
 
 What it claims
-    So many bytes a second are admitted, whatever the size of a request, where no wire is full.
+    The layer carries a fixed number of bytes per second, whatever the size of a request, and no wire is saturated.
 Why it matters
-    It is a setting (a volume type, a quality of service, a control group) or a link that is slower than the device;
-    small requests do not feel it, so it is found only under load.
+    It is a setting (a volume type, a quality of service, a control group) or a link that is slower than the device.
+    Small requests do not reach the limit, so it shows only under load.
 Evidence it needs
-    Differential: X = min(promised, B ÷ size) with one B for all sizes and depths; at a layer above, X = min(below,
-    B ÷ size) where the layer has no wire. Operational: requests wait although one alone is as fast as promised.
+    Differential: X = min(specified, B ÷ size) with one B for all sizes and depths; at a layer above another, X =
+    min(below, B ÷ size) where the layer has no wire. Operational: requests wait although a single one is as fast as
+    specified.
 What rules it out
-    Small requests that lose what the cap would leave them; any read with more bytes a second than the cap.
+    Small requests that lose more than the limit explains; any read that moves more bytes per second than the limit.
 What to do next
-    Look for a limit of bytes set on the volume, the device or its control group (``io.max``), and at the link's speed.
+    Look for a bytes-per-second limit on the volume, the device or its control group (``io.max``), and check the
+    link's speed.
 How sure
-    By the part of the loss explained and the distance to a cap on requests and to a slow medium.
+    By the part of the loss that is explained, and by how much better it fits than a cap on requests and a slow
+    medium.
 Example
-    128 KiB reads stop at 60 MB/s where 179 are specified; 8 KiB reads give 1 640 IOPS as they should.
+    128 KiB reads stop at 60 MB/s where 179 MB/s are specified; 8 KiB reads give 1 640 IOPS as they should.
 Source
     Asymptotic bounds (Denning, Buzen 1978); the kernel's cgroup documentation (io.max: rbps, wbps).
 """
@@ -38,8 +41,8 @@ from strata.model.finding import Cause, Evidence, EvidenceKind
 CAUSE = Cause.BANDWIDTH_CAP
 PRECEDENCE = 58
 NEXT_STEP = (
-    "Look for a limit of bytes per second set on the volume, the device or its control group (io.max), and at the "
-    "link's speed"
+    "Look for a bytes-per-second limit on the volume, the device or its control group (io.max), and check the link's "
+    "speed"
 )
 
 
@@ -63,8 +66,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
         holds=True,
         model=found,
         because="",
-        title=f"the layer admits no more than {rate}{where}",
-        explanation=f"{len(bound)} workloads stop at the same {rate} whatever their block size, and no wire lies "
+        title=f"the layer is limited to {rate}{where}",
+        explanation=f"{len(bound)} workloads stop at the same {rate} whatever their block size, and there is no wire "
         f"between {view.layer.name} and {view.below.name}.",
         next_step=f"{NEXT_STEP}.",
         cells=found.binding | {p.key for p in view.affected if abs(found.residual[p.key]) <= 2.5},
@@ -74,8 +77,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the capped "
-                f"cells give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
+                statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the "
+                f"limited workloads give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
                 cells=observe.cells(view, bound),
             ),
             *observe.operational(view, view.affected),
@@ -93,14 +96,15 @@ def _said(own: Own, limit: Limit) -> Said:
     bound = [h for h in own.slow if h.key in limit.rows]
     sizes = units.span(units.size(round(min(h.size for h in bound))), units.size(round(max(h.size for h in bound))))
     free = next((h for h in own.cells if h not in own.slow), None)
-    spared = f"{free.cell.workload.label} gives what it should" if free else "all of them are held"
+    spared = f"{free.cell.workload.label} performs as specified" if free else "all workloads are limited"
     return Said(
-        title=f"{layer} admits no more than {rate}",
-        explanation=f"Blocks of {sizes} stop at {rate}; {spared}.",
-        next_step=f"{NEXT_STEP}; without it {units.rate(max(h.promised * h.size for h in bound))} are promised.",
+        title=f"{layer} is limited to {rate}",
+        explanation=f"Workloads with blocks of {sizes} stop at {rate}; {spared}.",
+        next_step=f"{NEXT_STEP}; without the limit, {units.rate(max(h.promised * h.size for h in bound))} are "
+        "specified.",
         evidence=Evidence(
             kind=EvidenceKind.OPERATIONAL,
-            statement=f"the held workloads give {observe.spread([h.measured * h.size for h in bound], 'rate')}, and "
+            statement=f"the limited workloads give {observe.spread([h.measured * h.size for h in bound], 'rate')}; "
             f"{spared}",
             cells=tuple(f"{layer}/{h.key}" for h in own.cells),
         ),

@@ -1,24 +1,24 @@
-"""A cache answers, and the figures are not the medium's.
+"""A cache answers, and the figures are not those of the medium.
 
 What it claims
-    Most reads of the lowest layer are answered by a cache of the device: the figures are the cache's.
+    A cache of the device answers most reads of the lowest layer: the figures are those of the cache.
 Why it matters
-    The data that is measured fits into the cache, the user's does not: what is promised by these figures will not come.
+    The measured data fits into the cache, the user's data does not. Production will not reach these figures.
 Evidence it needs
-    Differential: the layer gives at least 1.5 times what its specification promises, in most of its workloads.
-    Operational: one at a time, most reads take a small part of the promised time; or, where nothing is promised, the
-    times fall into two groups thirty times apart, and the quick one has most of them.
+    Differential: the layer gives at least 1.5 times the specified IOPS in most of its workloads. Operational: with
+    one request at a time, most reads take a small part of the specified time; or, without a specification, the times
+    form two groups thirty times apart, and the fast group has most of them.
 What rules it out
-    Times as promised; a file that is larger than any cache there.
+    Times as specified; a file that is larger than any cache on the way.
 What to do next
     Measure a file several times as large as the cache (``--size``), or read it back cold.
 How sure
-    By how far the figures lie above the promise; of two groups alone less.
+    By how far the figures are above the specification; less where only the two groups show it.
 Example
-    8 KiB reads take 0.06 ms where 3.2 are specified, and 64 MiB were measured.
+    8 KiB reads take 0.06 ms where 3.2 ms are specified, and 64 MiB were measured.
 Source
-    Rules of measuring storage ask for a working set well beyond every cache (SNIA Solid State Storage Performance Test
-    Specification).
+    Storage test specifications ask for a working set well beyond every cache (SNIA Solid State Storage Performance
+    Test Specification).
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def _beyond(station: Station, above: list[Held], of: int, two: Groups | None) ->
     layer, most = station.layer.name, max(above, key=lambda h: h.ratio_log)
     times = units.significant(math.exp(most.ratio_log), 2)
     alone = [_quick(layer, h) for h in above if h.depth == 1]
-    hits = f" About {units.percent(1 - two.share, 2)} of the reads are answered by it." if two else ""
+    hits = f" The cache answers about {units.percent(1 - two.share, 2)} of the reads." if two else ""
     return Opinion(
         cause=CAUSE,
         holds=True,
         because="",
         weight=Weight.SHOWN,
-        title=f"a cache of {layer} answers: up to {times} times what the medium promises",
-        explanation=f"{layer} gives more than its medium can: {most.cell.workload.label} {units.count(most.measured)} "
-        f"IOPS, where {units.count(most.promised)} are promised.{hits}",
+        title=f"a cache of {layer} answers: up to {times} times the medium's specification",
+        explanation=f"{layer} is faster than its medium can be: {most.cell.workload.label} gives "
+        f"{units.count(most.measured)} IOPS, specified are {units.count(most.promised)}.{hits}",
         next_step=NEXT_STEP,
         cells=frozenset(h.key for h in above),
         strength=min(1.0, 0.5 + len(above) / (2 * of)),
@@ -74,8 +74,7 @@ def _beyond(station: Station, above: list[Held], of: int, two: Groups | None) ->
         evidence=(
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{len(above)} of {of} workloads give at least {FASTER:g} times what the specification "
-                "promises",
+                statement=f"{len(above)} of {of} workloads give at least {FASTER:g} times the specified IOPS",
                 cells=tuple(f"{layer}/{h.key}" for h in above),
             ),
             *alone,
@@ -89,8 +88,8 @@ def _quick(layer: str, one: Held) -> Evidence:
     middle = times.at(one.cell, 50) or one.cell.mean_ns.value
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
-        statement=f"{one.cell.workload.label}: half of the reads take {units.duration(middle)} or less, where "
-        f"{units.duration(1e9 / one.promised)} are promised",
+        statement=f"{one.cell.workload.label}: half of the reads take {units.duration(middle)} or less, specified "
+        f"are {units.duration(1e9 / one.promised)}",
         cells=(f"{layer}/{one.key}",),
     )
 
@@ -104,7 +103,7 @@ def _by_groups(station: Station, two: Groups) -> Opinion:
         holds=True,
         because="",
         title=f"a cache answers {hits} of the reads of {layer}",
-        explanation=f"{seen}: what is measured is mostly the cache.",
+        explanation=f"{seen}: the figures are mostly those of the cache.",
         next_step=NEXT_STEP,
         cells=frozenset({two.cell.workload.key}),
         strength=0.7,

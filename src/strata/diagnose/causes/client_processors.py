@@ -1,20 +1,20 @@
 """The client's processors.
 
 What it claims
-    The machine that asks has too little processor time to ask for more: its own threads are ready to run, and wait.
+    The client has too little processor time to issue more I/O: its threads are runnable but wait for a processor.
 Why it matters
-    The storage is faster than it looks from here. Tuning the server, the wire or the disk changes nothing.
+    The storage is faster than it looks from this client. Tuning the server, the wire or the disk changes nothing.
 Evidence it needs
-    Operational: the load generator's own threads wait for a processor so long that it makes 60 % of the loss, longer
-    than those of the servers do, and less in the same cells below. Differential: the loss.
+    Operational: the load generator's own threads wait for a processor, and their waits explain 60 % of the loss. They
+    wait longer than the servers' threads, and less in the same cells below. Differential: the loss.
 What rules it out
-    A generator that hardly waits; servers that wait longer; the same waits below.
+    A load generator that hardly waits; servers that wait longer; the same waits below.
 What to do next
-    Fewer neighbours on the client, more of its cores, a higher quota; larger requests cost it less.
+    Fewer neighbours on the client, more cores, a higher quota; larger requests cost it less.
 How sure
     By the part of the loss that the waits explain.
 Example
-    The client may use a hundredth of a processor: it works 10 ms of each second and is ready for 900 ms more.
+    The client may use a hundredth of a processor: it runs for 10 ms of each second and is runnable for 900 ms more.
 Source
     The kernel's scheduler statistics (Documentation/scheduler/sched-stats: time spent waiting to run).
 """
@@ -44,7 +44,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return Opinion(
             CAUSE,
             False,
-            f"its threads wait for a processor at most {units.percent(most, 2)} of the time",
+            f"its threads wait for a processor for at most {units.percent(most, 2)} of the time",
             strength=most,
         )
     own = max(w.own for _, w in seen)
@@ -54,9 +54,10 @@ def judge_pair(pair: Pair) -> Opinion | None:
         weight=Weight.SHOWN,
         because="",
         title=f"the client waits for a processor, {units.significant(own, 2)} threads at a time",
-        explanation=f"The threads that ask are ready to run and wait: {units.percent(cover, 2)} of the loss.",
-        next_step="Give the client more processor time (fewer neighbours, more cores, a higher quota of its group), or "
-        "use larger requests; nothing behind it would be felt.",
+        explanation="The threads that issue the I/O are runnable but wait for a processor: this explains "
+        f"{units.percent(cover, 2)} of the loss.",
+        next_step="Give the client more processor time (fewer neighbours, more cores, a higher quota of its control "
+        "group), or use larger requests; a faster server, wire or disk would not help.",
         cells=frozenset(f.point.key for f in found),
         strength=cover,
         lead=10 * cover,
@@ -65,8 +66,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(found)} of {len(slow)} slow cells the client's threads wait for a processor longer "
-                f"than the servers' do. {rows.said(max(found, key=lambda f: f.share * f.point.loss))}",
+                statement=f"in {len(found)} of {len(slow)} slow workloads the client's threads wait for a processor "
+                f"longer than the servers' threads. {rows.said(max(found, key=lambda f: f.share * f.point.loss))}",
                 cells=observe.cells(view, [f.point for f in found]),
             ),
         ),

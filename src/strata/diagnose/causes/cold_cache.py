@@ -1,27 +1,28 @@
-"""A cache is cold, or too small for what is read.
+"""A cache is cold, or too small for the data that is read.
 
 What it claims
     A cache of the device answers only some of the reads; the others go to the medium and take many times as long.
 Why it matters
-    The medium is as fast as ever. What decides is how much of the data the cache holds, and whether it is warm yet.
+    The medium is as fast as ever. The speed depends on how much of the data the cache holds, and on whether it is
+    warm.
 Evidence it needs
-    By an earlier run: most reads take half as long again as then, those one at a time, too, and the worst four times;
-    durable writes that the medium itself carries out do not. Or, operational: one at a time, the times of reads fall
-    into two groups thirty times apart, and the quick one has less than 60 % of them. Differential: the share of quick
-    ones is what is left of a workload that was, or could be, warm; it grows from round to round while the cache warms
-    up.
+    From an earlier run: most reads take at least 1.5 times as long as then, those one at a time included, and the
+    worst four times; durable writes that go to the medium itself do not. Or, operational: with one request at a time,
+    the times of reads form two groups thirty times apart, and the fast group has less than 60 % of them.
+    Differential: the share of fast reads is what is left of a workload that was, or could be, warm; it grows from
+    round to round while the cache warms up.
 What rules it out
-    One group of times (then there is no cache, or it answers all or nothing); groups that lie near each other (members
+    One group of times (then there is no cache, or it answers all or nothing); groups that are close together (members
     of one kind).
 What to do next
-    Let it warm up, or measure longer; then give it more memory, or read less at random.
+    Let the cache warm up, or measure longer; then give it more memory, or read less at random.
 How sure
-    By the earlier run, and how many reads and writes of it say so; never beyond what is suggested without one: that it
-    was warm before is not seen.
+    By the earlier run, and by how many of its reads and writes show it. Without an earlier run never more than
+    suggested: that the cache was warm before has not been observed.
 Example
-    12 % of the reads take 0.06 ms, the others 3.2: the cache holds an eighth of the file.
+    12 % of the reads take 0.06 ms, the others 3.2 ms: the cache holds an eighth of the file.
 Source
-    Hit share and working set (Denning 1968); the time of a read is the mean of both weighted by the share.
+    Hit ratio and working set (Denning 1968); the mean time of a read is the weighted mean of both groups.
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ def judge(case: Case) -> Iterator[Opinion]:
             holds=True,
             because="",
             title=f"a cache answers only {hits} of the reads of {layer}",
-            explanation=f"{hits} of the reads take {quick}, the others {slow}: most of what is read is not in the "
+            explanation=f"{hits} of the reads take {quick}, the others {slow}: most of the data read is not in the "
             "cache.",
-            next_step="Let it warm up and measure again; then give the cache more room, or read less at random: with "
-            f"all of it in the cache a read would take {quick}.",
+            next_step="Let the cache warm up and measure again; then give it more room, or read less at random: with "
+            f"all of the data in the cache a read would take {quick}.",
             cells=frozenset({two.cell.workload.key}),
             strength=0.7,
             lead=2.0,
@@ -84,7 +85,7 @@ def judge(case: Case) -> Iterator[Opinion]:
                 Evidence(
                     kind=EvidenceKind.DIFFERENTIAL,
                     statement=f"a read takes {units.duration(now * 1e9)} on average, "
-                    f"{units.significant(now / two.quick, 2)} times what it takes from the cache",
+                    f"{units.significant(now / two.quick, 2)} times its time from the cache",
                     cells=(f"{layer}/{two.cell.workload.key}",),
                 ),
             ),
@@ -117,11 +118,11 @@ def lost(case: Case, station: Station) -> Opinion | None:
         cause=CAUSE,
         holds=True,
         because="",
-        title=f"a cache that answered the reads of {layer} is cold",
-        explanation=f"Reads take up to {times} times as long as in the earlier run, durable writes as long as then: "
-        "the medium is as it was, and a cache before it no longer holds what is read.",
-        next_step="Let it warm up and measure again; if it stays so, look at what took the cache's memory, or emptied "
-        f"it: with all of it in the cache {worst.workload_key} gave {then} IOPS.",
+        title=f"the cache that answered the reads of {layer} is cold",
+        explanation=f"Reads take up to {times} times as long as in the earlier run, durable writes take as long as "
+        "before: the medium is unchanged, and a cache in front of it no longer holds the data.",
+        next_step="Let the cache warm up and measure again; if it stays slow, look for what took the cache's memory "
+        f"or emptied it: with all of the data in the cache {worst.workload_key} gave {then} IOPS.",
         cells=frozenset(r.workload_key for r in slower),
         weight=Weight.SHOWN,
         strength=0.9,
@@ -129,15 +130,15 @@ def lost(case: Case, station: Station) -> Opinion | None:
         evidence=(
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{len(slower)} of {len(reads)} workloads that read do less than "
+                statement=f"{len(slower)} of {len(reads)} read workloads give less than "
                 f"{units.percent(1 / SLOWER, 2)} of the earlier run's IOPS, {worst.workload_key} the least: "
                 f"{units.percent(worst.ratio.value, 2)}",
                 cells=tuple(f"{layer}/{r.workload_key}" for r in slower),
             ),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"durable writes do {units.percent(min(r.ratio.value for r in writes), 2)} of the earlier "
-                f"run's IOPS at the least, over {len(writes)} workloads",
+                statement=f"durable writes give at least {units.percent(min(r.ratio.value for r in writes), 2)} of "
+                f"the earlier run's IOPS, in {len(writes)} workloads",
                 cells=tuple(f"{r.layer}/{r.workload_key}" for r in writes),
             ),
         ),

@@ -1,24 +1,24 @@
-"""The data lies on fewer nodes or members than there are.
+"""The data is on fewer nodes or members than there are.
 
 What it claims
-    The layer's data is to be spread over several members, and some of them have hardly any of what is read.
+    The layer's data should be spread over several members, and some of them hold hardly any of the data that is read.
 Why it matters
-    The others could carry as much: spreading the data anew gains what they can give, and costs no hardware.
+    The other members could carry as much. Rebalancing the data uses them, and needs no new hardware.
 Evidence it needs
-    Operational: of the devices that carry the data, the requests of random reads go to three quarters of them or fewer,
-    counted so that equal shares make all of them. Differential: the busiest member is in use for most of the time, the
-    least busy for less than half as long. Or: the stack file says how many members the data is to lie on
-    (``expect.members``), it lies on two or more and on three quarters of them or fewer, and each of these is in use for
-    90 % of the time or more in random reads.
+    Operational: the requests of random reads go to three quarters of the devices that carry the data, or to fewer
+    (an effective number: equal shares count as all of them). Differential: the busiest member is busy for most of the
+    time, the least busy one for less than half as long. Or: the stack file says on how many members the data should
+    be (``expect.members``), it is on two or more and on three quarters of them or fewer, and each of these is busy
+    for 90 % of the time or more in random reads.
 What rules it out
-    Shares that are alike; one device only; a member that was taken out of the set (then it is none of the devices);
-    writes of which each member gets all (they are copies: whoever is read, each has the data).
+    Equal shares; one device only; a member that was removed from the set (then it is not one of the devices); writes
+    of which each member gets all (they are copies: each member has the data, whichever is read).
 What to do next
-    Spread the data anew (``btrfs balance``, a rebalance of the volume), and look why new data goes to so few.
+    Rebalance the data (``btrfs balance``, a rebalance of the volume), and find out why new data goes to so few.
 How sure
-    By how unequal the shares are, in how many workloads.
+    By how unequal the shares are, and in how many workloads.
 Example
-    Of three members one does all reads: 390 of 390 a second, where three would give 1 170.
+    One of three members serves all reads: 390 per second, where three would give 1 170.
 Source
     The bottleneck of a closed system is the station with the greatest demand (Denning, Buzen 1978).
 """
@@ -68,7 +68,7 @@ def _missed(station: Station) -> Opinion | None:
     full = [c for c in reads if min(b or 0.0 for b in busy[c.workload.key]) >= IN_USE]
     random = [c for c in full if c.workload.rw.random]
     if not random:
-        return Opinion(CAUSE, False, "the members that there are have time left", layer=station.layer.name)
+        return Opinion(CAUSE, False, "the existing members are not fully busy", layer=station.layer.name)
     layer, gain = station.layer.name, should / there
     most = max(random, key=lambda c: c.iops.value)
     names, each = ", ".join(most.carriers), units.count(most.iops.value / there)
@@ -77,9 +77,9 @@ def _missed(station: Station) -> Opinion | None:
         holds=True,
         because="",
         weight=Weight.SHOWN,
-        title=f"the data of {layer} lies on {there} of {should} members",
-        explanation=f"It lies on {names}, and each of these is in use all the time ({most.workload.label}); the stack "
-        f"file says that {should} share it.",
+        title=f"the data of {layer} is on {there} of {should} members",
+        explanation=f"It is on {names}, and each of these is busy all the time ({most.workload.label}); according to "
+        f"the stack file {should} members share it.",
         next_step=_spread(gain),
         cells=frozenset(c.workload.key for c in full),
         strength=1.0,
@@ -87,14 +87,14 @@ def _missed(station: Station) -> Opinion | None:
         evidence=(
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(full)} of {len(reads)} workloads that read, each of {names} is in use for "
+                statement=f"in {len(full)} of {len(reads)} read workloads, each of {names} is busy for "
                 f"{units.percent(IN_USE)} of the time or more",
                 cells=tuple(f"{layer}/{c.workload.key}" for c in full),
             ),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{most.workload.label}: {units.count(most.iops.value)} IOPS, {each} of each member; "
-                f"{should} would give {units.count(most.iops.value * gain)}",
+                statement=f"{most.workload.label}: {units.count(most.iops.value)} IOPS, {each} per member; {should} "
+                f"members would give {units.count(most.iops.value * gain)}",
                 cells=(f"{layer}/{most.workload.key}",),
             ),
         ),
@@ -105,8 +105,8 @@ def _missed(station: Station) -> Opinion | None:
 
 def _spread(gain: float) -> str:
     return (
-        "Spread the data anew (btrfs balance, a rebalance of the volume), and look why it went to so few; "
-        f"spread evenly they would give up to {units.significant(gain, 2)} times as much."
+        "Rebalance the data (btrfs balance, a rebalance of the volume), and find out why it is on so few; evenly "
+        f"spread it would give up to {units.significant(gain, 2)} times the IOPS."
     )
 
 
@@ -120,7 +120,7 @@ def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:
     gain = of / used
     beside = Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{worst.cell.workload.label}: {worst.names[order[0]]} is in use for "
+        statement=f"{worst.cell.workload.label}: {worst.names[order[0]]} is busy for "
         f"{units.percent(busy[0] or 0.0, 2)} of the time, {worst.names[order[-1]]} for "
         f"{units.percent(busy[1] or 0.0, 2)}",
         cells=(f"{layer}/{worst.cell.workload.key}",),
@@ -130,8 +130,8 @@ def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:
         holds=True,
         because="",
         weight=Weight.SHOWN,
-        title=f"the data of {layer} lies on {units.significant(used, 2)} of {of} members",
-        explanation=f"Random reads go to the members unequally: {told} ({worst.cell.workload.label}).",
+        title=f"the data of {layer} is on {units.significant(used, 2)} of {of} members",
+        explanation=f"Random reads are spread unevenly over the members: {told} ({worst.cell.workload.label}).",
         next_step=_spread(gain),
         cells=frozenset(c.cell.workload.key for c in cells),
         strength=min(1.0, 1.5 * (1 - used / of)),
@@ -139,7 +139,7 @@ def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:
         evidence=(
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{worst.cell.workload.label}: of the reads that reach the devices {told}",
+                statement=f"{worst.cell.workload.label}: shares of the reads that reach the devices: {told}",
                 cells=tuple(f"{layer}/{c.cell.workload.key}" for c in cells),
             ),
             *((beside,) if apart else ()),

@@ -1,20 +1,20 @@
 """One queue, connection or virtual disk is used where several give more.
 
 What it claims
-    The layer is slower than what it is held against, and the same path with more queues is not, or less.
+    The layer is slower than the layer it is compared with, and the same path with more queues is not, or less so.
 Why it matters
-    Nothing has to be bought: the host is told to use more queues, connections or virtual disks.
+    No new hardware is needed: configure the host to use more queues, connections or virtual disks.
 Evidence it needs
-    Differential: a layer on the same one, with more connections, gives at least 1.25 times as much in the deep
-    workloads. Operational: the rate does not grow with the depth while with more queues it does.
+    Differential: another layer over the same one, with more connections, gives at least 1.25 times the IOPS in the
+    deep workloads. Operational: the rate does not grow with the depth, while with more queues it does.
 What rules it out
-    No layer with more connections was measured; one that gives as much.
+    No layer with more connections was measured; one that gives the same IOPS.
 What to do next
     Use more queues (the controller's queues, ``connections=``, ``nconnect``), or several virtual disks.
 How sure
-    By how much more the several give, in how many workloads.
+    By how much more the several queues give, and in how many workloads.
 Example
-    Through one queue of a virtual controller 830 IOPS at every depth, through four 1 640.
+    830 IOPS at every depth through one queue of a virtual controller, 1 640 through four.
 Source
     Asymptotic bounds of a closed system (Denning, Buzen 1978): a queue that serves k at once gives at most k ÷ S.
 """
@@ -58,7 +58,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
     cover, other, won = best
     most = max(won, key=lambda one: one[1])
     gain = float(np.median([g for _, g in won]))
-    times = f"{units.significant(gain, 2)} times as much"
+    times = f"{units.significant(gain, 2)} times the IOPS"
     few, many = view.layer.target.connections, other.target.connections
     name = view.layer.name
     return Opinion(
@@ -67,8 +67,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
         because="",
         weight=Weight.SHOWN,
         title=f"{name} uses {few} connection{'s' * (few > 1)} where {many} give {times}",
-        explanation=f"The same path with {many} connections ({other.name}) gives {times} in {len(won)} "
-        f"of {len(view.affected)} slow workloads: what {view.below.name} can give does not pass through one.",
+        explanation=f"The same path with {many} connections ({other.name}) gives {times} in {len(won)} of "
+        f"{len(view.affected)} slow workloads: {few} cannot carry what {view.below.name} can give.",
         next_step="Use more queues (the controller's queues, connections=, nconnect), or several virtual disks.",
         cells=frozenset(p.key for p, _ in won),
         strength=0.9 * cover,
@@ -77,8 +77,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{most[0].workload.label}: {units.count(most[0].x)} IOPS through {few}, "
-                f"{units.count(most[0].x * most[1])} through {many}",
+                statement=f"{most[0].workload.label}: {units.count(most[0].x)} IOPS with {few}, "
+                f"{units.count(most[0].x * most[1])} with {many}",
                 cells=(view.cell(most[0]), f"{other.name}/{most[0].key}"),
             ),
             *observe.operational(view, [p for p, _ in won]),

@@ -1,22 +1,22 @@
 """The load generator is the limit.
 
 What it claims
-    The figures show the generator, not the storage.
+    The figures show the load generator, not the storage.
 Why it matters
-    Every layer then looks alike, and all of them too slow.
+    All layers then look alike, and all of them look too slow.
 Evidence it needs
-    Operational: at least 80 % of the IOPS the generator reaches against nothing (a null endpoint) at the same depth
-    and size; or its own control group has used up a quota of processor time in at least half of the periods (then the
-    ceiling, measured under the same quota, says nothing). Differential: the layers agree there (each is as fast as
-    the generator).
+    Operational: at least 80 % of the IOPS that the load generator reaches on a null endpoint at the same depth and
+    size; or its own control group used up a quota of processor time in at least half of the periods (then the ceiling,
+    measured under the same quota, says nothing). Differential: the layers agree there (each is as fast as the load
+    generator).
 What rules it out
     Headroom: less than 80 % of the ceiling.
 What to do next
-    More threads, larger depth per submit, a release build, a machine with more cores, a larger quota.
+    More threads, more requests per submit, a release build, a machine with more cores, a larger quota.
 How sure
-    By how near the ceiling is.
+    By how close the figures are to the ceiling.
 Example
-    190 000 IOPS on the file system and 200 000 against nothing.
+    190 000 IOPS on the file system and 200 000 on a null endpoint.
 Source
     Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): the load generator's own cost
     is not the storage's.
@@ -71,8 +71,8 @@ def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | 
     if (held := starved(cells)) is not None:
         return Evidence(
             kind=EvidenceKind.OPERATIONAL,
-            statement=f"the control group {held[0].group} that Strata runs in has used up its quota of processor time "
-            f"in {units.percent(held[1], 2)} of its periods (median of {len(cells)} workloads)",
+            statement=f"Strata's control group {held[0].group} was throttled by its processor quota in "
+            f"{units.percent(held[1], 2)} of the periods (median of {len(cells)} workloads)",
             cells=tuple(f"{c.layer}/{c.workload.key}" for c in cells),
         )
     known = shares(analysis, cells)
@@ -82,7 +82,7 @@ def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | 
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
         statement=f"{cell.layer}, {cell.workload.label}: {units.count(cell.iops.value)} IOPS are "
-        f"{units.percent(share, 2)} of what the generator reaches against nothing",
+        f"{units.percent(share, 2)} of what the load generator reaches on a null endpoint",
         cells=(f"{cell.layer}/{cell.workload.key}",),
     )
 
@@ -94,4 +94,4 @@ def headroom(analysis: Analysis, cells: Iterable[CellSummary]) -> str | None:
     if top <= 0:
         return None
     times = units.significant(1 / top, 2) if top > 0.01 else units.count(float(f"{1 / top:.2g}"))
-    return f"against nothing it reaches {times} times these IOPS"
+    return f"on a null endpoint it reaches {times} times these IOPS"

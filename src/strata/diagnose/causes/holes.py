@@ -1,21 +1,20 @@
 """Parts of the data were never written.
 
 What it claims
-    The file system answers reads of what was never written (a hole, an extent that is only reserved) by itself, with
-    zeros; the medium is not asked.
+    The file system answers reads of unwritten ranges (a hole, a preallocated extent) with zeros, without the medium.
 Why it matters
-    The figures are too good, the more of the file is missing the more; the first write changes them.
+    The figures are too good, and the more of the file is missing, the better they look. The first write changes them.
 Evidence it needs
-    Operational: at a file that is read unbuffered the device read at least 3 % less than the workload, and the same
-    share in every random read; writes of the same file do reach it.
+    Operational: for a file that is read unbuffered, the device read at least 3 % fewer bytes than the workload, and
+    the same share in every random read; writes to the same file reach the device.
 What rules it out
-    As many bytes at the device as were asked for; a cache in use, which answers more the second time.
+    As many bytes at the device as were requested; a cache in use, which answers more the second time.
 What to do next
-    Write the file once from its beginning to its end (``strata`` does it with files of its own), then measure again.
+    Write the whole file once, from start to end (``strata`` does it with files of its own), then measure again.
 How sure
-    By how equal the share is over the workloads: a cache's depends on the workload, the share of holes does not.
+    By how equal the share is over the workloads: the share of a cache depends on the workload, that of holes does not.
 Example
-    Half of the file punched out: 0.50 bytes read at the disk for each byte asked for, at depths 1, 8 and 32.
+    Half of the file punched out: 0.50 bytes read at the disk for each byte requested, at depths 1, 8 and 32.
 Source
     The kernel's documentation of holes and unwritten extents (lseek(2) SEEK_HOLE;
     Documentation/filesystems/fiemap.rst).
@@ -62,22 +61,22 @@ def _opinion(station: Station, keys: list[str], share: float) -> Opinion:
         holds=True,
         because="",
         title=f"{missing} of the data was never written",
-        explanation=f"The device read {units.significant(share, 2)} bytes for each byte that was asked for, alike at "
-        f"every depth: {name} answers the rest by itself.",
-        next_step="Write the file once from its beginning to its end, then measure again.",
+        explanation=f"The device read {units.significant(share, 2)} bytes for each byte requested, the same at every "
+        f"depth: {name} answers the rest without the device.",
+        next_step="Write the whole file once, from start to end, then measure again.",
         cells=frozenset(keys),
         strength=1.0,
         lead=6.0,
         evidence=(
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{units.significant(share, 2)} bytes read at the device for each byte asked for, in "
-                f"{len(keys)} workloads that read at random, unbuffered",
+                statement=f"{units.significant(share, 2)} bytes read at the device for each byte requested, in "
+                f"{len(keys)} workloads of unbuffered random reads",
                 cells=tuple(f"{name}/{key}" for key in keys),
             ),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement="writes of the same file do reach it",
+                statement="writes to the same file reach the device",
                 cells=(),
             ),
         ),

@@ -1,16 +1,16 @@
 """The result is impossible.
 
 What it claims
-    At least one figure cannot be true as it stands, so nothing is concluded from any.
+    At least one figure cannot be true as it stands, so nothing is concluded from any of them.
 Why it matters
-    Most surprising results are wrong ones: a cache that answered, another volume, a column that slipped.
+    Most surprising results are wrong results: a cache that answered, another volume, a column that slipped.
 Evidence it needs
     Operational: a law that does not hold (Little's law, IOPS × size, a layer faster than the one it stands on, reads
     that never reached the device).
 What rules it out
     All laws hold.
 What to do next
-    What the broken law points at, then measure again.
+    Follow the broken law's next step, then measure again.
 How sure
     As sure as the law is general: 0.9, and 0.95 with two different laws.
 Example

@@ -1,32 +1,32 @@
-"""A cap on requests.
+"""A cap on requests per second.
 
 What it claims
-    So many requests per second are admitted, whatever their size, and nothing is added below that: at a remote end,
-    or at a device.
+    The remote end or the device completes a fixed number of requests per second, whatever their size, and adds no
+    time below that rate.
 Why it matters
-    It is a setting (quality of service, a volume type, a control group), not a fault: it is changed by asking, not by
-    tuning.
+    It is a setting (quality of service, a volume type, a control group), not a fault: have it raised, tuning does not
+    help.
 Evidence it needs
-    Differential: X = min(what it would give, C) with one C over block sizes, patterns and depths, beside the layer
-    below or beside the layer's own specification. Operational: requests wait while processors idle. Without a
-    specification, by the device's own shape: at least three workloads of 8 outstanding requests or more, random and
-    in order, whose sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one request is
-    no whole number.
+    Differential: X = min(uncapped IOPS, C) with one C over block sizes, patterns and depths, compared with the layer
+    below or with the layer's own specification. Operational: requests wait while processors are idle. Without a
+    specification, by the device's own shape: at least three workloads with 8 or more outstanding requests, random and
+    sequential, whose block sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one
+    request is no whole number.
 What rules it out
     Slow cells with different IOPS; any read with more IOPS than the cap; time added below the cap (then requests are
-    served one at a time instead). Between layers, held cells that are all writes which wait until they are durable:
-    commits that are taken one by one look the same.
+    served one at a time instead). Between layers: capped cells that are all writes which wait until they are durable,
+    because commits that are processed one by one look the same.
 What to do next
-    Look for the limit of the volume, device or export; larger blocks carry more bytes under the same cap.
+    Look for a limit on the volume, device or export; larger blocks carry more bytes under the same cap.
 How sure
-    By the part of the loss explained and the distance to a limit of bytes, to a queue and to a cost for each request;
-    another block size separates them. By its own shape alone never more than suspected: a medium with one service
-    time for all sizes would look the same.
+    By the part of the loss that is explained, and by how much better it fits than a limit on bytes, a queue and a
+    cost per request; another block size separates them. From its own shape alone never more than suspected: a medium
+    with one service time for all sizes would look the same.
 Example
     8 KiB and 128 KiB reads at depths 8 and 32 all give 1 000 IOPS; at depth 1 nothing is lost (500 on both).
 Source
-    A cap shows as equal IOPS over sizes, a bandwidth as equal bytes (asymptotic bounds: Denning, Buzen 1978). Depth 1
-    separates it from a lock, which adds its time to each request.
+    A cap shows as equal IOPS over sizes, a bandwidth limit as equal bytes (asymptotic bounds: Denning, Buzen 1978).
+    Depth 1 separates it from a lock, which adds its time to each request.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ LEAST_OUTSTANDING, LEAST_CELLS, SIZES, SPREAD, SCALES = 8, 3, 8.0, 1.1, 0.8
 MOST_SERVERS, WHOLE = 8, 0.1
 """So many requests at once, within so much of a whole number, may as well be served by a queue of that many."""
 NEXT_STEP = (
-    "Look for a limit of requests per second set on the volume, the device or its control group; "
-    "larger blocks carry more bytes under it."
+    "Look for a limit of requests per second on the volume, the device or its control group; larger blocks carry "
+    "more bytes under the same limit."
 )
 
 
@@ -68,23 +68,23 @@ def judge_pair(pair: Pair) -> Opinion:
     bound = [p for p in view.points if p.key in found.binding]
     if all(p.workload.durable for p in bound):
         # Seen live: a server that makes one group of writes durable after the other gave one rate for all sizes.
-        same = f"all {len(bound)} wait until they are durable, and commits that are taken one by one look the same"
+        same = f"all {len(bound)} wait until they are durable; commits that are processed one by one look the same"
         return Opinion(CAUSE, False, same)
     cap = f"{units.count(found.parameter)} IOPS"
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
     free = [p for p in view.points if p.key not in found.binding]
-    under = f" Workloads that ask for less lose nothing ({free[0].workload.label})." if free else ""
+    under = f" Workloads that need fewer IOPS lose nothing ({free[0].workload.label})." if free else ""
     end = "the remote end" if view.wired else "the layer"
     return Opinion(
         cause=CAUSE,
         holds=True,
         model=found,
         because="",
-        title=f"{end} admits no more than {cap}{where}",
-        explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; "
-        f"{view.below.name} gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}",
+        title=f"{end} is capped at {cap}{where}",
+        explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; {view.below.name} "
+        f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}",
         next_step="Look for a limit on requests per second at the export, volume or tenant, and have it raised; "
-        "larger blocks carry more bytes under it."
+        "larger blocks carry more bytes under the same limit."
         if view.wired
         else NEXT_STEP,
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
@@ -94,8 +94,8 @@ def judge_pair(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one cap of {cap} explains {units.percent(found.explained, 2)} of the loss; "
-                f"the capped cells give {observe.spread([p.x for p in bound], 'count')}",
+                statement=f"one cap of {cap} explains {units.percent(found.explained, 2)} of the loss; the capped "
+                f"workloads give {observe.spread([p.x for p in bound], 'count')}",
                 cells=observe.cells(view, bound),
             ),
             *observe.operational(view, slow),
@@ -111,8 +111,8 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield Opinion(
                 CAUSE,
                 None,
-                "it may as well take as long for large requests as for small ones",
-                title=f"{station.layer.name} admits so many requests",
+                "a medium that takes the same time for large and small requests would look the same",
+                title=f"{station.layer.name} looks capped on IOPS",
                 explanation=f"{seen.statement}.",
                 next_step=NEXT_STEP,
                 cells=frozenset(c.workload.key for c in _deep(station.cells)),
@@ -132,15 +132,15 @@ def _said(own: Own, limit: Limit) -> Said:
     layer, cap = own.station.layer.name, f"{units.count(limit.parameter)} IOPS"
     held = list(own.slow)
     free = next((h for h in own.cells if h not in own.slow), None)
-    spared = f"; {free.cell.workload.label} asks for less and loses nothing" if free else ""
+    spared = f"; {free.cell.workload.label} needs fewer IOPS and loses nothing" if free else ""
     return Said(
-        title=f"{layer} admits no more than {cap}",
+        title=f"{layer} is capped at {cap}",
         explanation=f"{len(held)} workloads stop at the same {cap} whatever their block size{spared}.",
-        next_step=f"{NEXT_STEP} Without it {units.count(max(h.promised for h in held))} IOPS are promised.",
+        next_step=f"{NEXT_STEP} Without it, {units.count(max(h.promised for h in held))} IOPS are specified.",
         evidence=Evidence(
             kind=EvidenceKind.OPERATIONAL,
-            statement=f"the held workloads give {observe.spread([h.measured for h in held], 'count')}, blocks of "
-            f"{units.size(round(min(h.size for h in held)))} to {units.size(round(max(h.size for h in held)))}",
+            statement=f"the capped workloads give {observe.spread([h.measured for h in held], 'count')}, with blocks "
+            f"of {units.size(round(min(h.size for h in held)))} to {units.size(round(max(h.size for h in held)))}",
             cells=tuple(f"{layer}/{h.key}" for h in held),
         ),
     )
@@ -166,7 +166,7 @@ def by_shape(cells: Sequence[CellSummary]) -> Evidence | None:
         kind=EvidenceKind.OPERATIONAL,
         statement=f"{deep[0].layer} gives {units.span(units.count(min(rates)), units.count(max(rates)))} IOPS in all "
         f"{len(deep)} deep workloads, blocks of {units.size(min(sizes))} to {units.size(max(sizes))}, random and "
-        f"sequential: as under a cap of {units.count(float(np.median(rates)))} requests a second",
+        f"sequential: consistent with a cap of {units.count(float(np.median(rates)))} requests per second",
         cells=tuple(f"{c.layer}/{c.workload.key}" for c in deep),
     )
 

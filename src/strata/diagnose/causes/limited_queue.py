@@ -1,21 +1,22 @@
-"""So many requests are served at once, and no more.
+"""Only a fixed number of requests is served at once.
 
 What it claims
-    The layer serves k requests at a time: alone a request is as fast as ever, together they wait for each other.
+    The layer serves k requests at a time: a single request is as fast as ever, several wait for each other.
 Why it matters
-    Deep queues gain nothing, and the medium is not used up. A queue depth, a lock or a single submission path is
-    raised or removed; a faster medium would help only in part.
+    More depth gains nothing, although the medium is not saturated. Raise or remove a queue depth, a lock or a single
+    submission path; a faster medium would help only in part.
 Evidence it needs
-    Differential: at depth 1 the promised time, at depth k ÷ time and no more, with one whole k for every size of block
-    and the depths beyond it. Operational: requests spend the rest of their time waiting.
+    Differential: the specified time at depth 1, at most k ÷ time at greater depths, with one whole k for every block
+    size and every depth beyond it. Operational: requests spend the rest of their time waiting.
 What rules it out
-    A slower request at depth 1 (then the medium is slow); equal IOPS for small and large blocks (then a cap is).
+    A slower request at depth 1 (then the medium is slow); equal IOPS for small and large blocks (then it is a cap).
 What to do next
-    Look for a queue depth that was set (``queue_depth``, ``nr_requests``, a driver's or a target's), then for a lock.
+    Look for a configured queue depth (``queue_depth``, ``nr_requests``, a driver's or a target's), then for a lock.
 How sure
-    By the part of the loss explained and the distance to a cap, from which another block size separates it.
+    By the part of the loss that is explained, and by how much better it fits than a cap; another block size separates
+    them.
 Example
-    One read takes 2.5 ms as specified; at depth 8 and 32 it gives 400 IOPS instead of 1 640: one at a time.
+    One read takes 2.5 ms as specified; at depths 8 and 32 it gives 400 IOPS instead of 1 640: one at a time.
 Source
     Asymptotic bounds of a closed system (Denning, Buzen 1978): X ≤ k ÷ S.
 """
@@ -65,16 +66,16 @@ def _said(own: Own, limit: Limit) -> Said:
     at_once = f"{k} request{'s' * (k > 1)} at once"
     should = f" instead of {units.significant(own.known.servers, 2)}" if own.known.servers else ""
     waits = max(0.0, deep.depth - k)
-    time = "" if one is None else f" One at a time a read takes {units.duration(1e9 / one.measured)}, as promised."
+    time = "" if one is None else f" One read at a time takes {units.duration(1e9 / one.measured)}, as specified."
     return Said(
         title=f"{layer} serves {at_once}",
         explanation=f"{layer} serves {at_once}{should}.{time} The others wait.",
-        next_step="Look for a queue depth that was set (queue_depth, nr_requests, the target's own), then for a lock; "
-        f"without it {units.count(deep.promised)} IOPS are promised at depth {deep.depth}.",
+        next_step="Look for a configured queue depth (queue_depth, nr_requests, the target's own), then for a lock; "
+        f"without the limit, {units.count(deep.promised)} IOPS are specified at depth {deep.depth}.",
         evidence=Evidence(
             kind=EvidenceKind.OPERATIONAL,
-            statement=f"{deep.cell.workload.label}: {units.count(deep.measured)} IOPS are {k} ÷ the time of one read, "
-            f"so about {units.significant(waits, 2)} of {deep.depth} requests wait",
+            statement=f"{deep.cell.workload.label}: {units.count(deep.measured)} IOPS are {k} ÷ the time of one "
+            f"read, so about {units.significant(waits, 2)} of {deep.depth} requests wait",
             cells=(f"{layer}/{deep.key}",),
         ),
     )

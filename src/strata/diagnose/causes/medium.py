@@ -1,20 +1,20 @@
 """The medium is the limit, as expected.
 
 What it claims
-    No layer costs more than expected, and the lowest layer holds the queue.
+    No layer costs more than expected, and requests queue at the lowest layer.
 Why it matters
-    It is the good end of an elimination: only a faster medium (or fewer requests to it) makes this path faster.
+    Everything above the medium is eliminated: only a faster medium, or fewer requests to it, makes this path faster.
 Evidence it needs
     Differential: no layer above its allowance. Operational, one of: the lowest layer gives no more IOPS at a greater
-    depth; as many requests are in flight at the device as the workload keeps; at least 85 % of a request's time on
-    the top layer is spent in the lowest.
+    depth; as many requests are in flight at the device as the workload keeps outstanding; at least 85 % of a
+    request's time on the top layer is spent in the lowest.
 What rules it out
     A layer that costs more than expected; a queue elsewhere.
 What to do next
-    Nothing, unless the medium is slower than its kind should be: compare it with its specification or a peer.
+    Nothing, unless the medium is slower than media of its kind should be: compare it with its specification or a peer.
 How sure
-    By how many of the three observations agree. That the medium itself is healthy is not claimed: that needs a
-    specification, a peer or its history.
+    By how many of the three observations agree. It does not claim that the medium is healthy: that needs a
+    specification, a peer or an earlier run.
 Example
     Depth 8 and depth 32 both give 4 000 IOPS at the disk, and 0.99 of that on the share.
 Source
@@ -93,7 +93,7 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
                 statement=f"{low.name} gives {units.count(shallow.iops.value)} IOPS at {shallow.workload.shape} and "
-                f"{units.count(deep.iops.value)} at {deep.workload.shape}: it is full",
+                f"{units.count(deep.iops.value)} at {deep.workload.shape}: it is saturated",
                 cells=tuple(f"{low.name}/{c.workload.key}" for c in full),
             )
         )
@@ -122,8 +122,8 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
             found.append(
                 Evidence(
                     kind=EvidenceKind.OPERATIONAL,
-                    statement=f"{units.percent(min(share, 1.0), 2)} of a request's time on {high.name} "
-                    f"is spent in {low.name} (median of {len(shares)} workloads)",
+                    statement=f"{units.percent(min(share, 1.0), 2)} of a request's time on {high.name} is spent in "
+                    f"{low.name} (median of {len(shares)} workloads)",
                     cells=tuple(f"{high.name}/{c.workload.key}" for c in upper),
                 )
             )
@@ -138,7 +138,7 @@ def promised(case: Case) -> Evidence | None:
     low, high = (units.significant(math.exp(f(h.ratio_log for h in cells)), 2) for f in (min, max))
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{station.layer.name} gives {units.span(low, high)} times what {should.source} says for "
+        statement=f"{station.layer.name} gives {units.span(low, high)} times the IOPS of {should.source} in "
         f"{len(cells)} workloads",
         cells=tuple(f"{station.layer.name}/{h.key}" for h in cells),
     )

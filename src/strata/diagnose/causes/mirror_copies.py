@@ -1,22 +1,22 @@
 """Copies over one wire.
 
 What it claims
-    Each write is sent to so many nodes, over one card, and that card is full; reads do not cross it.
+    Each write is sent to several nodes over one card, and that card is saturated; reads do not cross it.
 Why it matters
-    What a card carries is divided by the copies. The disks, the client's wire and the depth gain nothing.
+    The card's rate is divided by the number of copies. Faster disks, a faster client link and more depth gain nothing.
 Evidence it needs
     Operational: for each byte written the nodes send at least one byte more than for each byte read, at the largest
-    blocks; packets wait in front of the card that sends them, in cells with most of the bytes written. The number of
-    copies is solved from the bytes: r beyond the owner's.
+    blocks; packets queue in front of the card that sends them, in cells with most of the bytes written. The number of
+    copies r, beyond the owner's, is calculated from the bytes.
 What rules it out
-    Writes that cross no more wires than reads; a card that sends the copies and has room.
+    Writes that cross no more wires than reads; a card that sends the copies and is not saturated.
 What to do next
-    A faster card or a second one for the copies; then fewer copies, or parity in their place.
+    A faster card or a second one for the copies; then fewer copies, or parity instead of them.
 How sure
-    By the share of the writes in which the card is full. Blamed is the lowest layer at which it is seen.
+    By the share of the writes in which the card is saturated. The lowest layer that shows it is blamed.
 Example
-    Writes of 64 KiB on the owner of three copies: its card sends 2.06 bytes for each byte written, 16 MB/s in all, and
-    the application gets 7.8 MB/s; reads send nothing.
+    Writes of 64 KiB on the owner of three copies: its card sends 2.06 bytes for each byte written, 16 MB/s in all,
+    and the application gets 7.8 MB/s; reads send nothing.
 Source
     Microsoft, Storage Spaces Direct: fault tolerance and storage efficiency (two-way and three-way mirrors).
 """
@@ -64,7 +64,11 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         return
     largest, wire = max(full, key=lambda one: one[0].workload.bs_moments[0])
     beyond = sends = _copies(case, sender)
-    fewer = f"{units.significant(sends / (sends - 1), 2)} times" if sends > 1 else "as many bytes as the disks take"
+    fewer = (
+        (f"{units.significant(sends / (sends - 1), 2)} times the bytes")
+        if sends > 1
+        else "as many bytes as the disks accept"
+    )
     yield Opinion(
         cause=CAUSE,
         holds=True,
@@ -72,12 +76,12 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         because="",
         layer=station.layer.name,
         loss=math.log(sends / (sends - 1) if sends > 1 else 2.0) * len(full) / len(station.cells),
-        title=f"each write is sent to {beyond} other node{'s' * (beyond > 1)} over {wire.name}, which is full",
+        title=f"each write is sent to {beyond} other node{'s' * (beyond > 1)} over {wire.name}, which is saturated",
         explanation=f"{wire.name} carries {units.rate(wire.sent)} of copies, {units.significant(written.times, 2)} "
-        f"bytes for each byte written, and {units.rate(largest.bytes_per_second.value)} reach the application: "
+        f"bytes for each byte written, and the application gets {units.rate(largest.bytes_per_second.value)}: "
         f"{beyond + 1} copies. Reads send {units.significant(once, 2)}.",
-        next_step=f"Give the copies a faster card or one of their own; one copy less gives {fewer}. Faster disks and "
-        "more depth would not be felt.",
+        next_step=f"Give the copies a faster card or one of their own; one copy less would carry {fewer}. Faster "
+        "disks and more depth would not help.",
         cells=frozenset(c.workload.key for c, _ in full),
         strength=share,
         lead=10 * share,
@@ -85,14 +89,14 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         evidence=(
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(full)} of {len(writing)} workloads that write, packets wait in front of "
-                f"{wire.name} or it carries as much as with such a queue, up to {units.rate(wire.sent)}",
+                statement=f"in {len(full)} of {len(writing)} write workloads, packets queue in front of {wire.name}, "
+                f"or it carries as much as with such a queue, up to {units.rate(wire.sent)}",
                 cells=tuple(f"{c.layer}/{c.workload.key}" for c, _ in full),
             ),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"a byte that is written crosses {units.significant(written.times, 2)} wires, one that is "
-                f"read {units.significant(once, 2)}",
+                statement=f"a written byte crosses {units.significant(written.times, 2)} wires, a read byte "
+                f"{units.significant(once, 2)}",
                 cells=tuple(f"{c.layer}/{c.workload.key}" for c in station.cells),
             ),
         ),

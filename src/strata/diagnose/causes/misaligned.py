@@ -1,23 +1,23 @@
-"""Requests lie across the blocks of the medium.
+"""Requests are not aligned to the blocks of the medium.
 
 What it claims
-    What the layer calls a multiple of a block begins inside a block of the medium: a read touches one block more, a
-    write reads two before it can be written.
+    The layer's block boundaries are inside blocks of the medium: a read touches one block more, and a write must read
+    two before it can be written.
 Why it matters
-    Small writes lose most, and nothing above the partition can help; making it anew on a boundary cures it for good.
+    Small writes lose most, and nothing above the partition can help. Recreating the partition on a boundary fixes it.
 Evidence it needs
-    Operational: a partition, loop device or mapping that begins at no multiple of the medium's block (4 KiB where it
-    states less); then the experiment: the same reads shifted to a boundary gain an eighth or more. A beginning that no
-    device tells (a virtual disk on a LUN) is not looked for.
+    Operational: a partition, loop device or mapping that does not start at a multiple of the medium's block (4 KiB
+    where it reports less); then the experiment: the same reads shifted to a boundary gain an eighth or more. A start
+    that no device reports (a virtual disk on a LUN) is not detected.
 What rules it out
     The shifted workload gains nothing, or loses.
 What to do next
-    Make the partition (the LUN, the virtual disk) anew from 1 MiB on; until then ask for larger blocks.
+    Recreate the partition (the LUN, the virtual disk) so that it starts at 1 MiB; until then use larger blocks.
 How sure
-    By the experiment; without it a beginning off the boundary is a fact, and that it costs anything is not.
+    By the experiment. Without it, the misaligned start is a fact, its cost is not.
 Example
-    A file system from sector 63 on, blocks of 4 KiB: random writes of 8 KiB at 260 IOPS, shifted by 512 bytes at 1
-    640.
+    A file system from sector 63 on, blocks of 4 KiB: random writes of 8 KiB at 260 IOPS, shifted by 512 bytes at
+    1 640.
 Source
     The kernel's documentation of I/O topology (Documentation/ABI/stable/sysfs-block: alignment_offset,
     physical_block_size).
@@ -71,7 +71,7 @@ def judge(case: Case) -> Iterator[Opinion]:
         return
     gain = measured(tried, Metric.RATIO) if tried is not None else None
     if gain is not None and (gain.low or gain.value) < GAINS:
-        yield Opinion(CAUSE, False, "shifted by a sector the same workload gains nothing", layer=station.layer.name)
+        yield Opinion(CAUSE, False, "shifted by one sector, the same workload gains nothing", layer=station.layer.name)
         return
     pair = slow_writes(case)
     if gain is None and fact is None:
@@ -79,15 +79,17 @@ def judge(case: Case) -> Iterator[Opinion]:
     seen = []
     if fact is not None:
         device, shift = fact
-        text = f"{device.path} begins at byte {begins(device)}, {units.size(shift)} before a block of the medium"
+        text = (
+            f"{device.path} starts at byte {begins(device)}, {units.size(shift)} before a block boundary of the medium"
+        )
         seen.append(Evidence(kind=EvidenceKind.OPERATIONAL, statement=text))
     if pair is not None:
         write, read = pair
         seen.append(
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{write.workload.label}: {units.count(write.iops.value)} IOPS, where "
-                f"{read.workload.label} gives {units.count(read.iops.value)}",
+                statement=f"{write.workload.label} gives {units.count(write.iops.value)} IOPS, {read.workload.label} "
+                f"gives {units.count(read.iops.value)}",
                 cells=tuple(f"{c.layer}/{c.workload.key}" for c in pair),
             )
         )
@@ -97,17 +99,17 @@ def judge(case: Case) -> Iterator[Opinion]:
     yield Opinion(
         cause=CAUSE,
         holds=True if gain is not None else None,
-        because="" if gain is not None else "that it costs anything is not shown",
-        title="requests lie across the blocks of the medium",
-        explanation="Each of them touches one block more, and a write reads two before."
-        + (f" Shifted by a sector it is {units.significant(factor, 2)} times as fast." if gain is not None else ""),
-        next_step="Make the partition, LUN or virtual disk anew from 1 MiB on; about "
-        f"{units.significant(factor, 2)} times the IOPS for small writes.",
+        because="" if gain is not None else "a cost of the misalignment is not shown",
+        title="requests are not aligned to the blocks of the medium",
+        explanation="Each request touches one block more, and a write first reads two."
+        + (f" Shifted by one sector it is {units.significant(factor, 2)} times as fast." if gain is not None else ""),
+        next_step="Recreate the partition, LUN or virtual disk so that it starts at 1 MiB; small writes gain about "
+        f"{units.significant(factor, 2)} times the IOPS.",
         cells=frozenset(c.workload.key for c in slowed),
         strength=1.0 if gain is not None else 0.5,
         lead=8.0 if gain is not None else 1.0,
         evidence=tuple(seen),
-        missing=() if gain is not None else ("the same workload shifted by a sector",),
+        missing=() if gain is not None else ("the same workload shifted by one sector",),
         weight=Weight.SHOWN,
         layer=station.layer.name,
         loss=math.log(max(factor, 1.0)) * max(1, len(slowed)) / len(station.cells),

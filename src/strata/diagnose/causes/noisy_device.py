@@ -1,24 +1,26 @@
-"""Somebody else uses the device.
+"""Another user of the device.
 
 What it claims
-    The device that the lowest layer reaches does more than was asked of it, and its queue holds requests of others.
+    The device of the lowest layer does more than the workload asks for, and requests of others are in its queue.
 Why it matters
-    The medium is well and looks slow; tuning it, or replacing it, changes nothing while the neighbour stays.
+    The medium is healthy but looks slow. Tuning or replacing it changes nothing while the other user stays.
 Evidence it needs
-    Operational: while reads that pass the page cache are measured, the device moves at least 15 % more bytes than they
-    do, and has at least 15 % more requests under way than they keep outstanding. Differential: those cells beside what
-    was asked for; the same device was in use while nothing of Strata's ran, where that was looked at.
+    Operational: while reads that bypass the page cache are measured, the device moves at least 15 % more bytes than
+    the workload, and has at least 15 % more requests in flight than it keeps outstanding. Differential: those cells
+    compared with the request rate of the workload; the same device was in use while Strata issued nothing, where that
+    was recorded.
 What rules it out
-    As many bytes as were asked for (requests that are cut are more, and move no more); no more under way than the
-    workload keeps; counters of the device that could not be read.
+    As many bytes as were requested (split requests are more in number, but move no more bytes); no more in flight
+    than the workload keeps outstanding; counters of the device that could not be read.
 What to do next
-    Find who it is (``iotop``, ``/proc/PID/io``, the other hosts of a shared volume), and move it or give it a share.
+    Find the other user (``iotop``, ``/proc/PID/io``, the other hosts of a shared volume), and move it or limit it.
 How sure
-    By the share of the device's bytes that is somebody else's and by how many workloads show it.
+    By the other user's share of the device's bytes, and by how many workloads show it.
 Example
-    At depth 8 the device has 14 requests under way and does 1 640 reads a second, of which 940 were asked for.
+    At depth 8 the device has 14 requests in flight and serves 1 640 reads per second, of which the workload requested
+    940.
 Source
-    Little's law: no more can be under way than is outstanding; the kernel's documentation of the block statistics
+    Little's law: no more can be in flight than is outstanding; the kernel's documentation of the block statistics
     (Documentation/block/stat).
 """
 
@@ -61,11 +63,11 @@ def _opinion(found: Neighbour) -> Opinion:
         holds=True,
         because="",
         weight=Weight.SHOWN,
-        title=f"somebody else uses {device}: {share} of its bytes",
-        explanation=f"{device} does {requests} requests a second that were not asked for, {share} of its bytes, and "
-        f"they wait in the same queue as those of {layer}.",
-        next_step="Find who it is (iotop, /proc/PID/io, the other hosts of a shared volume) and move it, or give it a "
-        f"share (io.weight, io.max); alone {layer} would have up to {1 / (1 - found.share):.2g} times as much.",
+        title=f"another user of {device} moves {share} of its bytes",
+        explanation=f"{device} serves {requests} requests per second from elsewhere, {share} of its bytes, and they "
+        f"wait in the same queue as those of {layer}.",
+        next_step="Find the other user (iotop, /proc/PID/io, the other hosts of a shared volume) and move it, or "
+        f"limit it (io.weight, io.max); alone, {layer} would get up to {1 / (1 - found.share):.2g} times the IOPS.",
         cells=frozenset(f.cell.workload.key for f in found.cells),
         strength=min(1.0, 0.5 + len(found.cells) / (2 * found.looked)),
         lead=2.0 * len(found.cells),
@@ -79,8 +81,8 @@ def _under_way(found: Neighbour) -> Evidence:
     most = max(found.cells, key=lambda f: f.in_flight / f.cell.workload.outstanding)
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
-        statement=f"{most.cell.workload.label}: {units.significant(most.in_flight, 2)} requests are under way at "
-        f"{most.device} where {most.cell.workload.outstanding} are outstanding",
+        statement=f"{most.cell.workload.label}: {units.significant(most.in_flight, 2)} requests are in flight at "
+        f"{most.device}, the workload keeps {most.cell.workload.outstanding} outstanding",
         cells=tuple(f"{f.cell.layer}/{f.cell.workload.key}" for f in found.cells),
     )
 
@@ -88,10 +90,10 @@ def _under_way(found: Neighbour) -> Evidence:
 def _differential(found: Neighbour) -> Iterator[Evidence]:
     most = max(found.cells, key=lambda f: f.share)
     asked = most.cell.bytes_per_second.value
-    idle = "" if found.idle is None else f"; it did {units.count(found.idle)} a second while nothing of ours ran"
+    idle = "" if found.idle is None else f"; it served {units.count(found.idle)} per second while Strata issued nothing"
     yield Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{most.cell.workload.label}: {most.device} moves {units.rate(asked + most.bytes_per_s)} where "
-        f"{units.rate(asked)} were asked for{idle}",
+        statement=f"{most.cell.workload.label}: {most.device} moves {units.rate(asked + most.bytes_per_s)}, the "
+        f"workload requested {units.rate(asked)}{idle}",
         cells=(f"{most.cell.layer}/{most.cell.workload.key}",),
     )

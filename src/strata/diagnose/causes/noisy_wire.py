@@ -1,24 +1,24 @@
-"""A neighbour on the wire.
+"""Other traffic on the wire.
 
 What it claims
-    Somebody else's bytes fill the card that this layer's requests need.
+    Other traffic saturates the card that this layer's requests need.
 Why it matters
-    The wire is as fast as it should be. Its rate, the disk and the protocol are not the place to look; who else uses
-    it is.
+    The wire is as fast as it should be. Look for the other traffic, not at the link's rate, the disk or the protocol.
 Evidence it needs
-    Operational: in slow cells with 60 % of the loss packets wait in front of a card, or it carries at least 85 % of the
-    most that it carried with such a queue; and the same card carries at least a fifth of that while the layer below
-    is measured, which does not use it. Differential: the loss.
+    Operational: in slow cells with 60 % of the loss, packets queue in front of a card, or the card carries at least
+    85 % of the most that it carried with such a queue; and the same card carries at least a fifth of that while the
+    layer below is measured, which does not use it. Differential: the loss.
 What rules it out
-    A card that is quiet while nobody of the path uses it; a card with room left; a layer below that uses the wire too.
+    A card that is idle while nothing on the path uses it; a card that is not saturated; a layer below that uses the
+    wire too.
 What to do next
-    Find who sends (per-connection counters of both nodes), then move it, limit it, or give this layer its own card.
+    Find the sender (per-connection counters of both nodes), then move it, limit it, or give this layer its own card.
 How sure
     By the share of the loss in such cells.
 Example
     A neighbour reads 90 MB/s over eth0; 128 KiB reads fall to a third, while the card carries its 119 MB/s.
 Source
-    Denning, Buzen 1978 (a full station, whoever fills it); the kernel's counters of interfaces and queues.
+    Denning, Buzen 1978 (a saturated station, whatever saturates it); the kernel's counters of interfaces and queues.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def judge_pair(pair: Pair) -> Opinion:
         return Opinion(CAUSE, False, "this layer has no wire")
     met = card.card_of(slow)
     if met is None:
-        return Opinion(CAUSE, None, "the bytes of its cards were not counted")
+        return Opinion(CAUSE, None, "the bytes of its network cards were not counted")
     others = card.neighbour(view)
     if others is None:
         least = min(card.rate(p.lower, met.wire) for p in view.everything)
@@ -50,7 +50,7 @@ def judge_pair(pair: Pair) -> Opinion:
     full = _full(slow, met)
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
-        why = f"{met.wire.name} has room left in cells with {units.percent(1 - cover, 2)} of the loss"
+        why = f"{met.wire.name} is not saturated in workloads with {units.percent(1 - cover, 2)} of the loss"
         return Opinion(CAUSE, False, why, strength=cover)
     top = max(card.rate(p.upper, met.wire) for p in full)
     return Opinion(
@@ -58,11 +58,11 @@ def judge_pair(pair: Pair) -> Opinion:
         holds=True,
         weight=Weight.SHOWN,
         because="",
-        title=f"somebody else sends {units.rate(others.rate)} over {met.wire.name}",
-        explanation=f"{met.wire.name} is full with {units.rate(top)} in {len(full)} of {len(slow)} slow workloads, and "
-        f"it carries {units.rate(others.rate)} while nobody of this path uses it.",
-        next_step=f"Find who else sends over {met.wire.name} (ss -ti at both nodes) and move it, limit it, or give "
-        "this layer its own card; a faster disk would not be felt.",
+        title=f"other traffic of {units.rate(others.rate)} uses {met.wire.name}",
+        explanation=f"{met.wire.name} is saturated with {units.rate(top)} in {len(full)} of {len(slow)} slow "
+        f"workloads, and it carries {units.rate(others.rate)} while nothing on this path uses it.",
+        next_step=f"Find the sender of the other traffic over {met.wire.name} (ss -ti at both nodes) and move it, "
+        "limit it, or give this layer its own card; a faster disk would not help.",
         cells=frozenset(p.key for p in full),
         strength=cover,
         lead=10 * min(1.0, others.rate / top + 0.3),

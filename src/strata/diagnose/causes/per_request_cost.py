@@ -1,10 +1,10 @@
-"""A constant cost for each request.
+"""A constant cost per request.
 
 What it claims
     The layer spends a fixed time on each request (protocol, copies, a lock, one service thread) that is neither the
     wire's round trip nor a busy processor.
 Why it matters
-    It weighs most on small requests; the layer's own settings (threads, queues, copies) are the place to look.
+    It affects small requests most. Check the layer's own settings (threads, queues, copies).
 Evidence it needs
     Differential: a constant time per request, in parallel or one at a time, explains the loss. Operational: the
     requests wait above the layer below, processors have headroom, the handshake's round trip is far shorter.
@@ -13,9 +13,10 @@ What rules it out
 What to do next
     More service threads or queues, or larger requests.
 How sure
-    By the part of the loss explained and the distance to the other shapes.
+    By the part of the loss that is explained, and by how much better it fits than the other shapes.
 Example
-    Every request takes 1.2 ms longer at any depth while the handshake's round trip is 40 µs and processors idle.
+    Every request takes 1.2 ms longer at any depth, while the handshake's round trip is 40 µs and the processors are
+    idle.
 Source
     Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (a layer whose latency exceeds the
     disk's is the suspect); Talpey, SMB3 application workload performance (SNIA Storage Developer Conference).
@@ -52,7 +53,7 @@ def judge_pair(pair: Pair) -> Opinion:
     trips: tuple[Evidence, ...] = ()
     trip = connections.of_added(view, found.parameter) if view.wired else None
     if view.wired and trip is None:
-        missing = ("the round trip of the layer's connections: the wire cannot be told from the layer",)
+        missing = ("the round-trip time of the layer's connections: without it, wire and layer cannot be separated",)
     elif trip is not None:
         if not serial and trip >= LEAST_SHARE * found.parameter:
             return Opinion(CAUSE, False, f"{units.duration(trip * 1e9)} of the {time} are the wire's round trip")
@@ -63,20 +64,20 @@ def judge_pair(pair: Pair) -> Opinion:
                 value=view.remote.rtt_ns if view.remote else None,
             ),
         )
-    way = "one request at a time" if serial else "for each request, at every depth"
+    way = "one request at a time" if serial else "per request, at every depth"
     return Opinion(
         cause=CAUSE,
         holds=None if missing else True,
         model=found,
-        because="it cannot be told from the wire's latency without a round trip" if missing else "",
+        because="without a round-trip time it cannot be separated from the wire's latency" if missing else "",
         title=f"the layer spends {time} {'on ' if serial else ''}{way}",
         explanation=(
-            "It serves requests one after the other, so depth gains nothing."
+            "It serves requests one after the other, so more depth gains nothing."
             if serial
-            else "Shallow workloads pay it in full, deep ones hide it."
+            else "Shallow workloads lose the most; deep queues hide it."
         )
         + "".join(f" T{t.statement[1:]}." for t in trips),
-        next_step="Look at the layer's service threads, queues and copies; "
+        next_step="Check the layer's service threads, queues and copies; "
         + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
@@ -85,7 +86,7 @@ def judge_pair(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{time} {way} explain {units.percent(found.explained, 2)} of the loss",
+                statement=f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
                 cells=observe.cells(view, slow),
             ),
             *trips,

@@ -1,22 +1,22 @@
-"""A quota on processor time.
+"""A processor quota.
 
 What it claims
     A control group lets a server of this layer run only part of the time; the processors themselves may be idle.
 Why it matters
-    The machine looks idle, and the server is starved: it is a setting of a container, slice or virtual machine, and
-    raising it costs nothing.
+    The machine looks idle while the server is throttled. It is a setting of a container, slice or virtual machine,
+    and raising it costs nothing.
 Evidence it needs
-    Operational: in slow cells with 60 % of the loss a group with a process of the path was held back in at least half
-    of its periods, and in the same cells below in at most half as many. Differential: the loss.
+    Operational: in slow cells with 60 % of the loss, a group with a process of the path was throttled in at least
+    half of its periods, and in the same cells below in at most half as many. Differential: the loss.
 What rules it out
-    No group with a quota; one that is never used up.
+    No group with a quota; a quota that is never used up.
 What to do next
     Raise the quota (CPUQuota=, cpu.max, limits.cpu), then measure again.
 How sure
-    By the share of the loss in such cells and by how often the group was held back.
+    By the share of the loss in such cells, and by how often the group was throttled.
 Example
     The server may use a twentieth of a processor: sequential reads of 128 KiB fall from 6 592 to 391 IOPS, and it is
-    held back in all of its periods.
+    throttled in all of its periods.
 Source
     The kernel's cgroup documentation (cpu.stat: nr_periods, nr_throttled).
 """
@@ -42,7 +42,7 @@ def judge_pair(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     known = [(p, q) for p in slow if (q := next((q for q in counted.quotas(p.upper) if not q.own), None)) is not None]
     if not known:
-        return Opinion(CAUSE, None, "no process of the path that could be seen has a quota of processor time")
+        return Opinion(CAUSE, None, "no visible process of the path has a processor quota")
     held = [(p, q) for p, q in known if q.share >= LEAST_HELD and _below(p, q) * MORE_THAN_BELOW <= q.share]
     cover = sum(p.loss for p, _ in held) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
@@ -57,9 +57,9 @@ def judge_pair(pair: Pair) -> Opinion:
         holds=True,
         weight=Weight.SHOWN,
         because="",
-        title=f"a quota of processor time holds {one.where} back",
-        explanation=f"The control group {one.group} has used up its quota in {units.percent(share, 2)} of its periods; "
-        "until the next one nothing of it runs.",
+        title=f"a processor quota throttles {one.where}",
+        explanation=f"The control group {one.group} used up its quota in {units.percent(share, 2)} of its periods; "
+        "it is stopped until the next period.",
         next_step="Raise the quota of that group (CPUQuota=, cpu.max, a container's limit); more depth gains nothing.",
         cells=frozenset(p.key for p in points),
         strength=cover,
@@ -69,8 +69,8 @@ def judge_pair(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(held)} of {len(slow)} slow cells {one.where} is held back in "
-                f"{units.percent(share, 2)} of the periods of its group (median), with the same workloads from "
+                statement=f"in {len(held)} of {len(slow)} slow workloads {one.where} is throttled in "
+                f"{units.percent(share, 2)} of the periods of its group (median); with the same workloads on "
                 f"{view.below.name} in {units.percent(float(np.median([_below(p, q) for p, q in held])), 2)}",
                 cells=observe.cells(view, points),
             ),

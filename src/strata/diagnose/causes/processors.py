@@ -1,25 +1,25 @@
 """The processors.
 
 What it claims
-    In the slow cells the processors of this machine are used up; a request of this layer costs processor time.
+    In the slow cells the processors of this machine are saturated; a request of this layer costs processor time.
 Why it matters
     A faster disk or wire changes nothing; fewer copies, larger requests or more cores do.
 Evidence it needs
-    Operational: threads of a server are ready to run and wait for a processor, longer than those of the load generator
-    and than in the same cells below, so long that it makes 60 % of the loss, 25 % by the waits of each request's own
-    thread alone. Or, in the cells that hold 60 % of the loss: the processors are used up (busy share at least 85 %, or
-    one processor at least 95 %, with a cell somewhere in the run below 70 %), or the time that the layer adds to a
-    request is processor time (see `working`), and either way the cells are clearly busier (8 points) than the same
-    cells on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
+    Operational: threads of a server are runnable but wait for a processor. They wait longer than those of the load
+    generator and than in the same cells below, and their waits explain 60 % of the loss, 25 % by the waits of each
+    request's own thread alone. Or, in the cells that hold 60 % of the loss: the processors are saturated (busy share
+    at least 85 %, or one processor at least 95 %, with a cell somewhere in the run below 70 %), or the time that the
+    layer adds to a request is processor time (see `working`). In either case the cells are clearly busier (8 points)
+    than the same cells on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
 What rules it out
     Headroom in the slow cells. Fewer than one thread that waits for a processor while several requests are
-    outstanding. The same cells below keeping them as busy without being slow. One common rate of bytes over very
-    different block sizes. Processors busy in every cell say nothing either way: someone else may use them.
+    outstanding. The same cells below that keep them as busy without being slow. One common rate of bytes over very
+    different block sizes. Processors that are busy in every cell say nothing either way: someone else may use them.
 What to do next
-    Larger requests, more cores, less copying (a local socket, zero copy), or another machine for the far end.
+    Larger requests, more cores, less copying (a local socket, zero copy), or another machine for the server.
 How sure
-    By the share of the loss in saturated cells and by how full the processors are. The far end's processors are seen
-    only when it is this machine.
+    By the share of the loss in saturated cells, and by how busy the processors are. The remote end's processors are
+    seen only when it is this machine.
 Example
     A share over loopback on two cores: both 97 % busy at depth 8 and more, 0.4 of the file system's IOPS.
 Source
@@ -101,11 +101,11 @@ def _waited_for(pair: Pair) -> Opinion | None:
         holds=True,
         weight=Weight.SHOWN,
         because="",
-        title=f"{who} waits for a processor {share} of a request's time",
-        explanation=f"The threads of {who} work {units.significant(seen.server.cores, 2)} seconds in each second and "
+        title=f"{who} waits for a processor during {share} of a request's time",
+        explanation=f"The threads of {who} run for {units.significant(seen.server.cores, 2)} seconds per second and "
         f"wait {units.significant(seen.served, 2)} for a processor, in {worst.point.workload.label}.",
         next_step=f"Give {who} more processor time: fewer neighbours on its processors, a higher quota or weight of "
-        "its control group, more cores. A faster wire or disk would not be felt.",
+        "its control group, more cores. A faster wire or disk would not help.",
         cells=frozenset(f.point.key for f in mine),
         strength=cover,
         lead=10 * cover,
@@ -114,8 +114,8 @@ def _waited_for(pair: Pair) -> Opinion | None:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(mine)} of {len(slow)} slow cells servers wait for a processor, which makes "
-                f"{units.percent(cover, 2)} of the loss. {rows.said(worst)}",
+                statement=f"in {len(mine)} of {len(slow)} slow workloads servers wait for a processor, which "
+                f"explains {units.percent(cover, 2)} of the loss. {rows.said(worst)}",
                 cells=observe.cells(view, [f.point for f in mine]),
             ),
         ),
@@ -134,20 +134,24 @@ def _used_up(pair: Pair) -> Opinion:
     if cover < LEAST_COVER:
         low, high = min(shares), max(shares)
         text = units.percent(low, 2) if high - low < 0.02 else units.span(units.percent(low, 2), units.percent(high, 2))
-        return Opinion(CAUSE, False, f"they are {text} busy in the slow cells", strength=high)
+        return Opinion(CAUSE, False, f"they are {text} busy in the slow workloads", strength=high)
     cells = view.analysis.cells
     quiet = min((c.cpu_busy for c in cells if c.cpu_busy is not None), default=1.0)
     everywhere = all(full(c) for c in cells if c.cpu_busy is not None)
     spent_there = sum(p.loss for p in at_work if (working(p) or 0) >= WORKING) / sum(p.loss for p in slow)
     if spent_there < LEAST_COVER and (quiet >= QUIET or everywhere):
-        why = f"the processors were at least {units.percent(quiet, 2)} busy in every cell, also where nothing is slow"
-        return Opinion(CAUSE, None, why, missing=("a machine that is otherwise idle",))
+        why = (
+            f"the processors were at least {units.percent(quiet, 2)} busy in every workload, also where nothing is slow"
+        )
+        return Opinion(CAUSE, None, why, missing=("an otherwise idle machine",))
     more = _more_than_below(saturated)
     if more is not None and more < MORE_THAN_BELOW:
         why = f"{view.below.name} keeps them as busy with the same workloads and is not slow"
         return Opinion(CAUSE, False, why)
     if (rate := _one_rate(slow)) is not None:
-        return Opinion(CAUSE, False, f"{len(slow)} slow cells of very different size share {units.rate(rate)}")
+        return Opinion(
+            CAUSE, False, f"{len(slow)} slow workloads of very different block sizes share {units.rate(rate)}"
+        )
     used = float(np.median([p.upper.cpu_busy or 0 for p in saturated]))
     top = float(np.median([max(p.upper.cpu_busy or 0, 0.9 * (p.upper.cpu_busiest or 0)) for p in saturated]))
     spent = float(np.median([working(p) or 0 for p in saturated]))
@@ -159,14 +163,14 @@ def _used_up(pair: Pair) -> Opinion:
         because="",
         title=f"the processors are {units.percent(used, 2)} busy"
         if used_up
-        else f"its requests are work for the processors, {units.percent(used, 2)} busy",
+        else f"its requests cost processor time, {units.percent(used, 2)} busy",
         explanation=(
-            f"The same processors serve {view.layer.name} and make the load; they have nothing left."
+            f"The same processors serve {view.layer.name} and generate the load; they are saturated."
             if used_up
-            else f"What {view.layer.name} adds to a request is work of the processors, not waiting."
+            else f"What {view.layer.name} adds to a request is processor time, not waiting."
         )
         + _cost(saturated, view.below.name),
-        next_step="Use larger requests, give the layer more cores, or run its far end on another machine.",
+        next_step="Use larger requests, give the layer more cores, or run its server on another machine.",
         cells=frozenset(p.key for p in saturated),
         strength=cover,
         lead=max(0.0, 10 * (top - 0.75) / 0.25, 6 * min(1.0, (spent - WORKING) / WORKING)),
@@ -174,10 +178,9 @@ def _used_up(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(saturated)} of {len(slow)} slow cells the processors are the ones at work "
-                f"({units.percent(used, 2)} busy): of each second that is added, they work "
-                f"{units.significant(spent, 2)}; "
-                f"the quietest cell of the run leaves {units.percent(1 - quiet, 2)} idle",
+                statement=f"in {len(saturated)} of {len(slow)} slow workloads the added time is processor "
+                f"time ({units.percent(used, 2)} busy): the processors work {units.significant(spent, 2)} of each "
+                f"added second; the quietest workload of the run leaves {units.percent(1 - quiet, 2)} idle",
                 cells=tuple(view.cell(p) for p in saturated),
             ),
         ),

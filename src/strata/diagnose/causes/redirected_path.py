@@ -1,29 +1,29 @@
-"""A redirected path: this node does not reach the data itself.
+"""A redirected path: this node has no direct access to the data.
 
 What it claims
-    Each request crosses one wire more than it has to: the node it is made on, or the one it is sent to, has no way to
-    the data of its own and goes through the node that has.
+    Each request crosses one wire more than necessary: the node that issues it, or the one it is sent to, has no path
+    of its own to the data and goes through the node that has one.
 Why it matters
-    The same request is cheaper on the owner. Nothing has to be bought: what runs here moves to the owner, or the owner
-    moves here.
+    The same request is cheaper on the owner. No new hardware is needed: move the workload to the owner, or the
+    ownership to this node.
 Evidence it needs
-    Operational: the bytes that all nodes send for each byte read, at the largest reads. Either the layer it is held
-    against is the same kind of path from another node and crosses no wire, and this one crosses once; or it crosses
-    once more than the layer it is held against and the way between their two nodes account for, and a node receives
-    the bytes only to send them on. Differential: the loss.
+    Operational: the bytes that all nodes send for each byte read, at the largest reads. Either the layer it is
+    compared with is the same kind of path from another node and crosses no wire, and this one crosses one; or it
+    crosses one more than the layer it is compared with and the way between their two nodes account for, and a node
+    receives the bytes only to forward them. Differential: the loss.
 What rules it out
-    Reads that cross no wire; as many crossings as below; a layer that is meant to be remote, held against another kind
-    of path.
+    Reads that cross no wire; as many crossings as below; a layer that is meant to be remote, compared with another
+    kind of path.
 What to do next
-    Move what runs here to the owner, or the ownership to this node; then look why the direct way is not used.
+    Move the workload to the owner, or the ownership to this node; then find out why the direct path is not used.
 How sure
-    By the part of the slow workloads whose bytes were counted. What the wire then does to them (its rate, its round
+    By the part of the slow workloads whose bytes were counted. What the wire then costs them (its rate, its round
     trip) is a cause of its own.
 Example
-    Reads send 1.00 bytes a byte from n1 to n3, and 0 on n1 itself: n3 has no copy. Writes send 1 + r, and r on n1.
+    Reads send 1.00 bytes per byte from n1 to n3, and 0 on n1 itself: n3 has no copy. Writes send 1 + r, and r on n1.
 Source
-    Microsoft, Cluster Shared Volumes (redirected I/O, the coordinator node); the Storage Spaces Direct guide to volumes
-    and their owners.
+    Microsoft, Cluster Shared Volumes (redirected I/O, the coordinator node); the Storage Spaces Direct guide to
+    volumes and their owners.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def judge_pair(pair: Pair) -> Opinion:
     owner = _owner(pair, here, there)
     if owner is None:
         times = units.significant(here.times, 2)
-        return Opinion(CAUSE, False, f"a byte that is read crosses {times} wires, as it has to")
+        return Opinion(CAUSE, False, f"a read byte crosses {times} wires, as it must")
     relay = next(iter(here.relays), None)
     node = relay or view.layer.node or "this node"
     return Opinion(
@@ -58,11 +58,11 @@ def judge_pair(pair: Pair) -> Opinion:
         holds=True,
         weight=Weight.SHOWN,
         because="",
-        title=f"{node} has no way to the data of its own: it goes through {owner}",
-        explanation=f"Each byte that is read crosses {units.significant(here.times, 2)} wires, and "
-        f"{units.significant(there.times, 2)} with {view.below.name}: {owner} has the data"
-        + (f", and {relay} only passes it on." if relay else f", and {node} has none of it."),
-        next_step=f"Move what runs on {node} to {owner}, or the ownership to {node}; a faster wire gains less.",
+        title=f"{node} has no direct path to the data: its requests go through {owner}",
+        explanation=f"A read byte crosses {units.significant(here.times, 2)} wires, with {view.below.name} "
+        f"{units.significant(there.times, 2)}: {owner} has the data"
+        + (f", and {relay} only forwards it." if relay else f", and {node} has no copy."),
+        next_step=f"Move the workload from {node} to {owner}, or the ownership to {node}; a faster wire gains less.",
         cells=frozenset(p.key for p in slow),
         strength=1.0,
         lead=8.0,
@@ -70,7 +70,7 @@ def judge_pair(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"for each byte that is read, {_sent(here)}; with {view.below.name} {_sent(there)}"
+                statement=f"per byte read, {_sent(here)}; with {view.below.name} {_sent(there)}"
                 + _written(pair, there),
                 cells=observe.cells(view, [p for p in view.points if not p.workload.rw.writes]),
             ),
@@ -98,4 +98,4 @@ def _sent(found: Crossing) -> str:
 def _written(pair: Pair, read: Crossing) -> str:
     there = crossing.writes(p.lower for p in pair.view.everything)
     copies = 0 if there is None else copies_beyond(there.times, read.times)
-    return f". A byte that is written is sent {copies} times by the owner, for its copies" if copies else ""
+    return f". The owner sends each written byte {copies} times, for its copies" if copies else ""

@@ -1,11 +1,11 @@
 """Sequential requests reach the device out of order.
 
 What it claims
-    The layer hands a sequential stream to the device in another order than the layer below does, and the device takes
-    longer for each request because of it.
+    The layer sends a sequential stream to the device in another order than the layer below does, and the device takes
+    longer for each request because of that.
 Why it matters
-    The device, the wire and the processors are all well; a medium that moves (or one whose writes want to follow each
-    other) loses most of its speed to the order alone. Where the work is random it costs nothing.
+    The device, the wire and the processors are all healthy. A rotating medium (or one whose writes should be
+    sequential) loses most of its speed through the order alone. Random workloads are not affected.
 Evidence it needs
     Operational: a trace of both layers' cells at the same device. In the slow sequential cells at least 5 % more of
     the requests are late in their stream than below (RFC 4737), and their service time at the device is at least a
@@ -14,11 +14,11 @@ What rules it out
     Less than half of the loss in what sequential cells lose beyond random ones. A trace that shows the same order;
     another order that the device serves as fast; a random cell that is slow too.
 What to do next
-    One dispatcher for this layer, or a write-back cache at the device that puts the writes in order.
+    One dispatcher for this layer, or a write-back cache at the device that restores the order of the writes.
 How sure
     By the share of the loss that the longer service time at the device explains.
 Example
-    Sequential writes at 5 % of the disk's own, 41 % of them out of order, issued by two threads.
+    Sequential writes at 5 % of the disk's own rate, 41 % of them out of order, issued by two threads.
 Source
     Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (offsets in the order of issue;
     several dispatchers turn sequential writes into near-random ones); RFC 4737.
@@ -61,7 +61,7 @@ def judge_pair(pair: Pair) -> Opinion:
         )
     hurt = [(p, here, there) for p, here, there in late if _longer(p, here, there) >= LONGER]
     if not hurt:
-        return Opinion(CAUSE, False, "requests come in another order, and the device takes no longer for them")
+        return Opinion(CAUSE, False, "requests arrive in another order, but the device does not take longer for them")
     explained = sum(min(p.loss, math.log(_longer(p, h, t))) for p, h, t in hurt) / sum(p.loss for p in slow)
     point, here, there = max(hurt, key=lambda found: found[0].loss)
     times = units.significant(_longer(point, here, there), 2)
@@ -72,9 +72,10 @@ def judge_pair(pair: Pair) -> Opinion:
         weight=Weight.SHOWN,
         because="",
         title=f"sequential {what} arrive out of order",
-        explanation=f"The device {here.device} is given the same requests in another order and takes {times} times as "
-        f"long for each of them. {view.below.name} gives them in order.",
-        next_step="Use one dispatcher for this layer, or a write-back cache at the device; random work gains nothing.",
+        explanation=f"The device {here.device} gets the same requests in another order and takes {times} times as "
+        f"long for each. {view.below.name} sends them in order.",
+        next_step="Use one dispatcher for this layer, or a write-back cache at the device; random workloads gain "
+        "nothing.",
         cells=frozenset(p.key for p, _, _ in hurt),
         strength=explained,
         lead=4 * explained,
@@ -98,17 +99,16 @@ def _untraced(pair: Pair) -> Opinion:
     lost = sum(by.get(p.key, p.loss if _twin(pair, p) is None else 0.0) for p in alike)
     part = min(1.0, lost / sum(p.loss for p in view.affected))
     if part < LEAST_PART:
-        return Opinion(
-            CAUSE, None, f"the order could explain {units.percent(part, 2)} of what is lost, and was not traced"
-        )
+        return Opinion(CAUSE, None, f"the order could explain {units.percent(part, 2)} of the loss, and was not traced")
     return Opinion(
         cause=CAUSE,
         holds=None,
         because="the order at the device was not traced",
-        title=f"sequential {what} seem to arrive out of order",
+        title=f"sequential {what} probably arrive out of order",
         explanation=f"{point.workload.label} keeps {units.percent(math.exp(-extra), 2)} of what random {what} keep, "
-        f"and {view.below.name} is quicker in order.",
-        next_step="Use one dispatcher for this layer, or a write-back cache at the device; random work gains nothing.",
+        f"and {view.below.name} is faster in order.",
+        next_step="Use one dispatcher for this layer, or a write-back cache at the device; random workloads gain "
+        "nothing.",
         cells=frozenset(p.key for p in alike),
         strength=part,
         lead=2.0,
@@ -117,7 +117,7 @@ def _untraced(pair: Pair) -> Opinion:
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
                 statement=f"{len(hurt)} sequential workloads lose more than random ones of the same size and depth, "
-                f"{point.workload.label} most: {units.significant(math.exp(extra), 2)} times as much",
+                f"{point.workload.label} the most: {units.significant(math.exp(extra), 2)} times as much",
                 cells=observe.cells(view, [p for p, _ in hurt]),
             ),
         ),
@@ -172,14 +172,14 @@ def _evidence(point: Point, here: TraceSummary, there: TraceSummary, pair: Pair)
     half, below = _half(point, here), _half(point, there)
     what = "writes" if point.workload.rw.writes else "reads"
     by = "" if here.dispatchers is None else f", issued by {units.significant(here.dispatchers, 2)} threads"
-    lost = "" if here.whole and there.whole else " (events were lost: of what was seen)"
+    lost = "" if here.whole and there.whole else " (events were lost: figures cover the recorded ones)"
     service = units.duration(half.service_mean_ns or 0), units.duration(below.service_mean_ns or 0)
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
-        statement=f"{point.workload.label}: asked for in sequence; at {here.device} {_follow(half)} of the {what} "
-        f"follow the one before and {units.percent(_late(point, here), 2)} come out of order{by} "
-        f"(from {pair.view.below.name}: {_follow(below)} and {units.percent(_late(point, there), 2)}). "
-        f"The device takes {service[0]} for each, where it takes {service[1]} in order{lost}",
+        statement=f"{point.workload.label}: issued in sequence; at {here.device} {_follow(half)} of the {what} "
+        f"follow the one before and {units.percent(_late(point, here), 2)} arrive out of order{by} (from "
+        f"{pair.view.below.name}: {_follow(below)} and {units.percent(_late(point, there), 2)}). The device takes "
+        f"{service[0]} for each, against {service[1]} in order{lost}",
         cells=observe.cells(pair.view, [point]),
     )
 

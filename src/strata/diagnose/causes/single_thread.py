@@ -1,24 +1,25 @@
 """One thread.
 
 What it claims
-    One thread of a server does all of the work and has nothing left, while processors of the same machine are idle.
+    One thread of a server does all of the work and is saturated, while processors of the same machine are idle.
 Why it matters
-    More cores gain nothing, and the machine looks idle. Threads, connections, queues or several servers do.
+    More cores gain nothing, and the machine looks idle. More threads, connections, queues or servers help.
 Evidence it needs
-    Operational: in slow cells with 60 % of the loss the busiest thread of one server takes at least 85 % of a processor
-    (the median of those cells), at least half a processor of its node is idle, and in the same cells below it takes at
-    most half as much. Differential: the loss.
+    Operational: in slow cells with 60 % of the loss, the busiest thread of one server takes at least 85 % of a
+    processor (the median of those cells), at least half a processor of its node is idle, and in the same cells below
+    the thread takes at most half as much. Differential: the loss.
 What rules it out
-    A busiest thread with room left; processors that are all busy; a thread that is as busy below.
+    A busiest thread with headroom; processors that are all busy; a thread that is as busy below.
 What to do next
     More connections or service threads; where the server has one thread by design, several servers or another one.
 How sure
-    By the share of the loss in such cells and by how full the thread is.
+    By the share of the loss in such cells, and by how busy the thread is.
 Example
-    nbdkit serves one connection with one thread, 97 % busy at 21 000 IOPS at depth 8 and at 32; three of four cores are
+    nbdkit serves one connection with one thread, 97 % busy at 21 000 IOPS at depths 8 and 32; three of four cores are
     idle.
 Source
-    Denning, Buzen 1978 (utilisation law: X ≤ 1 ÷ demand); Gregg, the USE method (saturation by thread, not by machine).
+    Denning, Buzen 1978 (utilisation law: X ≤ 1 ÷ demand); Gregg, the USE method (saturation by thread, not by
+    machine).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return Opinion(
             CAUSE,
             False,
-            f"the busiest thread of {server.name} takes {share} of a processor at the most",
+            f"the busiest thread of {server.name} uses at most {share} of a processor",
             strength=server.busiest_thread or 0.0,
         )
     server = full[0][1]
@@ -65,10 +66,10 @@ def judge_pair(pair: Pair) -> Opinion | None:
         holds=True,
         weight=Weight.SHOWN,
         because="",
-        title=f"one thread of {who} is {units.percent(middle, 2)} busy, and does all of it",
-        explanation=f"In {len(full)} of {len(slow)} slow workloads one thread of {who} has nothing left, and "
-        "processors beside it are idle. More depth and more cores gain nothing.",
-        next_step=f"Use more connections, or give {who} more service threads; else several servers of it.",
+        title=f"one thread of {who} does all the work and is {units.percent(middle, 2)} busy",
+        explanation=f"In {len(full)} of {len(slow)} slow workloads one thread of {who} is saturated while other "
+        "processors are idle. More depth and more cores gain nothing.",
+        next_step=f"Use more connections, or give {who} more service threads, or run several servers of it.",
         cells=frozenset(p.key for p, _ in full),
         strength=cover,
         lead=10 * cover * middle,
@@ -77,7 +78,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(full)} of {len(slow)} slow cells the busiest thread of {who} takes "
+                statement=f"in {len(full)} of {len(slow)} slow workloads the busiest thread of {who} uses "
                 f"{units.percent(middle, 2)} of a processor (median), and at least half a processor is idle",
                 cells=observe.cells(view, [p for p, _ in full]),
             ),

@@ -1,29 +1,28 @@
-"""A commit waits long for the medium.
+"""A commit waits long for a flush of the medium.
 
 What it claims
-    A write that must be durable waits for a flush of the device, and the flush takes a large part of its time; or a
-    layer makes each such write durable together with more than its data (a journal, metadata), which the device writes
-    too.
+    A durable write waits for a flush of the device, and the flush takes a large part of its time; or a layer makes
+    each such write durable together with more than its data (a journal, metadata), which the device writes too.
 Why it matters
-    Databases and logs commit one write after another; reads, and writes that nobody waits for, are as fast as ever.
+    Databases and logs commit one write after another. Reads, and writes that nothing waits for, are as fast as ever.
 Evidence it needs
-    Operational: flushes of the device (``blockdev_flush_seconds`` ÷ ``blockdev_flushes``), or of the generator, take at
-    least 30 % of a write with its flush, and 0.5 ms or more, in most of the writing workloads. Differential: writes
-    beside reads of the same size and depth at the same layer, or the same writes without a flush. Of a layer over
-    another: the same device is given 1.3 times as much or more for a durable write as it is for the layer below, is
-    busy for 1.5 times as long, and not so for reads; what is lost follows from that.
+    Operational: flushes of the device (``blockdev_flush_seconds`` ÷ ``blockdev_flushes``), or of the load generator,
+    take at least 30 % of a write with its flush, and 0.5 ms or more, in most of the write workloads. Differential:
+    writes compared with reads of the same size and depth at the same layer, or with the same writes without a flush.
+    For a layer over another: for a durable write the same device gets 1.3 times as much work or more as for the layer
+    below, and is busy for 1.5 times as long, but not so for reads; the loss follows from that.
 What rules it out
-    Flushes that take as long as there are bytes before them (then a write cache drains); quick flushes; none.
+    Flushes whose time grows with the bytes before them (then a write cache drains); fast flushes; none.
 What to do next
-    A medium or controller whose cache survives a loss of power, a device of its own for the log, fewer commits at once
-    (group commit); a journal of its own for a file system whose server commits every write. Only where the cache
-    survives, let the device say so: it then flushes nothing.
+    A medium or controller whose cache survives a power loss, a device of its own for the log, fewer commits at once
+    (group commit); a separate journal device for a file system whose server commits every write. Only where the cache
+    survives a power loss, let the device report that: it then flushes nothing.
 How sure
-    By the flush's share of a write and by the experiment without it.
+    By the flush's share of a write, and by the experiment without it.
 Example
-    One write of 8 KiB takes 10.5 ms where a read takes 2.5: a flush takes 8.0 of them.
-    A write of 8 KiB through a share takes 8.0 ms where the file system takes 2.7: its disk is busy for 7.3 ms instead
-    of 2.5, as the server commits data, journal and inode one after the other.
+    One write of 8 KiB takes 10.5 ms where a read takes 2.5 ms: a flush takes 8.0 ms of it. A write of 8 KiB through a
+    share takes 8.0 ms where the file system takes 2.7 ms: its disk is busy for 7.3 ms instead of 2.5 ms, as the server
+    commits data, journal and inode one after the other.
 Source
     The kernel's documentation of volatile caches (Documentation/block/writeback_cache_control) and of the block
     statistics (Documentation/block/stat: flush requests and ticks).
@@ -62,7 +61,9 @@ def judge(case: Case) -> Iterator[Opinion]:
             continue
         layer = flushing.lowest(case, station, slow[0].device)
         if (rate := flushing.by_bytes(cells)) is not None:
-            yield Opinion(CAUSE, False, f"it takes as long as bytes wait: {units.rate(rate)}", layer=layer)
+            yield Opinion(
+                CAUSE, False, f"its time grows with the bytes that are waiting: {units.rate(rate)}", layer=layer
+            )
         else:
             yield _opinion(station, layer, slow, len(cells))
         return
@@ -76,11 +77,11 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return None
     reads = flushing.reads_cost(pair.view)
     if reads is not None and reads >= flushing.MORE:
-        return Opinion(CAUSE, False, f"reads keep the device busy {units.significant(reads, 2)} times as long, too")
+        return Opinion(CAUSE, False, f"reads, too, keep the device busy {units.significant(reads, 2)} times as long")
     told = [_row(one) for one in found]
     cover = rows.cover(told, [c.point for c in found])
     if cover < MOST_OF:
-        return Opinion(CAUSE, False, f"what the device does for a commit makes {units.percent(cover, 2)} of the loss")
+        return Opinion(CAUSE, False, f"the device's work for a commit explains {units.percent(cover, 2)} of the loss")
     return _of_pair(pair, found, told, cover)
 
 
@@ -100,10 +101,10 @@ def _of_pair(pair: Pair, found: tuple[Committed, ...], told: list[rows.Predicted
         because="",
         weight=Weight.SHOWN,
         title=f"a commit through {layer} takes {more} times as much of {one.device} as one below",
-        explanation=f"{one.point.workload.label}: {one.device} is busy for {busy} of each write, and for {beneath} of "
-        f"one at {below}: more than the data is made durable each time, as a journal and the inode are.",
-        next_step="Give the file system's journal a quick device of its own, or a medium whose cache survives a "
-        f"loss of power; let clients commit several writes at once. A write could be up to {more} times as fast.",
+        explanation=f"{one.point.workload.label}: {one.device} is busy for {busy} per write, and for {beneath} at "
+        f"{below}: each commit makes more than the data durable, such as the journal and the inode.",
+        next_step="Put the file system's journal on a fast device of its own, or use a medium whose cache survives a "
+        f"power loss; let clients commit several writes at once. A write could be up to {more} times as fast.",
         cells=frozenset(c.point.key for c in mine),
         strength=min(1.0, cover),
         lead=3.0 * len(mine),
@@ -112,8 +113,8 @@ def _of_pair(pair: Pair, found: tuple[Committed, ...], told: list[rows.Predicted
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(mine)} workloads {one.device} is busy "
-                f"{observe.times([c.more for c in mine])} times as long for each write as at {below}",
+                statement=f"in {len(mine)} workloads {one.device} is busy {observe.times([c.more for c in mine])} "
+                f"times as long per write as at {below}",
                 cells=observe.cells(view, [c.point for c in mine]),
             ),
         ),
@@ -144,10 +145,10 @@ def _opinion(station: Station, layer: str, slow: tuple[Flushed, ...], of: int) -
         because="",
         weight=Weight.SHOWN,
         title=f"a commit waits {flush} for a flush of {where}",
-        explanation=f"{one.cell.workload.label}: a write takes {units.duration(one.whole * 1e9)}, and for {flush} of "
-        f"it {where} flushes ({share}).",
-        next_step="Put the log on a medium or controller whose cache survives a loss of power, or commit several "
-        f"writes at once; without its flush a write would be up to {gain} times as fast.",
+        explanation=f"{one.cell.workload.label}: a write takes {units.duration(one.whole * 1e9)}, of which {where} "
+        f"flushes for {flush} ({share}).",
+        next_step="Put the log on a medium or controller whose cache survives a power loss, or commit several writes "
+        f"at once; without its flush a write would be up to {gain} times as fast.",
         cells=frozenset(f.cell.workload.key for f in slow),
         strength=min(1.0, 0.5 + 0.7 * float(np.median([f.share for f in slow]))),
         lead=2.0 * len(slow),
@@ -163,7 +164,7 @@ def _counted(station: Station, slow: tuple[Flushed, ...], of: int) -> Evidence:
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,
         statement=f"{most.cell.workload.label}: {who} {units.duration(most.flush * 1e9)} each, "
-        f"{units.significant(most.per_write, 2)} for each write; they matter in {len(slow)} of {of} writing workloads",
+        f"{units.significant(most.per_write, 2)} per write; they matter in {len(slow)} of {of} write workloads",
         cells=tuple(f"{station.layer.name}/{f.cell.workload.key}" for f in slow),
     )
 
@@ -177,8 +178,8 @@ def _beside_reads(station: Station, slow: tuple[Flushed, ...]) -> Evidence:
             if not o.rw.writes and (o.bs, o.outstanding, o.rw.random) == (w.bs, w.outstanding, w.rw.random):
                 return Evidence(
                     kind=EvidenceKind.DIFFERENTIAL,
-                    statement=f"{w.label}: {units.count(f.cell.iops.value)} IOPS, where reads of the same size and "
-                    f"depth give {units.count(other.iops.value)}",
+                    statement=f"{w.label}: {units.count(f.cell.iops.value)} IOPS, reads of the same size and depth "
+                    f"give {units.count(other.iops.value)}",
                     cells=(f"{station.layer.name}/{w.key}", f"{station.layer.name}/{o.key}"),
                 )
     one = slow[0]

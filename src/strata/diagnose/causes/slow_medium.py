@@ -1,24 +1,26 @@
 """The medium is slower than it should be.
 
 What it claims
-    Each request takes the lowest layer so many times longer than its specification says, however many are outstanding.
+    Each request takes the lowest layer longer than its specification, by the same factor however many are outstanding.
 Why it matters
-    It is the one fault that looks like an honest medium: nothing above it is slow, and no queue or cap is to be found.
+    This fault looks like a normal medium: nothing above it is slow, and there is no queue or cap.
 Evidence it needs
     Differential: one request at a time, many at once, and large ones are all slower than the specification
-    (``expect.latency``, ``expect.iops``, ``expect.bandwidth``) by the same factor, or by the same time for each
-    request. Operational: the time of most requests, not of a few, has grown.
+    (``expect.latency``, ``expect.iops``, ``expect.bandwidth``) by the same factor, or by the same time per request.
+    Operational: the time of most requests, not of a few, has grown.
 What rules it out
-    No specification (then nothing is claimed); the promised time for one request at a time; a plateau that the depth
-    explains; somebody else's requests at the device; stalls or slow phases, between which it is as fast as promised.
+    No specification (then nothing is claimed); the specified time for one request at a time; a plateau that the depth
+    explains; another user's requests at the device; stalls or slow phases, between which it is as fast as specified.
 What to do next
-    Look at the medium's health, its link and its power state, then at its firmware; compare it with a peer.
+    Check the medium's health, its link and its power state, then its firmware; compare it with a peer.
 How sure
     By the part of the loss that one factor explains, and by how much worse a queue or a cap explains it.
 Example
-    8 KiB reads take 4.9 ms alone where 2.5 are specified, and at depth 32 it gives 820 IOPS where 1 640 are: 2.0 times.
+    8 KiB reads take 4.9 ms alone where 2.5 ms are specified, and at depth 32 it gives 820 IOPS where 1 640 are
+    specified: a factor of 2.0.
 Source
-    Fail-slow hardware is found against its own kind or its past (Gunawi et al., FAST 2018; Lu et al., FAST 2023).
+    Fail-slow hardware is found by comparison with its own kind or its past (Gunawi et al., FAST 2018; Lu et al., FAST
+    2023).
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield Opinion(
                 CAUSE,
                 None,
-                "no latency of one request at a time is promised",
+                "no latency of a single request is specified",
                 missing=("expect.latency of the layer",),
                 layer=one.layer,
             )
@@ -68,13 +70,15 @@ def _said(own: Own, limit: Limit) -> Said:
     promised = "" if one is None else f"{units.duration(1e9 / one.promised)}"
     return Said(
         title=f"{layer} takes {factor} as long as it should",
-        explanation=f"One read at a time takes {layer} {factor} as long as {own.known.source} promises, and so do many "
-        "at once: it is the medium itself, not a queue before it.",
-        next_step="Look at the medium's health, its link and its power state (strata survey), then at its firmware; "
-        f"as specified it would give {units.count(blamed.deepest(own).promised)} IOPS.",
+        explanation=f"One read at a time takes {layer} {factor} as long as in {own.known.source}, and so do many at "
+        "once: the medium itself is slow, not a queue in front of it.",
+        next_step="Check the medium's health, its link and its power state (strata survey), then its firmware; as "
+        f"specified it would give {units.count(blamed.deepest(own).promised)} IOPS.",
         evidence=Evidence(
             kind=EvidenceKind.OPERATIONAL,
-            statement=f"one at a time, {time}, and {promised} are promised" if one else "every depth is slower alike",
+            statement=f"one at a time, {time}; {promised} are specified"
+            if one
+            else "all depths are slower by the same factor",
             cells=tuple(f"{layer}/{h.key}" for h in own.cells if h.depth == 1),
         ),
     )

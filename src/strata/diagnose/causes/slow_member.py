@@ -1,25 +1,25 @@
 """One member of several is slower than the others.
 
 What it claims
-    The layer spreads its data over several members or paths, and one of them takes longer: whatever touches it waits,
-    and soon every request that is outstanding waits there.
+    The layer spreads its data over several members or paths, and one of them takes longer. Every request to it waits,
+    and soon all outstanding requests wait there.
 Why it matters
-    One drive, link or path is to be replaced, not the whole; the rate at depth is that of the slowest member.
+    Only one drive, link or path needs to be replaced. At depth, the slowest member sets the rate.
 Evidence it needs
-    Operational: one at a time, the times of requests fall into two groups with one share, about
-    1 ÷ members. Differential: with many outstanding most requests still take no longer than one alone, while the
-    others wait: the rate is the slow member's.
+    Operational: with one request at a time, the times of requests form two groups, and the share of the slow one is
+    about 1 ÷ members. Differential: with many outstanding, most requests still take no longer than one alone, while
+    the others wait: the rate is the slow member's.
 What rules it out
-    One group of times; two that take turns (slow phases); a quick group that is quicker than the medium should be (a
-    cache).
+    One group of times; two groups that alternate in time (slow phases); a fast group that is faster than the medium
+    should be (a cache).
 What to do next
     Find the member (``iostat -x``, ``btrfs device stats``, ``multipath -ll``, the controller's own view) and replace
     it.
 How sure
-    By how near the slow member is to being always busy in the deep workloads, by its share and its time.
+    By how close the slow member is to being always busy in the deep workloads, by its share and its time.
 Example
-    Three of four 8 KiB reads take 2.5 ms, one takes 7.3; at depth 32 half of the requests take 2.5 ms, and 550 IOPS
-    come of it where four members alike give 1 640.
+    Three of four 8 KiB reads take 2.5 ms, one takes 7.3 ms; at depth 32 half of the requests take 2.5 ms, and the
+    layer gives 550 IOPS where four equal members give 1 640.
 Source
     Fail-slow members of RAID groups (Gunawi et al., FAST 2018); the bottleneck of a closed system: X ≤ 1 ÷ demand
     (Denning, Buzen 1978).
@@ -66,13 +66,13 @@ def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> 
     return Opinion(
         cause=CAUSE,
         holds=True if sure else None,
-        because="" if sure else f"the slow ones would be under way {busy:.1f} at a time",
+        because="" if sure else f"the slow ones would be in flight {busy:.1f} at a time",
         weight=Weight.SHOWN,
         title=f"one of about {members} members of {layer} is {units.significant(found.ratio, 2)} times slower",
-        explanation=f"{share} of the requests take {slow}, the others {quick}. With many outstanding most still take "
-        "no longer than one alone, and the rest wait for the slow member.",
+        explanation=f"{share} of the requests take {slow}, the others {quick}. With many outstanding, most take no "
+        "longer than one alone, and the rest wait for the slow member.",
         next_step="Find the member (iostat -x, btrfs device stats, multipath -ll, the controller's own view) and "
-        f"replace it; members alike would give up to {units.count(could)} IOPS.",
+        f"replace it; with equal members it would give up to {units.count(could)} IOPS.",
         cells=frozenset(c.workload.key for c in (found.cell, *held)),
         strength=max(0.4, 1 - abs(math.log(busy))),
         lead=4.0 * len(held),
@@ -95,8 +95,8 @@ def _beside(layer: str, held: tuple[CellSummary, ...]) -> Evidence:
     whole = deep.workload.outstanding / deep.iops.value * 1e9
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{deep.workload.label}: half of the requests take {units.duration(times.at(deep, 50) or whole)} or "
-        f"less, as one alone, and the mean is {units.duration(whole)}",
+        statement=f"{deep.workload.label}: half of the requests take {units.duration(times.at(deep, 50) or whole)} "
+        f"or less, as one alone, and the mean is {units.duration(whole)}",
         cells=tuple(f"{layer}/{c.workload.key}" for c in held),
     )
 

@@ -1,25 +1,25 @@
-"""The layer is fast and slow by turns.
+"""The layer alternates between fast and slow phases.
 
 What it claims
-    For a while each request takes so many times longer, then it is as fast as before, whatever is asked. It is the
-    lowest layer at which this is seen.
+    For a while each request takes a multiple of its usual time, then it is as fast as before, in every workload. The
+    lowest layer that shows it is named.
 Why it matters
-    A short measurement gives one level or the other, and two measurements seem to differ by chance.
+    A short measurement sees one level or the other, and two measurements seem to differ by chance.
 Evidence it needs
-    Differential: two levels that take turns in at least half of the layer's workloads, in stretches of one length, also
-    with one request at a time. Operational: the times of the requests fall into two groups as far apart.
+    Differential: two alternating levels in at least half of the layer's workloads, in phases of one length, also with
+    one request at a time. Operational: the times of the requests form two groups that are as far apart.
 What rules it out
-    A generator that itself waited for a processor for as long; turns in deep queues only (then one member of several
-    may hold the others); nothing done in the slow stretches (then they are stalls); the same turns at a layer below;
-    stretches shorter than four quick requests (those that began together end together).
+    A load generator that itself waited for a processor for as long; alternation in deep queues only (then one member
+    of several may delay the others); nothing completed in the slow phases (then they are stalls); the same phases at a
+    layer below; phases shorter than four fast requests (requests that started together end together).
 What to do next
-    Look at what the medium does by itself: garbage collection, refresh, scrubbing, a rebuild, its temperature.
+    Check the medium's background work: garbage collection, refresh, scrubbing, a rebuild, its temperature.
 How sure
-    By the share of the workloads that show it, and by how alike the stretches are.
+    By the share of the workloads that show it, and by how alike the phases are.
 Example
-    In every 400 ms reads take 3 times as long for 240 ms: 1 020 IOPS on average, 1 640 in the fast stretches.
+    In every 400 ms reads take 3 times as long for 240 ms: 1 020 IOPS on average, 1 640 in the fast phases.
 Source
-    Garbage collection of flash makes it fast and slow by turns (Jung, Kandemir 2013; Hao et al., FAST 2016).
+    Garbage collection makes flash alternate between fast and slow (Jung, Kandemir 2013; Hao et al., FAST 2016).
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def _opinion(course: Course) -> Opinion:
         holds=True if seen else None,
         because="" if seen else "the times of single requests do not fall into two groups",
         weight=Weight.SHOWN,
-        title=f"{layer} is {factor} times slower for {length} again and again",
-        explanation=f"{layer} is fast and slow by turns: {factor} times slower for {length}{often}, {share} of the "
-        "time.",
-        next_step="Look at what the medium does by itself: garbage collection, refresh, scrubbing, a rebuild, its "
-        f"temperature; without the slow phases it would do {1 / (1 - course.lost):.2g} times as much.",
+        title=f"{layer} is repeatedly {factor} times slower for {length}",
+        explanation=f"{layer} alternates between fast and slow: {factor} times slower for {length}{often}, {share} "
+        "of the time.",
+        next_step="Check the medium's background work: garbage collection, refresh, scrubbing, a rebuild, its "
+        f"temperature; without the slow phases it would give {1 / (1 - course.lost):.2g} times the IOPS.",
         cells=frozenset(c.workload.key for c, _ in course.told),
         strength=min(1.0, 0.5 + part / 2),
         lead=2.0 * len(course.told),
@@ -80,8 +80,8 @@ def _turns(course: Course) -> Evidence:
     layer = course.station.layer.name
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{len(course.told)} of {len(course.looked)} workloads have two rates that take turns, "
-        f"{course.count} slow stretches in all",
+        statement=f"{len(course.told)} of {len(course.looked)} workloads alternate between two rates, {course.count} "
+        "slow phases in all",
         cells=tuple(f"{layer}/{c.workload.key}" for c, _ in course.told),
     )
 
@@ -96,7 +96,7 @@ def _two_groups(course: Course) -> Iterator[Evidence]:
         return
     yield Evidence(
         kind=EvidenceKind.OPERATIONAL,
-        statement=f"{cell.workload.label}: requests take {units.duration(quick)} in the fast stretches and up to "
+        statement=f"{cell.workload.label}: requests take {units.duration(quick)} in the fast phases and up to "
         f"{units.duration(slow)} in the slow ones",
         cells=(f"{cell.layer}/{cell.workload.key}",),
     )

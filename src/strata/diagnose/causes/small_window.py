@@ -1,22 +1,22 @@
 """A small TCP window.
 
 What it claims
-    What is read waits at the server until the client's receive window has room again: so few bytes may be under way at
-    once.
+    Data that is read waits at the server until the client's receive window has room again: the window limits the bytes
+    in flight.
 Why it matters
-    The wire is idle meanwhile, and the disk, too. One setting cures it, and none of them would be felt.
+    The wire and the disk are idle while the server waits. One setting fixes it; a faster wire or disk would not help.
 Evidence it needs
-    Operational: in slow reads with 60 % of the loss the kernel of the server's end counts a fifth of the time or more
-    in which it had something to send and the window was closed (TCP_INFO, ``tcpi_rwnd_limited``), and at most half as
-    much in the same reads below. Differential: the loss.
+    Operational: in slow reads with 60 % of the loss, the kernel at the server's end counts a fifth of the time or more
+    in which it had data to send and the window was closed (TCP_INFO, ``tcpi_rwnd_limited``), and at most half as much
+    in the same reads below. Differential: the loss.
 What rules it out
-    A window that is open. Of writes it says nothing: a server that takes its data slowly closes its window, too. The
-    load generator takes what it reads at once, unless its own processor is used up.
+    An open window. It says nothing about writes: a server that takes its data slowly closes its window, too. The load
+    generator takes the data that it reads at once, unless its own processor is saturated.
 What to do next
     Let the receive buffer grow: ``net.ipv4.tcp_rmem`` of the client, no fixed SO_RCVBUF, window scaling that no
-    firewall removes. More connections, each with a window of its own, help until then.
+    firewall removes. Until then, use more connections, each with a window of its own.
 How sure
-    By the part of the loss in such reads; sure when the same requests over twice the connections give more.
+    By the part of the loss in such reads; sure if the same requests over twice the connections give more.
 Example
     A receive buffer of 5 KiB: 128 KiB reads at depth 8 fall from 1 378 to 427 IOPS, and the window is closed for 43 %
     of the time.
@@ -65,10 +65,10 @@ def judge_pair(pair: Pair) -> Opinion:
         because="",
         title=f"the client's TCP window is closed for {closed} of the time",
         explanation="The server has data to send and waits for room in the client's receive window. In "
-        f"{worst.workload.label} the layer moves {units.rate(worst.x * worst.bs)}, where {view.below.name} gives "
+        f"{worst.workload.label} the layer moves {units.rate(worst.x * worst.bs)}, and {view.below.name} "
         f"{units.rate(worst.x_below * worst.bs)}.",
         next_step="Let the client's receive buffer grow (net.ipv4.tcp_rmem, no fixed SO_RCVBUF, window scaling not "
-        "removed by a firewall); until then use more connections. A wider wire or a faster disk would not be felt.",
+        "removed by a firewall); until then use more connections. A faster wire or disk would not help.",
         cells=frozenset(p.key for p, _ in held),
         strength=cover,
         lead=10 * min(1.0, share / (2 * LEAST_CLOSED)),
@@ -76,8 +76,8 @@ def judge_pair(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(held)} of {len(view.affected)} slow cells the receiver's window holds the server "
-                f"back for {closed} of the time (median); {worst.workload.label}: {units.percent(share, 2)}",
+                statement=f"in {len(held)} of {len(view.affected)} slow workloads the receiver's window blocks the "
+                f"server for {closed} of the time (median); {worst.workload.label}: {units.percent(share, 2)}",
                 cells=observe.cells(view, [p for p, _ in held]),
             ),
         ),

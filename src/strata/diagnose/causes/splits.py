@@ -1,23 +1,22 @@
-"""Requests are cut into smaller ones.
+"""Requests are split into smaller ones.
 
 What it claims
-    The device is given several requests for each large I/O, and each of them pays the cost of a request.
+    The device gets several requests for each large I/O, and each of them has the cost of a request.
 Why it matters
-    Large blocks then gain nothing over small ones; it is one setting of the queue (or the stripe), not the medium.
+    Large blocks then gain nothing over small ones. It is one setting of the queue (or the stripe), not the medium.
 Evidence it needs
     Operational: at the lowest device 1.4 requests or more for each I/O of a large block, and about one for a small
-    block of the same direction. Differential: from what a request and a byte cost there, whole requests would carry
-    at least a tenth more.
+    block of the same direction. Differential: from the cost of a request and of a byte there, unsplit requests would
+    carry at least a tenth more.
 What rules it out
-    One request for each I/O; a device that takes as long for the pieces as for the whole, because bytes are its
-    limit.
+    One request for each I/O; a device that takes as long for the pieces as for the whole, because bytes are its limit.
 What to do next
-    Raise the largest request of the queue (``max_sectors_kb``, at most ``max_hw_sectors_kb``), or ask for blocks of
-    that size; then the stripe and the alignment of large requests to it.
+    Raise the queue's maximum request size (``max_sectors_kb``, at most ``max_hw_sectors_kb``), or use blocks of that
+    size; then check the stripe and the alignment of large requests to it.
 How sure
-    By how far the number of requests lies from one, and by what whole requests would give.
+    By how far the number of requests per I/O is from one, and by what unsplit requests would give.
 Example
-    Reads of 256 KiB on a queue that takes 16 KiB: 16 requests for each, 27 MB/s where whole ones carry 180.
+    Reads of 256 KiB on a queue with a maximum of 16 KiB: 16 requests for each, 27 MB/s where unsplit ones carry 180.
 Source
     The kernel's documentation of the block queue (Documentation/ABI/stable/sysfs-block: max_sectors_kb,
     max_hw_sectors_kb).
@@ -78,25 +77,25 @@ def _opinion(station: Station, cuts: list[Cut]) -> Opinion:
         cause=CAUSE,
         holds=True,
         because="",
-        title=f"I/Os of {units.size(round(size))} are cut into {pieces} requests of about {piece}",
-        explanation=f"{worst.device} is given {pieces} requests for each {worst.cell.workload.label}, and each pays "
-        f"the cost of a request; whole ones would give about {units.significant(gain, 2)} times as much.",
-        next_step=f"Raise /sys/block/{worst.device}/queue/max_sectors_kb to {units.size(round(size))} or more, "
-        f" or ask for blocks of {piece}.",
+        title=f"I/Os of {units.size(round(size))} are split into {pieces} requests of about {piece}",
+        explanation=f"{worst.device} gets {pieces} requests for each {worst.cell.workload.label}, and each has the "
+        f"cost of a request; unsplit ones would give about {units.significant(gain, 2)} times the IOPS.",
+        next_step=f"Raise /sys/block/{worst.device}/queue/max_sectors_kb to {units.size(round(size))} or more, or "
+        f"use blocks of {piece}.",
         cells=frozenset(c.cell.workload.key for c in cuts),
         strength=min(1.0, 0.6 + worst.loss),
         lead=6 * min(1.0, worst.pieces - 1),
         evidence=(
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{len(cuts)} workloads of large blocks reach {worst.device} as {pieces} requests for each "
+                statement=f"{len(cuts)} workloads with large blocks reach {worst.device} as {pieces} requests per "
                 "I/O, small blocks as one",
                 cells=tuple(f"{station.layer.name}/{c.cell.workload.key}" for c in cuts),
             ),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{worst.cell.workload.label}: {units.count(worst.cell.iops.value)} IOPS, where the cost of "
-                f"a request and of a byte at this device give {units.count(worst.whole)} for whole requests",
+                statement=f"{worst.cell.workload.label}: {units.count(worst.cell.iops.value)} IOPS; from the cost of "
+                f"a request and of a byte at this device, unsplit requests would give {units.count(worst.whole)}",
                 cells=(f"{station.layer.name}/{worst.cell.workload.key}",),
             ),
         ),

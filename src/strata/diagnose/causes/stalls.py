@@ -1,26 +1,27 @@
-"""The layer stands still, again and again.
+"""The layer stalls repeatedly.
 
 What it claims
-    For a while nothing is answered although requests are outstanding; between these stalls the layer is as fast as
-    ever. It is the lowest layer at which they are seen.
+    For a while nothing completes although requests are outstanding; between these stalls the layer is as fast as
+    usual. The lowest layer that shows it is named.
 Why it matters
-    Mean and median look well. A user waits for the longest of many requests, and that one waits for the stall.
+    Mean and median look good. A user waits for the slowest of many requests, and that one waits for the stall.
 Evidence it needs
-    Differential: stretches of nothing in at least half of the layer's workloads, of one length, whatever they ask and
-    also with one request at a time. Operational: a few requests take as long as a stall, the others as long as ever;
-    the device has requests under way meanwhile and completes none (``blockdev_stalled_seconds``).
+    Differential: stalls in at least half of the layer's workloads, of one length, whatever the workload and also with
+    one request at a time. Operational: a few requests take as long as a stall, the others as long as usual; the device
+    has requests in flight meanwhile and completes none (``blockdev_stalled_seconds``).
 What rules it out
-    A generator that itself waited for a processor for as long; stretches in deep queues only (then the queue holds the
-    others back); something done in them (then they are slow phases); the same stalls at a layer below; segments that
-    are sent again in those cells (then it waits for what the wire loses).
+    A load generator that itself waited for a processor for as long; stalls in deep queues only (then the queue delays
+    the others); requests that complete during them (then they are slow phases); the same stalls at a layer below;
+    segments that are retransmitted in those cells (then the layer waits for packets that the wire loses).
 What to do next
-    Look at the drive's error log and its retries, at firmware that pauses, at a path that fails over or a snapshot.
+    Check the drive's error log and its retries, firmware that pauses, path failovers and snapshots.
 How sure
     By the share of the workloads that show them, and by how alike they are.
 Example
-    60 ms of every 500 ms nothing is answered; one 8 KiB read at a time takes 2.5 ms, and 62 ms in a stall.
+    In every 500 ms nothing completes for 60 ms; one 8 KiB read at a time takes 2.5 ms, and 62 ms in a stall.
 Source
-    Fail-slow at scale (Gunawi et al., FAST 2018): stalls of firmware and media; the tail at scale (Dean, Barroso 2013).
+    Fail-slow at scale (Gunawi et al., FAST 2018): stalls of firmware and media; the tail at scale (Dean, Barroso
+    2013).
 """
 
 from __future__ import annotations
@@ -53,13 +54,16 @@ def judge(case: Case) -> Iterator[Opinion]:
         remote = course.station.layer.target.remote
         again = [r.share for c, _ in course.told if remote and (r := c.resources.resent) is not None]
         if again and float(np.median(again)) >= LOST_ON_THE_WIRE:
-            why = f"it waits for what the wire loses: {units.percent(float(np.median(again)), 2)} is sent again"
+            why = (
+                f"it waits for packets that the wire loses: {units.percent(float(np.median(again)), 2)} are "
+                "retransmitted"
+            )
             yield Opinion(CAUSE, False, why, layer=course.station.layer.name)
         elif remote and not again:
             # Without evidence: that the stalls come again would tell no more.
-            unseen = ("the segments that are sent again (TCP counters)",)
+            unseen = ("the number of retransmitted segments (TCP counters)",)
             layer = course.station.layer.name
-            yield Opinion(CAUSE, None, "what the wire loses is not seen", layer=layer, missing=unseen)
+            yield Opinion(CAUSE, None, "packet loss on the wire is not counted", layer=layer, missing=unseen)
         else:
             yield _opinion(course)
 
@@ -75,11 +79,11 @@ def _opinion(course: Course) -> Opinion:
         holds=True,
         because="",
         weight=Weight.SHOWN,
-        title=f"{layer} stands still for {length} again and again",
-        explanation=f"{layer} answers nothing for {length}{often}: {share} of the time. Between these stalls it is as "
-        "fast as ever.",
-        next_step="Look at the device's error log and retries (dmesg, smartctl), at firmware that pauses, at paths "
-        f"that fail over and at snapshots; without the stalls it would do {1 / (1 - course.lost):.2f} times as much.",
+        title=f"{layer} repeatedly stalls for {length}",
+        explanation=f"{layer} completes nothing for {length}{often}: {share} of the time. Between these stalls it is "
+        "as fast as usual.",
+        next_step="Check the device's error log and retries (dmesg, smartctl), firmware that pauses, path failovers "
+        f"and snapshots; without the stalls it would give {1 / (1 - course.lost):.2f} times the IOPS.",
         cells=frozenset(c.workload.key for c, _ in course.told),
         strength=min(1.0, 0.5 + part / 2),
         lead=2.0 * len(course.told),
@@ -93,7 +97,7 @@ def _stretches(course: Course) -> Evidence:
     layer, longest = course.station.layer.name, max(e.longest_s for _, e in course.told)
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{len(course.told)} of {len(course.looked)} workloads stand still, {course.count} times in all, "
+        statement=f"{len(course.told)} of {len(course.looked)} workloads stall, {course.count} times in all, "
         f"{units.duration(course.length_s * 1e9)} on average and {units.duration(longest * 1e9)} at most",
         cells=tuple(f"{layer}/{c.workload.key}" for c, _ in course.told),
     )
@@ -121,7 +125,7 @@ def _at_the_device(course: Course) -> Iterator[Evidence]:
         cell, share = max(known, key=lambda one: one[1])
         yield Evidence(
             kind=EvidenceKind.OPERATIONAL,
-            statement=f"{cell.workload.label}: {cell.devices[-1]} has requests under way and completes none for "
+            statement=f"{cell.workload.label}: {cell.devices[-1]} has requests in flight and completes none for "
             f"{units.percent(share, 2)} of the time",
             cells=(f"{cell.layer}/{cell.workload.key}",),
         )

@@ -1,20 +1,21 @@
-"""Slow, and no rule names why.
+"""Slow, and no known cause explains it.
 
 What it claims
     The layer costs more than expected, and none of the known causes accounts for it.
 Why it matters
-    A wrong name costs more than none. The layer is still found, and the set of slow patterns is a fingerprint.
+    A wrong cause costs more than none. The layer is still found, and the set of slow patterns is a fingerprint.
 Evidence it needs
     Differential: the equivalence test. Operational: requests wait above the layer below.
 What rules it out
-    Any rule that holds.
+    Any cause that holds.
 What to do next
-    By the fingerprint: only sequential writes or reads fell: look at the order at the device; only writes: flushes
-    and write-through; everything by the same factor: processors of the far end, extra copies of the data.
+    By the fingerprint. Only sequential writes or reads are slow: check the order at the device. Only writes are slow:
+    flushes and write-through. Everything is slow by the same factor: processors of the remote end, extra copies of
+    the data.
 How sure
-    Of the layer as of any other; of the cause not at all, so never above a half.
+    Of the layer as of any other; of the cause not at all, so never above 0.5.
 Example
-    Sequential writes fall to 5 % and nothing else changes: two threads dispatch them out of order.
+    Sequential writes fall to 5 % and nothing else changes: two threads issue them out of order.
 Source
     Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (trace the I/O where the numbers do
     not explain themselves).
@@ -44,18 +45,18 @@ def fingerprint(pair: Pair) -> tuple[str, str]:
             units.rate(found.parameter) if found.shape is Shape.BANDWIDTH else f"{units.count(found.parameter)} IOPS"
         )
         return (
-            f"the slow cells share a limit of {limit}",
+            f"the slow workloads share a limit of {limit}",
             "Look for a limit set on this layer (a control group, a mapper).",
         )
     if fine and all(not p.workload.rw.random for p in slow) and all(p.workload.rw.random for p in fine):
-        return "only sequential workloads fall", "Trace the order in which requests reach the device (--trace)."
+        return "only sequential workloads are slow", "Trace the order in which requests reach the device (--trace)."
     if fine and all(p.workload.rw.writes and not p.workload.rw.random for p in slow):
-        return "only sequential writes fall", "Trace the order in which writes reach the device (--trace)."
+        return "only sequential writes are slow", "Trace the order in which writes reach the device (--trace)."
     if fine and all(p.workload.rw.writes for p in slow) and all(not p.workload.rw.writes for p in fine):
-        return "only writes fall", "Look at flushes, write-through and copies of the data."
+        return "only writes are slow", "Check flushes, write-through and copies of the data."
     if fine and all(not p.workload.rw.writes for p in slow) and all(p.workload.rw.writes for p in fine):
-        return "only reads fall", "Look at read-ahead, caches and the path reads take."
-    return f"{len(slow)} of {len(pair.view.points)} workloads fall", "Trace one slow workload through the layer."
+        return "only reads are slow", "Check read-ahead, caches and the read path."
+    return f"{len(slow)} of {len(pair.view.points)} workloads are slow", "Trace one slow workload through the layer."
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -66,17 +67,17 @@ def judge_pair(pair: Pair) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
-        because="a known cause accounts for it",
+        because="a known cause that explains it",
         title=f"slower than expected, cause not known: {pattern}",
-        explanation=f"No known limit explains the losses over {view.below.name}. The worst is "
-        f"{slow[0].workload.label}: {units.count(slow[0].x)} IOPS where {view.below.name} gives "
+        explanation=f"No known limit explains the loss from {view.below.name}. The worst workload is "
+        f"{slow[0].workload.label}: {units.count(slow[0].x)} IOPS, and {view.below.name} gives "
         f"{units.count(slow[0].x_below)}.",
         next_step=step,
         cells=frozenset(p.key for p in slow),
         strength=0.66,
         lead=2.0,
         evidence=(observe.slower(view), *((covered,) if covered else ())),
-        missing=("a trace of the requests at both layers", "counters of the far end"),
+        missing=("a trace of the requests at both layers", "counters of the remote end"),
     )
 
 
@@ -86,12 +87,12 @@ def of_medium(own: Own) -> Opinion:
     return Opinion(
         cause=CAUSE,
         holds=True,
-        because="a known cause accounts for it",
-        title=f"slower than {own.known.source} promises, cause not known",
-        explanation=f"No single known limit explains how {layer} differs from {own.known.source}. The worst is "
-        f"{worst.cell.workload.label}: {units.count(worst.measured)} IOPS where {units.count(worst.promised)} are "
-        "promised.",
-        next_step="Look at the device's health and settings, and whether the specification is of this device.",
+        because="a known cause that explains it",
+        title=f"slower than {own.known.source}, cause not known",
+        explanation=f"No single known limit explains the difference between {layer} and {own.known.source}. The "
+        f"worst workload is {worst.cell.workload.label}: {units.count(worst.measured)} IOPS, expected are "
+        f"{units.count(worst.promised)}.",
+        next_step="Check the device's health and settings, and that the specification belongs to this device.",
         cells=frozenset(h.key for h in own.slow),
         strength=0.5,
         evidence=(differential(own),),
@@ -106,8 +107,7 @@ def differential(own: Own) -> Evidence:
     worst = own.slow[0]
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{len(own.slow)} of {len(own.cells)} workloads are slower than {own.known.source} promises; the "
-        f"worst is {worst.cell.workload.label}: {units.count(worst.measured)} IOPS where {units.count(worst.promised)} "
-        "are promised",
+        statement=f"{len(own.slow)} of {len(own.cells)} workloads are slower than {own.known.source}; the worst is "
+        f"{worst.cell.workload.label}: {units.count(worst.measured)} IOPS, expected are {units.count(worst.promised)}",
         cells=tuple(f"{own.station.layer.name}/{h.key}" for h in own.slow),
     )

@@ -1,26 +1,25 @@
 """The wire's bandwidth.
 
 What it claims
-    All requests of this layer share so many bytes per second; the layer below could deliver more.
+    All requests of this layer share a fixed number of bytes per second; the layer below could deliver more.
 Why it matters
-    No tuning of the disk or the file system helps; only fewer bytes or a faster path do.
+    Tuning the disk or the file system does not help; only fewer bytes or a faster path do.
 Evidence it needs
-    Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or
-    shallow workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below,
-    processors idle. Where they are counted: packets that wait in front of an interface, and a second one that is
-    idle.
+    Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or shallow
+    workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, processors are
+    idle. Where they are counted: packets that queue in front of an interface, and a second one that is idle.
 What rules it out
     Slow cells that carry different bytes per second; a layer without a wire.
 What to do next
     Check the link's rate and its path, compression and the number of connections; then limits set on the volume.
 How sure
-    By the part of the loss explained and the distance to a cap or a latency; a wire and a bytes-per-second limit set
-    at the far end look the same.
+    By the part of the loss that is explained, and by how much better it fits than a cap or a latency. A wire and a
+    bytes-per-second limit at the remote end look the same.
 Example
     128 KiB reads give 160 IOPS and 8 KiB reads 2 560 over a path whose other end gives 4 000 for both: 20 MiB/s.
 Source
-    Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): multichannel and network
-    limits; asymptotic bounds: Denning, Buzen 1978.
+    Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): multichannel and network limits;
+    asymptotic bounds: Denning, Buzen 1978.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def judge_pair(pair: Pair) -> Opinion:
     if not found.holds:
         return found
     if (others := card.neighbour(pair.view)) is not None:
-        return Opinion(CAUSE, False, f"{others.wire.name} carries {units.rate(others.rate)} of somebody else's")
+        return Opinion(CAUSE, False, f"{others.wire.name} carries {units.rate(others.rate)} of other traffic")
     if (alone := card.alone(pair.view, found.cells)) is not None:
         return Opinion(CAUSE, False, f"{alone.wire.name} is one card of several, and {alone.idle} carries nothing")
     return found
@@ -62,12 +61,15 @@ def limit(pair: Pair) -> Opinion:
             return by_queue
         return observe.refuted(CAUSE, pair, Shape.BANDWIDTH)
     if (faster := contradiction(pair, found)) is not None:
-        told = f"{faster.cell} gives {units.count(faster.measured)} IOPS, and it allows {units.count(faster.high)}"
+        told = (
+            f"{faster.cell} gives {units.count(faster.measured)} IOPS, more than the {units.count(faster.high)} it "
+            "allows"
+        )
         why = f"{observe.parameter(found)} is exceeded"
         return Opinion(CAUSE, False, why, detail=told, strength=found.explained)
     if (own := own_part(view, slow, found)) < LEAST_OWN:
-        constant = f"{units.duration(found.base * 1e9)} for each request the rest"
-        why = f"{observe.parameter(found)} makes {units.percent(own, 2)} of the loss, {constant}"
+        constant = f"{units.duration(found.base * 1e9)} per request explains the rest"
+        why = f"{observe.parameter(found)} explains {units.percent(own, 2)} of the loss, {constant}"
         return Opinion(CAUSE, False, why, strength=own)
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
@@ -85,9 +87,9 @@ def limit(pair: Pair) -> Opinion:
         weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
         model=found,
         because="",
-        title=f"the wire carries no more than {rate}{where}",
-        explanation=f"{len(full)} workloads meet the same {rate} {over}; "
-        f"{view.below.name} delivers up to {units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
+        title=f"the wire is limited to {rate}{where}",
+        explanation=f"{len(full)} workloads stop at the same {rate} {over}; {view.below.name} delivers up to "
+        f"{units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
         next_step=card.step(met),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained * own,
@@ -97,7 +99,7 @@ def limit(pair: Pair) -> Opinion:
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
                 statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
-                f"{len(full)} cells reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
+                f"{len(full)} workloads reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
                 cells=observe.cells(view, bound),
             ),
             *((seen,) if seen is not None else ()),
@@ -108,6 +110,6 @@ def limit(pair: Pair) -> Opinion:
 
 def _which(met: card.Card | None) -> str:
     if met is None or not (met.full or met.idle):
-        return "A limit on bytes per second set at the far end would look the same."
-    full = f"Packets wait in front of {met.wire.name}. " if met.full else ""
+        return "A bytes-per-second limit at the remote end would look the same."
+    full = f"Packets queue in front of {met.wire.name}. " if met.full else ""
     return full + (f"{met.idle} of the same node is idle." if met.idle else "")

@@ -1,26 +1,27 @@
 """The wire's latency.
 
 What it claims
-    A request of this layer takes at least one round trip longer; depth hides it, nothing is used up.
+    A request of this layer takes at least one round trip longer; depth hides it, and nothing is saturated.
 Why it matters
-    Shallow workloads (databases, logs) pay it in full. Bandwidth and faster disks do not help; nearness and depth do.
+    Shallow workloads (databases, logs) pay it in full. More bandwidth and faster disks do not help; a shorter path and
+    more depth do.
 Evidence it needs
-    Operational: the least round trip of the layer's own connections, as the kernel measures it, above that of the
-    layer below. One such trip for each request, and nothing else, makes half of the loss. Where connections are not
-    seen: a constant added time explains the loss, and the handshake's round trip is at least half of it.
+    Operational: the minimum round trip of the layer's own connections, as the kernel measures it, minus that of the
+    layer below. One such round trip per request, and nothing else, explains half of the loss. Where connections cannot
+    be seen: a constant added time explains the loss, and the handshake's round trip is at least half of it.
     Differential: the loss.
 What rules it out
-    A round trip that leaves the slow workloads nearly as fast as they are below. A workload that is clearly faster than
-    one round trip for each request allows. One workload that is slower than predicted rules nothing out: requests that
-    need several round trips (blocks larger than what may be under way, a protocol that asks before it sends) do.
+    A round trip that leaves the slow workloads nearly as fast as they are below. A workload that is clearly faster
+    than one round trip per request allows. A single workload that is slower than predicted rules nothing out: requests
+    may need several round trips (blocks larger than the window, a protocol that asks before it sends).
 What to do next
-    Ask for more at a time (depth, larger blocks, read-ahead), then shorten the path.
+    Keep more in flight (depth, larger blocks, read-ahead), then shorten the path.
 How sure
-    By the part of the loss that one round trip explains; with the shape alone by the part explained and the distance to
-    other shapes. The rows say what is predicted of each slow workload beside what was measured.
+    By the part of the loss that one round trip explains; from the shape alone by the part explained, and by how much
+    better it fits than other shapes. The rows show the prediction and the measurement of each slow workload.
 Example
-    8 KiB reads take 6.5 ms instead of 1.2 ms at depth 1, and 7 to 9 ms longer at depth 8; the connection's own least
-    round trip is 4.1 ms, nothing is dropped and nothing waits: one trip makes 0.88 of the loss at depth 1.
+    8 KiB reads take 6.5 ms instead of 1.2 ms at depth 1, and 7 to 9 ms longer at depth 8; the connection's own minimum
+    round trip is 4.1 ms, nothing is dropped and nothing queues: one round trip explains 0.88 of the loss at depth 1.
 Source
     Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): latency = wire + server; Little
     1961 (N = X · R); RFC 7323 (round trips that TCP measures itself); RFC 5681 (the window, and slow start).
@@ -65,20 +66,25 @@ def judge_pair(pair: Pair) -> Opinion:
 def _shown(pair: Pair, trip: float) -> Opinion:
     view, slow = pair.view, pair.view.affected
     word = units.duration(trip * 1e9)
-    longer = f"its connections' least round trip is {word} longer than that of {view.below.name}"
+    longer = f"the minimum round trip of its connections is {word} longer than that of {view.below.name}"
     found = tuple(predicted(view, p, trip) for p in view.points)
     of_slow = tuple(f for f in found if f.point in slow)
     cover = rows.cover(of_slow, slow)
     if cover < LEAST_SHARE:
-        small = f"that is {units.percent(cover, 2)} of the loss"
+        small = f"that explains {units.percent(cover, 2)} of the loss"
         return Opinion(CAUSE, False, longer, detail=small, strength=cover)
     if (faster := rows.exceeded(found)) is not None:
         return Opinion(
             CAUSE, False, f"{longer}, and requests do not wait for it", detail=rows.said(faster), strength=cover
         )
     if (queue := _waits_alone(view)) is not None:
-        why = f"{longer}, and already at depth {queue[0]} {units.significant(queue[1], 2)} times that passes: it waits"
-        return Opinion(CAUSE, None, f"{why} for somebody on the way", missing=("the round trip of a quiet wire",))
+        why = (
+            f"{longer}, and even at depth {queue[0]} the usual round trip is {units.significant(queue[1], 2)} times "
+            "the minimum: it queues"
+        )
+        return Opinion(
+            CAUSE, None, f"{why} behind other traffic on the way", missing=("the round trip of an idle wire",)
+        )
     mine = tuple(f for f in of_slow if f.share >= LEAST_SHARE)
     worst = max(mine, key=lambda f: f.share * f.point.loss)
     return Opinion(
@@ -88,9 +94,9 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         adds=True,
         model=replace(pair.shape(Shape.DELAY), parameter=trip, base=0.0),
         because="",
-        title=f"each request waits {word} for the wire",
-        explanation=f"A request has to go there and back, and that alone takes {word} longer than at "
-        f"{view.below.name}: {units.percent(cover, 2)} of the loss. Deep queues hide it, shallow ones pay it in full.",
+        title=f"the wire adds {word} to each request",
+        explanation=f"One round trip takes {word} longer than at {view.below.name}, which explains "
+        f"{units.percent(cover, 2)} of the loss. Deep queues hide it; shallow workloads pay it in full.",
         next_step=_step(worst.point, trip),
         cells=frozenset(f.point.key for f in mine),
         strength=cover,
@@ -100,7 +106,7 @@ def _shown(pair: Pair, trip: float) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{longer}, with nothing on the way that waits; one for each request makes "
+                statement=f"{longer}, and nothing queues on the way; one round trip per request explains "
                 f"{units.percent(cover, 2)} of the loss. {rows.said(worst)}",
                 cells=observe.cells(view, [f.point for f in mine]),
             ),
@@ -134,8 +140,8 @@ def most_trips(size: float) -> int:
 def _step(worst: Point, trip: float) -> str:
     share = units.percent(worst.x * trip / worst.n, 2)
     return (
-        "Ask for more at a time (depth, larger blocks, read-ahead), or shorten the path; a faster disk would not be "
-        f"felt. The round trip is {share} of the time of {worst.workload.label}."
+        "Keep more in flight (depth, larger blocks, read-ahead), or shorten the path; a faster disk would not help. "
+        f"The round trip is {share} of the time of {worst.workload.label}."
     )
 
 
@@ -153,11 +159,11 @@ def _by_shape(pair: Pair) -> Opinion:
         if not fits:
             return observe.refuted(CAUSE, pair, Shape.DELAY)
         return Opinion(
-            CAUSE, None, "its round trip was not probed", missing=("the round trip of the layer's connections",)
+            CAUSE, None, "its round trip was not measured", missing=("the round-trip time of the layer's connections",)
         )
     trip = units.duration(view.rtt * 1e9)
     if view.rtt > connections.MOST_OF_ADDED * found.parameter:
-        return Opinion(CAUSE, False, f"its handshake takes {trip} for each question, which requests do not wait")
+        return Opinion(CAUSE, False, f"its handshake takes {trip} per round trip, which requests do not wait for")
     if view.rtt < LEAST_SHARE * found.parameter:
         longer = f"its round trip is only {trip} longer than that of {view.below.name}"
         near = view.rtt / found.parameter
@@ -174,11 +180,11 @@ def _by_shape(pair: Pair) -> Opinion:
         holds=True,
         model=found,
         because="",
-        title=f"each request waits {added} for the wire",
+        title=f"the wire adds {added} to each request",
         explanation=f"Requests take {added} longer at every depth, and {trip} of it is the round trip of the "
-        "handshake, which touches no data. Deep queues hide it, shallow ones pay it in full.",
-        next_step="Ask for more at a time (depth, larger blocks, read-ahead) or shorten the path; "
-        "a faster disk would not be felt.",
+        "handshake, which touches no data. Deep queues hide it; shallow workloads pay it in full.",
+        next_step="Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would "
+        "not help.",
         cells=cells,
         strength=found.explained,
         lead=pair.lead(beside.shape) if two else pair.lead(Shape.DELAY, Shape.SERIAL),
@@ -188,12 +194,12 @@ def _by_shape(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one constant {added} per request explains {units.percent(found.explained, 2)} of the loss",
+                statement=f"a constant {added} per request explains {units.percent(found.explained, 2)} of the loss",
                 cells=observe.cells(view, slow),
             ),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"the handshake's shortest round trip is {trip} longer than that of {view.below.name}",
+                statement=f"the minimum round trip of the handshake is {trip} longer than that of {view.below.name}",
                 value=view.remote.rtt_ns if view.remote else None,
             ),
             *observe.operational(view, slow),

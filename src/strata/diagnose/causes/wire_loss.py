@@ -1,25 +1,28 @@
-"""The wire loses segments.
+"""The wire loses packets.
 
 What it claims
-    What this layer sends is lost on the way and sent again; requests wait for that, on a wire that is not full.
+    Segments of this layer's connections are lost and retransmitted; requests wait for that, on a wire that is not
+    saturated.
 Why it matters
-    A lost segment costs a round trip, or a timer of 200 ms and more where nothing follows it. The mean falls, the
-    tail is far worse, and neither a faster disk nor a wider wire helps.
+    A lost segment costs a round trip, or a timer of 200 ms and more where nothing follows it. The mean gets worse, the
+    tail far worse, and neither a faster disk nor more bandwidth helps.
 Evidence it needs
-    Operational: in slow cells with 60 % of the loss at least 0.5 % of the TCP segments are sent again, and at most
+    Operational: in slow cells with 60 % of the loss at least 0.5 % of the TCP segments are retransmitted, and at most
     half as many in the same cells below; among them a cell that moves less than half of the bytes per second that the
-    layer reaches elsewhere, so that it is not a full wire that drops. Differential: the loss.
+    layer reaches elsewhere, so that the drops are not those of a saturated wire. Differential: the loss.
 What rules it out
-    No segments sent again. Drops at the nodes' own queues that account for half of them: then it is their rate.
+    No retransmitted segments. Drops at the nodes' own queues that account for half of them: then the nodes' rate is
+    the limit.
 What to do next
     Find where they are lost: error and drop counters of ports and cables between the two ends, duplex, a full buffer.
 How sure
-    By the share of the loss in such cells and by how many segments are resent.
+    By the share of the loss in such cells, and by how many segments are retransmitted.
 Example
-    3 % of the frames lost each way: 8 KiB writes at depth 8 fall from 2 260 to 79 IOPS, and 3.9 % of the segments are
-    sent again.
+    3 % of the frames lost in each direction: 8 KiB writes at depth 8 fall from 2 260 to 79 IOPS, and 3.9 % of the
+    segments are retransmitted.
 Source
-    RFC 6298 (the least retransmission timer), RFC 5681; Mathis et al. 1997 (what loss leaves of a connection's rate).
+    RFC 6298 (the minimum retransmission timer), RFC 5681; Mathis et al. 1997 (the effect of loss on a connection's
+    rate).
 """
 
 from __future__ import annotations
@@ -53,13 +56,15 @@ def judge_pair(pair: Pair) -> Opinion:
     cover = sum(p.loss for p, _ in lossy) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         most = max(r.share for _, r in known)
-        return Opinion(CAUSE, False, f"at most {units.percent(most, 2)} of the segments are sent again", strength=cover)
+        return Opinion(
+            CAUSE, False, f"at most {units.percent(most, 2)} of the segments are retransmitted", strength=cover
+        )
     own = sum(counted.dropped_here(p.upper) for p, _ in lossy) / sum(r.rate for _, r in lossy)
     if own >= OWN_DROPS:
-        return Opinion(CAUSE, False, "the nodes' own queues drop what is sent again: it is their rate that is met")
+        return Opinion(CAUSE, False, "the nodes' own queues drop what is retransmitted: the path exceeds their rate")
     fastest = max(p.x * p.bs for p in view.points)
     if not any(p.x * p.bs < IDLE * fastest for p, _ in lossy):
-        return Opinion(CAUSE, None, "segments are sent again only where the wire may be full")
+        return Opinion(CAUSE, None, "segments are retransmitted only where the wire may be saturated")
     share = float(np.median([r.share for _, r in lossy]))
     worst, seen = max(lossy, key=lambda one: one[0].loss)
     return Opinion(
@@ -67,11 +72,12 @@ def judge_pair(pair: Pair) -> Opinion:
         holds=True,
         weight=Weight.SHOWN,
         because="",
-        title=f"{units.percent(share, 2)} of the segments are lost on the wire and sent again",
-        explanation=f"Requests wait until what was lost is noticed and sent again. In {worst.workload.label} the layer "
-        f"moves {units.rate(worst.x * worst.bs)}, and elsewhere {units.rate(fastest)}: the wire is not full.",
-        next_step="Look for errors and drops at the ports, cables and switches between the two ends; a faster disk or "
-        "more depth would not be felt.",
+        title=f"{units.percent(share, 2)} of the segments are lost on the wire and retransmitted",
+        explanation=f"Requests wait until the loss is detected and the data is sent again. In {worst.workload.label} "
+        f"the layer moves {units.rate(worst.x * worst.bs)}, elsewhere {units.rate(fastest)}: the wire is not "
+        "saturated.",
+        next_step="Check error and drop counters of the ports, cables and switches between the two ends; a faster "
+        "disk or more depth would not help.",
         cells=frozenset(p.key for p, _ in lossy),
         strength=cover,
         lead=10 * min(1.0, math.log10(share / LEAST_SHARE) + 0.3),
@@ -79,9 +85,10 @@ def judge_pair(pair: Pair) -> Opinion:
             observe.slower(view),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(lossy)} of {len(slow)} slow cells {units.percent(share, 2)} of the TCP segments "
-                f"are sent again (median), from {view.below.name} {units.percent(_below([p for p, _ in lossy]), 2)}; "
-                f"{worst.workload.label}: {units.significant(seen.rate, 2)} a second, most by {seen.where}",
+                statement=f"in {len(lossy)} of {len(slow)} slow workloads {units.percent(share, 2)} of the TCP "
+                f"segments are retransmitted (median), from {view.below.name} "
+                f"{units.percent(_below([p for p, _ in lossy]), 2)}; {worst.workload.label}: "
+                f"{units.significant(seen.rate, 2)} per second, most of them by {seen.where}",
                 cells=observe.cells(view, [p for p, _ in lossy]),
             ),
         ),

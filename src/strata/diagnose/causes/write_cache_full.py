@@ -1,25 +1,25 @@
 """Writes are as fast as a cache drains.
 
 What it claims
-    Writes go into a cache of the medium. While there is room they are fast; once it is full, or where each of them must
-    be durable, they go at the rate at which the cache drains.
+    Writes go into a cache of the medium. They are fast while the cache has room. Once it is full, or where each write
+    must be durable, they are as fast as the cache drains.
 Why it matters
-    A short measurement shows the cache, a long one the medium behind it: with the same workload, one looks ten times
-    better than the other.
+    A short measurement shows the cache, a long one the medium behind it: the same workload may look ten times faster
+    in the short one.
 Evidence it needs
-    One of two. A cliff: within single measurements the rate of writing falls once and stays low, in half of the rounds.
-    Or the drain itself: writes that must be durable move the same bytes a second whatever their size, fewer than reads
-    of that size do, and the flush behind them takes the larger part of their time.
+    One of two. A cliff: within single measurements the write rate drops once and stays low, in half of the rounds. Or
+    the drain itself: durable writes move the same bytes per second whatever their size, fewer than reads of that size,
+    and the flush after them takes the larger part of their time.
 What rules it out
-    Reads that move no more bytes (then it is a cap, or the medium); a flush that takes one time for all sizes; a fall
-    to more than half in a single round.
+    Reads that move no more bytes (then it is a cap, or the medium); a flush that takes the same time for all sizes; a
+    drop to more than half in a single round.
 What to do next
-    Size the cache for the burst, or pace the writes at the rate of the drain; for a figure of the medium write until
-    the rate is steady (``--precondition``).
+    Size the cache for the burst, or pace the writes at the drain rate; for a figure of the medium, write until the
+    rate is steady (``--precondition``).
 How sure
     By the depth of the cliff, or by how alike the bytes per second are; from the drain alone it is only suggested.
 Example
-    2 MiB are taken at once, then 6 MB/s: 730 writes of 8 KiB a second, 46 of 128 KiB, where reads carry 179 MB/s.
+    2 MiB are accepted at once, then 6 MB/s: 730 writes of 8 KiB per second, 46 of 128 KiB, where reads carry 179 MB/s.
 Source
     Write caches of flash and their folding (Jung, Kandemir 2013); the kernel's documentation of volatile caches
     (Documentation/block/writeback_cache_control).
@@ -48,7 +48,7 @@ LEAST_ROUNDS, DEEP = 2, 2.0
 """With the fall, over all cells: one alone may be somebody else's burst, unless it is as deep. A cache that is full
 stays so: later rounds of a cell may begin below the cliff."""
 NEXT_STEP = (
-    "Size the cache for the burst, or pace the writes; for a figure of the medium itself write until the rate is "
+    "Size the cache for the burst, or pace the writes; for the figure of the medium itself, write until the rate is "
     "steady (--precondition 60s)."
 )
 
@@ -80,7 +80,7 @@ def _cliff(case: Case, station: Station, cliffs: list[tuple[CellSummary, Cliff]]
         because="",
         weight=Weight.SHOWN,
         title=f"{layer} takes {units.size(round(one.written))} at once, then drains at {units.rate(one.after)}",
-        explanation=f"After {units.size(round(one.written))} of writes the rate falls {falls} and stays there.",
+        explanation=f"After {units.size(round(one.written))} of writes the rate drops {falls} and stays low.",
         next_step=NEXT_STEP,
         cells=frozenset(c.workload.key for c, _ in cliffs),
         strength=min(1.0, 0.6 + 0.2 * len(cliffs)),
@@ -88,13 +88,13 @@ def _cliff(case: Case, station: Station, cliffs: list[tuple[CellSummary, Cliff]]
         evidence=(
             Evidence(
                 kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{cell.workload.label}: the rate falls {falls} within a measurement, in {one.rounds} rounds",
+                statement=f"{cell.workload.label}: the rate drops {falls} within a measurement, in {one.rounds} rounds",
                 cells=(f"{cell.layer}/{cell.workload.key}",),
             ),
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
-                statement=f"{units.size(round(one.written))} were written before, in {units.duration(one.at_s * 1e9)} "
-                "and the ramp",
+                statement=f"{units.size(round(one.written))} were written before the drop, in "
+                f"{units.duration(one.at_s * 1e9)} and the ramp",
                 cells=(f"{cell.layer}/{cell.workload.key}",),
             ),
         ),
@@ -132,8 +132,8 @@ def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, .
         because="",
         weight=Weight.SUGGESTED,
         title=f"writes go as fast as {layer} drains: {units.rate(rate)}",
-        explanation=f"Writes that must be durable move {units.rate(rate)} whatever their size ({sizes}), and what they "
-        "wait for is the flush: a cache before the medium drains at that rate.",
+        explanation=f"Durable writes move {units.rate(rate)} whatever their size ({sizes}), and they wait for the "
+        "flush: a cache in front of the medium drains at that rate.",
         next_step=NEXT_STEP,
         cells=frozenset(f.cell.workload.key for f in slow),
         strength=0.8,
@@ -148,7 +148,7 @@ def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, .
             Evidence(
                 kind=EvidenceKind.OPERATIONAL,
                 statement=f"the flush takes {units.percent(float(np.median([f.share for f in cells])), 2)} of a "
-                "write's time (median), and as long as there are bytes before it",
+                "write's time (median), and its time grows with the bytes before it",
                 cells=tuple(f"{name}/{f.cell.workload.key}" for f in slow),
             ),
         ),

@@ -1,22 +1,22 @@
-"""One card of several.
+"""One network card of several.
 
 What it claims
-    Everything of this layer passes one card, which is full, and another card of the same kind in the same node carries
-    nothing.
+    All traffic of this layer uses one card, which is saturated, while another card of the same kind in the same node
+    carries nothing.
 Why it matters
-    The way that is free costs nothing: a route, an address, a binding, or a protocol that uses several connections.
+    The free card costs nothing: change a route, an address or a binding, or use a protocol with several connections.
 Evidence it needs
-    Differential: the losses are those of a wire that is full (see wire bandwidth). Operational: the card that carries
-    the bytes, and one beside it that carries less than a hundredth of them.
+    Differential: the losses are those of a saturated wire (see wire bandwidth). Operational: the card that carries the
+    bytes, and another one that carries less than a hundredth of them.
 What rules it out
-    A wire that is not full; one card; several that all carry something.
+    A wire that is not saturated; one card; several cards that all carry something.
 What to do next
-    Check which address the layer is reached by and which card the route takes, at both ends.
+    Check by which address the layer is reached and which card the route uses, at both ends.
 How sure
-    As of the wire's bandwidth. That the idle card leads there as well, and how fast it is, is not seen.
+    As for the wire's bandwidth. Whether the idle card leads to the same place, and how fast it is, is not known.
 Example
-    128 KiB reads at 94 IOPS where the file system gives 2 606, all at 11.5 MiB/s over eth1 with 27 KiB in front of it;
-    eth0 of the same node carries nothing.
+    128 KiB reads at 94 IOPS where the file system gives 2 606, all at 11.5 MiB/s over eth1 with 27 KiB queued in front
+    of it; eth0 of the same node carries nothing.
 Source
     Microsoft, SMB Multichannel (which cards are used, and why one is not); ip-route(8); Denning, Buzen 1978.
 """
@@ -46,8 +46,8 @@ def judge_pair(pair: Pair) -> Opinion | None:
         full,
         cause=CAUSE,
         weight=Weight.SHOWN,
-        title=f"all of it passes {met.wire.name}, and {met.idle} is idle",
-        explanation=f"{met.wire.name} carries {units.rate(met.rate)} and gives no more; {met.idle} of the same node "
-        "carries nothing.",
+        title=f"all traffic uses {met.wire.name}, and {met.idle} is idle",
+        explanation=f"{met.wire.name} is saturated at {units.rate(met.rate)}; {met.idle} of the same node carries "
+        "nothing.",
         next_step=card.step(met),
     )

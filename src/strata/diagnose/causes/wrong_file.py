@@ -1,23 +1,23 @@
 """A layer reaches other data than the layer it is compared with.
 
 What it claims
-    What this layer reads and writes is not the data of the layers below: another file, volume or export answers.
+    The data that this layer reads and writes is not that of the layers below: another file, volume or export answers.
 Why it matters
-    Nothing of the comparison means anything; it is the slip that costs the longest search.
+    The whole comparison is meaningless, and this mistake takes the longest to find.
 Evidence it needs
-    Operational: the device that the layer stands on moved less than a twentieth of what the layer read **and** of
-    what it wrote through, while the same workloads from below did reach it. Differential: a figure that no layer
-    above that device can have, where there is one.
+    Operational: the device that the layer stands on moved less than a twentieth of what the layer read **and** of what
+    it wrote through, while the same workloads from below reached it. Differential: a figure that no layer above that
+    device can have, where there is one.
 What rules it out
-    Writes that do reach the device (then a cache answers the reads); a device that is not watched; as many bytes at
-    another device of the same stack (then the way to the data is another one, not the data).
+    Writes that reach the device (then a cache answers the reads); a device that is not observed; as many bytes at
+    another device of the same stack (then the path to the data is another one, not the data).
 What to do next
-    Compare what the export, the mount or the mapping leads to with the file below; then measure again.
+    Check where the export, the mount or the mapping leads and compare it with the file below; then measure again.
 How sure
-    By how little the device moved. Before it measures, Strata reads its own mark through every layer; so this is seen
-    where something is swapped afterwards, and in others' figures.
+    By how little the device moved. Strata reads its own mark through every layer before it measures, so this cause is
+    seen where something is swapped afterwards, and in the figures of other tools.
 Example
-    An export that was pointed at a copy on a quicker disk: 9 400 IOPS at the share, 0 requests at the volume's
+    An export that was redirected to a copy on a faster disk: 9 400 IOPS at the share, 0 requests at the volume's
     device.
 Source
     Operational conservation: what a layer moves, the device below it moves (Denning, Buzen 1978).
@@ -97,10 +97,11 @@ def _opinion(station: Station, missed: list[CellSummary]) -> Opinion:
         cause=CAUSE,
         holds=True,
         because="",
-        title=f"what {name} reads and writes is not the data below it",
+        title=f"{name} does not read and write the data of the layer below",
         explanation=f"In {len(missed)} of {len(station.cells)} workloads {device} moved at most "
-        f"{units.percent(most, 2)} of the bytes, written ones too, and the same workloads from below did reach it.",
-        next_step=f"Compare what the endpoint of {name} leads to with the file below, then measure again.",
+        f"{units.percent(most, 2)} of the bytes, including written ones, while the same workloads from below reached "
+        "it.",
+        next_step=f"Check where the endpoint of {name} leads and compare it with the file below, then measure again.",
         cells=frozenset(c.workload.key for c in missed),
         strength=len(missed) / len(station.cells),
         lead=8.0,

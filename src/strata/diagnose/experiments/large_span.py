@@ -1,9 +1,10 @@
 """The same workload over all of the data.
 
 What it changes
-    A workload that keeps to a piece of the data, or mostly to its hot blocks, asks for every block alike.
+    A workload that stays within a part of the data, or mostly on its hot blocks, now reads every block with the same
+    probability.
 What it tells apart
-    A figure that a cache made falls. Every cause that is not about the data itself keeps its IOPS.
+    A figure that a cache made falls. Every cause that does not depend on the data itself keeps its IOPS.
 """
 
 from __future__ import annotations
@@ -42,5 +43,5 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         cell.model_copy(update={"range": None, "order": order}),
         "the same reads over all of the data",
         told(standing, said, others=None),
-        otherwise="what is full without the cache stays as it was",
+        otherwise="with a limit other than a cache the IOPS stay the same",
     )

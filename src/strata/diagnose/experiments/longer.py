@@ -1,10 +1,10 @@
 """The same workload for several seconds.
 
 What it changes
-    One workload is measured as it was, but for five seconds at a time.
+    One workload is measured unchanged, but for five seconds at a time.
 What it tells apart
-    Stalls and slow phases predict the share of the time that they take again. A write cache that fills up predicts what
-    it drains in that time, and at most one filling more. Every other cause predicts what there was before.
+    Stalls and slow phases predict that they take the same share of the time again. A write cache that fills up
+    predicts the bytes that it drains in that time, plus at most one more filling. Every other cause predicts no change.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ def _made(case: Case, station: Station, opinion: Opinion, standing: tuple[Opinio
         station.layer.name,
         cell.workload,
         cell.workload,
-        f"{math.floor(RUNTIME_S)} seconds of the same",
+        f"the same workload for {math.floor(RUNTIME_S)} seconds",
         predictions,
         runtime_s=RUNTIME_S,
         seconds=SECONDS,
-        otherwise="every other cause leaves it even",
+        otherwise="with any other cause the rate stays the same",
     )
 
 

@@ -1,12 +1,12 @@
-"""The same requests over one queue more.
+"""The same requests over more queues.
 
 What it changes
-    Twice the threads ask, each with less depth: as many requests are outstanding, over twice the queues of this
-    machine, or twice the connections of the protocol.
+    Twice the threads, each with less depth: as many requests are outstanding, over twice the queues of this machine,
+    or twice the connections of the protocol.
 What it tells apart
-    Too few queues give a sixth more, or up to twice as much; so does a small TCP window, as each connection has
-    one. A limit that lies behind the queues gives as much as before. One thread of a server may serve one
-    connection or all; flows of a lossy or a shared wire may each get more.
+    Too few queues give a sixth more, or up to twice as much; so does a small TCP window, as each connection has one.
+    A limit behind the queues gives the same IOPS. One thread of a server may serve one connection or all of them;
+    flows of a lossy or a shared wire may each get more.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         found[1].layer.name,
         workload,
         workload.model_copy(update={"threads": threads, "arrival": arrival.model_copy(update={"iodepth": depth})}),
-        f"as many requests over {threads} queues",
+        f"the same number of requests over {threads} queues",
         told(standing, said),
-        otherwise="a limit behind the queues gives as much as before",
+        otherwise="with a limit behind the queues the IOPS stay the same",
     )
 
 

@@ -1,10 +1,11 @@
-"""A far end that stores nothing.
+"""A remote end that stores nothing.
 
 What it changes
-    The same reads go to a server of our own on the far node, which answers at once with nothing. The way is the same.
+    The same reads go to Strata's own server on the remote node, which answers at once without storage. The path is the
+    same.
 What it tells apart
-    Where the way or the client limits, the IOPS stay: what is full stays full, and what each request waits for on the
-    way it still waits for. What the server or its medium takes is gone.
+    If the path or the client is the limit, the IOPS stay the same: what is saturated stays saturated, and each request
+    still waits the same time on the path. The time of the server and its medium is gone.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         station.layer.name,
         cell.workload,
         cell.workload,
-        "the same reads from a far end that stores nothing",
+        "the same reads from a remote end that stores nothing",
         predictions,
         condition=Condition.NULL_END,
-        otherwise="without its store it would be faster",
+        otherwise="with a limit in the server or its medium the IOPS rise",
     )
 
 

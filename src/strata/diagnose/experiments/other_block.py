@@ -1,10 +1,10 @@
 """Another block size.
 
 What it changes
-    Requests of another size, as many at once as before, in a workload that the favourite explains.
+    Requests of another size, with as many outstanding as before, in a workload that the most likely cause explains.
 What it tells apart
-    A limit on bytes gives as many bytes, a cap on requests as many requests. A time of its own for each request is the
-    same for every size.
+    Under a limit on bytes the bytes per second stay the same, under a cap on requests the IOPS. A fixed time per
+    request is the same for every size.
 """
 
 from __future__ import annotations

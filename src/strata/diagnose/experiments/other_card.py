@@ -1,10 +1,10 @@
-"""The same workload over another card.
+"""The same workload over another network card.
 
 What it changes
-    It runs on the same kind of layer of the same node, whose connections lead to another address.
+    It runs on the same kind of layer of the same node, whose connections use another address.
 What it tells apart
-    Where the card is the wrong one, or somebody else fills its wire, the other is quicker by a fifth or more. What lies
-    behind both is not.
+    If the card is the wrong one, or other traffic saturates its wire, the other card is faster by a fifth or more. A
+    limit behind both cards stays the same.
 """
 
 from __future__ import annotations
@@ -35,4 +35,4 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if other is None or cell is None:
         return None
     said: dict[Cause, Range] = dict.fromkeys(MAYBE, (SAME[0], MOST)) | dict.fromkeys(ABOUT, (ways.GAIN, MOST))
-    return ways.over(station, other, cell, standing, said, "what lies behind both is no quicker there")
+    return ways.over(station, other, cell, standing, said, "with a limit behind both cards the IOPS stay the same")

@@ -1,10 +1,10 @@
 """Another depth.
 
 What it changes
-    Twice as many requests are outstanding, or half as many, in a workload that the favourite explains.
+    Twice as many requests are outstanding, or half as many, in a workload that the most likely cause explains.
 What it tells apart
-    What is full gives as many IOPS as before. Where each request takes a time of its own, the IOPS follow the depth as
-    far as the layer below can.
+    Where something is saturated, the IOPS stay the same. Where each request takes a fixed time, the IOPS follow the
+    depth as far as the layer below can.
 """
 
 from __future__ import annotations

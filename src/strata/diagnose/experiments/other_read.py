@@ -1,11 +1,11 @@
 """Another read of the same layer.
 
 What it changes
-    The block size or the depth of a small read at the lowest layer, or a large block with one outstanding.
+    The block size or the depth of a small read at the lowest layer, or a large block with one request outstanding.
 What it tells apart
-    A queue that serves k at once (larger blocks take it longer), a cap on requests (the same IOPS), a cap on bytes (the
-    same bytes; alone a large block is quick) and a slow medium (slower alone, too). The read is the one of which the
-    standing causes predict the most different IOPS.
+    A queue that serves k at once (larger blocks take longer in it), a cap on requests (the same IOPS), a cap on bytes
+    (the same bytes per second; a single large block is fast) and a slow medium (a single one is slower, too). The read
+    is the one for which the remaining causes predict the most different IOPS.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         changes=changes,
         prediction=told[0],
         predictions=told,
-        otherwise=f"{causes[1].words} would give {units.count(math.sqrt(known[1][0] * known[1][1]))} IOPS",
+        otherwise=f"{causes[1].words} predicts {units.count(math.sqrt(known[1][0] * known[1][1]))} IOPS",
     )
 
 
@@ -76,7 +76,7 @@ def _variants(own: Own) -> Iterator[tuple[CellSummary, Workload, str]]:
                 yield held.cell, made, f"blocks of {units.size(made.bs)} at the same depth"
         for factor in DEPTHS if held.depth >= 4 else ():
             made = reshape(w, depth=factor)
-            yield held.cell, made, f"{made.outstanding} outstanding with the same block"
+            yield held.cell, made, f"{made.outstanding} outstanding with the same block size"
         if not w.rw.random and held.depth > 1:
             yield held.cell, reshape(w, depth=1 / held.depth), f"one outstanding of {units.size(w.bs)}"
 

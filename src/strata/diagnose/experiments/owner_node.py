@@ -1,10 +1,10 @@
 """The same workload on the node that owns the data.
 
 What it changes
-    It runs on the same kind of layer on another node, the owner where the stack says which one that is.
+    It runs on the same kind of layer on another node, on the owner where the stack says which node that is.
 What it tells apart
-    A redirected path is quicker there by a fifth or more. What both nodes share is not: the medium, its caps, the
-    copies. A wire on the way from this node is gone there too, so that the wire's causes predict anything.
+    A redirected path is faster there by a fifth or more. A limit that both nodes share stays the same: the medium, its
+    caps, the copies. A wire on the path from this node is not used there, so its causes agree with any result.
 """
 
 from __future__ import annotations
@@ -33,4 +33,4 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if other is None or cell is None:
         return None
     said: dict[Cause, Range] = dict.fromkeys(LOCAL, (SAME[0], MOST)) | {Cause.REDIRECTED: (ways.GAIN, MOST)}
-    return ways.over(station, other, cell, standing, said, "what both nodes share is no quicker there")
+    return ways.over(station, other, cell, standing, said, "with a limit that both nodes share the IOPS stay the same")

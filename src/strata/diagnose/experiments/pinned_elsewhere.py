@@ -1,9 +1,10 @@
 """The load generator on another processor.
 
 What it changes
-    The threads that make the load run on one processor that they were not on: the last one of those they may use.
+    The threads of the load generator run on a single processor that they did not use before: the last one of those
+    they may use.
 What it tells apart
-    A client that shares a busy processor, while others are idle, gains. What limits behind the client stays as it was.
+    A client that shares a busy processor, while others are idle, gains. A limit behind the client stays the same.
 """
 
 from __future__ import annotations
@@ -47,5 +48,5 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         "the same load from another processor",
         told(standing, said, AS_BEFORE),
         condition=Condition.PINNED,
-        otherwise="what limits behind the client stays as it was",
+        otherwise="with a limit behind the client the IOPS stay the same",
     )

@@ -1,10 +1,11 @@
-"""The same reads after our own file has left memory.
+"""The same reads after Strata's own file was dropped from memory.
 
 What it changes
-    The pages of this run's own file, and no others, are dropped from this machine's memory before each measurement.
+    The pages of this run's own file, and no others, are dropped from this machine's page cache before each
+    measurement.
 What it tells apart
-    A figure that this memory made falls by a quarter or more. Where the reads went to the medium before, nothing
-    changes. Other causes cannot say: whatever limits, a read from memory may have been quicker.
+    A figure that the page cache made falls by a quarter or more. Where the reads went to the medium before, nothing
+    changes. Other causes make no prediction: whatever the limit, reads from memory may have been faster.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         found[1].layer.name,
         cell.workload,
         cell.workload,
-        "the same reads after our file left memory",
+        "the same reads after Strata's own file was dropped from memory",
         told(standing, {Cause.CACHE_FLATTERS: (FALLS, LEFT), **dict.fromkeys(MEDIUM, SAME)}, others=None),
         condition=Condition.COLD,
         otherwise="reads that went to the medium take as long as before",

@@ -1,10 +1,10 @@
 """The same workload, shifted by a sector.
 
 What it changes
-    Every read begins so many bytes behind a multiple of its block as brings it to a boundary of the medium.
+    Every read is moved by the offset that aligns it to a block boundary of the medium.
 What it tells apart
-    Under misalignment it gains an eighth or more. Every other limit keeps its IOPS, or loses where the medium was
-    aligned before.
+    If requests are misaligned, it gains an eighth or more. Under every other limit the IOPS stay the same, or fall
+    where the medium was aligned before.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         changes=f"the same reads shifted by {units.size(shift)}",
         prediction=known[0],
         predictions=tuple(known),
-        otherwise="every other limit keeps its IOPS, or loses",
+        otherwise="with any other limit the IOPS stay the same or fall",
     )
 
 

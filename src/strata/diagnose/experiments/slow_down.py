@@ -1,10 +1,11 @@
-"""The far end a little slower.
+"""The remote end a little slower.
 
 What it changes
-    Each request takes half of its time longer at a server that Strata started itself. What is others' is left alone.
+    A server that Strata started itself makes each request take half of its time longer. Servers of others are not
+    touched.
 What it tells apart
-    Throughput follows the slow-down of what limits, alone. Where something else is full, requests wait less for it and
-    the IOPS stay; where each request takes a time of its own, they fall by a third.
+    Throughput follows the slow-down only at the limit. Where something else is saturated, requests wait less for it
+    and the IOPS stay the same; where each request takes a fixed time, they fall by a third.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         station.layer.name,
         cell.workload,
         cell.workload,
-        "half of a request's time more at the far end",
+        "half of a request's time added at the remote end",
         told(standing, said, others=None),
         condition=Condition.SLOWED,
         added_ns=ADDED * cell.workload.outstanding / cell.iops.value * 1e9,
-        otherwise="where something else is full the IOPS stay",
+        otherwise="where something else is saturated the IOPS stay the same",
     )
 
 

@@ -1,10 +1,11 @@
 """The same workload in a small part of the data.
 
 What it changes
-    Random reads ask for a piece so small that it is read several times within the measurement, and fits into any cache.
+    Random reads stay within a part so small that it is read several times during the measurement, and fits into any
+    cache.
 What it tells apart
-    Under a cache that is cold or too small they become at least twice as fast. Holes may lie anywhere. What is full
-    stays full, and a request that waits its own time gains at most what the medium took.
+    With a cache that is cold or too small they become at least twice as fast. Holes may be anywhere. What is saturated
+    stays saturated, and a request that waits a fixed time gains at most the medium's time.
 """
 
 from __future__ import annotations
@@ -55,5 +56,5 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         f"the same reads within {units.size(length)}",
         told(standing, said, others=None),
         runtime_s=RUNTIME_S,
-        otherwise="what is full stays full",
+        otherwise="a saturated resource stays saturated",
     )

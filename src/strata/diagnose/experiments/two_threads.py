@@ -1,11 +1,11 @@
 """Two threads on the layer below.
 
 What it changes
-    The stream of a sequential workload is dealt out to two threads, each of which takes every other block; as many
+    The stream of a sequential workload is split between two threads, each of which takes every other block; as many
     requests are outstanding as before. It runs on the layer below the one that is blamed.
 What it tells apart
-    Where reordering is the cause, the layer below falls as the layer itself did, by the order alone. Every other cause
-    leaves the layer below as it was.
+    If reordering is the cause, the layer below becomes as slow as the layer itself, through the order alone. With
+    every other cause the layer below stays as it was.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
                     changes=f"two threads on {pair.view.below.name}",
                     prediction=predictions[0],
                     predictions=predictions,
-                    otherwise="every other cause leaves it as it was",
+                    otherwise="with any other cause it does not change",
                 )
     return None
 

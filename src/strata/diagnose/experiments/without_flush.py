@@ -1,9 +1,9 @@
 """The same writes without a flush.
 
 What it changes
-    Nobody waits until a write is durable: the workload is the same without its ``sync``, ``fsync`` or ``fdatasync``.
+    Nothing waits until a write is durable: the workload is the same without its ``sync``, ``fsync`` or ``fdatasync``.
 What it tells apart
-    Where flushes are slow, writes gain what the flushes took. Whatever else limits them limits them still.
+    If flushes are slow, writes gain the time of the flushes. Any other limit still applies to them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
             reference=cell.workload.key,
             changes="the same writes without a flush",
             prediction=still,
-            otherwise="whatever else limits the writes would limit them still",
+            otherwise="any other limit still applies to the writes",
         )
         gains = slow_flush.predict(case, mine, made)
         if gains is None:

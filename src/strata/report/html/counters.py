@@ -49,9 +49,11 @@ ALL = (
     Column("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
     Column("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
     Column("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
-    Column("CPU stolen", "taken by the hypervisor", lambda c: c.cpu_steal, figures.percent),
+    Column("CPU steal", "processor time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent),
     Column("engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration),
-    Column("in flight at device", "mean requests at the device", lambda c: c.device_in_flight, units.significant),
+    Column(
+        "in flight at device", "mean number of requests at the device", lambda c: c.device_in_flight, units.significant
+    ),
     Column("device time/IO", "device busy time per I/O", lambda c: c.device_busy_ns_per_io, units.duration),
     Column(
         "device read B/B",
@@ -62,7 +64,7 @@ ALL = (
     Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
     Column("cycles/B", "kernel cycles of the whole machine per byte", _kernel_cycles, units.significant),
     Column("TCP rtt", f"{tcp.RTT.words}, mean", _rtt, units.duration),
-    _of("sent again", tcp.RESENT, units.significant, rare=True, more=", per second"),
+    _of("retransmitted", tcp.RESENT, units.significant, rare=True, more=", per second"),
     _of("qdisc drops", qdisc.DROPS, units.significant, rare=True, more=", per second"),
     _of("backlog", qdisc.BACKLOG_BYTES, units.size, rare=True),
     Column(
@@ -73,7 +75,7 @@ ALL = (
     ),
     _of("throttled", cgroup.THROTTLED_SECONDS, figures.percent, rare=True),
     Column("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
-    Column("flush p99", "99 of 100 flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
+    Column("flush p99", "99 % of the flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
     Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
 )
 

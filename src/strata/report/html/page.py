@@ -153,7 +153,7 @@ def banners(report: Report) -> list[tuple[str, str]]:
     said = []
     if debug_build(report):
         said.append(
-            ("Debug build", "The engine was compiled without optimisation; these figures are not the storage's.")
+            ("Debug build", "The engine was compiled without optimisation. These figures do not represent the storage.")
         )
     if (unfinished := incomplete(report)) is not None:
         said.append(("Unfinished", f"This {unfinished}."))
@@ -163,9 +163,11 @@ def banners(report: Report) -> list[tuple[str, str]]:
     noise = report.analysis.noise
     if noise.rounds > 1 and noise.between_rounds >= NOISY:
         spread = figures.percent(noise.between_rounds)
-        said.append(("Noisy machine", f"Equal rounds differ by {spread}; differences below that cannot be seen here."))
+        said.append(
+            ("Noisy machine", f"Identical rounds vary by {spread}; smaller differences cannot be detected here.")
+        )
     unsteady = sum(1 for c in report.analysis.checks if c.kind == UNSTEADY)
     if unsteady:
         cells = figures.plural(unsteady, "cell")
-        said.append(("Unsteady", f"{cells} changed while being measured; see the checks."))
+        said.append(("Unsteady", f"{cells} not steady during the measurement; see the checks."))
     return said

@@ -44,7 +44,7 @@ def course(ident: str, cell: CellHistory) -> Markup | None:
         told = svg.title(f"{p.run}, {figures.utc(p.created_unix_ns)}: {units.count(p.iops)} IOPS")
         drawn.append(svg.element("circle", told, cx=x(i), cy=y(p.iops), r=2.6, class_=f"dot {svg.layer_class(0)}"))
     drawn += _dates(cell)
-    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "IOPS, run by run (dates in UTC)", "axis", "middle"))
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "IOPS by run (dates in UTC)", "axis", "middle"))
     said = f"{figures.plural(len(cell.points), 'run')}, {figures.plural(len(cell.changes), 'change')} of level"
     return svg.picture(ident, f"{cell.layer} {cell.workload_key} over its runs", said, WIDTH, HEIGHT, *drawn)
 

@@ -106,7 +106,7 @@ def said(cell: MatrixCell) -> str:
     """One cell in a sentence."""
     where = _where(cell)
     if cell.iops is None:
-        return f"{where}: not measured ({cell.why or 'the budget did not reach it'})"
+        return f"{where}: not measured ({cell.why or 'out of budget'})"
     one = cell.iops
     parts = [f"{where}: {units.count(one.value)} IOPS, {cell.given.value}"]
     if one.low is not None and one.high is not None:
@@ -114,14 +114,14 @@ def said(cell: MatrixCell) -> str:
     if cell.measured is not None and cell.given is Given.SMOOTHED:
         parts.append(f"measured {units.count(cell.measured.value)}")
     if cell.smoothed is not None and cell.given is Given.MEASURED:
-        parts.append(f"its neighbours say {units.count(cell.smoothed.value)}")
+        parts.append(f"from its neighbours {units.count(cell.smoothed.value)}")
     parts.append(f"{figures.plural(cell.visits, 'visit')}, {cell.seconds:.1f} s")
     if cell.mean_ns is not None:
         parts.append(f"mean {units.duration(cell.mean_ns)}")
     if cell.p99_ns is not None:
         parts.append(f"p99 {units.duration(cell.p99_ns)}")
-    parts += ["a kink: kept as measured"] * cell.kink + ["not of one level from visit to visit"] * cell.moved
-    parts += ["near the generator's own limit"] * cell.generator_bound
+    parts += ["kink, not smoothed"] * cell.kink + ["changed between visits"] * cell.moved
+    parts += ["near the load generator's limit"] * cell.generator_bound
     return ", ".join(parts)
 
 
@@ -133,7 +133,7 @@ def _told(quantity: Quantity, cell: MatrixCell, value: float | None) -> str:
     if cell.iops is None or quantity is QUANTITIES[0]:
         return said(cell)
     if value is None:
-        return f"{_where(cell)}: no {quantity.name} of {units.count(cell.ios)} I/Os"
+        return f"{_where(cell)}: no {quantity.name} from {units.count(cell.ios)} I/Os"
     unit = f" {quantity.name}" if quantity.rate else ""
     return f"{_where(cell)}: {quantity.write(value)}{unit}"
 

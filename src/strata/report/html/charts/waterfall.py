@@ -53,7 +53,7 @@ def waterfall(ident: str, label: str, bars: tuple[Bar, ...]) -> Markup | None:
     for n, bar in enumerate(bars):
         drawn += _bar(bar, TOP + n * ROW, x, left, n + 1 < len(bars))
     said = "; ".join(f"{b.layer}: {_told(b)}" for b in bars)
-    return svg.picture(ident, f"Where the time of {label} goes", said, WIDTH, int(bottom) + 40, *drawn)
+    return svg.picture(ident, f"Where the time of {label} is spent", said, WIDTH, int(bottom) + 40, *drawn)
 
 
 def room_for(characters: int) -> float:
