@@ -6,37 +6,36 @@
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from strata.api import compare, diagnose, load, measure, survey
+# Type checkers know the name; `typing` itself would be half of what importing the package costs.
+TYPE_CHECKING = False
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "compare", "diagnose", "load", "measure", "survey"]
 
+if TYPE_CHECKING:
+    from strata.api import compare, diagnose, load, measure, survey
+else:
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name):
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
-    return getattr(import_module("strata.api"), name)
+        return getattr(import_module("strata.api"), name)
 
+    def __dir__():
+        return sorted({*globals(), *__all__})
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    class _Package(ModuleType):
+        """``strata.diagnose`` is the function although a room has that name: importing the room does not replace it."""
 
+        @property
+        def diagnose(self):
+            return __getattr__("diagnose")
 
-class _Package(ModuleType):
-    """``strata.diagnose`` is the function although a room has that name: importing the room does not put it there."""
+        @diagnose.setter
+        def diagnose(self, room):
+            pass
 
-    @property
-    def diagnose(self) -> Any:
-        return __getattr__("diagnose")
-
-    @diagnose.setter
-    def diagnose(self, room: ModuleType) -> None:
-        pass
-
-
-sys.modules[__name__].__class__ = _Package
+    sys.modules[__name__].__class__ = _Package

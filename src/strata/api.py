@@ -200,8 +200,9 @@ def measure(
     reads of 4 KiB, layers get the usual set.
 
     ``until``: go on until the 95 % interval of the mean is that narrow (``"2%"``), or as an `Aim` says; ``runtime_s``
-    is then the most it may take. ``matrix``: a table of cells in one budget, by name or with all that is asked of it.
-    ``destructive``: the name of a raw device or foreign export, typed again, whose data may be lost.
+    is then the most it may take. ``matrix``: a table of cells in one budget, by name or with all that is asked of it
+    (a stack is then named by its file). ``destructive``: the name of a raw device or foreign export, typed again, whose
+    data may be lost.
 
     Returns `OneResult` of endpoints, `Document` of layers, `MatrixResult` of a matrix. SIGINT and SIGTERM end a
     measurement of endpoints, and ``stopped_by`` says so. Raises as `diagnose`, and `InconclusiveError` where a matrix
