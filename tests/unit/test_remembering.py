@@ -123,7 +123,7 @@ def test_a_cell_that_the_candidate_could_not_measure_does_not_pass(keep, tmp_pat
     junit, markdown = tmp_path / "j.xml", tmp_path / "m.md"
     code, text = strata("gate", "--last", "3", "--junit", str(junit), "--markdown", str(markdown))
     said = " ".join(text.split())
-    assert code == 4 and said.startswith("cannot tell: 1 of 2 baseline cells was not measured")
+    assert code == 4 and said.startswith("inconclusive: 1 of 2 baseline cells was not measured")
     assert "strata report run-022" in said and "too noisy" not in said
     missing = f"disk/{WORKLOADS[1].key}"
     assert missing in said and missing in markdown.read_text().replace("\\", "")
@@ -181,7 +181,7 @@ def test_where_the_noise_is_unknown_no_interval_is_made_up(keep, tmp_path: Path)
     assert all(c["ratio"]["low"] is c["ratio"]["high"] is c["noise"] is c["detectable"] is None for c in cells)
     code, text = strata("gate", "--junit", str(tmp_path / "j.xml"))
     said = " ".join(text.split())
-    assert said.startswith("cannot tell: ") and "noise unknown" in said and "too noisy" not in said
+    assert said.startswith("inconclusive: ") and "noise unknown" in said and "too noisy" not in said
     assert "…" not in said and "−100" not in said
     assert "too noisy" not in (tmp_path / "j.xml").read_text()
 

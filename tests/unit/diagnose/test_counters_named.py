@@ -196,7 +196,7 @@ def test_the_card_that_is_met_is_named_with_the_one_that_is_idle() -> None:
     assert found.verdict.cause is Cause.WRONG_CARD
     assert "all traffic uses eth1 of n1, and eth0 is idle" in found.verdict.headline
     said = " ".join(e.statement for e in found.findings[0].evidence)
-    assert "eth1 of n1 carries" in said and "18.4 KiB wait in front of it" in said and "eth0 carries nothing" in said
+    assert "eth1 of n1 carries" in said and "18.4 KiB queue in front of it" in said and "eth0 carries nothing" in said
     assert "not eth0" in found.verdict.next_step
 
 

@@ -165,4 +165,4 @@ def test_a_wire_that_is_never_quiet_is_no_far_wire() -> None:
     found = seen("far-wire", connection(5.05e-3, 14e-3), connection(50e-6))
     quiet, blind = seen("far-wire", connection(5.05e-3, 6.5e-3), connection(50e-6)), seen("far-wire", lambda _: {})
     assert found.verdict.confidence <= blind.verdict.confidence < quiet.verdict.confidence
-    assert all("minimum round trip" not in e.statement for f in found.findings for e in f.evidence)
+    assert all("minimum round trip of its connections" not in e.statement for f in found.findings for e in f.evidence)
