@@ -311,6 +311,6 @@ mod tests {
         );
         assert!(stuck["age_ns"].as_u64().expect("a number") >= 15_000_000);
         let message = result["message"].as_str().expect("words");
-        assert!(message.contains("test: an I/O of 512 bytes at byte 1024 did not come back"), "{message}");
+        assert!(message.contains("test: an I/O of 512 bytes at byte 1024 did not complete"), "{message}");
     }
 }
