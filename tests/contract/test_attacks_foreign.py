@@ -189,7 +189,7 @@ def test_a_file_without_end_is_not_read_to_its_end(folder: Path) -> None:
         f.truncate(8 << 40)
     asked = [reader for reader in READERS if reader not in ("verify --journal", "runs --store")]
     for reader, ended in zip(asked, ends_of([READERS[reader](file) for reader in asked]), strict=True):
-        assert ended.code == 2 and not ended.crashed and "longer than" in ended.err, (reader, ended)
+        assert ended.code == 2 and not ended.crashed and "larger than the limit" in ended.err, (reader, ended)
 
 
 def test_a_pipe_that_somebody_gave_us_is_read_like_a_file() -> None:
@@ -199,4 +199,4 @@ def test_a_pipe_that_somebody_gave_us_is_read_like_a_file() -> None:
     without_end = 'exec "$@" < <(yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)'
     words = ["bash", "-c", without_end, "_", *STRATA, "plan", "--job", "/dev/stdin"]
     endless = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    assert endless.returncode == 2 and "longer than" in endless.stderr, endless.stderr
+    assert endless.returncode == 2 and "larger than the limit" in endless.stderr, endless.stderr

@@ -84,7 +84,7 @@ def test_a_file_that_a_process_writes_to_is_refused_with_its_number(tmp_path: Pa
 
 def test_several_may_read_it_and_nobody_write_meanwhile(tmp_path: Path) -> None:
     path = kept(tmp_path / "t.dat")
-    with in_hand(path, "look"), testfile.look(path), pytest.raises(RunFailed, match="now"):
+    with in_hand(path, "look"), testfile.look(path), pytest.raises(RunFailed, match="is using it for another run"):
         testfile.own(path)
 
 

@@ -94,7 +94,7 @@ def test_figures_at_a_path_that_is_no_text_are_printed_and_nothing_is_measured_t
     assert_harmless((done.stdout + done.stderr).decode())
     refused = run("measure", f"file:{place}/f", "--size", "8m")
     assert refused.returncode == 2
-    assert b"is no text" in refused.stderr
+    assert b"is not valid text" in refused.stderr
     assert [p.name for p in place.iterdir()] == ["t.csv"]
 
 

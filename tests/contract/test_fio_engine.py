@@ -183,8 +183,8 @@ def test_fio_dies_with_us() -> None:
     ("script", "why"),
     [
         ("echo fio-3.1", "at least 3.18"),
-        ("echo flexible", "not fio"),
-        ("echo broken >&2; exit 3", "ended with 3"),
+        ("echo flexible", "not one of fio"),
+        ("echo broken >&2; exit 3", "exited with 3"),
     ],
 )
 def test_a_fio_that_cannot_be_used_is_told(

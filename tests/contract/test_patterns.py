@@ -243,7 +243,7 @@ def test_wrong_words_are_told_all_at_once() -> None:
     words = ("--rw", "read", "--randommap", "--fsync", 3, "--limit-iops", 5, "--rate-iops", 4, "--range", "5x")
     done = strata("measure", "null:", *words, "--bssplit", "3k/50")
     assert done.returncode == 2
-    for part in ("open loop", "add up to 50", "does not apply to rw=read", "range=5x"):
+    for part in ("closed loop only", "add up to 50", "does not apply to rw=read", "range=5x"):
         assert part in done.stderr
     assert strata("measure", "null:", "--thinktime-blocks", 4).returncode == 2
 

@@ -214,7 +214,7 @@ def test_a_raw_read_descriptor_cannot_write(tmp_path: Path, stack: ExitStack) ->
     stack.callback(os.close, fd)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.pwrite(fd, b"x", 0)
-    with pytest.raises(ValueError, match="only read"):
+    with pytest.raises(ValueError, match="read-only"):
         safety.open_raw_read(device, os.O_RDWR)
 
 

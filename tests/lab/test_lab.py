@@ -141,7 +141,7 @@ def test_what_others_made_is_neither_used_nor_removed(name: str, tmp_path: Path)
     theirs = Path(f"/run/netns/strata-{name}-n1")
     create(theirs)
     try:
-        with pytest.raises(RunFailed, match="a lab with that name exists"):
+        with pytest.raises(RunFailed, match="one with that name exists"):
             up("local", name, SMALL)
         assert theirs.exists()
         assert leftovers(name, "none") == (f"namespace {theirs.name}",)

@@ -119,9 +119,9 @@ def test_a_name_is_taken_before_anything_is_made_and_free_again_when_nothing_was
     with ledger.claimed():
         assert names() == ("one",)
         assert lab_state(Lab.open("one")).state == "building"
-        with pytest.raises(RunFailed, match=r"process [0-9]+ builds"), Ledger("one").claimed():
+        with pytest.raises(RunFailed, match=r"process [0-9]+ is building"), Ledger("one").claimed():
             pass
-        with pytest.raises(RunFailed, match=r"process [0-9]+ builds"), Ledger("one").locked(wait=False):
+        with pytest.raises(RunFailed, match=r"process [0-9]+ is building"), Ledger("one").locked(wait=False):
             pass
     assert names() == ()
     with pytest.raises(Gone, match="there is no lab"), ledger.locked():

@@ -63,7 +63,7 @@ def test_nobody_listens(strata) -> None:
     done = strata("measure", "nbd://127.0.0.1:1/x", *MEASURED)
     assert done.returncode == 1, done.stderr
     assert "[Errno" not in done.stderr
-    assert "hint: nothing listens there" in done.stderr
+    assert "hint: no server is listening there" in done.stderr
 
 
 def test_the_length_of_intervals_holds_for_a_directory_too(strata, disk: Path) -> None:
