@@ -162,7 +162,7 @@ fn several_targets_have_their_shares() {
 
     let mut few = several("write", 1, "thread");
     few["workload"]["threads"] = json!(2);
-    assert!(refused(&few).contains("2 threads leave some of 3 targets"));
+    assert!(refused(&few).contains("2 threads are too few for 3 targets"));
     let mut thin = several("write", 1, "thread");
     thin["workload"]["threads"] = json!(7);
     thin["targets"][0]["segments"] = segments(2);
