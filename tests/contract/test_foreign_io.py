@@ -17,7 +17,8 @@ from strata.model.counters import blockdev
 from strata.model.endpoint import Endpoint
 from strata.model.series import Series, SeriesKind
 
-READS = 300
+# Long enough for many of the kernel's ticks, by which it counts how long a device is busy.
+READS = 8000
 READER = f"""
 import mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)

@@ -42,10 +42,16 @@ def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signa
     assert json.loads(done.stdout)["verdict"]["kind"]
 
 
-def test_a_layer_that_is_gone_at_the_resume_is_named(strata, disk: Path, own_state: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "length"),
+    [("diagnose", ("--rounds", "20", "--runtime", "100ms", "--ramp-time", "0")), ("measure", ("--budget", "20m"))],
+)
+def test_a_layer_that_is_gone_at_the_resume_is_named(
+    strata, disk: Path, own_state: Path, command: str, length: tuple[str, ...]
+) -> None:
     store = own_state / "strata" / "strata.db"
-    words = ("--rounds", "20", "--runtime", "100ms", "--ramp-time", "0", "--size", "32m", "--progress", "none")
-    process = subprocess.Popen([sys.executable, "-m", "strata", "diagnose", str(disk), *words])
+    words = (*(("--matrix", "small") if command == "measure" else ()), *length, "--size", "32m", "--progress", "none")
+    process = subprocess.Popen([sys.executable, "-m", "strata", command, str(disk), *words])
     try:
         assert _waited(store, process, "SELECT count(*) FROM cells")
     finally:

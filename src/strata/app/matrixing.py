@@ -16,7 +16,7 @@ from strata.app.matrix_result import matrix_result
 from strata.app.naming import is_endpoint
 from strata.app.options import Options
 from strata.app.planning import refused_cells
-from strata.app.runner import Emit, Runner, check_resumable, rates, run_of
+from strata.app.runner import Emit, Runner, check_layers, check_resumable, rates, run_of
 from strata.app.stopping import stop_on_signals
 from strata.app.watching import devices_reached
 from strata.engine import Engine, Timing, engine_for, measure_generator
@@ -116,6 +116,7 @@ def _carry_out(
         opened(options.store) as store,
         ground_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as here,
     ):
+        check_layers(resumed, here.dropped)
         stack, site = here.stack, here.site
         pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
         watches = devices_reached(stack, {name: piece.endpoint for name, piece in pieces.items()})

@@ -195,6 +195,15 @@ def check_resumable(resumed: Run | None, engine: Mapping[str, Any]) -> None:
         raise RunFailed("cannot resume", resumed.id, other, "start it anew")
 
 
+def check_layers(resumed: Run | None, dropped: Mapping[str, str]) -> None:
+    """Raises `RunFailed` where a layer of the run is among those that can no longer be measured (``dropped``: why)."""
+    lost = [layer.name for layer in resumed.plan.stack.layers if layer.name in dropped] if resumed else []
+    if resumed and lost:
+        why = "; ".join(f"{name} can no longer be measured: {dropped[name]}" for name in lost)
+        hint = "resume with the rights and the mounts the run began with, or start it anew"
+        raise RunFailed("cannot resume", resumed.id, why, hint)
+
+
 def rates(interval: Interval) -> dict[str, float]:
     """What `Progress` says of an interval: of both directions together."""
     seconds = (interval.end_ns - interval.start_ns) / 1e9

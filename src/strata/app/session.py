@@ -15,7 +15,7 @@ from strata.app.options import Options
 from strata.app.planning import plan_of, refused_cells
 from strata.app.preconditioning import said_of, write_until_steady
 from strata.app.references import remembered_of
-from strata.app.runner import Change, Emit, Runner, check_resumable, rates, run_of
+from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of
 from strata.app.stopping import caught
 from strata.app.traced import traced
 from strata.app.watching import Watch, joined, watch_of
@@ -83,10 +83,7 @@ class Session(Runner):
         resumed = self.run
         kind = self.survey.file_system.kind
         stack = self.place.prepare(size, kind, self.emit, keep=self.options.keep, resumed=resumed)
-        if resumed and (lost := [x.name for x in resumed.plan.stack.layers if x.name in self.place.dropped]):
-            why = "; ".join(f"{name} can no longer be measured: {self.place.dropped[name]}" for name in lost)
-            hint = "resume with the rights and the mounts the run began with, or start it anew"
-            raise RunFailed("cannot resume", resumed.id, why, hint)
+        check_layers(resumed, self.place.dropped)
         check_resumable(resumed, self._identity)
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
