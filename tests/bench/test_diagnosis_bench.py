@@ -104,6 +104,20 @@ def case(
             False,
         ),
         (case((), ("disk", Cause.WIRE_BANDWIDTH, 0.9), natural=(("share", Cause.WIRE_BANDWIDTH),)), False, False, True),
+        # The lab's own limit before what was put in: two limits. Without what was put in it is a miss, and true.
+        (
+            case(
+                (SLOW,),
+                ("share", Cause.WIRE_BANDWIDTH, 0.9),
+                ("disk", Cause.SLOW_MEDIUM, 0.7),
+                natural=(("share", Cause.WIRE_BANDWIDTH),),
+            ),
+            *(True, True, False),
+        ),
+        (
+            case((SLOW,), ("share", Cause.WIRE_BANDWIDTH, 0.9), natural=(("share", Cause.WIRE_BANDWIDTH),)),
+            *(False, False, False),
+        ),
     ],
 )
 def test_what_is_right_and_what_is_wrong(judged: Judged, layer: bool, cause: bool, wrong: bool) -> None:

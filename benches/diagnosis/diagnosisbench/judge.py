@@ -122,9 +122,8 @@ class Judged:
             return True
         if self.as_expected:
             return self.truth.named_by(self.first)
-        return self._said_something and any(
-            limit.placed(self.first) or limit.names(self.first) for limit in self.truth.limits
-        )
+        here = any(limit.placed(self.first) or limit.names(self.first) for limit in self.truth.limits)
+        return self._said_something and (here or self.after_natural)
 
     @property
     def right_cause(self) -> bool:
@@ -133,7 +132,13 @@ class Judged:
             return not self.blamed and not self.failed
         if self.refused_rightly:
             return True
-        return self._said_something and self.truth.named_by(self.first)
+        return self._said_something and (self.truth.named_by(self.first) or self.after_natural)
+
+    @property
+    def after_natural(self) -> bool:
+        """Whether the lab's own limit is told first and everything that was put in after it: with one that the lab has
+        anyway these are two limits, and the larger comes first."""
+        return bool(self.truth.limits) and self.natural and self.both
 
     @property
     def refused_rightly(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from strata.diagnose import choosing, verdicts
+from strata.diagnose import calibrated, choosing, verdicts
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, impossible, medium
 from strata.diagnose.further import worth_saying
@@ -25,8 +25,9 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     that is the generator), or that shows a fault by itself; nothing that does (medium or healthy); not enough to tell.
     """
     case, named = _known(Once(stack, analysis, tried))
-    told = _judged(case, named)
-    return told.model_copy(update={"findings": _with_next(case, named, told), "story": story(tried)})
+    judged = _judged(case, named)
+    found = judged.model_copy(update={"findings": _with_next(case, named, judged), "story": story(tried)})
+    return calibrated.told(found)
 
 
 def propose(

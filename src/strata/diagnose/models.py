@@ -59,9 +59,19 @@ def with_delay(view: View, point: Point, delay: Array) -> Interval:
     return x, x
 
 
-def solve_profile(profile: tuple[tuple[int, float], ...], n: float, delay: Array) -> Array:
-    """X with inside + X(inside)·delay = n, where X(·) is the measured profile (held flat beyond its last depth)."""
-    inside, x = _tabled(profile, n)
+def most_with_delay(view: View, point: Point, delay: float) -> float:
+    """The most IOPS that a delay which is known, and not fitted, can leave."""
+    one, profile = np.array([delay]), view.profile(point)
+    found = with_delay(view, point, one)[1] if len(profile) == 1 else solve_profile(profile, point.n, one, most=True)
+    return float(found[0])
+
+
+def solve_profile(profile: tuple[tuple[int, float], ...], n: float, delay: Array, *, most: bool = False) -> Array:
+    """X with inside + X(inside)·delay = n, where X(·) is the measured profile (held flat beyond its last depth).
+
+    ``most``: where the depth inside lies between two that were measured, as much as it may give there.
+    """
+    inside, x = _tabled(profile, n, most)
     reached = inside[:, None] + x[:, None] * delay[None, :]
     upper = np.clip(np.sum(reached < n, axis=0), 1, inside.size - 1)
     lower, at = upper - 1, np.arange(delay.size)
@@ -69,13 +79,23 @@ def solve_profile(profile: tuple[tuple[int, float], ...], n: float, delay: Array
     return np.asarray(x[lower] + np.clip(part, 0, 1) * (x[upper] - x[lower]))
 
 
-@lru_cache(maxsize=256)
-def _tabled(profile: tuple[tuple[int, float], ...], n: float) -> tuple[Array, Array]:
-    """The profile at 400 depths up to n. A fit asks for the same few profiles thousands of times."""
+@lru_cache(maxsize=512)
+def _tabled(profile: tuple[tuple[int, float], ...], n: float, most: bool) -> tuple[Array, Array]:
+    """The profile at 400 depths up to n. A fit asks for the same few profiles thousands of times.
+
+    Throughput over depth is concave (Dowdy, Eager, Gordon, Saxton 1984): between two depths it gives no more than the
+    line through the two before it, and no more than at the deeper one.
+    """
     depths = np.array([d for d, _ in profile], dtype=float)
     rates = np.maximum.accumulate([x for _, x in profile])
     inside = np.geomspace(min(depths[0], n) / 1000, n, 400)
     x = np.exp(np.interp(np.log(inside), np.log(depths), np.log(rates)))
+    if most:
+        slopes = np.diff(rates, prepend=0.0) / np.diff(depths, prepend=0.0)
+        before = np.clip(np.searchsorted(depths, inside, side="right") - 1, 0, depths.size - 1)
+        after = np.minimum(before + 1, depths.size - 1)
+        line = np.minimum(rates[before] + slopes[before] * (inside - depths[before]), rates[after])
+        x = np.maximum(x, line)
     return inside, np.where(inside < depths[0], inside / depths[0] * rates[0], x)
 
 
@@ -129,6 +149,8 @@ class Fit:
     per_point: float
     binding: frozenset[str]
     residual: dict[str, float]
+    times: int = 1
+    """How often a request may need the constant time of a delay, with others under way: once is certain."""
 
     @property
     def total(self) -> float:

@@ -92,7 +92,9 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         holds=True,
         weight=Weight.SHOWN,
         adds=True,
-        model=replace(pair.shape(Shape.DELAY), parameter=trip, base=0.0),
+        model=replace(
+            pair.shape(Shape.DELAY), parameter=trip, base=0.0, times=most_trips(min(p.bs for p in view.points))
+        ),
         because="",
         title=f"the wire adds {word} to each request",
         explanation=f"One round trip takes {word} longer than at {view.below.name}, which explains "
@@ -128,7 +130,8 @@ def _waits_alone(view: View) -> tuple[int, float] | None:
 def predicted(view: View, point: Point, trip: float) -> rows.Predicted:
     """With one round trip for each request at most so much; at least as much as with every trip that it may need."""
     low, high = models.with_delay(view, point, np.array([trip, trip * most_trips(point.bs)]))
-    return rows.Predicted(point, min(float(low[1]), float(low[0])), float(high[0]), sure=float(high[0]))
+    most = models.most_with_delay(view, point, trip)
+    return rows.Predicted(point, min(float(low[1]), float(low[0])), most, sure=float(high[0]))
 
 
 def most_trips(size: float) -> int:
