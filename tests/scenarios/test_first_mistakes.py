@@ -77,7 +77,7 @@ def test_the_length_of_intervals_holds_for_a_directory_too(strata, disk: Path) -
 def test_a_path_that_is_not_there_is_a_mistake_in_the_words(strata, tmp_path: Path, command: str) -> None:
     done = strata(command, tmp_path / "nowhere")
     assert done.returncode == 2, done.stderr
-    assert "it does not exist" in done.stderr and "hint: what there is: ls " in done.stderr
+    assert "it does not exist" in done.stderr and "hint: list what exists: ls " in done.stderr
 
 
 @pytest.mark.root

@@ -68,12 +68,12 @@ def missing(path: Path, verb: str) -> UsageError:
     if path.suffix == ".toml":
         hint = f"strata survey {above if above.is_dir() else '/mnt/volume'} --write {path} drafts a stack file"
     elif not above.is_dir():
-        hint = f"what there is: ls {next(p for p in above.parents if p.is_dir())}"
+        hint = f"list what exists: ls {next(p for p in above.parents if p.is_dir())}"
     else:
         near = difflib.get_close_matches(path.name, [p.name for p in above.iterdir()], 1)
         makes = f"strata {verb} file:{above / path.name} makes a test file there" if verb in MAKERS else ""
         meant = f"did you mean strata {verb} {path.parent / near[0]}" if near else ""
-        hint = "; ".join(filter(None, (meant, makes))) or f"what there is: ls {above}"
+        hint = "; ".join(filter(None, (meant, makes))) or f"list what exists: ls {above}"
     return UsageError(f"nothing to {verb} at", str(path), "it does not exist", hint)
 
 

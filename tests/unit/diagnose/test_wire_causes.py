@@ -42,7 +42,7 @@ def test_a_round_trip_that_makes_two_thirds_of_the_loss_is_enough() -> None:
     """Processors of both ends add to it: no constant time fits, and the round trip is seen all the same."""
     part, whole = (seen("far-wire", connection(*trips), connection(0.0)) for trips in ((3.3e-3, 4e-3), (5e-3, 6e-3)))
     assert part.verdict.cause is whole.verdict.cause is Cause.WIRE_LATENCY
-    assert 0.5 < part.verdict.confidence < whole.verdict.confidence - 0.05
+    assert 0.5 < part.verdict.confidence < whole.verdict.confidence
 
 
 @pytest.mark.parametrize("least", [10e-6, 0.3e-3])

@@ -102,8 +102,8 @@ def _waited_for(pair: Pair) -> Opinion | None:
         weight=Weight.SHOWN,
         because="",
         title=f"{who} waits for a processor during {share} of a request's time",
-        explanation=f"The threads of {who} run for {units.significant(seen.server.cores, 2)} seconds per second and "
-        f"wait {units.significant(seen.served, 2)} for a processor, in {worst.point.workload.label}.",
+        explanation=f"In each second, the threads of {who} run for {units.significant(seen.server.cores, 2)} s and wait "
+        f"{units.significant(seen.served, 2)} s for a processor, added up, in {worst.point.workload.label}.",
         next_step=f"Give {who} more processor time: fewer neighbours on its processors, a higher quota or weight of "
         "its control group, more cores. A faster wire or disk would not help.",
         cells=frozenset(f.point.key for f in mine),

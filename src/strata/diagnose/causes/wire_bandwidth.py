@@ -9,7 +9,8 @@ Evidence it needs
     workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, processors are
     idle. Where they are counted: packets that queue in front of an interface, and a second one that is idle.
 What rules it out
-    Slow cells that carry different bytes per second; a layer without a wire.
+    Slow cells that carry different bytes per second; a layer without a wire. Not certain where segments are sent again
+    in cells that do not fill it: whatever loses or reorders them slows TCP down, and that looks the same.
 What to do next
     Check the link's rate and its path, compression and the number of connections; then limits set on the volume.
 How sure
@@ -24,8 +25,12 @@ Source
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from strata import units
-from strata.diagnose import card, full_card, observe
+from strata.diagnose import card, full_card, models, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.explained import contradiction
 from strata.diagnose.models import Scope, Shape, own_part
@@ -36,6 +41,8 @@ CAUSE = Cause.WIRE_BANDWIDTH
 PRECEDENCE = 50
 LEAST_OWN = 0.5
 """Of the loss, beside a constant time for each request."""
+FILLED, SENT_AGAIN = 0.5, 0.002
+"""Of the limit: what moves less does not fill the wire; of its segments: more than that are sent again without need."""
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -58,7 +65,8 @@ def limit(pair: Pair) -> Opinion:
         return Opinion(CAUSE, False, "this layer has no wire")
     if pair.best is not found or not pair.acceptable(found):
         if (by_queue := full_card.judge_pair(pair)) is not None:
-            return by_queue
+            again = _sent_again(pair, by_queue.model or found)
+            return by_queue if again is None else replace(by_queue, holds=None, missing=(again,))
         return observe.refuted(CAUSE, pair, Shape.BANDWIDTH)
     if (faster := contradiction(pair, found)) is not None:
         told = (
@@ -76,6 +84,7 @@ def limit(pair: Pair) -> Opinion:
     rate = units.rate(found.parameter)
     met = card.card_of(full)
     seen = card.evidence(view, met, full) if met is not None else None
+    again = _sent_again(pair, found)
     where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
     sizes = sorted({p.bs for p in full})
     over = (
@@ -83,10 +92,11 @@ def limit(pair: Pair) -> Opinion:
     )
     return Opinion(
         cause=CAUSE,
-        holds=True,
+        holds=True if again is None else None,
         weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
         model=found,
         because="",
+        missing=(again,) if again is not None else (),
         title=f"the wire is limited to {rate}{where}",
         explanation=f"{len(full)} workloads stop at the same {rate} {over}; {view.below.name} delivers up to "
         f"{units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
@@ -106,6 +116,16 @@ def limit(pair: Pair) -> Opinion:
             *observe.operational(view, slow),
         ),
     )
+
+
+def _sent_again(pair: Pair, found: models.Fit) -> str | None:
+    """What is missing where segments are sent again though the wire is not full: the sender slows down after each
+    (RFC 5681), which looks like a limit of bytes."""
+    idle = [p for p in pair.view.points if p.x * p.bs < FILLED * found.parameter]
+    shares = [again.share for p in idle if (again := p.upper.resources.resent) is not None]
+    if not shares or (usual := float(np.median(shares))) < SENT_AGAIN:
+        return None
+    return f"a wire that keeps segments in order: {units.percent(usual, 2)} are sent again where it is not full"
 
 
 def _which(met: card.Card | None) -> str:
