@@ -102,7 +102,7 @@ def _waited_for(pair: Pair) -> Opinion | None:
         weight=Weight.SHOWN,
         because="",
         title=f"{who} waits for a processor during {share} of a request's time",
-        explanation=f"In each second, the threads of {who} run for {units.significant(seen.server.cores, 2)} s and wait "
+        explanation=f"Each second, the threads of {who} run for {units.significant(seen.server.cores, 2)} s and wait "
         f"{units.significant(seen.served, 2)} s for a processor, added up, in {worst.point.workload.label}.",
         next_step=f"Give {who} more processor time: fewer neighbours on its processors, a higher quota or weight of "
         "its control group, more cores. A faster wire or disk would not help.",
