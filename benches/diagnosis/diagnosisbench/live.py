@@ -23,15 +23,15 @@ from diagnosisbench.setups import REMEMBERED, SETUPS, Setup
 from diagnosisbench.trial import Put, Trial
 from strata.errors import Exit, RunFailed, StrataError
 from strata.host import programs
-from strata.lab import inject, prove
-from strata.lab.client import client_groups
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.up import up
 from strata.model.analysis import Analysis
 from strata.model.experiment import Tried
 from strata.model.finding import Diagnosis
 from strata.model.stack import Stack
+from strata_lab import inject, prove
+from strata_lab.client import client_groups
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.up import up
 
 ROOT = Path(__file__).resolve().parents[3]
 JUDGES = ("src", "crates", "requirements", "benches/diagnosis/diagnosisbench", "benches/diagnosis/split.toml")
