@@ -22,6 +22,7 @@ from quick import graph_of
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "ARCHITECTURE.md"
 SOURCES = ROOT / "src" / "strata"
+LAB = ROOT / "lab" / "src" / "strata_lab" / "__init__.py"
 WIDTH = 30
 
 
@@ -43,13 +44,13 @@ KINDS = (
     Kind(
         "scheme",
         r'EndpointKind\.NFS|_core\.nfs_|\bNFS = "|"nfs"(?!, "nfs4")|nfs://|\bNfs[A-Z]\w+|\bnfs::|\bnfs_\w+\b|(Self|Target)::Nfs',
-        beside=("src/strata/discover", "src/strata/probes", "src/strata/lab", "src/strata/model/counters"),
+        beside=("src/strata/discover", "src/strata/probes", "src/strata/model/counters"),
     ),
     Kind("counter", r"\btcp\.RESENT\b|^RESENT\b"),
     Kind("law", own="src/strata/analyse/laws/little.py"),
-    Kind("cause", r"\bWIRE_LOSS\b", beside=("src/strata/lab",)),
+    Kind("cause", r"\bWIRE_LOSS\b"),
     Kind("experiment", own="src/strata/diagnose/experiments/shifted.py"),
-    Kind("injection", own="src/strata/lab/inject/wire_loss.py"),
+    Kind("injection", own="lab/src/strata_lab/inject/wire_loss.py"),
     Kind("format", r"gate_junit|\bjunit: ", under=("src/strata/cli", "src/strata/report", "src/strata/app")),
 )
 FOLDERS = {"scheme": "nfs"}
@@ -79,11 +80,36 @@ def picture() -> str:
         lines += [f'    {_id(room)}["<b>{room}</b><br/>{_wrapped(_clause(source(room)))}"]' for room in rooms]
         lines.append("  end")
     lines += [f"  {_id(a)} --> {_id(b)}" for a, b in sorted(arrows())]
+    lines += [
+        '  subgraph beside["a package of its own"]',
+        f'    r_lab["<b>strata_lab</b><br/>{_wrapped(_clause(LAB))}"]',
+        "  end",
+    ]
+    lines += ["  r_cli <-. its commands .-> r_lab", *(f"  r_lab --> {_id(room)}" for room in of_the_lab())]
     return "\n".join([*lines, "```"])
 
 
 def arrows() -> set[tuple[str, str]]:
     """Who imports whom, room by room, without what follows from the others."""
+    direct = imports()
+    over = {a: {c for b in direct[a] for c in _reached(b, direct)} for a in direct}
+    return {(a, b) for a in direct for b in direct[a] if b not in over[a]}
+
+
+def of_the_lab() -> list[str]:
+    """The rooms that the lab imports, apart from the command line, without what follows from the others."""
+    direct, who = imports(), graph_of(ROOT).importers
+    named = {name.split(".")[1] for name in who if name.startswith("strata.") and any(map(_of_the_lab, who[name]))}
+    rooms = (named & set(direct)) - {"cli"}
+    return sorted(rooms - {c for b in rooms for c in _reached(b, direct)})
+
+
+def _of_the_lab(module: str) -> bool:
+    return module.startswith("strata_lab.")
+
+
+def imports() -> dict[str, set[str]]:
+    """Of each room those it imports."""
     graph = graph_of(ROOT)
     rooms = {room for floor in floors() for room in floor}
     direct: dict[str, set[str]] = {room: set() for room in rooms}
@@ -95,8 +121,7 @@ def arrows() -> set[tuple[str, str]]:
     for room in rooms:
         if re.search(r"^\s*from strata import (.*\b)?_core\b", "\n".join(_texts(room)), re.M):
             direct[room].add("_core")
-    over = {a: {c for b in direct[a] for c in _reached(b, direct)} for a in rooms}
-    return {(a, b) for a in rooms for b in direct[a] if b not in over[a]}
+    return direct
 
 
 def _reached(room: str, direct: dict[str, set[str]]) -> set[str]:

@@ -37,7 +37,10 @@ SECONDS_OF_FUZZING = 20
 SECONDS_OF_QUICK = 50
 """No test begins later; the last one may need its time."""
 NO_PEERS = "not root and not peer and not browser and not postgres and not alone and not slow"
-PYTHON = ("src", "tests", "scripts", "benches", "docs/conf.py")
+PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
+"""Where `strata` and `strata_lab` lie."""
+PATH = os.pathsep.join(map(str, PACKAGES))
+PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "docs/conf.py")
 LOCKS = ("uv", "run", "dev", "docs")
 BESIDE = {"dev": ("run",), "docs": ("run", "dev")}
 """Locks of packages that are installed beside a lock's own: it takes their versions."""
@@ -101,7 +104,7 @@ def cmd_setup(_: list[str]) -> int:
     """The environment and the native engine."""
     environment("run")
     native()
-    compiled(ROOT / "src")
+    compiled(*PACKAGES)
     return 0
 
 
@@ -116,7 +119,7 @@ def cmd_test(args: list[str]) -> int:
     """All checks and all tests. STRATA_REQUIRE=all (set in CI) turns a skipped peer into a failure."""
     environment("dev")
     native()
-    compiled(ROOT / "src")
+    compiled(*PACKAGES)
     bench_programs()
     system_packages()
     status = cmd_check([])
@@ -162,7 +165,7 @@ def cmd_quick(args: list[str]) -> int:
     status = run_lints(lints)
     say(f"pytest {' '.join(quick.ALWAYS)} and {len(tests)} test files of {len(files)} changed files, the nearest first")
     words = ["-q", "-p", "quick", "-m", NO_PEERS, *quick.ALWAYS, *tests]
-    env = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'scripts'}", quick.DEADLINE: str(until)}
+    env = os.environ | {"PYTHONPATH": f"{PATH}:{ROOT / 'scripts'}", quick.DEADLINE: str(until)}
     return status | subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT, env=env)
 
 
@@ -205,7 +208,7 @@ def run_lints(lints: list[list[str | Path]]) -> int:
     status = 0
     for words in lints:
         say(" ".join(str(w).removeprefix(f"{BIN}/") for w in words))
-        code = subprocess.call(words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
+        code = subprocess.call(words, cwd=ROOT, env=os.environ | {"PYTHONPATH": PATH})
         if code:
             print(f"error: {words[0]} found something", file=sys.stderr)
         status |= code
@@ -225,9 +228,9 @@ def cmd_lock(_: list[str]) -> int:
 
 
 def environment(kind: str) -> None:
-    """.venv with the locked packages of `kind` (run, dev, docs: both others hold run), and `strata` on its path."""
+    """.venv with the locked packages of `kind` (run, dev, docs: both others hold run), and ours on its path."""
     files = [ROOT / "requirements" / f"{name}.lock" for name in LOCKS]
-    stamp = digest(files, extra=(sys.version, str(ROOT)))
+    stamp = digest(files, extra=(sys.version, PATH))
     if any(done(there, stamp) for there in (("run", "dev", "docs") if kind == "run" else (kind,))):
         return
     if not done("venv", digest([files[0]], extra=(sys.version, str(ROOT)))):
@@ -245,16 +248,16 @@ def environment(kind: str) -> None:
     # would compile its libraries anew: `strata runs` then takes twice the processor time.
     compiled(VENV / "lib")
     site = sysconfig.get_path("purelib", "venv", vars={"base": str(VENV), "platbase": str(VENV)})
-    Path(site, "strata.pth").write_text(f"{ROOT / 'src'}\n")
+    Path(site, "strata.pth").write_text("".join(f"{folder}\n" for folder in PACKAGES))
     script = BIN / "strata"
     script.write_text(f"#!{BIN / 'python'}\nfrom strata.cli import main\n\nmain()\n")
     script.chmod(0o755)
     mark(kind, stamp)
 
 
-def compiled(folder: Path) -> None:
-    """Bytecode for what lies below ``folder``; what has it already costs next to nothing."""
-    subprocess.check_call([BIN / "python", "-m", "compileall", "-q", "-j", "0", folder])
+def compiled(*folders: Path) -> None:
+    """Bytecode for what lies below ``folders``; what has it already costs next to nothing."""
+    subprocess.check_call([BIN / "python", "-m", "compileall", "-q", "-j", "0", *folders])
 
 
 def native() -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ALWAYS = ("tests/tidy",)
 """Rules about the code as a whole, a few seconds."""
+HOMES = {"src/strata": "src", "lab/src/strata_lab": "lab/src", "tests/unit": "."}
+"""What is looked through, and the folder that its modules are named from."""
 HELPERS = ("tests/unit", "tests/unit/store", "tests/unit/report")
 """Folders from which test files import their helpers by bare name (pytest's ``pythonpath``)."""
 DEADLINE = "STRATA_QUICK_UNTIL"
@@ -38,14 +40,19 @@ def chosen(files: Iterable[str]) -> list[str]:
 
 
 class Graph:
-    """Who imports whom, in src/strata and tests/unit."""
+    """Who imports whom, in Strata, its lab and tests/unit."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self.files = {_name(p.relative_to(root / "src")): p for p in (root / "src" / "strata").rglob("*.py")}
-        unit = sorted((root / "tests" / "unit").rglob("*.py"))
-        self.files |= {_name(p.relative_to(root)): p for p in unit}
-        self.tests = {_name(p.relative_to(root)): str(p.relative_to(root)) for p in unit if p.name.startswith("test_")}
+        self.files = {
+            _name(path.relative_to(root / home)): path
+            for folder, home in HOMES.items()
+            for path in sorted((root / folder).rglob("*.py"))
+        }
+        tests = {
+            name: str(path.relative_to(root)) for name, path in self.files.items() if path.name.startswith("test_")
+        }
+        self.tests = {name: path for name, path in tests.items() if path.startswith("tests/unit/")}
         self.importers: dict[str, set[str]] = defaultdict(set)
         for name, path in self.files.items():
             for other in self._imports(path):
@@ -54,11 +61,11 @@ class Graph:
     def modules_of(self, file: str) -> set[str]:
         """The modules that a file stands for: itself, of data its package, of what nobody imports (it is found because
         it lies there) its package too."""
-        path = self._root / file
-        if not file.startswith(("src/strata/", "tests/unit/")):
+        home = next((home for folder, home in HOMES.items() if file.startswith(f"{folder}/")), None)
+        if home is None:
             return set()
-        name = _name(path.relative_to(self._root / "src" if file.startswith("src/") else self._root))
-        package = _name(path.parent.relative_to(self._root / "src")) if file.startswith("src/") else ""
+        path = Path(file).relative_to(home)
+        name, package = _name(path), "" if home == "." else _name(path.parent)
         if path.suffix != ".py":
             return {package} & set(self.files)
         return {name} | ({package} & set(self.files) if not self.importers[name] else set())

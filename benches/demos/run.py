@@ -13,8 +13,8 @@ import sys
 import time
 from collections import Counter
 
+from strata.app.demos import scenario
 from strata.host import shipped
-from strata.lab.scenario import scenario
 
 
 def main() -> int:

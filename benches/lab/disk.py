@@ -17,11 +17,11 @@ from contextlib import contextmanager
 
 from strata.engine import Request, Timing, engine_of
 from strata.host.process import Child
-from strata.lab.parts.disk import DiskControl
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.plan.words import workload_from_words
+from strata_lab.parts.disk import DiskControl
 
 SIZE = 256 << 20
 CELLS = [(model, rw, depth) for model in ("svc=0",) for rw in ("randread", "randwrite") for depth in (1, 8, 32)]
@@ -33,7 +33,7 @@ CELLS += [("c=1 svc=500", "randread", 8), ("c=64 svc=100", "randread", 1), ("c=6
 def device() -> Iterator[tuple[DiskControl, str]]:
     """A disk in memory and the loop device on it."""
     with tempfile.TemporaryDirectory() as directory:
-        words = [sys.executable, "-m", "strata.lab.parts.disk", directory, "--size", str(SIZE)]
+        words = [sys.executable, "-m", "strata_lab.parts.disk", directory, "--size", str(SIZE)]
         with Child(words) as child:
             control = DiskControl(directory)
             control.wait(30, alive=lambda: child.returncode is None)

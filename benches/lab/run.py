@@ -22,11 +22,11 @@ from labbench.rows import Round, Row, table
 
 from strata.engine import Timing
 from strata.errors import StrataError
-from strata.lab import disks
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.up import up
 from strata.model.stack import Stack
+from strata_lab import disks
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.up import up
 
 ALL: tuple[tuple[str, dict[str, str]], ...] = (
     ("cluster-volume", {}),

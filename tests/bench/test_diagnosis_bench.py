@@ -23,10 +23,10 @@ from diagnosisbench.setups import SETUPS, UNTRIED
 from diagnosisbench.trial import Kind, Put, Trial
 
 from strata.errors import UsageError
-from strata.lab import inject, stacks
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.finding import VerdictKind
+from strata_lab import inject, stacks
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = Limit("slow-medium", frozenset({Cause.MEDIUM, Cause.SLOW_MEDIUM}), frozenset({"disk"}))
@@ -302,7 +302,7 @@ def test_a_first_part_of_the_row_is_a_fair_sample() -> None:
 
 
 def test_every_injection_is_tried_somewhere_and_what_is_outside_of_it_is_no_injection() -> None:
-    from strata.host import shipped
+    from strata_lab import shipped
 
     everywhere = {what for setup in SETUPS.values() for what in setup.one} | set(UNTRIED)
     assert set(shipped.injections()) == everywhere

@@ -60,7 +60,7 @@ def test_the_command_prints_the_table_and_fails_where_a_bar_is_missed(tmp_path: 
     for path in few:
         (tmp_path / path.name).symlink_to(path)
     words = [sys.executable, str(ROOT / "benches" / "diagnosis" / "run.py"), "--replay", "--cases", str(tmp_path)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT / "lab" / "src")))}
     plain, swapped = (
         subprocess.run([*words, *more], env=environment, capture_output=True, text=True, check=False)
         for more in (("--withhold", "1"), ("--swap",))

@@ -148,6 +148,6 @@ def test_the_lab_disk_of_the_bench_answers_as_it_was_told_and_is_gone_afterwards
 
 
 def test_without_root_the_lab_disk_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strata.lab.where.is_root", lambda: False)
+    monkeypatch.setattr("strata_lab.where.is_root", lambda: False)
     with pytest.raises(grounds.CannotMeasure, match="needs root"), grounds.ground("lab", Path()):
         pass

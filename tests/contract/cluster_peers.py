@@ -11,11 +11,11 @@ from absent import absent
 
 from strata.engine import remote_file
 from strata.errors import RunFailed
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.up import up
 from strata.model.endpoint import Endpoint
 from strata.model.stack import Stack
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.up import up
 
 ENGINE_OF = {"gluster": "gluster", "rbd": "ceph"}
 

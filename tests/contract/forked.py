@@ -22,7 +22,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-ROOMS = ("strata.cli", "strata.app", "strata.report")
+ROOMS = ("strata.cli", "strata.app", "strata.report", "strata_lab")
 """What they import is nearly all that there is."""
 READ_AT_THE_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "MALLOC_")
 CALM = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -17,9 +17,9 @@ from strata.engine import Backing, TargetConfig, TargetProcess
 from strata.host import process, programs
 from strata.host.libraries.asking import ask
 from strata.host.process import Child
-from strata.lab import disks
 from strata.probes.port import Scope
 from strata.probes.smbd import open_probe
+from strata_lab import disks
 
 NAMES = ("json", "argparse", "ctypes", "signal", "runpy", "strata", "pydantic", "errno", "base64", "sitecustomize")
 TOOLS = ("nsenter", "smbstatus", "blkid", "git", "umount", "fio", "true", "sh")
@@ -48,7 +48,7 @@ def test_no_module_of_the_current_directory_runs_in_a_child(trap: Path, tmp_path
         address = {"pool": "p", "image": "i", "conf": None, "user": None}
         ask("rbd", address, "probe", netns=None, patience_s=1.0, rounds=1)
     for part in ("disk", "hop", "direct"):
-        done = process.run(programs.python(f"strata.lab.parts.{part}", "--help"), 60.0)
+        done = process.run(programs.python(f"strata_lab.parts.{part}", "--help"), 60.0)
         assert (done.code, done.out[:6]) == (0, "usage:"), done.err
     assert process.run(programs.python("strata", "--version"), 60.0).out.startswith("strata ")
     assert not trap.exists()

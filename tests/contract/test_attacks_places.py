@@ -14,12 +14,13 @@ from tempfile import mkdtemp
 import pytest
 from loops import need_root
 
-from strata.app import labs, outputs
+from strata.app import outputs
 from strata.errors import RunFailed, SafetyRefusal, StrataError
 from strata.host import instances, ours, registry, xdg
 from strata.host.mark import Mark
 from strata.host.replacing import directory, replace_in
 from strata.store import open_store
+from strata_lab import labs
 
 NOBODY = 65534
 HOLDS = "own|.*[.]lock"

@@ -20,11 +20,11 @@ from strata.engine import engine_of, own_mark, probe_remote, read_remote, remote
 from strata.engine.fio import drive
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import registry
-from strata.lab.lab import Lab
-from strata.lab.proc import marked
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
 from strata.run.judge import fault
+from strata_lab.lab import Lab
+from strata_lab.proc import marked
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 

@@ -16,6 +16,7 @@ from namespaces import two_nodes
 
 from strata.app import experimenting
 from strata.app.conditions import Refused, condition
+from strata.app.demos import scenario
 from strata.app.diagnosing import DEMO_SIZE, chosen_workloads, demo_source
 from strata.app.experimenting import _before, _carried_out, tried_of
 from strata.app.kept import opened
@@ -26,7 +27,6 @@ from strata.diagnose import diagnose
 from strata.engine import Backing, TargetConfig, TargetProcess, drop_pages, engine_of
 from strata.engine.cell import residency
 from strata.errors import SafetyRefusal, Stopped, StoreError
-from strata.lab.scenario import scenario
 from strata.model.access import ByteRange
 from strata.model.analysis import NoiseFloor
 from strata.model.endpoint import Endpoint, address

@@ -13,7 +13,7 @@ from loops import MIB, checksum, image, loop, mounted, need, need_root, run, swa
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import safety, testfile
-from strata.lab.disks import past_the_dead
+from strata_lab.disks import past_the_dead
 
 pytestmark = pytest.mark.root
 

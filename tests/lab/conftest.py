@@ -10,9 +10,9 @@ import pytest
 from absent import absent
 from loops import need, need_root
 
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.ledger import Ledger
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.ledger import Ledger
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from strata.lab import inject
-from strata.lab.client import measure
-from strata.lab.down import down
-from strata.lab.leftovers import leftovers
-from strata.lab.truth import Cell
-from strata.lab.up import up
+from strata_lab import inject
+from strata_lab.client import measure
+from strata_lab.down import down
+from strata_lab.leftovers import leftovers
+from strata_lab.truth import Cell
+from strata_lab.up import up
 
 CAUSES = ("redirected-path", "mirror-copies", "reordering", "hot-node")
 

@@ -17,14 +17,14 @@ from labbench.rows import Round
 from strata.engine import Timing
 from strata.errors import UsageError
 from strata.host.testfile import MARK_BYTES, read_mark
-from strata.lab import disks, stacks, where
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.ledger import names
-from strata.lab.leftovers import leftovers
-from strata.lab.up import up
 from strata.model.stack import Stack
 from strata.model.workload import Rw
+from strata_lab import disks, stacks, where
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.ledger import names
+from strata_lab.leftovers import leftovers
+from strata_lab.up import up
 
 pytestmark = pytest.mark.root
 

@@ -19,13 +19,13 @@ from strata.engine import Request, Timing, engine_of
 from strata.errors import RunFailed, UsageError
 from strata.host.mounts import mounts as host_mounts
 from strata.host.process import Child
-from strata.lab import disks
-from strata.lab.parts.disk import DiskControl, main
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.result import EngineResult
 from strata.plan.words import workload_from_words
+from strata_lab import disks
+from strata_lab.parts.disk import DiskControl, main
 
 pytestmark = pytest.mark.root
 SIZE = 64 * MIB
@@ -36,7 +36,7 @@ def started(directory: Path, model: str = "", *words: str) -> Child:
     if not Path("/dev/fuse").exists():
         absent("this kernel has no /dev/fuse")
     directory.mkdir(exist_ok=True)
-    argv = [sys.executable, "-m", "strata.lab.parts.disk", str(directory), "--size", str(SIZE), "--model", model]
+    argv = [sys.executable, "-m", "strata_lab.parts.disk", str(directory), "--size", str(SIZE), "--model", model]
     child = Child([*argv, *words]).start()
     try:
         DiskControl(directory).wait(30, alive=lambda: child.returncode is None)

@@ -20,7 +20,7 @@ from loops import MIB, need, run
 
 from strata.errors import RunFailed, UsageError
 from strata.host.process import Child
-from strata.lab.parts.hop import HopControl, main
+from strata_lab.parts.hop import HopControl, main
 
 pytestmark = pytest.mark.root
 T = TypeVar("T")
@@ -100,7 +100,7 @@ def wire(tmp_path: Path) -> Iterator[Wire]:
             run(*node, "address", "add", f"{address}/24", "dev", "eth0")
             run(*node, "link", "set", "eth0", "up")
         control = HopControl(tmp_path / "ctl")
-        words = [sys.executable, "-m", "strata.lab.parts.hop", "to-a", "to-b", "--ctl", str(control.path)]
+        words = [sys.executable, "-m", "strata_lab.parts.hop", "to-a", "to-b", "--ctl", str(control.path)]
         child = made.enter_context(Child(["nsenter", f"--net=/run/netns/{name}m", *words]))
         control.wait(30, alive=lambda: child.returncode is None)
         yield Wire(name, control, child)

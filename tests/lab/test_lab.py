@@ -13,18 +13,18 @@ import pytest
 
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host import testfile
-from strata.lab import cgroups, disks, inject, ledger, proc
-from strata.lab.client import measure
-from strata.lab.down import down
-from strata.lab.inside import create
-from strata.lab.lab import Lab
-from strata.lab.ledger import Ledger, heads, names
-from strata.lab.leftovers import leftovers
-from strata.lab.namespaces import remove
-from strata.lab.prove import put_in
-from strata.lab.truth import Cell
-from strata.lab.up import up
 from strata.model.stack import Stack
+from strata_lab import cgroups, disks, inject, ledger, proc
+from strata_lab.client import measure
+from strata_lab.down import down
+from strata_lab.inside import create
+from strata_lab.lab import Lab
+from strata_lab.ledger import Ledger, heads, names
+from strata_lab.leftovers import leftovers
+from strata_lab.namespaces import remove
+from strata_lab.prove import put_in
+from strata_lab.truth import Cell
+from strata_lab.up import up
 
 pytestmark = pytest.mark.root
 SMALL = {"size": "192m", "file": "16m"}
@@ -282,7 +282,7 @@ def test_a_reduced_lab_needs_no_right_and_pretends_its_wire(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STRATA_LAB_DIR", str(tmp_path / "labs"))
-    monkeypatch.setattr("strata.lab.where.is_root", lambda: False)
+    monkeypatch.setattr("strata_lab.where.is_root", lambda: False)
     said: list[str] = []
     lab = up("block-share", name, {"file": "8m"}, ["wire-latency:mild"], said.append)
     try:

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from loops import need
 
-from strata.app import labs
 from strata.errors import RunFailed, StrataError, UsageError
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.ledger import Gone, Ledger, encoded, names
-from strata.lab.leftovers import leftovers
-from strata.lab.status import lab_state
+from strata_lab import labs
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.ledger import Gone, Ledger, encoded, names
+from strata_lab.leftovers import leftovers
+from strata_lab.status import lab_state
 
 pytestmark = pytest.mark.root
 CLI = [sys.executable, "-m", "strata", "lab"]
@@ -26,10 +26,10 @@ CLI = [sys.executable, "-m", "strata", "lab"]
 _COVERED = """
 import subprocess, sys
 from pathlib import Path
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.leftovers import leftovers
-from strata.lab.namespaces import mounted_names
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.leftovers import leftovers
+from strata_lab.namespaces import mounted_names
 
 name, ip = sys.argv[1:]
 while subprocess.run(["umount", "-l", "/run/netns"], stderr=subprocess.DEVNULL).returncode == 0:
@@ -169,7 +169,7 @@ def test_one_that_stays_does_not_keep_the_others(ledger: Ledger, monkeypatch: py
     for one in ("a", "b", "c"):
         Ledger(one).create({"token": "", "boot": "another"})
     (ledger.dir.parent / "B").mkdir()
-    monkeypatch.setattr("strata.lab.down.of_its_own", lambda data, _: ["mount x"] if data.name.endswith("-b") else [])
+    monkeypatch.setattr("strata_lab.down.of_its_own", lambda data, _: ["mount x"] if data.name.endswith("-b") else [])
     said: list[str] = []
     with pytest.raises(StrataError, match="lab b"):
         labs.down(None, True, said.append)

@@ -11,16 +11,15 @@ from pathlib import Path
 import pytest
 
 from strata.errors import InconclusiveError, RunFailed, UsageError
-from strata.host import shipped
-from strata.lab import inject, stacks, where
-from strata.lab.bound import Bound
-from strata.lab.client import Measured
-from strata.lab.lab import Lab
-from strata.lab.ledger import Ledger, names
-from strata.lab.prove import _settle, put_in
-from strata.lab.status import lab_state
-from strata.lab.truth import How, Severity, Signal
 from strata.model.stack import Layer
+from strata_lab import inject, shipped, stacks, where
+from strata_lab.bound import Bound
+from strata_lab.client import Measured
+from strata_lab.lab import Lab
+from strata_lab.ledger import Ledger, names
+from strata_lab.prove import _settle, put_in
+from strata_lab.status import lab_state
+from strata_lab.truth import How, Severity, Signal
 
 CAUSES = shipped.injections()
 RISES, FALLS, STAYS, ABOVE = How.RISES, How.FALLS, How.STAYS, How.ABOVE
@@ -155,11 +154,11 @@ def test_an_injection_that_changes_nothing_or_lacks_its_signature_is_an_error(
     after = {"disk.service_us": 3200.0 if cause == "slow-medium" else 20.0, "disk.read_hit_share": 1.0}
     results = [Measured(n, 1, 1, 1, 1, before) for n in healthy]
     results += [Measured(n, 1, 1, 1, 1, after if signed else before) for n in injected]
-    monkeypatch.setattr("strata.lab.prove.measure", lambda *_: results.pop(0))
-    monkeypatch.setattr("strata.lab.inject.cold_cache.test_file", lambda _: None)
-    monkeypatch.setattr("strata.lab.inject.cold_cache.read_once", lambda _: None)
+    monkeypatch.setattr("strata_lab.prove.measure", lambda *_: results.pop(0))
+    monkeypatch.setattr("strata_lab.inject.cold_cache.test_file", lambda _: None)
+    monkeypatch.setattr("strata_lab.inject.cold_cache.read_once", lambda _: None)
     monkeypatch.setattr(inject.Asked, "apply", lambda *_: None)
-    monkeypatch.setattr("strata.lab.prove.layer_of", lambda *_: Layer(name="file system", endpoint="null:"))
+    monkeypatch.setattr("strata_lab.prove.layer_of", lambda *_: Layer(name="file system", endpoint="null:"))
     heard: list[str] = []
     if "x " in said:
         put_in(lab, inject.parse(cause), heard.append)
@@ -188,7 +187,7 @@ def test_a_twin_that_has_another_reason_to_be_slow_is_not_a_busy_machine(
     lab.data, lab.stack = ledger.dir, "local"
     lab.fact("options", model="c=1 svc=5000")
     cells = [Measured(n, 1, 1, 1, 1, {}) for n in (190, 200, 100, 100)]
-    monkeypatch.setattr("strata.lab.prove.measure", lambda *_: cells.pop(0))
+    monkeypatch.setattr("strata_lab.prove.measure", lambda *_: cells.pop(0))
     monkeypatch.setattr(inject.Asked, "apply", lambda *_: None)
     with pytest.raises(RunFailed, match="too little effect"):
         put_in(lab, inject.parse("slow-medium"))
@@ -212,7 +211,7 @@ def test_words_of_the_user_become_an_injection_or_are_refused_with_what_there_is
 
 @pytest.mark.parametrize("name", shipped.stacks())
 def test_every_stack_has_a_template_and_variants_of_its_own_options(name: str) -> None:
-    text = (resources.files("strata.lab.stacks") / name.replace("-", "_") / "stack.toml").read_text()
+    text = (resources.files("strata_lab.stacks") / name.replace("-", "_") / "stack.toml").read_text()
     assert "nodes" in string.Template(text).get_identifiers()
     for options in stacks.variants(name):
         assert set(stacks.chosen(name, options)) == set(stacks.builder(name).OPTIONS)

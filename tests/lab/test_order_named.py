@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tracing import with_tracefs
 
-from strata.lab import inject
-from strata.lab.up import up
+from strata_lab import inject
+from strata_lab.up import up
 
 pytestmark = pytest.mark.root
 ATTEMPTS = 3

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from strata.errors import InconclusiveError, RunFailed, UsageError
-from strata.host import shipped
-from strata.lab import where
-from strata.lab.ledger import names
-from strata.lab.selftest import Trial, Verdict, selftest, trials
-from strata.lab.truth import Severity
+from strata_lab import shipped, where
+from strata_lab.ledger import names
+from strata_lab.selftest import Trial, Verdict, selftest, trials
+from strata_lab.truth import Severity
 
 FULL = trials(quick=False)
 
@@ -65,13 +64,13 @@ def test_what_is_raised_becomes_a_verdict_and_the_next_one_is_tried(
     class Up:
         name = token = "t"
 
-    monkeypatch.setattr("strata.lab.selftest.up", lambda *_: Up())
-    monkeypatch.setattr("strata.lab.selftest.down", lambda _: 0)
-    monkeypatch.setattr("strata.lab.selftest.leftovers", lambda *_: ())
+    monkeypatch.setattr("strata_lab.selftest.up", lambda *_: Up())
+    monkeypatch.setattr("strata_lab.selftest.down", lambda _: 0)
+    monkeypatch.setattr("strata_lab.selftest.leftovers", lambda *_: ())
     outcomes = list(selftest([Trial("x", "local", {}, do)] * 2, lambda _: None))
     assert [o.verdict for o in outcomes] == [verdict, verdict]
     # Whatever it was, what stays behind is a failure.
-    monkeypatch.setattr("strata.lab.selftest.leftovers", lambda *_: ("mount /x",))
+    monkeypatch.setattr("strata_lab.selftest.leftovers", lambda *_: ("mount /x",))
     (left,) = selftest([Trial("x", "local", {}, do)], lambda _: None)
     assert (left.verdict, left.said[-1]) == (Verdict.FAILED, "left behind: mount /x")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from strata.app.demos import scenario
 from strata.host import shipped
-from strata.lab.scenario import scenario
 
 pytestmark = pytest.mark.alone
 

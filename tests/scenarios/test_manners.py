@@ -14,6 +14,7 @@ from loops import image, loop
 
 from strata.app import names
 from strata.cli.examples import EXAMPLES
+from strata_lab import shipped
 
 
 @pytest.mark.parametrize("command", ["", "measure", "lab", "lab up"])
@@ -39,8 +40,8 @@ def test_the_options_of_measure_are_in_groups(strata) -> None:
     [
         (("diagnose", "-h"), (*names.demos(), *names.profiles())),
         (("measure", "-h"), names.matrices()),
-        (("lab", "up", "-h"), names.stacks()),
-        (("lab", "inject", "-h"), names.injections()),
+        (("lab", "up", "-h"), shipped.stacks()),
+        (("lab", "inject", "-h"), shipped.injections()),
     ],
 )
 def test_help_lists_the_names_that_can_be_asked_for(strata, words: tuple[str, ...], there: tuple[str, ...]) -> None:

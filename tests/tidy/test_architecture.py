@@ -21,7 +21,7 @@ def test_the_picture_and_the_lists_are_made_from_the_code() -> None:
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/design/house.md"])
 def test_every_file_that_a_page_names_is_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    named = re.findall(r"`?((?:src|crates|tests|scripts|docs|benches)/[\w./-]+\.(?:py|rs|md|lock))\b", text)
+    named = re.findall(r"`?((?:lab/src|src|crates|tests|scripts|docs|benches)/[\w./-]+\.(?:py|rs|md|lock))\b", text)
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
 

@@ -13,13 +13,13 @@ from sample_report import build
 
 from strata.app.matrixing import MatrixPlan
 from strata.app.measuring import OneResult
-from strata.lab.status import LabState
 from strata.model import compared, experiment, figures, finding, history, matrix, trace, verify
 from strata.model.analysis import Check, Comparison, NoiseFloor
 from strata.model.base import Value
 from strata.model.estimate import Estimate
 from strata.model.stack import Expect, Layer, Node, Stack
 from strata.report import explained, json_
+from strata_lab.status import LabState
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,7 +97,8 @@ def test_the_guide_of_json_has_every_key_and_no_other(heading: str) -> None:
 
 
 def test_every_schema_there_is_has_a_place_in_the_guide_of_json() -> None:
-    sources = "".join(path.read_text() for path in (ROOT / "src" / "strata").rglob("*.py"))
+    folders = (ROOT / "src" / "strata", ROOT / "lab" / "src" / "strata_lab")
+    sources = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
     schemas = set(re.findall(r'"(strata\.[a-z-]+/\d+)"', sources))
     assert len(schemas) >= 15
     assert {name for name in schemas if f"`{name}`" not in JSON_GUIDE} == set()

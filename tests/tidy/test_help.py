@@ -84,7 +84,7 @@ HEAVY = (
     "strata._core",
     "strata.model.workload",
     "strata.app.measuring",
-    "strata.lab.lab",
+    "strata_lab.lab",
 )
 
 

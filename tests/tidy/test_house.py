@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import re
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+import strata
+
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "src" / "strata").rglob("*.py"))
+PRODUCT, LAB = ROOT / "src" / "strata", ROOT / "lab" / "src" / "strata_lab"
+SOURCES = sorted((*PRODUCT.rglob("*.py"), *LAB.rglob("*.py")))
 RUST = sorted((ROOT / "crates").rglob("*.rs"))
 TRACKED = subprocess.run(
     ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=True
@@ -20,13 +26,32 @@ TRACKED = subprocess.run(
 
 
 def room(path: Path) -> str:
-    return path.relative_to(ROOT / "src" / "strata").as_posix()
+    """``app/kept.py``; a file of the lab, which is a package of its own, as ``lab/up.py``."""
+    return f"lab/{path.relative_to(LAB)}" if path.is_relative_to(LAB) else path.relative_to(PRODUCT).as_posix()
 
 
-def test_only_engine_probes_lab_and_histogram_open_the_compiled_extension() -> None:
+def test_only_engine_probes_histogram_and_one_module_of_the_lab_open_the_compiled_extension() -> None:
     opens = {room(p) for p in SOURCES if re.search(r"\b_core\b", _code(p))}
-    strangers = {r for r in opens if not r.startswith(("engine/", "probes/", "lab/")) and r != "model/histogram.py"}
-    assert strangers == set()
+    assert {r for r in opens if not r.startswith(("engine/", "probes/"))} == {"model/histogram.py", "lab/compiled.py"}
+
+
+def test_every_room_is_declared_for_the_lab_or_forbidden_to_it() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / ".importlinter")
+    forbidden = config["importlinter:contract:lab-sees-declared-rooms"]["forbidden_modules"].split()
+    declared = ("errors", "host", "model", "parsing", "text", "units")
+    rooms = {p.stem for p in PRODUCT.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()} - {"__init__"}
+    assert sorted((*forbidden, *(f"strata.{name}" for name in declared))) == sorted(f"strata.{name}" for name in rooms)
+
+
+def test_the_lab_is_packed_with_all_that_it_imports_and_fits_this_strata() -> None:
+    ours, lab = (tomllib.loads((ROOT / p / "pyproject.toml").read_text())["project"] for p in (".", "lab"))
+    assert ours["optional-dependencies"]["lab"] == [f"strata-lab=={lab['version']}"]
+    assert f"strata=={ours['version']}" in lab["dependencies"]
+    assert ours["version"] == lab["version"] == strata.__version__
+    imports = {i for p in LAB.rglob("*.py") for i in re.findall(r"^\s*(?:from|import) (\w+)", _code(p), re.M)}
+    outside = imports - set(sys.stdlib_module_names) - {"strata", "strata_lab"}
+    assert outside <= {re.split(r"\W", word)[0] for word in (*ours["dependencies"], *lab["dependencies"])}
 
 
 @pytest.mark.parametrize(
@@ -34,7 +59,7 @@ def test_only_engine_probes_lab_and_histogram_open_the_compiled_extension() -> N
     [
         ("sqlalchemy", {"store"}),
         ("alembic", {"store"}),
-        ("typer", {"cli"}),
+        ("typer", {"cli", "lab"}),
         ("jinja2", {"report", "serve"}),
         ("rich", {"report"}),
         ("scipy", {"analyse"}),
@@ -57,8 +82,8 @@ def test_what_others_wrote_is_read_in_one_place() -> None:
     stages = ("app/", "cli/", "formats/", "plan/", "discover/stackfile.py", "model/", "store/", "analyse/")
     reads = r"\.read_(text|bytes)\(|\bopen\(['\"]r"
     opened = {room(p) for p in SOURCES if room(p).startswith(stages) and re.search(reads, _code(p))}
-    # A profile of the package; what was measured last, which is a file of ours.
-    assert opened <= {"plan/profiles/__init__.py", "app/place.py"}
+    # A profile and a demo of the package; what was measured last, which is a file of ours.
+    assert opened <= {"plan/profiles/__init__.py", "app/demos/__init__.py", "app/place.py"}
 
 
 def test_pure_code_has_no_clock_no_io_and_no_unsafe() -> None:
@@ -298,7 +323,7 @@ def test_the_bounds_of_the_engine_are_those_of_the_table() -> None:
 
 def test_no_function_takes_more_than_fifteen_parameters() -> None:
     many = []
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 asked = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)

@@ -33,6 +33,7 @@ def quick() -> ModuleType:
         ("tests/unit/store/store_samples.py", "store/test_store_keeps.py"),
         ("tests/unit/report/golden_file.py", "report/test_report_terminal.py"),
         ("src/strata/app/comparing.py", "test_api.py"),
+        ("lab/src/strata_lab/media.py", "test_lab_specification.py"),
     ],
 )
 def test_what_changed_leads_to_its_tests(quick: ModuleType, changed: str, test: str) -> None:

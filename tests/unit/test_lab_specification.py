@@ -7,9 +7,9 @@ from importlib import resources
 
 import pytest
 
-from strata.lab import media
-from strata.lab.specification import specification
 from strata.model.stack import Stack
+from strata_lab import media
+from strata_lab.specification import specification
 
 HEALTHY = 'expect.iops = 1644\nexpect.latency = "2.47ms"\nexpect.bandwidth = "179MB/s"\n'
 
@@ -30,7 +30,7 @@ def test_what_the_machine_would_limit_is_not_promised() -> None:
 
 def filled(name: str, **values: object) -> Stack:
     """A lab's stack file with nodes n1 … n3 and host, and an NBD address wherever none is given."""
-    text = (resources.files("strata.lab.stacks") / name / "stack.toml").read_text()
+    text = (resources.files("strata_lab.stacks") / name / "stack.toml").read_text()
     nodes = "".join(f'[[node]]\nname = "{node}"\n' for node in ("n1", "n2", "n3", "host"))
     uris = {key: f"nbd://10.0.0.1/{key}" for key in ("share", "own", "redirected", "low", "top", "far")}
     known = {"lab": "x", "nodes": nodes, "file": "/m/strata.dat", "specification": HEALTHY, **uris, **values}

@@ -12,8 +12,8 @@ from strata.app.stacks import elsewhere, keep_layers, local_paths, read_stack
 from strata.app.surveying import survey_path
 from strata.errors import RunFailed, UsageError
 from strata.host.netns import within
-from strata.lab.inside import on_a_thread_in
 from strata.model.stack import Layer, Node, Stack
+from strata_lab.inside import on_a_thread_in
 
 
 def stack(*nodes: Node, share: str = "nbd://storage-2:10809/volume") -> Stack:

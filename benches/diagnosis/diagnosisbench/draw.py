@@ -18,7 +18,7 @@ from diagnosisbench.setups import NEEDS, SETUPS, VALUES, Setup
 from diagnosisbench.split import Split
 from diagnosisbench.trial import Kind, Put, Trial
 from strata.errors import UsageError
-from strata.lab import inject, stacks
+from strata_lab import inject, stacks
 
 FIRST_BASE = 2
 """The row before it was drawn in another way, in which many injections came late: its cases are kept."""

@@ -23,19 +23,20 @@ from diagnosisbench.setups import REMEMBERED, SETUPS, Setup
 from diagnosisbench.trial import Put, Trial
 from strata.errors import Exit, RunFailed, StrataError
 from strata.host import programs
-from strata.lab import inject, prove
-from strata.lab.client import client_groups
-from strata.lab.down import down
-from strata.lab.lab import Lab
-from strata.lab.up import up
 from strata.model.analysis import Analysis
 from strata.model.experiment import Tried
 from strata.model.finding import Diagnosis
 from strata.model.stack import Stack
+from strata_lab import inject, prove
+from strata_lab.client import client_groups
+from strata_lab.down import down
+from strata_lab.lab import Lab
+from strata_lab.up import up
 
 ROOT = Path(__file__).resolve().parents[3]
-JUDGES = ("src", "crates", "requirements", "benches/diagnosis/diagnosisbench", "benches/diagnosis/split.toml")
+JUDGES = ("src", "lab", "crates", "requirements", "benches/diagnosis/diagnosisbench", "benches/diagnosis/split.toml")
 """What a verdict and its truth come of."""
+PATH = os.pathsep.join((str(ROOT / "src"), str(ROOT / "lab" / "src")))
 MOST_SECONDS = 900.0
 SAME = 0.03
 """Confidences that differ by less are the same but for the digits that a case leaves out."""
@@ -89,7 +90,7 @@ def _remembered(trial: Trial, lab: Lab, home: Path) -> None:
         return
     for what in kinds:
         outside.truth_of(what, lab.stack).prepare(lab)
-    if failed := _run(_limited(lab, _words(lab, home)), os.environ | {"PYTHONPATH": str(ROOT / "src")}):
+    if failed := _run(_limited(lab, _words(lab, home)), os.environ | {"PYTHONPATH": PATH}):
         raise RunFailed("the healthy lab", lab.name, failed)
 
 
@@ -132,7 +133,7 @@ def _diagnosed(case: Case, lab: Lab, home: Path, battery: bool) -> Case:
     (home / "case.json").unlink(missing_ok=True)
     with ExitStack() as open_ones:
         beside_it = open_ones.enter_context(_neighbour()) if case.trial.neighbour else []
-        environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        environment = os.environ | {"PYTHONPATH": PATH}
         environment |= {"STRATA_BENCH_BATTERY": "1"} if battery else {}
         load, before, begun = os.getloadavg()[0], _processors(), time.monotonic()
         own = os.times()

@@ -14,14 +14,14 @@ from pyroute2 import IPRoute
 
 from diagnosisbench import beside
 from strata.errors import RunFailed
-from strata.lab import inject, nodes
-from strata.lab.inject._disk import CALM, model
-from strata.lab.inject._wire import client_node, server_node
-from strata.lab.inside import on_a_thread_in, within
-from strata.lab.lab import Lab
-from strata.lab.nodes import FABRICS
-from strata.lab.truth import Cell, Hurts, Injection, per_severity
 from strata.model.finding import Cause
+from strata_lab import inject, nodes
+from strata_lab.inject._disk import CALM, model
+from strata_lab.inject._wire import client_node, server_node
+from strata_lab.inside import on_a_thread_in, within
+from strata_lab.lab import Lab
+from strata_lab.nodes import FABRICS
+from strata_lab.truth import Cell, Hurts, Injection, per_severity
 
 PROGRAM = Path(beside.__file__)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from strata.lab.inject._disk import CALM
-from strata.lab.truth import Severities, per_severity
 from strata.model.cause import Cause
+from strata_lab.inject._disk import CALM
+from strata_lab.truth import Severities, per_severity
 
 SMALL_MEDIUM = ("slow-medium", "one-queue", "stalls", "gc-waves", "qos-iops", "qos-bandwidth", "noisy-disk")
 MEDIUM = (

@@ -16,13 +16,13 @@ from labbench.rows import Round, Row
 from strata.analyse.stats import estimate
 from strata.engine import Request, Timing, device_segments, engine_for, engine_of, file_segments
 from strata.errors import RunFailed
-from strata.lab.parts.disk import DiskControl
 from strata.model import histogram
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.estimate import Estimate
 from strata.model.plan import Segment
 from strata.model.stack import Layer, Stack
 from strata.model.workload import ClosedLoop, Rw, Workload
+from strata_lab.parts.disk import DiskControl
 
 KIB = 1 << 10
 Key = TypeVar("Key")

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from strata.lab.parts.disk import DiskControl
-from strata.lab.proc import marked
+from strata_lab.parts.disk import DiskControl
+from strata_lab.proc import marked
 
 CLONE_NEWNET = 0x40000000
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")

@@ -78,9 +78,9 @@ def _awake() -> Iterator[None]:
 @contextmanager
 def _lab_disk() -> Iterator[Path]:
     """Where its file system is mounted; lab and device are removed again."""
-    from strata.lab import disks, where
-    from strata.lab.down import down
-    from strata.lab.lab import Lab
+    from strata_lab import disks, where
+    from strata_lab.down import down
+    from strata_lab.lab import Lab
 
     if not where.is_root():
         raise CannotMeasure("the lab disk needs root: a loop device on a file system in user space")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strata import units
+from strata.app.demos import DEMO_PREFIX, Scenario, demo_of, scenario
 from strata.app.kept import opened, report_of
 from strata.app.naming import file_or_directory
 from strata.app.options import Options, check_size, choose_size, default_path
@@ -26,7 +27,6 @@ from strata.engine import Piece, Shape, engine_for
 from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.runlock import held
-from strata.lab.scenario import DEMO_PREFIX, Scenario, demo_of, scenario
 from strata.model.expect import Expect
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress

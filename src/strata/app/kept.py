@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from strata import units
+from strata.app.demos import DEMO_PREFIX
 from strata.errors import InconclusiveError, UsageError
 from strata.host import shipped
 from strata.host.runlock import held
-from strata.lab.scenario import DEMO_PREFIX
 from strata.model.analysis import Analysis
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.matrix import MatrixResult

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strata.host.shipped import demos, injections, profiles, stacks, toml_names
+from strata.host.shipped import demos, profiles, toml_names
 from strata.model.axes import MATRICES
 
-__all__ = [
-    "baselines", "demos", "injections", "known_profiles", "labs", "matrices", "paths", "profiles", "runs",
-    "severities", "stacks",
-]  # fmt: skip
+__all__ = ["baselines", "demos", "known_profiles", "matrices", "paths", "profiles", "runs"]
 
 NEWEST = 50
 """So many runs are offered."""
@@ -61,20 +58,6 @@ def baselines(store: str | None) -> tuple[str, ...]:
     from strata.app.remembering import list_baselines
 
     return tuple(dict.fromkeys(baseline.name for baseline in list_baselines(store)))
-
-
-def labs() -> tuple[str, ...]:
-    """The labs on this machine."""
-    from strata.lab.ledger import names
-
-    return names()
-
-
-def severities() -> tuple[str, ...]:
-    """How hard an injection can hit."""
-    from strata.lab.truth import Severity
-
-    return tuple(Severity)
 
 
 def paths(begun: str, *, devices: bool = False) -> tuple[str, ...]:

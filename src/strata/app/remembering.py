@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from strata.app.comparing import refuse_unfair
+from strata.app.demos import demo_of
 from strata.app.kept import opened
 from strata.errors import InconclusiveError, UsageError
 from strata.host.clock import now_unix_ns
-from strata.lab.scenario import demo_of
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.history import CellHistory, ChangePoint, Gate, GateCell, GateOutcome, History, HistoryPoint
 from strata.model.remembered import Baseline, RunHead, SeriesName

@@ -26,64 +26,50 @@ PLAIN = re.compile(r"[\w./:@%+=,~-]+", re.ASCII)
 or in a store, must not hold what a shell obeys."""
 
 
-def _offer(found: Iterable[str] | Mapping[str, str]) -> Offer:
+def offer(found: Iterable[str] | Mapping[str, str]) -> Offer:
+    """Of these what a shell can be given."""
     if isinstance(found, Mapping):
         return [pair for pair in found.items() if PLAIN.fullmatch(pair[0])]
     return [word for word in found if PLAIN.fullmatch(word)]
 
 
-def _quietly(look: Callable[[], Iterable[str] | Mapping[str, str]]) -> Offer:
+def quietly(look: Callable[[], Iterable[str] | Mapping[str, str]]) -> Offer:
+    """Of what ``look`` finds; nothing where it cannot look."""
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            return _offer(look())
+            return offer(look())
     except (StrataError, OSError):
         return []
 
 
 def demos() -> Offer:
     """Of `diagnose`."""
-    return _offer(names.demos())
+    return offer(names.demos())
 
 
 def profiles() -> Offer:
     """Strata's and the user's own; a file is left to the shell."""
-    return _quietly(names.known_profiles)
+    return quietly(names.known_profiles)
 
 
 def matrices() -> Offer:
     """Those with a name."""
-    return _offer(names.matrices())
-
-
-def stacks() -> Offer:
-    """Of `lab up`."""
-    return _offer(names.stacks())
-
-
-def injections(incomplete: str) -> Offer:
-    """Causes; behind a colon their severities."""
-    cause, colon, _ = incomplete.partition(":")
-    return _offer(f"{cause}:{how}" for how in names.severities()) if colon else _offer(names.injections())
-
-
-def labs() -> Offer:
-    """Those on this machine."""
-    return _quietly(names.labs)
+    return offer(names.matrices())
 
 
 def runs(ctx: typer.Context) -> Offer:
     """The newest in the store that is named, or in the usual one."""
-    return _quietly(lambda: names.runs(ctx.params.get("store")))
+    return quietly(lambda: names.runs(ctx.params.get("store")))
 
 
 def findings(ctx: typer.Context) -> Offer:
     """Of the run that is named before."""
-    return _quietly(lambda: names.findings(ctx.params.get("store"), ctx.params.get("run_id")))
+    return quietly(lambda: names.findings(ctx.params.get("store"), ctx.params.get("run_id")))
 
 
 def baselines(ctx: typer.Context) -> Offer:
     """Those in the store that is named, or in the usual one."""
-    return _quietly(lambda: names.baselines(ctx.params.get("store")))
+    return quietly(lambda: names.baselines(ctx.params.get("store")))
 
 
 def endpoints(ctx: typer.Context, incomplete: str) -> Offer:
@@ -93,7 +79,7 @@ def endpoints(ctx: typer.Context, incomplete: str) -> Offer:
     scheme, colon, begun = incomplete.partition(":")
     if not colon or scheme not in ("file", "block"):
         return []
-    return _offer(f"{scheme}:{path}" for path in names.paths(begun, devices=scheme == "block"))
+    return offer(f"{scheme}:{path}" for path in names.paths(begun, devices=scheme == "block"))
 
 
 def in_bash(complete: Callable[[], object]) -> None:

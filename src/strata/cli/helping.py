@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from strata.cli.bundle import unbundled
-from strata.cli.examples import EXAMPLES
+from strata.cli.examples import EXAMPLES, Example
 from strata.model.workload_options import BLOCKS, DURABILITY, OPTIONS, PACE, PATTERN
 from strata.text.door import shown
 from strata.text.plain import written
@@ -75,8 +75,12 @@ class Group(TyperGroup):
 class Commands(typer.Typer):
     """A Typer application of `Command` in `Group`; plain text, because what draws help takes long to load."""
 
-    def __init__(self, name: str, help: str, *, bare: bool = False, **more: Any) -> None:
-        """``bare``: it does something without a command too."""
+    def __init__(
+        self, name: str, help: str, *, bare: bool = False, examples: Mapping[str, tuple[Example, ...]] | None = None,
+        **more: Any,
+    ) -> None:  # fmt: skip
+        """``bare``: it does something without a command too. ``examples`` of a package beside this one."""
+        EXAMPLES.update(examples or {})
         names = {"help_option_names": ["-h", "--help"]}
         super().__init__(
             name=name, help=help, cls=Group, context_settings=names, no_args_is_help=not bare, rich_markup_mode=None,

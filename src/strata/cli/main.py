@@ -18,7 +18,7 @@ from strata.cli import (
     completing,
     diagnosing,
     explaining,
-    lab,
+    lab_door,
     listing,
     measuring,
     remembering,
@@ -69,7 +69,7 @@ app.command("explain")(explaining.explain)
 app.add_typer(listing.runs)
 app.command("target")(serving.target)
 app.command("clean")(reports.clean)
-app.add_typer(lab.lab)
+lab_door.add_to(app)
 
 
 def main() -> None:

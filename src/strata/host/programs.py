@@ -56,8 +56,9 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def python(module: str, *words: str) -> list[str]:
-    """The words that run a module of this package, the one that runs now, in a Python child of ours."""
-    return [sys.executable, "-I", _START, module, *words]
+    """The words that run a module of a package of ours, the one that is loaded now, in a Python child of ours."""
+    folder = Path(sys.modules[module.partition(".")[0]].__path__[0]).resolve().parent
+    return [sys.executable, "-I", _START, str(folder), module, *words]
 
 
 def in_netns(netns: str | None, words: Sequence[str]) -> list[str]:

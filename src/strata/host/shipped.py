@@ -9,23 +9,12 @@ _ROOT = Path(__file__).parents[1]
 
 def demos() -> tuple[str, ...]:
     """The scenarios of `diagnose --demo`, in alphabetical order, as all of these are."""
-    return tuple(sorted(p.parent.name for p in (_ROOT / "lab" / "scenarios").glob("*/truth.toml")))
+    return tuple(sorted(p.parent.name for p in (_ROOT / "app" / "demos").glob("*/truth.toml")))
 
 
 def profiles() -> tuple[str, ...]:
     """The profiles that come with Strata."""
     return toml_names(_ROOT / "plan" / "profiles")
-
-
-def stacks() -> tuple[str, ...]:
-    """The stacks that a lab can build; the folder ``block_share`` is written block-share."""
-    return tuple(sorted(p.parent.name.replace("_", "-") for p in (_ROOT / "lab" / "stacks").glob("*/build.py")))
-
-
-def injections() -> tuple[str, ...]:
-    """The causes that can be put into a lab; ``slow_medium.py`` is written slow-medium."""
-    stems = (p.stem for p in (_ROOT / "lab" / "inject").glob("*.py"))
-    return tuple(sorted(stem.replace("_", "-") for stem in stems if not stem.startswith("_")))
 
 
 def toml_names(folder: Path) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Where a Python child of ours begins: ``python -I start.py MODULE WORD…`` runs a module of the package it lies in."""
+"""Where a Python child of ours begins: ``python -I start.py FOLDER MODULE WORD…`` runs a module from FOLDER."""
 
 import contextlib
 import runpy
@@ -14,10 +14,10 @@ def _called() -> str:
 
 if __name__ == "__main__":
     # Isolated, Python looks neither here nor in PYTHONPATH: a checkout, or a directory somebody installed into.
-    root = __file__.rpartition("/strata/host/")[0]
-    if root not in sys.path:
-        sys.path.insert(0, root)
     del sys.argv[0]
+    for root in (sys.argv.pop(0), __file__.rpartition("/strata/host/")[0]):
+        if root not in sys.path:
+            sys.path.insert(0, root)
     with contextlib.suppress(OSError), Path("/proc/self/comm").open("wb") as comm:
         comm.write(_called().encode()[:15])
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

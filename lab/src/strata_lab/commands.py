@@ -1,0 +1,230 @@
+"""``strata lab``: real storage stacks on this machine, with known limits put into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strata.cli.common import JsonFlag
+from strata.cli.completing import Offer, offer, quietly
+from strata.cli.helping import Commands
+from strata.errors import Exit
+from strata.text.door import note, out
+from strata_lab import shipped
+from strata_lab.examples import EXAMPLES
+
+if TYPE_CHECKING:
+    from strata_lab.labs import LabState
+
+lab = Commands(
+    name="lab",
+    help="Build real multi-node storage stacks on this machine, with known limits in them. Without root: a reduced lab "
+    "on loopback.",
+    examples=EXAMPLES,
+)
+
+
+def _stacks() -> Offer:
+    return offer(shipped.stacks())
+
+
+def _injections(incomplete: str) -> Offer:
+    """Causes; behind a colon their severities."""
+    from strata_lab.truth import Severity
+
+    cause, colon, _ = incomplete.partition(":")
+    return offer(f"{cause}:{how}" for how in Severity) if colon else offer(shipped.injections())
+
+
+def _labs() -> Offer:
+    """Those on this machine."""
+    from strata_lab.ledger import names
+
+    return quietly(names)
+
+
+Name = Annotated[
+    str | None,
+    typer.Option("--name", help="Name of the lab (default: the only one; for up: lab).", autocompletion=_labs),
+]
+InNode = Annotated[str, typer.Argument(help="Name of a node, as printed by strata lab status.")]
+
+
+@lab.command("up")
+def up(
+    stack: Annotated[
+        str,
+        typer.Argument(help=f"The stack to build: {', '.join(shipped.stacks())}.", autocompletion=_stacks),
+    ],
+    name: Name = None,
+    inject: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--inject",
+            help="Add a limit: CAUSE, CAUSE:severity or CAUSE=VALUE; repeatable.",
+            autocompletion=_injections,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Set an option of the stack, e.g. fs=xfs; repeatable.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Build a stack and leave it running. If the build fails, all of it is removed again."""
+    from strata_lab import labs
+
+    state = labs.up(stack, name, settings or (), inject or (), note)
+    out(state.model_dump_json() if json else _text(state), json)
+    if not json:
+        note(f"hint: strata diagnose {state.stack_file}; strata lab down --name {state.name}")
+
+
+@lab.command("down")
+def down(
+    name: Name = None,
+    everything: Annotated[bool, typer.Option("--all", help="Remove every lab.")] = False,
+) -> None:
+    """Remove a lab: processes, mounts, loop devices, namespaces, files; even if its `up` was killed."""
+    from strata_lab import labs
+
+    for gone in labs.down(name, everything, note):
+        out(f"{gone} removed")
+
+
+@lab.command("grow")
+def grow(name: Name = None) -> None:
+    """Add a storage-only node to a running lab and rebalance the data (stack vm-disks)."""
+    from strata_lab import labs
+
+    out(f"{labs.grow(name)} joined the lab")
+
+
+@lab.command("list")
+def list_labs(
+    everything: Annotated[bool, typer.Option("--all", help="Also list the available stacks and injections.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """List the labs on this machine."""
+    import json as codec
+
+    from strata_lab import labs
+
+    found = labs.all_labs()
+    stacks, causes = labs.known()
+    if json:
+        document = {"schema": "strata.labs/1", "labs": [s.model_dump() for s in found]}
+        out(codec.dumps(document | ({"stacks": stacks, "injections": causes} if everything else {})))
+        return
+    lines = [f"{s.name:<12} {s.stack:<16} {s.state:<9} {' '.join(s.injections)}".rstrip() for s in found]
+    if everything:
+        lines += ["", "stacks:", *(f"  {name:<16} {title}" for name, title in stacks.items())]
+        lines += ["injections:", *(f"  {cause}" for cause in causes)]
+    out("\n".join(lines) if lines else "no labs; build one with: strata lab up local")
+
+
+@lab.command("status")
+def status(name: Name = None, json: JsonFlag = False) -> None:
+    """Show the nodes, addresses and processes of a lab, and which of them are running."""
+    from strata_lab import labs
+
+    state = labs.state(name)
+    out(state.model_dump_json() if json else _text(state), json)
+
+
+@lab.command("shell")
+def shell(node: InNode, name: Name = None) -> None:
+    """Open a shell in a node of a lab: with its network and this machine's files."""
+    from strata_lab import labs
+
+    labs.enter(name, node, ())
+
+
+@lab.command("exec", context_settings={"ignore_unknown_options": True})
+def exec_in(
+    node: InNode,
+    command: Annotated[list[str], typer.Argument(help="After --: the command and its arguments.")],
+    name: Name = None,
+) -> None:
+    """Run one command in a node, with its output and exit code."""
+    from strata_lab import labs
+
+    labs.enter(name, node, command)
+
+
+@lab.command("inject")
+def inject_now(
+    what: Annotated[
+        str,
+        typer.Argument(
+            help=f"CAUSE, CAUSE:severity (mild, marked, severe) or CAUSE=VALUE: {', '.join(shipped.injections())}.",
+            autocompletion=_injections,
+        ),
+    ],
+    name: Name = None,
+    json: JsonFlag = False,
+) -> None:
+    """Add a limit to a running lab and measure before and after; it is an error if nothing changes."""
+    from strata_lab import labs
+
+    state = labs.put_in(name, what, note)
+    out(state.model_dump_json() if json else _text(state), json)
+
+
+@lab.command("selftest")
+def selftest(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Build each stack once, with one injection of each kind.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="Run only trials that match this pattern, e.g. 'slow-medium:*' or 'local*'; repeatable."
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Only list the trials.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Build every stack, drive every layer, check the signature of every injection, and remove everything.
+
+    Exit code 1 if a trial failed; 4 if none failed but the machine was too busy to judge some.
+    """
+    import json as codec
+
+    from strata_lab import labs
+
+    chosen = labs.trials(quick, only or ())
+    if listed:
+        out("\n".join(trial.what for trial in chosen))
+        return 0
+    marks = {labs.Verdict.AS_PROMISED: "ok  ", labs.Verdict.FAILED: "FAIL", labs.Verdict.NOT_TOLD: "busy"}
+    outcomes = []
+    for outcome in labs.selftest(chosen, note):
+        outcomes.append(outcome)
+        if not json:
+            out(f"{marks[outcome.verdict]} {outcome.seconds:>5.1f} s  {outcome.what}")
+            out("\n".join(f"              {line}" for line in outcome.said))
+    verdicts = [o.verdict for o in outcomes]
+    failed, untold = (verdicts.count(v) for v in (labs.Verdict.FAILED, labs.Verdict.NOT_TOLD))
+    if json:
+        ok = not failed and not untold
+        document = {"schema": "strata.lab-selftest/1", "ok": ok, "outcomes": [o.model_dump() for o in outcomes]}
+        out(codec.dumps(document))
+    else:
+        busy = f", {untold} inconclusive: the machine is busy" if untold else ""
+        kept = len(outcomes) - failed - untold
+        out(f"{kept} of {len(outcomes)} as promised{busy}, {sum(o.seconds for o in outcomes):.0f} s")
+    return Exit.FAILED if failed else Exit.INCONCLUSIVE if untold else Exit.FINE
+
+
+def _text(state: LabState) -> str:
+    lines = [f"{state.name} · {state.stack} · {state.state}" + (" · reduced, on loopback" if state.reduced else "")]
+    lines += [f"  option     {key}={value}" for key, value in state.options.items()]
+    lines += [f"  injected   {word}" for word in state.injections]
+    for node in state.nodes:
+        lines.append(f"  node       {node.name:<8} {' '.join(node.addresses)}{'  (owner)' if node.owner else ''}")
+    for p in state.processes:
+        lines.append(f"  process    {p.name:<16} {p.pid:<8} {'running' if p.alive else 'ENDED, see ' + p.log}")
+    if state.stack_file:
+        lines.append(f"  stack file {state.stack_file}")
+    return "\n".join(lines)

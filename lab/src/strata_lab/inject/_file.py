@@ -1,0 +1,31 @@
+"""The test file of a lab's volume, and the page cache above the medium's own."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+
+from strata import units
+from strata.errors import RunFailed
+from strata_lab.lab import Lab
+
+
+def test_file(lab: Lab) -> Path:
+    """Raises `RunFailed` when the lab has no volume."""
+    volume = lab.last_fact("volume")
+    if volume is None:
+        raise RunFailed("the lab", lab.name, "has no volume with a test file")
+    return Path(volume["file"])
+
+
+def read_once(path: Path) -> None:
+    """Reads all of it from the device: a cache there holds what it can, this machine's page cache nothing."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
+    try:
+        # Of the kernel's own making, so aligned as unbuffered reading wants it.
+        with mmap.mmap(-1, units.MIB) as buffer:
+            while os.readv(fd, [buffer]):
+                pass
+    finally:
+        os.close(fd)

@@ -1,0 +1,24 @@
+"""Whose wire and whose processes an injection acts on."""
+
+from __future__ import annotations
+
+from strata.errors import RunFailed
+from strata_lab.lab import Lab
+from strata_lab.nodes import Node
+
+
+def server_node(lab: Lab) -> Node:
+    """The node of the last server that was started: what the top layer talks to. Raises `RunFailed` without one."""
+    servers = lab.facts("server")
+    if not servers:
+        raise RunFailed("cannot change the server of", lab.name, "the stack has no server", "strata lab up block-share")
+    return lab.node(servers[-1]["node"])
+
+
+def client_node(lab: Lab) -> Node:
+    """The first node that is not the server's. Raises `RunFailed` without one."""
+    server = server_node(lab)
+    for node in lab.nodes:
+        if node != server:
+            return node
+    raise RunFailed("cannot change the client of", lab.name, "the stack has only one node")

@@ -1,0 +1,36 @@
+"""The test file fits into a cache of the device: the figures are the cache's, not the medium's."""
+
+from __future__ import annotations
+
+from strata.model.finding import Cause
+from strata_lab.inject._disk import medium
+from strata_lab.inject._file import read_once, test_file
+from strata_lab.lab import Lab
+from strata_lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+
+
+def _inject(lab: Lab, value: float) -> None:
+    file = test_file(lab)
+    medium(lab).set(rcache=int(file.stat().st_size * value), rcache_svc=20)
+    read_once(file)
+
+
+INJECTION = Injection(
+    title="the file fits into a cache",
+    kind="data",
+    layer="disk",
+    mechanism="the modelled disk has a read cache of this many times the test file, warmed by reading the file once",
+    value=per_severity(0.8, 1.2, 4),
+    unit="times the file's size",
+    inject=_inject,
+    cell=Cell("file system", "randread", "8k", 4),
+    impact=per_severity(1.2, 2, 2),
+    hurts=Hurts.FLATTERS,
+    signals=(Signal("disk.read_hit_share", How.ABOVE, 0.3), Signal("disk.service_us", How.FALLS, 1.2)),
+    must=(Cause.CACHE_FLATTERS,),
+    partly=(Cause.IMPOSSIBLE,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP),
+    # Slow, so that being too good needs no machine of its own.
+    options={"model": "c=4 svc=3200 bw=250"},
+    everyday=True,
+)

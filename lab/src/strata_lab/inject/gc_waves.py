@@ -1,0 +1,25 @@
+"""The medium is fast and slow by turns, as flash that collects garbage is."""
+
+from __future__ import annotations
+
+from strata.model.finding import Cause
+from strata_lab.inject._disk import CALM, model, most
+from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+
+INJECTION = Injection(
+    title="GC-like oscillation",
+    kind="medium",
+    layer="disk",
+    mechanism="the modelled disk is slower for 240 ms of every 400 ms (gc_every, gc_for, gc_factor)",
+    value=per_severity(3, 8, 30),
+    unit="times slower in the slow half",
+    inject=model("gc_every=400 gc_for=240 gc_factor={value}"),
+    cell=Cell("file system", "randread", "8k", 8, runtime="1200ms"),
+    impact=per_severity(1.2, 1.35, 1.5),
+    signals=(Signal("disk.slowed_us", How.ABOVE, 100), Signal("disk.service_us", How.RISES, 1.3)),
+    must=(Cause.SLOW_PHASES,),
+    partly=(Cause.STALLS,),
+    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
+    options=CALM,
+    ceiling=lambda factor: most(8192) * (0.4 + 0.6 / factor),
+)

@@ -1,0 +1,28 @@
+"""``strata lab``: the one door to the lab, a package of its own (`strata_lab`) that need not be installed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from strata.cli.helping import Commands
+from strata.errors import RunFailed
+
+
+def add_to(app: Commands) -> None:
+    """The commands that the lab declares; without the lab, one of its name that says how to get it."""
+    try:
+        from strata_lab.commands import lab
+    except ModuleNotFoundError as e:
+        if e.name not in ("strata_lab", "strata_lab.commands"):
+            raise
+        anything = {"ignore_unknown_options": True, "help_option_names": []}
+        app.command("lab", context_settings=anything)(_missing)
+    else:
+        app.add_typer(lab)
+
+
+def _missing(words: Annotated[list[str] | None, typer.Argument(help="A command of the lab.")] = None) -> None:
+    """Not installed: pip install 'strata[lab]' adds real multi-node storage stacks with known limits."""
+    raise RunFailed("cannot run", "strata lab", "the lab is not installed", "pip install 'strata[lab]'")
