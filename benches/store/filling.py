@@ -19,9 +19,10 @@ from strata.model.place import identity_of
 from strata.model.plan import Cell, Plan, Step
 from strata.model.remembered import RunHead
 from strata.model.run import Environment, Run, RunStatus
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
 from strata.model.step_figures import GRID
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 from strata.store import Store
 
 PATTERNS = (Rw.READ, Rw.RANDREAD, Rw.WRITE, Rw.RANDWRITE, Rw.RANDRW)

@@ -22,8 +22,9 @@ from strata.engine import Request, Timing, engine_of
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
+from strata.model.rw import Rw
 from strata.model.trace import Recording
-from strata.model.workload import ClosedLoop, Limits, OpenLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Limits, OpenLoop, Workload
 from strata.probes.trace import recording
 
 MIB = 1 << 20

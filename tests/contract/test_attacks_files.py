@@ -33,8 +33,9 @@ from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal, StrataError
 from strata.host import registry, testfile
 from strata.model.endpoint import Endpoint
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 
 MIB = 1 << 20
 SIZE = 4 * MIB

@@ -25,9 +25,10 @@ from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety, testfile
 from strata.model.endpoint import Endpoint
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
 from strata.model.verify import Integrity
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 
 MIB = 1 << 20
 SIZE = 4 * MIB

@@ -34,8 +34,9 @@ from strata.model.estimate import Estimate
 from strata.model.experiment import Condition, Experiment, Outcome, Prediction, Refusal, Told, Tried
 from strata.model.plan import HEAD, StepKind
 from strata.model.run import Report
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Node, Stack
-from strata.model.workload import Rw, Workload
+from strata.model.workload import Workload
 from strata.plan.ident import new_id
 
 NOISE = NoiseFloor(between_rounds=0.05, within_bins=0.05, tolerance=0.05, rounds=2, cells=2)

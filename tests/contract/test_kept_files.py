@@ -13,7 +13,8 @@ from commands import measured, strata, working_disk
 from strata.app.opening import opened
 from strata.host import testfile
 from strata.model.endpoint import Endpoint
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Workload
 
 WORDS = ("--size", "8m", "--bs", "16k", "--runtime", "50ms")
 

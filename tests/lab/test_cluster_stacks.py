@@ -17,8 +17,8 @@ from labbench.rows import Round
 from strata.engine import Timing
 from strata.errors import UsageError
 from strata.host.testfile import MARK_BYTES, read_mark
+from strata.model.rw import Rw
 from strata.model.stack import Stack
-from strata.model.workload import Rw
 from strata_lab import disks, stacks, where
 from strata_lab.down import down
 from strata_lab.lab import Lab

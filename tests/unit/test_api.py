@@ -21,8 +21,9 @@ from strata.cli import tables
 from strata.cli.main import app
 from strata.errors import InconclusiveError, UsageError
 from strata.model.run import Label, RunStatus
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 from strata.store import open_store
 
 A, B = "20260301-120000-aaaa", "20260302-120000-bbbb"

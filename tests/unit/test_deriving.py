@@ -10,7 +10,8 @@ from traces import text as blkparse
 from strata.app.deriving import derive, write_profile
 from strata.app.profiles import find_profile
 from strata.errors import SafetyRefusal, UsageError
-from strata.model.workload import ClosedLoop, Rw, Sync
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Sync
 
 JOB = "[global]\ndirect=1\nioengine=libaio\n[a]\nrw=randread\nnorandommap\nbs=8k\niodepth=4\n[b]\nrw=write\nbs=64k\n"
 

@@ -19,8 +19,9 @@ from strata.model import histogram
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult, Direction, EngineResult
 from strata.model.run import Environment, Run, RunStatus
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 from strata.store import open_store
 
 WORKLOADS = [Workload(rw=Rw.RANDREAD, bs=8192, arrival=ClosedLoop(iodepth=d)) for d in (1, 8)]

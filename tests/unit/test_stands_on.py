@@ -13,8 +13,9 @@ from strata.app.watching import _over_smb, watch_of
 from strata.errors import UsageError
 from strata.model.endpoint import Endpoint
 from strata.model.expect import Expect, Faster
+from strata.model.rw import Rw
 from strata.model.stack import LAYERS_MOST, NAME_MOST, Layer, Stack
-from strata.model.workload import ClosedLoop, Limits, OpenLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Limits, OpenLoop, Workload
 
 HEAD = '[stack]\nname = "s"\n'
 

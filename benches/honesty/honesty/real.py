@@ -21,7 +21,8 @@ from strata.engine import Backing, Shape, TargetConfig, TargetProcess, Timing
 from strata.host import testfile
 from strata.model.course import Aim, Course, Ending
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Workload
 
 SIZE = 128 << 20
 AIM = Aim(mean=0.02, percentile=None, seconds_min=1, seconds_max=2)

@@ -20,8 +20,9 @@ from strata.model import histogram
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.estimate import Estimate
 from strata.model.plan import Segment
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 from strata_lab.parts.disk import DiskControl
 
 KIB = 1 << 10

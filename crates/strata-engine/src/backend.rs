@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Files, Kind, Null, OpenSpec, Pool, Psync, Uring};
+use strata_io::{Buffers, Change, Files, Kind, Null, OpenSpec, Pool, Psync, Uring};
 use strata_pattern::Area;
 
 use crate::conductor::Epilogue;
@@ -53,7 +53,7 @@ pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run>
     if specs.is_empty() {
         return null(recipe, build, limit);
     }
-    disk(&specs, job.engine, writes, recipe, build, limit, None)
+    disk(&specs, job.engine, job.workload.rw.change(), recipe, build, limit, None)
 }
 
 /// A file or device and how to open it.
@@ -99,11 +99,11 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
     .go()
 }
 
-/// Load files or devices through io_uring or the pool.
+/// Load files or devices through io_uring or the pool. `change` is what I/Os that do not read do there.
 pub(crate) fn disk(
     specs: &[Spec],
     choice: EngineChoice,
-    write: bool,
+    change: Option<Change>,
     recipe: Recipe,
     build: BuildInfo,
     limit: Option<(u64, Reason)>,
@@ -112,7 +112,7 @@ pub(crate) fn disk(
     let Some(path) = specs.first().map(|spec| spec.path.as_path()) else {
         return Err(Error::Bug("no target".to_owned()));
     };
-    let opened = opened(specs, write, &recipe)?;
+    let opened = opened(specs, change, &recipe)?;
     // A job has one `sync` for all of its targets.
     let sync = specs.first().map_or(Sync::None, |spec| spec.sync);
     let (depth, block_bytes) = (recipe.depth, recipe.block_bytes);
@@ -132,7 +132,9 @@ pub(crate) fn disk(
         smb: None,
         targets: each_of_several(specs, &opened, &recipe),
     };
-    let write_flags = sync.write_flags();
+    // As they are all of one kind.
+    let kind = specs.first().map_or(Kind::File, |spec| spec.kind);
+    let change = change.unwrap_or_default().at(kind, sync.write_flags());
     let more = specs.len() - 1;
     let endpoint =
         if more == 0 { path.display().to_string() } else { format!("{} and {more} more", path.display()) };
@@ -148,7 +150,8 @@ pub(crate) fn disk(
             let queue = Uring::new(Arc::clone(&rings), buffers(depth, block_bytes, mem_align)?)
                 .map_err(|e| Error::system(format!("cannot set up the ring of thread {thread}"), e))?;
             let setup = queue.setup();
-            Ok(Made { queue: queue.with_write_flags(write_flags), setup })
+            let cannot = |e| Error::system("cannot use a ring", e);
+            Ok(Made { queue: queue.with_change(change).map_err(cannot)?, setup })
         };
         // Tried once before any thread starts, to know whether to fall back.
         match Uring::new(Arc::clone(&files), buffers(1, 1, 1)?) {
@@ -184,7 +187,7 @@ pub(crate) fn disk(
         let factory = move |thread| {
             let queue = Psync::new(Arc::clone(&files), buffers(1, block_bytes, mem_align)?)
                 .map_err(|e| Error::system(format!("cannot set up thread {thread}"), e))?;
-            Ok(Made { queue: queue.with_write_flags(write_flags), setup: Vec::new() })
+            Ok(Made { queue: queue.with_change(change), setup: Vec::new() })
         };
         let kind = "psync";
         return Launch {
@@ -204,7 +207,7 @@ pub(crate) fn disk(
         let queue = Pool::new(&files, buffers(depth, block_bytes, mem_align)?)
             .map_err(|e| Error::system(format!("cannot start the I/O threads of thread {thread}"), e))?;
         let setup = queue.setup();
-        Ok(Made { queue: queue.with_write_flags(write_flags), setup })
+        Ok(Made { queue: queue.with_change(change), setup })
     };
     Launch { recipe, factory, kind: "pool", fallback_reason, effective, endpoint, build, limit, epilogue }
         .go()
@@ -220,12 +223,16 @@ fn blocks(recipe: &Recipe) -> u64 {
 }
 
 /// Open the targets and hold the blocks against them.
-fn opened(specs: &[Spec], write: bool, recipe: &Recipe) -> Result<Vec<strata_io::Target>> {
+fn opened(specs: &[Spec], change: Option<Change>, recipe: &Recipe) -> Result<Vec<strata_io::Target>> {
     let open = |(number, spec): (usize, &Spec)| {
         let path = spec.path.as_path();
         let dsync = spec.sync == Sync::Dsync;
         let (fd, kind, direct) = (spec.fd, spec.kind, spec.direct);
+        let write = change.is_some();
         let target = strata_io::open(&OpenSpec { path, fd, kind, direct, dsync, write })?;
+        if let Some(Err((what, source))) = change.map(|change| change.at(kind, 0).check(&target.file)) {
+            return Err(strata_io::Error::new(what, path, source).into());
+        }
         fits(recipe, number as u16, &target, path)?;
         Ok(target)
     };

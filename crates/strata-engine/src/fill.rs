@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Kind, beside};
+use strata_io::{Buffers, Change, Kind, beside};
 use strata_pattern::{BlockMap, Mix, Order, Pattern, Rng, Segment, fill_incompressible};
 
 use crate::backend::{self, Spec};
@@ -85,7 +85,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     backend::disk(
         &[target],
         EngineChoice::Auto,
-        true,
+        Some(Change::default()),
         recipe,
         build,
         Some((blocks - 1, Reason::Ios)),

@@ -1,11 +1,13 @@
 //! The job, schema 1: all that a run needs to know, as one JSON value.
 
 mod access;
+mod rw;
 
 use serde::{Deserialize, Deserializer};
 use strata_smb::Password;
 
 pub use access::{Aim, BsShare, BsSplit, Data, Deal, Order, Range, Zone};
+pub use rw::Rw;
 
 use crate::error::{Error, Result};
 
@@ -277,19 +279,6 @@ pub struct Workload {
     pub segments: Vec<Segment>,
 }
 
-/// Direction and order, named as everywhere in the trade.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are the documentation")]
-pub enum Rw {
-    Read,
-    Write,
-    RandRead,
-    RandWrite,
-    Rw,
-    RandRw,
-}
-
 /// An open-loop rate, over all threads.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -410,25 +399,5 @@ impl Job {
         let job: Self = serde_json::from_str(json).map_err(|e| Error::Job(vec![e.to_string()]))?;
         let problems = crate::validate::problems(&job);
         if problems.is_empty() { Ok(job) } else { Err(Error::Job(problems)) }
-    }
-}
-
-impl Rw {
-    /// Whether any I/O writes.
-    #[must_use]
-    pub fn writes(self) -> bool {
-        !matches!(self, Self::Read | Self::RandRead)
-    }
-
-    /// Whether any I/O reads.
-    #[must_use]
-    pub fn reads(self) -> bool {
-        !matches!(self, Self::Write | Self::RandWrite)
-    }
-
-    /// Whether offsets are drawn at random.
-    #[must_use]
-    pub fn is_random(self) -> bool {
-        matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw)
     }
 }

@@ -3,7 +3,7 @@
 use strata_pattern as pattern;
 use strata_pattern::{Area, BlockMap, Cut, Likeness, Mix, Op, Pattern, Sizes, Span, Stride};
 
-use crate::job::{Aim, Deal, Job, Order, Rw, Segment, Workload};
+use crate::job::{Aim, Deal, Job, Order, Segment, Workload};
 
 /// The pattern of a job that has no other problem; else what is wrong with its blocks.
 pub fn pattern(job: &Job) -> Result<Pattern, Vec<String>> {
@@ -70,11 +70,11 @@ fn clipped(w: &Workload, segments: &[Segment]) -> Vec<pattern::Segment> {
 }
 
 fn mix(w: &Workload) -> Mix {
-    match (w.rw, w.rwmix_run) {
-        (Rw::Read | Rw::RandRead, _) => Mix::Read,
-        (Rw::Write | Rw::RandWrite, _) => Mix::Write,
-        (Rw::Rw | Rw::RandRw, 0 | 1) => Mix::ReadPercent(w.rwmixread),
-        (Rw::Rw | Rw::RandRw, run) => Mix::Bursts(w.rwmixread, run),
+    match (w.rw.reads(), w.rw.writes(), w.rwmix_run) {
+        (true, false, _) => Mix::Read,
+        (false, ..) => Mix::Write,
+        (true, true, 0 | 1) => Mix::ReadPercent(w.rwmixread),
+        (true, true, run) => Mix::Bursts(w.rwmixread, run),
     }
 }
 

@@ -4,8 +4,9 @@
 
 use std::os::fd::{BorrowedFd, RawFd};
 
-use rustix::io::{Errno, IoSlice, ReadWriteFlags, pread, pwrite, pwritev2};
+use rustix::io::{Errno, pread};
 
+use crate::change::Change;
 use crate::queue::Op;
 
 /// All of an I/O but its offset.
@@ -16,8 +17,8 @@ pub(crate) struct Aim {
     pub address: *mut u8,
     pub len: usize,
     pub op: Op,
-    /// `RWF_…` of a write.
-    pub write_flags: i32,
+    /// What a write does.
+    pub change: Change,
 }
 
 // SAFETY: an address of memory that its owner keeps; who transfers promises that nothing else uses it then.
@@ -94,11 +95,7 @@ impl Aim {
         match self.op {
             Op::Fsync => rustix::fs::fsync(file).map(|()| 0),
             Op::Fdatasync => rustix::fs::fdatasync(file).map(|()| 0),
-            _ if self.write_flags == 0 => pwrite(file, buffer, offset),
-            _ => {
-                let flags = ReadWriteFlags::from_bits_retain(self.write_flags as u32);
-                pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
-            }
+            _ => self.change.call(file, buffer, offset),
         }
     }
 

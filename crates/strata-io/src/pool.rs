@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::buffers::Buffers;
+use crate::change::Change;
 use crate::files::Files;
 use crate::pool_worker::{Work, Worker};
 use crate::queue::{Completion, Io, Queue};
@@ -16,7 +17,7 @@ pub struct Pool {
     /// Dropped (and so joined) first: the threads use the buffers until then.
     workers: Vec<Worker>,
     buffers: Buffers,
-    write_flags: i32,
+    change: Change,
     pushed: Vec<(u32, Work)>,
     ready: Vec<Completion>,
     done: Receiver<Completion>,
@@ -36,13 +37,13 @@ impl Pool {
             .collect::<io::Result<_>>()?;
         let room = slots as usize;
         let (pushed, ready) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Ok(Self { buffers, write_flags: 0, pushed, ready, workers, done, in_workers: 0 })
+        Ok(Self { buffers, change: Change::default(), pushed, ready, workers, done, in_workers: 0 })
     }
 
-    /// The same queue, each write of which carries these `RWF_…` flags.
+    /// The same queue, whose writes do this.
     #[must_use]
-    pub fn with_write_flags(self, write_flags: i32) -> Self {
-        Self { write_flags, ..self }
+    pub fn with_change(self, change: Change) -> Self {
+        Self { change, ..self }
     }
 
     /// How it was set up, for the record of a run.
@@ -82,7 +83,7 @@ impl Queue for Pool {
             "an I/O of {} bytes in a smaller slot",
             io.len()
         );
-        let work = Work { io, address: self.buffers.address(slot) as usize, write_flags: self.write_flags };
+        let work = Work { io, address: self.buffers.address(slot) as usize, change: self.change };
         self.pushed.push((slot, work));
     }
 

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
 use crate::blocking::Aim;
+use crate::change::Change;
 use crate::files::Files;
 use crate::queue::{Completion, Io};
 
@@ -16,17 +17,17 @@ pub struct Work {
     pub io: Io,
     /// Address of the slot's buffer.
     pub address: usize,
-    /// `RWF_…` of a write.
-    pub write_flags: i32,
+    /// What a write does.
+    pub change: Change,
 }
 
 impl Work {
     /// # Safety
     /// As [`Aim::transfer`].
     unsafe fn transfer(self, files: &Files) -> i32 {
-        let Self { io, address, write_flags } = self;
+        let Self { io, address, change } = self;
         let file = files.get(io.target()).as_raw_fd();
-        let aim = Aim { file, address: address as *mut u8, len: io.len() as usize, op: io.op(), write_flags };
+        let aim = Aim { file, address: address as *mut u8, len: io.len() as usize, op: io.op(), change };
         // SAFETY: the caller's promise; the file is open as long as `files`.
         unsafe { aim.transfer(io.offset()) }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::blocking::Aim;
 use crate::buffers::Buffers;
+use crate::change::Change;
 use crate::files::Files;
 use crate::queue::{Completion, Io, Queue};
 
@@ -15,7 +16,7 @@ use crate::queue::{Completion, Io, Queue};
 pub struct Psync {
     buffers: Buffers,
     files: Arc<Files>,
-    write_flags: i32,
+    change: Change,
     pushed: Option<Io>,
     done: Option<i32>,
 }
@@ -29,13 +30,13 @@ impl Psync {
         if buffers.slots() != 1 {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        Ok(Self { buffers, files, write_flags: 0, pushed: None, done: None })
+        Ok(Self { buffers, files, change: Change::default(), pushed: None, done: None })
     }
 
-    /// The same queue, each write of which carries these `RWF_…` flags.
+    /// The same queue, whose writes do this.
     #[must_use]
-    pub fn with_write_flags(self, write_flags: i32) -> Self {
-        Self { write_flags, ..self }
+    pub fn with_change(self, change: Change) -> Self {
+        Self { change, ..self }
     }
 }
 
@@ -82,7 +83,7 @@ impl Queue for Psync {
             address: self.buffers.address(0),
             len: len as usize,
             op: alike.op(),
-            write_flags: self.write_flags,
+            change: self.change,
         };
         // SAFETY: the file is one of `files`, which live as long as this queue; the address is the only slot of our own
         // buffers, at least `len` long; the rest is the caller's promise.

@@ -11,6 +11,7 @@ use rustix::io_uring::{
 };
 
 use crate::buffers::Buffers;
+use crate::change::Change;
 use crate::files::Files;
 use crate::queue::{Completion, Io, Op, Queue};
 use crate::ring::Ring;
@@ -24,8 +25,8 @@ pub struct Uring {
     _files: Arc<Files>,
     /// What reads and writes are called: with registered buffers they have other names.
     calls: [IoringOp; 2],
-    /// `RWF_…` of each read and each write.
-    flags: [ReadWriteFlags; 2],
+    /// What a write does.
+    change: Change,
     /// What the entry of each slot was made for: an I/O like that one changes its offset alone.
     shapes: Box<[Io]>,
     setup: Vec<String>,
@@ -110,15 +111,16 @@ impl Uring {
             flush.flags = IoringSqeFlags::FIXED_FILE;
             flush.user_data = io_uring_user_data::from_u64(slot.into());
         }
-        Ok(Self { ring, buffers, _files: files, calls, flags: [ReadWriteFlags::empty(); 2], shapes, setup })
+        Ok(Self { ring, buffers, _files: files, calls, change: Change::default(), shapes, setup })
     }
 
-    /// The same ring, each write of which carries these `RWF_…` flags. A kernel that does not know one of them refuses
-    /// the write with `EOPNOTSUPP`.
-    #[must_use]
-    pub fn with_write_flags(self, write_flags: i32) -> Self {
-        let flags = ReadWriteFlags::from_bits_retain(write_flags as u32);
-        Self { flags: [ReadWriteFlags::empty(), flags], ..self }
+    /// The same ring, whose writes do this.
+    ///
+    /// # Errors
+    /// No ring can carry it.
+    pub fn with_change(self, change: Change) -> io::Result<Self> {
+        change.check_ring()?;
+        Ok(Self { change, ..self })
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -136,15 +138,21 @@ impl Uring {
             "an I/O of {} bytes in a smaller slot",
             io.len()
         );
-        let Some(&opcode) = self.calls.get(io.op() as usize) else {
-            self.push_flush(slot, io);
-            return false;
-        };
+        let (change, [read, write]) = (self.change, self.calls);
         let entry = self.ring.entry(slot);
-        entry.opcode = opcode;
+        match io.op() {
+            Op::Read => {
+                entry.opcode = read;
+                entry.len = len_union { len: io.len() };
+                entry.op_flags = op_flags_union { rw_flags: ReadWriteFlags::empty() };
+            }
+            Op::Write => change.enter(entry, io, write),
+            Op::Fsync | Op::Fdatasync => {
+                self.push_flush(slot, io);
+                return false;
+            }
+        }
         entry.fd = io.target().into();
-        entry.len = len_union { len: io.len() };
-        entry.op_flags = op_flags_union { rw_flags: self.flags[io.op() as usize] };
         self.shapes[slot as usize] = io;
         true
     }

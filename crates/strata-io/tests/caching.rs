@@ -5,9 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Files, Io, Pool, Queue, Uring, cache_state, cached_bytes, drop_cached};
+use strata_io::{Buffers, Change, Files, Io, Pool, Queue, Uring, cache_state, cached_bytes, drop_cached};
 
 const BLOCK: u32 = 64 << 10;
+const DURABLE: Change = Change::Write(libc::RWF_DSYNC);
 
 /// Beside the build: the temporary directory may be memory, whose pages are neither dropped nor written out.
 fn written(name: &str) -> (tempfile::TempDir, PathBuf) {
@@ -64,10 +65,13 @@ fn a_write_with_rwf_dsync_leaves_nothing_in_memory_alone() {
         Some(left) => assert_eq!(left, u64::from(BLOCK)),
         None => println!("SKIPPED: this kernel has no cachestat"),
     }
-    assert_eq!(unwritten(&path, pool().with_write_flags(libc::RWF_DSYNC)).unwrap_or(0), 0);
+    assert_eq!(unwritten(&path, pool().with_change(DURABLE)).unwrap_or(0), 0);
     assert_eq!(unwritten(&path, pool()).unwrap_or(u64::from(BLOCK)), u64::from(BLOCK));
     match Uring::new(file(), buffers()) {
-        Ok(ring) => assert_eq!(unwritten(&path, ring.with_write_flags(libc::RWF_DSYNC)).unwrap_or(0), 0),
+        Ok(ring) => {
+            let ring = ring.with_change(DURABLE).expect("a ring writes");
+            assert_eq!(unwritten(&path, ring).unwrap_or(0), 0);
+        }
         Err(e) => println!("SKIPPED io_uring: {e}"),
     }
 }

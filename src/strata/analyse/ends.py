@@ -25,8 +25,8 @@ def flows_of(cell: CellRounds, per_round: Sequence[Readings], carriers: Sequence
     """Bytes at each place for each byte of the application, and requests for each of its I/Os."""
     rounds = [
         RoundBytes(
-            read=r.read.bytes / r.seconds,
-            write=r.write.bytes / r.seconds,
+            read=r.read.bytes / r.seconds if cell.workload.rw.reads else 0.0,
+            write=r.write.bytes / r.seconds if cell.workload.rw.carries else 0.0,
             told=told,
             reads=r.read.ops / r.seconds,
             writes=r.write.ops / r.seconds,

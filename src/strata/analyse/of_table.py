@@ -18,8 +18,9 @@ from strata.errors import UsageError
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison, NoiseFloor
 from strata.model.estimate import Estimate
 from strata.model.figures import Figure, Flag, Role, Row, Table
+from strata.model.rw import Rw
 from strata.model.stack import LAYERS_MOST, NAME_MOST, Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 
 PATTERNS = {
     "sequential read": Rw.READ,

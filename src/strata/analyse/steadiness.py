@@ -41,6 +41,7 @@ def steadiness(cell: CellRounds) -> Steadiness | None:
         return None
     found = episodes(counts, bin_s)
     stalls, slow = _told(cell, found)
+    plain = cell.workload.rw.carries and (found is None or found.count <= len(counts))
     return Steadiness(
         bin_s=bin_s,
         bins=sum(one.size for one in counts),
@@ -48,7 +49,7 @@ def steadiness(cell: CellRounds) -> Steadiness | None:
         drift=_drift(counts),
         stalls=stalls,
         slow=slow,
-        cliff=None if found is not None and found.count > len(counts) else _cliff(rounds),
+        cliff=_cliff(rounds) if plain else None,
     )
 
 

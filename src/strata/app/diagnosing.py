@@ -191,7 +191,7 @@ def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple
     if not kept:
         known = ", ".join(w.key for w in workloads)
         raise UsageError("no workload matches", ", ".join(patterns), "", f"there are: {known}")
-    if (options.precondition_s or options.precondition_bytes) and not any(w.rw.writes for w in kept):
+    if (options.precondition_s or options.precondition_bytes) and not any(w.rw.carries for w in kept):
         raise UsageError("cannot precondition:", ", ".join(w.key for w in kept), "no workload writes", "leave it out")
     return kept
 

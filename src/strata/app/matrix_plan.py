@@ -89,9 +89,7 @@ def matrix_plan(
     for w in workloads:
         for layer in stack.layers:
             key = Cell(layer=layer.name, workload=w).key
-            why = refused.get(key) or refusal(layer.target, w)
-            if why is None and w.rw.writes and layer.name in read_only:
-                why = "the layer is read-only: Strata does not write to what it did not create"
+            why = refused.get(key) or refusal(layer.target, w, read_only=layer.name in read_only)
             cells.append(Cell(layer=layer.name, workload=w, skip=why))
     open_cells = [c for c in cells if c.skip is None]
     too_small = [w.label for w in workloads if 0 < size < 2 * w.bs]

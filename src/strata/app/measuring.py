@@ -23,7 +23,7 @@ from strata.errors import RunFailed, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.analysis import CellSummary, Check, Generator
 from strata.model.base import Value
-from strata.model.caching import refusal
+from strata.model.caching import check
 from strata.model.course import Aim, Course
 from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
@@ -135,7 +135,7 @@ def measure_endpoint(
         timing = precise.timing(timing)
     _check_able(generator, endpoints, workload)
     preconditions = precondition_s is not None or precondition_bytes is not None
-    if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.writes):
+    if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.carries):
         why = "only a workload that writes to a file of Strata's own is preconditioned"
         raise UsageError(
             "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
@@ -221,8 +221,7 @@ def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workloa
         if refused := engine.refusals(one, workload):
             what = f"the {engine.name} engine cannot measure"
             raise UsageError(what, one.uri, "; ".join(refused), _other_engine(engine, one))
-        if why := refusal(one, workload):
-            raise UsageError(f"cannot measure with a {workload.cache} cache at", one.uri.rstrip(":"), why)
+        check(one, workload)
 
 
 def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine: Engine, store: str | None) -> Precise:

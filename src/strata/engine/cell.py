@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from strata import _core, units
 from strata.engine.native import said
 from strata.engine.port import Engine, OnInterval, Request
-from strata.errors import RunFailed, UsageError
-from strata.model.caching import Residency, compare, refusal, sync_in_force
+from strata.errors import RunFailed
+from strata.model.caching import Residency, check, compare, sync_in_force
 from strata.model.endpoint import EndpointKind
 from strata.model.plan import Segment, clipped
 from strata.model.result import EngineResult
@@ -58,8 +58,7 @@ def prepare_cell(request: Request) -> Prepared:
     """
     workload = request.workload
     for aim in request.pieces:
-        if why := refusal(aim.endpoint, workload):
-            raise UsageError(f"cannot measure with a {workload.cache} cache at", aim.endpoint.uri.rstrip(":"), why)
+        check(aim.endpoint, workload)
     if workload.cache is Cache.COLD:
         cold = request.timing.model_copy(update={"ramp_s": 0.0})
         request = request.model_copy(update={"timing": cold})

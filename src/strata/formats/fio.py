@@ -59,7 +59,7 @@ def fio_command(
             words.append("--readonly")
     if workload.rwmixread is not None:
         words.append(f"--rwmixread={workload.rwmixread}")
-    if workload.rw.writes:
+    if workload.rw.carries:
         words.append("--refill_buffers")
     arrival = _arrival(workload)
     return None if arrival is None else shlex.join(words + _data(workload) + arrival)
@@ -71,7 +71,7 @@ def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | Non
     beyond = workload.rwmix_run > 1 or bool(workload.shares) or (isinstance(order, Zipf) and order.theta == 1)
     beyond = beyond or (isinstance(order, Interlocked) and workload.threads > 1)
     beyond = beyond or (isinstance(workload.arrival, OpenLoop) and workload.arrival.burst > 1)
-    if beyond:
+    if beyond or not workload.rw.fio:
         return None
     if isinstance(order, Strided) and order.stride is not None:
         gap = order.stride - workload.bs

@@ -7,9 +7,10 @@ So the pages of the measured blocks that are in memory are counted before and af
 from __future__ import annotations
 
 from strata import units
+from strata.errors import UsageError
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.workload import Cache, Rw, Sync, Workload
+from strata.model.workload import Cache, Sync, Workload
 
 COLD_AT_MOST, WARM_AT_LEAST = 0.01, 0.99
 """Share of pages in memory up to which a cache is cold, and from which it is warm."""
@@ -67,8 +68,20 @@ class Caching(Value):
     departures: tuple[str, ...] = ()
 
 
-def refusal(endpoint: Endpoint, workload: Workload) -> str | None:
-    """Why the cache cannot be brought into the state that is asked; None where it can."""
+def check(endpoint: Endpoint, workload: Workload) -> None:
+    """Raises `UsageError` where `refusal` says why not."""
+    if why := refusal(endpoint, workload):
+        how = f"rw={workload.rw.value}" if workload.rw.refusal(endpoint.kind) else f"a {workload.cache} cache"
+        raise UsageError(f"cannot measure with {how} at", endpoint.uri.rstrip(":"), why)
+
+
+def refusal(endpoint: Endpoint, workload: Workload, *, read_only: bool = False) -> str | None:
+    """Why a workload cannot be asked of an endpoint, or of a layer that is only read; None where it can.
+
+    Either its mode is not for it, or the cache cannot be brought into the state that is asked.
+    """
+    if why := workload.rw.refusal(endpoint.kind, read_only=read_only):
+        return why
     if workload.cache is Cache.AS_FOUND:
         return None
     match endpoint.kind:
@@ -150,7 +163,7 @@ def _cache(workload: Workload, before: Residency, after: Residency, read_bytes: 
                 "or reads the file"
             ]
         again = 1 - grown / read_bytes if read_bytes else 0.0
-        if workload.rw in (Rw.READ, Rw.RANDREAD) and again > READ_AGAIN:
+        if not workload.rw.writes and again > READ_AGAIN:
             return [
                 f"the cache was cold at the start, but {units.percent(again, 2)} of the bytes read had been read "
                 f"before in the same measurement ({after.words} at its end) and came from memory; use a larger --size "

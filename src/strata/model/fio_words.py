@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata.model import cluster_uri
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import Segment
-from strata.model.workload import OpenLoop, Rw, Workload
+from strata.model.workload import OpenLoop, Workload
 
 _OURS = ("connections=", "replies=")
 
@@ -20,7 +20,7 @@ def grid(segment: Segment, bs: int) -> tuple[int, int]:
 def rates_of(workload: Workload) -> tuple[int, int] | None:
     """Reads and writes a second of one thread of an open loop: fio's rate is of each. None where they are not whole."""
     assert isinstance(workload.arrival, OpenLoop), "a closed loop has no rate"
-    share = workload.rwmixread if workload.rw in (Rw.RW, Rw.RANDRW) else None
+    share = workload.rwmixread if workload.rw.mixed else None
     each = workload.arrival.iops / workload.threads
     read = each if share is None else each * share / 100
     write = each if share is None else each - read

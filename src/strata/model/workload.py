@@ -10,45 +10,13 @@ from pydantic import Field, model_validator
 from strata import units
 from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData, exact
 from strata.model.base import Value
+from strata.model.rw import Rw
 from strata.model.workload_options import bounds
 
 
 def _added(default: Any, **constraints: Any) -> Any:
     """A field that came later: not written where it says nothing, so that older readers and stored runs agree."""
     return Field(default=default, exclude_if=lambda value: value == default, **constraints)
-
-
-class Rw(StrEnum):
-    """fio's ``rw``: direction and order."""
-
-    READ = "read"
-    WRITE = "write"
-    RANDREAD = "randread"
-    RANDWRITE = "randwrite"
-    RW = "rw"
-    RANDRW = "randrw"
-
-    @property
-    def random(self) -> bool:
-        """Whether offsets are drawn at random (uniform, with replacement)."""
-        return self.value.startswith("rand")
-
-    @property
-    def writes(self) -> bool:
-        """Whether any I/O of it writes."""
-        return self not in (Rw.READ, Rw.RANDREAD)
-
-    @property
-    def reads(self) -> bool:
-        """Whether any I/O of it reads."""
-        return self not in (Rw.WRITE, Rw.RANDWRITE)
-
-    @property
-    def words(self) -> str:
-        """``sequential read``, ``random 70/30`` style words without the mix."""
-        order = "random" if self.random else "sequential"
-        kind = {"read": "read", "write": "write", "rw": "mixed"}[self.value.removeprefix("rand")]
-        return f"{order} {kind}"
 
 
 class Sync(StrEnum):
@@ -172,7 +140,7 @@ class Workload(Value):
         return self
 
     def _problems(self) -> list[str]:
-        mixed = self.rw in (Rw.RW, Rw.RANDRW)
+        mixed = self.rw.mixed
         found = []
         if (self.rwmixread is not None) != mixed:
             found.append("rw=rw and rw=randrw need rwmixread, and no other pattern takes it")
@@ -187,7 +155,7 @@ class Workload(Value):
         found += self._size_problems()
         if self.fsync and self.fdatasync:
             found.append("give fsync or fdatasync, not both")
-        if (self.fsync or self.fdatasync or self.data is not None) and not self.rw.writes:
+        if (self.fsync or self.fdatasync or self.data is not None) and not self.rw.carries:
             found.append(f"fsync, fdatasync and data apply to writes, and rw={self.rw.value} has none")
         if self.shares and not sum(self.shares):
             found.append("at least one target needs a share above 0")
@@ -229,7 +197,7 @@ class Workload(Value):
     @property
     def durable(self) -> bool:
         """Whether a write waits until it, or every few of them, is durable."""
-        return self.rw.writes and (self.sync is not Sync.NONE or self.flushes)
+        return self.rw.carries and (self.sync is not Sync.NONE or self.flushes)
 
     @property
     def read_share(self) -> float:

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any
 
 from strata import units
+from strata.model.rw import Rw
 
 PATTERN = "What to measure"
 BLOCKS = "Access pattern and data"
@@ -90,7 +91,7 @@ class WorkloadOption:
 
 _CLOSED, _OPEN = "Closed loop: ", "Open loop: "
 _ROWS = (
-    WorkloadOption("rw", Kind.WORD, PATTERN, "I/O pattern: read, write, randread (default), randwrite, rw or randrw."),
+    WorkloadOption("rw", Kind.WORD, PATTERN, Rw.help()),
     WorkloadOption("bs", Kind.SIZE, PATTERN, "Block size of each I/O, e.g. 4k.", "4k", low=512, high=64 * units.MIB),
     WorkloadOption(
         "iodepth", Kind.COUNT, PATTERN,

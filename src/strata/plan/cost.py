@@ -57,4 +57,4 @@ def _moved(workload: Workload, seconds: float, assumed_bps: float, share: float)
 def _write_share(workload: Workload) -> float:
     if workload.rwmixread is not None:
         return 1 - workload.rwmixread / 100
-    return 1.0 if workload.rw.writes else 0.0
+    return 1.0 if workload.rw.carries else 0.0

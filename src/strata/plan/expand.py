@@ -17,8 +17,6 @@ from strata.plan import cost
 from strata.plan.ident import new_id
 from strata.plan.order import interleave
 
-READ_ONLY = "the layer is read-only: Strata does not write to what it did not create"
-
 
 class Schedule(Value):
     """How often each cell is measured and how long, in seconds.
@@ -131,7 +129,7 @@ def _skip(layer: Layer, workload: Workload, given: Mapping[str, str], read_only:
     cell = Cell(layer=layer.name, workload=workload)
     if cell.key in given:
         return given[cell.key]
-    return READ_ONLY if workload.rw.writes and layer.name in read_only else None
+    return workload.rw.refusal(layer.target.kind, read_only=layer.name in read_only)
 
 
 def _bytes_written(cells: Sequence[Cell], steps: Sequence[Step], span: float, assumed_bps: float) -> int:
@@ -143,6 +141,7 @@ def _workload_problems(workloads: Sequence[Workload], file_size: int) -> list[st
     problems = [] if workloads else ["no workload"]
     twice = [key for key, n in Counter(w.key for w in workloads).items() if n > 1]
     problems += [f"workload {key} is requested twice" for key in twice]
+    problems += [f"workload {w.key}: {w.rw.alone}" for w in workloads if w.rw.alone]
     if file_size < 0:
         problems.append(f"file size {file_size} is negative")
     problems += [

@@ -13,7 +13,8 @@ from strata import units
 from strata.errors import UsageError, choices
 from strata.model.axes import MATRICES
 from strata.model.matrix import Grid
-from strata.model.workload import ClosedLoop, Rw, Sync, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Sync, Workload
 from strata.model.workload_options import OPTIONS
 from strata.plan.cost import ASSUMED_WRITE_BPS, bytes_written
 
@@ -44,7 +45,7 @@ def matrix_of(
     made = tuple(
         Workload(
             rw=rw, bs=bs, arrival=ClosedLoop(iodepth=depth), rwmixread=mix, direct=direct,
-            sync=sync if rw.writes else Sync.NONE, seed=seed,
+            sync=sync if rw.carries else Sync.NONE, seed=seed,
         )
         for _, rw, mix in kinds
         for depth in depths
@@ -93,11 +94,13 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
 def _kind(name: str, text: str) -> tuple[Rw, int | None]:
     word, _, share = name.partition(":")
     try:
-        rw = Rw({"readwrite": "rw"}.get(word, word))
+        rw = Rw.of(word)
         mix = int(share) if share else None
     except ValueError as e:
         raise UsageError("cannot use the matrix", text, f"{name!r} is not a pattern", EXAMPLE) from e
-    mixed = rw in (Rw.RW, Rw.RANDRW)
+    if rw.alone is not None:
+        raise UsageError("cannot use the matrix", text, f"{name!r}: {rw.alone}", EXAMPLE)
+    mixed = rw.mixed
     if (share and not mixed) or (mix is not None and not 0 <= mix <= 100):
         raise UsageError(
             "cannot use the matrix", text, f"{name!r}: a percentage of reads (0 to 100) needs rw or randrw", EXAMPLE

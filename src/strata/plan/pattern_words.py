@@ -10,7 +10,7 @@ import math
 from strata import units
 from strata.errors import UsageError
 from strata.model.access import BsShare, BsSplit, ByteRange, Once, Order, Strided, Zipf, Zone, Zones
-from strata.model.workload import Rw
+from strata.model.rw import Rw
 from strata.model.workload_options import OPTIONS
 
 BS = OPTIONS["bs"]

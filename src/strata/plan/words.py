@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from strata import units
 from strata.errors import UsageError
 from strata.model.access import Interlocked
-from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Rw, Sync, Workload
+from strata.model.rw import Rw
+from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Sync, Workload
 from strata.model.workload_options import OPTIONS, Kind, WorkloadOption
 from strata.plan.pattern_words import bssplit_of, order_of, range_of, size_of
 
-_ALIASES = {"readwrite": "rw"}
 _SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
 _LIKE = {"linear": "constant"}
 """fio's word for what we call otherwise."""
@@ -168,12 +168,10 @@ def _special(had: Mapping[str, Any], rw: Rw, problems: list[str]) -> dict[str, A
 
 
 def _pattern(rw: str, problems: list[str]) -> Rw | None:
-    word = _ALIASES.get(rw.strip().lower(), rw.strip().lower())
     try:
-        return Rw(word)
-    except ValueError:
-        why = "discards data, which Strata never does" if "trim" in word else f"is not one of {', '.join(Rw)}"
-        problems.append(f"rw={rw} {why}")
+        return Rw.of(rw)
+    except ValueError as e:
+        problems.append(f"rw={rw} {e}")
         return None
 
 
@@ -187,13 +185,13 @@ def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
         )
         problems.append(f"sync={sync} {why or 'is not one of none, dsync, rwf_dsync'}")
         return None
-    if _SYNC[word] is not Sync.NONE and pattern is not None and not pattern.writes:
+    if _SYNC[word] is not Sync.NONE and pattern is not None and not pattern.carries:
         problems.append(f"sync={sync} applies to writes, and rw={pattern.value} has none")
     return _SYNC[word]
 
 
 def _mix(rwmixread: int | None, pattern: Rw | None, problems: list[str]) -> int | None:
-    mixed = pattern in (Rw.RW, Rw.RANDRW)
+    mixed = pattern is not None and pattern.mixed
     if rwmixread is None:
         return 50 if mixed else None
     if pattern is not None and not mixed:

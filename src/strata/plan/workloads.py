@@ -19,12 +19,13 @@ sources test so: a write that only reached a cache says nothing of the layer bel
 
 from __future__ import annotations
 
-from strata.model.workload import ClosedLoop, Rw, Sync, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Sync, Workload
 from strata.units import KIB
 
 
 def _workload(rw: Rw, bs: int, iodepth: int) -> Workload:
-    sync = Sync.DSYNC if rw.writes else Sync.NONE
+    sync = Sync.DSYNC if rw.carries else Sync.NONE
     return Workload(rw=rw, bs=bs, arrival=ClosedLoop(iodepth=iodepth), sync=sync)
 
 

@@ -49,7 +49,7 @@ def matrix_plan_text(plan: Plan, told: Prediction, width: int, color: bool = Fal
 
 
 def _sync(plan: Plan) -> str:
-    found = {w.sync.value for w in plan.workloads if w.rw.writes}
+    found = {w.sync.value for w in plan.workloads if w.rw.carries}
     return (
         "" if not found else ", writes not durable" if found == {"none"} else f", writes write-through ({found.pop()})"
     )

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from strata.model.plan import Cell, Plan
 from strata.model.result import CellResult, Direction, EngineResult, Interval, IntervalDirection
+from strata.model.rw import Rw
 from strata.model.series import Series, SeriesKind
 from strata.model.stack import Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND

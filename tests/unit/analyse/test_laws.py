@@ -16,9 +16,10 @@ from strata.model.counters import net
 from strata.model.expect import Expect, Faster
 from strata.model.result import CellResult, Direction, ThreadResult
 from strata.model.run import DataSet
+from strata.model.rw import Rw
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Limits, OpenLoop, Rw, Sync, Workload
+from strata.model.workload import ClosedLoop, Limits, OpenLoop, Sync, Workload
 
 from .material import SECOND, cell_result, counter, engine_result, plan_of, workload
 

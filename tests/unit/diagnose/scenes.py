@@ -11,9 +11,10 @@ from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.estimate import Estimate
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult, Direction, EngineResult
+from strata.model.rw import Rw
 from strata.model.series import Series, SeriesKind
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 
 from .queueing import Path, run
 

@@ -13,7 +13,8 @@ from strata.model.cause import Cause
 from strata.model.expect import Expect
 from strata.model.experiment import Experiment, Tried
 from strata.model.finding import Diagnosis, VerdictKind
-from strata.model.workload import Rw, Sync
+from strata.model.rw import Rw
+from strata.model.workload import Sync
 
 from .mediums import SPECIFIED, Medium, faulty, local_stack, simulate
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from strata.errors import UsageError
 from strata.model.plan import Plan
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, OpenLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, OpenLoop, Workload
 from strata.plan import DIAGNOSE, Schedule, expand, new_id, plan_rows
 from strata.units import GIB, MIB
 

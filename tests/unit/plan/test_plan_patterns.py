@@ -15,7 +15,8 @@ from strata.formats import fio_command
 from strata.model.access import BsShare, BsSplit, ByteRange, Interlocked, Once, Strided, WriteData, Zipf, Zone, Zones
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.model.workload import ClosedLoop, Limits, OpenLoop, Rw, Sync, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Limits, OpenLoop, Sync, Workload
 from strata.plan import DIAGNOSE, workload_from_words
 from strata.units import GIB, KIB, MIB
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strata.errors import UsageError
-from strata.model.workload import ClosedLoop, OpenLoop, Rw, Sync, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, OpenLoop, Sync, Workload
 from strata.plan import workload_from_words
 
 

@@ -12,7 +12,8 @@ from strata.errors import UsageError
 from strata.host import shipped
 from strata.model.access import BsShare, BsSplit
 from strata.model.profile import Goal, Profile, ProfileWorkload
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Workload
 from strata.plan.profiles import own_profile, profile_of
 from strata.plan.profiles.emit import toml_of
 from strata.plan.words import workload_from_words

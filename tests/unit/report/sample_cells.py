@@ -16,7 +16,8 @@ from strata.model.analysis import (
 )
 from strata.model.ends import CycleCost, Flow, LatencySplit, PercentileSplit
 from strata.model.estimate import Estimate
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Workload
 
 GIB = 1 << 30
 MADE = 1_773_480_360_000_000_000

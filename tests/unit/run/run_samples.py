@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult, Direction, EngineResult, ErrorCount
+from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 
 
 def workload(iodepth: int) -> Workload:

@@ -10,7 +10,7 @@ from strata.model.precondition import PreconditionBudget, Preconditioned
 from strata.model.progress import Phase
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.model.workload import Rw
+from strata.model.rw import Rw
 from strata.run.events import Emit, Finish, Interrupted, Measure, Precondition, PreconditionDone, Rest, Started
 from strata.run.execute import execute
 from strata.run.machine import RunMachine

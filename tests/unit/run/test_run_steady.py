@@ -10,7 +10,8 @@ from run_samples import plan
 from strata.errors import RunFailed, SafetyRefusal
 from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, WriteRound
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.rw import Rw
+from strata.model.workload import ClosedLoop, Workload
 from strata.run.preconditioner import Lost, Preconditioner, Write, Wrote, precondition
 from strata.run.steady import steadiness
 

@@ -14,7 +14,7 @@ from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Progress
 from strata.model.result import CellResult, EngineResult, Interval, IntervalDirection
 from strata.model.run import RunStatus
-from strata.model.workload import Rw
+from strata.model.rw import Rw
 from strata.run.events import Committed, StepDone
 from strata.run.execute import execute
 from strata.run.matrix import Matrix

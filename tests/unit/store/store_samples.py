@@ -14,9 +14,10 @@ from strata.model.matrix import Given, Grid, MatrixAsk, MatrixCell, MatrixResult
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult, Direction, EngineResult, Interval, IntervalDirection
 from strata.model.run import Environment, Run, RunStatus
+from strata.model.rw import Rw
 from strata.model.series import Series, SeriesKind
 from strata.model.stack import Layer, Stack
-from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.model.workload import ClosedLoop, Workload
 
 SRC = Path(__file__).resolve().parents[3] / "src"
 WORKLOAD = Workload(rw=Rw.RANDREAD, bs=8192, arrival=ClosedLoop(iodepth=8))

@@ -40,7 +40,9 @@ pub fn target_problems(job: &Job) -> Vec<String> {
         found.push(format!("workload.deal: {threads} threads are too few for {} targets", aims.len()));
     }
     for (number, aim) in aims.iter().enumerate() {
-        found.extend(one_target(&aim.target, &job.target_name(number), job.workload.rw.writes()));
+        let name = job.target_name(number);
+        found.extend(job.workload.rw.refusal(&aim.target).map(|why| format!("{name}: {why}")));
+        found.extend(one_target(&aim.target, &name));
         found.extend(segments(aim, &job.segments_name(number)));
     }
     found
@@ -50,7 +52,7 @@ fn kind(aim: &Aim) -> &'static str {
     aim.target.kind()
 }
 
-fn one_target(target: &Target, name: &str, writes: bool) -> Vec<String> {
+fn one_target(target: &Target, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let path_is_good = |path: &str| !path.is_empty() && !path.contains('\0');
     match target {
@@ -62,14 +64,9 @@ fn one_target(target: &Target, name: &str, writes: bool) -> Vec<String> {
                 found.push(format!("{name}.create: the engine never creates files; make the file first"));
             }
         }
-        Target::Block { path, allow_write, .. } => {
+        Target::Block { path, .. } => {
             if !path_is_good(path) || !Path::new(path).is_absolute() {
                 found.push(format!("{name}.path: {path:?} is not an absolute path of a device"));
-            }
-            if writes && !allow_write {
-                found.push(format!(
-                    "{name}: the workload writes to a block device and allow_write is not set"
-                ));
             }
         }
         Target::Nbd { connections, .. }
@@ -172,9 +169,9 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
     check(w.range.is_none_or(|range| range.length != Some(0)), "workload.range: is empty");
     check(w.fsync == 0 || w.fdatasync == 0, "workload: fsync and fdatasync at once; give one of the two");
     let flushes = w.fsync > 0 || w.fdatasync > 0;
-    check(!flushes || w.rw.writes(), "workload: fsync and fdatasync follow writes, and there are none");
+    check(!flushes || w.rw.carries(), "workload: fsync and fdatasync follow writes, and there are none");
     if let Some(data) = w.data {
-        check(w.rw.writes(), "workload.data: applies to writes, and there are none");
+        check(w.rw.carries(), "workload.data: applies to writes, and there are none");
         let sound = data.compress_percent <= 99 && data.dedupe_percent <= 99;
         check(sound, "workload.data: compress_percent and dedupe_percent are 0 to 99");
     }

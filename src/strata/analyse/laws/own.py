@@ -173,12 +173,12 @@ def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:
     if "direct" not in effective or "sync" not in effective:
         return
     w, name = cell.workload, _name(cell.layer, cell.workload.key)
-    sync = w.sync.value if w.rw.writes else Sync.NONE.value
+    sync = w.sync.value if w.rw.carries else Sync.NONE.value
     where = {"layer": cell.layer, "workload": w.key, "test": name}
     asked = where | {"caching": "off" if w.direct else "on", "sync": sync}
     done = where | {
         "caching": "off" if effective["direct"] else "on",
-        "sync": str(effective["sync"]) if w.rw.writes else Sync.NONE.value,
+        "sync": str(effective["sync"]) if w.rw.carries else Sync.NONE.value,
     }
     yield Row(name=name, role=Role.PLANNED, words=asked)
     yield Row(name=name, words=done)

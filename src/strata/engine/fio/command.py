@@ -61,6 +61,8 @@ def refusals(
         f"{name} is not supported with fio" + (f" ({WHY[name]})" if name in WHY else "")
         for name in _beyond(workload, CARRIED) + _beyond(workload.arrival, CARRIED_ARRIVALS)
     ]
+    if not workload.rw.fio:
+        said.append(f"rw={workload.rw.value} is not supported with fio")
     if workload.sync is Sync.RWF_DSYNC and workload.rw.writes:
         said.append("fio cannot set RWF_DSYNC on each write; --dsync opens with O_DSYNC instead")
     if len(segments) > 1:
