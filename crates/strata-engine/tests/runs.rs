@@ -297,3 +297,42 @@ fn errors_are_counted_by_errno_with_the_first_offset() {
     let offset = errors[0]["first_offset"].as_u64().unwrap();
     assert!(offset.is_multiple_of(4096) && (4096..5 * MIB).contains(&offset));
 }
+
+#[test]
+fn a_trim_frees_its_blocks_and_a_server_is_not_asked_for_one() {
+    let dir = scratch();
+    let (path, direct) = filled(dir.path(), 8 * MIB);
+    let job = |rw: &str, target: Value, engine: &str, iodepth: u32| {
+        json!({
+            "schema": 1, "target": target, "runtime_ns": 20_000_000_000u64, "engine": engine, "stop_after": {"ios": 64},
+            "workload": {
+                "rw": rw, "bs": 65_536, "iodepth": iodepth, "order": if rw == "trim" { Value::Null } else { json!({"kind": "once"}) },
+                "segments": [{"start": 4 * MIB, "length": 4 * MIB, "target": 4 * MIB}],
+            },
+        })
+    };
+    let file = json!({"kind": "file", "path": path, "direct": direct});
+    for (rw, engine, iodepth) in
+        [("trim", "auto", 4), ("randtrim", "auto", 1), ("trim", "pool", 4), ("trim", "pool", 1)]
+    {
+        filled(dir.path(), 8 * MIB);
+        let done = finish(&start(&job(rw, file.clone(), engine, iodepth)).unwrap());
+        assert_eq!(
+            (done["write"]["ops"].as_u64(), done["errored"].as_u64()),
+            (Some(64), Some(0)),
+            "{rw} {engine}"
+        );
+        assert_eq!((done["write"]["bytes"].as_u64(), done["read"]["ops"].as_u64()), (Some(4 * MIB), Some(0)));
+        let there = std::fs::read(&path).unwrap();
+        assert_eq!(there.len() as u64, 8 * MIB);
+        let (kept, freed) = there.split_at(4 << 20);
+        assert!(freed.iter().all(|&byte| byte == 0), "{rw} {engine}");
+        assert!(kept.chunks(4096).all(|page| page.iter().any(|&byte| byte != 0)), "{rw} {engine}");
+    }
+    let server = json!({"kind": "nbd", "uri": "nbd://127.0.0.1:1/x", "connections": 1});
+    assert!(start(&job("trim", server, "auto", 1)).unwrap_err().to_string().contains("can be trimmed"));
+    let device = json!({"kind": "block", "path": "/dev/null", "direct": false});
+    assert!(
+        start(&job("trim", device, "auto", 1)).unwrap_err().to_string().contains("allow_write is not set")
+    );
+}

@@ -3,13 +3,18 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use rustix::io::{IoSlice, ReadWriteFlags, pwrite, pwritev2};
-use rustix::io_uring::{IoringOp, io_uring_sqe, len_union, op_flags_union};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::{Errno, IoSlice, ReadWriteFlags, pwrite, pwritev2};
+use rustix::io_uring::{
+    IoringOp, addr_or_splice_off_in_union, io_uring_ptr, io_uring_sqe, io_uring_user_data, len_union,
+    op_flags_union,
+};
 
 use crate::open::Kind;
 use crate::queue::Io;
+use crate::ring::LOOKED_AT;
 
 /// What a write does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +22,8 @@ pub enum Change {
     /// Put the slot's data there, with these `RWF_…` flags. A kernel that does not know one of them refuses the write with
     /// `EOPNOTSUPP`.
     Write(i32),
+    /// Discard the blocks there: a hole in a file, `BLKDISCARD` of a device.
+    Discard(Kind),
 }
 
 impl Default for Change {
@@ -25,12 +32,18 @@ impl Default for Change {
     }
 }
 
+/// A hole, and the file as long as before.
+fn hole() -> FallocateFlags {
+    FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE
+}
+
 impl Change {
     /// The same at targets of this kind, where each write is to carry these `RWF_…` flags.
     #[must_use]
-    pub fn at(self, _kind: Kind, write_flags: i32) -> Self {
+    pub fn at(self, kind: Kind, write_flags: i32) -> Self {
         match self {
             Self::Write(_) => Self::Write(write_flags),
+            Self::Discard(_) => Self::Discard(kind),
         }
     }
 
@@ -38,10 +51,23 @@ impl Change {
     ///
     /// # Errors
     /// The target's own answer, and in words what it means.
-    pub fn check(self, _file: &File) -> Result<(), (&'static str, io::Error)> {
-        match self {
-            Self::Write(_) => Ok(()),
-        }
+    pub fn check(self, file: &File) -> Result<(), (&'static str, io::Error)> {
+        let (answer, means) = match self {
+            Self::Write(_) => (Ok(()), ""),
+            // Behind the end there is nothing to free; who cannot make holes says so first.
+            Self::Discard(Kind::File) => (
+                fallocate(file, hole(), file.metadata().map_or(0, |found| found.len()), 4096),
+                "cannot trim: its file system does not make holes (fallocate, PUNCH_HOLE); choose a file on ext4, XFS, \
+                 btrfs or tmpfs, or trim a block device",
+            ),
+            // Nothing is discarded, which a device that can discard calls invalid.
+            Self::Discard(Kind::Block) => (
+                discard(file.as_fd(), 0, 0).or_else(|e| if e == Errno::INVAL { Ok(()) } else { Err(e) }),
+                "cannot trim: the device does not take discards (BLKDISCARD; lsblk --discard shows which do); choose \
+                 another device",
+            ),
+        };
+        answer.map_err(|e| (means, e.into()))
     }
 
     /// Whether a ring can carry it.
@@ -50,7 +76,11 @@ impl Change {
     /// Why not.
     pub(crate) fn check_ring(self) -> io::Result<()> {
         match self {
-            Self::Write(_) => Ok(()),
+            Self::Write(_) | Self::Discard(Kind::File) => Ok(()),
+            Self::Discard(Kind::Block) => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "discards of a device are blocking calls (BLKDISCARD)",
+            )),
         }
     }
 
@@ -64,17 +94,44 @@ impl Change {
                 let rw_flags = ReadWriteFlags::from_bits_retain(flags as u32);
                 entry.op_flags = op_flags_union { rw_flags };
             }
+            Self::Discard(_) => {
+                entry.opcode = IoringOp::Fallocate;
+                // What is a length elsewhere is the mode here, and the address is the length.
+                entry.len = len_union { len: hole().bits() };
+                let addr = io_uring_ptr::new(std::ptr::without_provenance_mut(io.len() as usize));
+                entry.addr_or_splice_off_in = addr_or_splice_off_in_union { addr };
+                entry.op_flags = op_flags_union { rw_flags: ReadWriteFlags::empty() };
+                entry.buf.buf_index = 0;
+                let slot = entry.user_data.u64_() & u64::from(u32::MAX);
+                entry.user_data = io_uring_user_data::from_u64(LOOKED_AT | u64::from(io.len()) << 32 | slot);
+            }
         }
     }
 
     /// Do it with a blocking call at byte `offset`: the bytes that were changed.
     pub(crate) fn call(self, file: BorrowedFd<'_>, data: &[u8], offset: u64) -> rustix::io::Result<usize> {
+        let length = data.len() as u64;
         match self {
             Self::Write(0) => pwrite(file, data, offset),
             Self::Write(flags) => {
                 let flags = ReadWriteFlags::from_bits_retain(flags as u32);
                 pwritev2(file, &[IoSlice::new(data)], offset, flags)
             }
+            Self::Discard(Kind::File) => fallocate(file, hole(), offset, length).map(|()| data.len()),
+            Self::Discard(Kind::Block) => discard(file, offset, length).map(|()| data.len()),
         }
+    }
+}
+
+/// `BLKDISCARD` = `_IO(0x12, 119)`; not in the libc crate.
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+/// Discard `length` bytes of a device from byte `offset` on.
+fn discard(device: BorrowedFd<'_>, offset: u64, length: u64) -> rustix::io::Result<()> {
+    let range = [offset, length];
+    // SAFETY: BLKDISCARD reads two u64 from the address given, which outlive the call.
+    match unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD, range.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
     }
 }

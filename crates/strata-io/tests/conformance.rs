@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use strata_io::{Buffers, Files, Io, Kind, Null, OpenSpec, Pool, Psync, Queue, Uring, open};
+use strata_io::{Buffers, Change, Files, Io, Kind, Null, OpenSpec, Pool, Psync, Queue, Uring, open};
 use suite::{BLOCK, BLOCKS, awaited, behaves};
 
 /// Beyond the end: no bytes, no error; that is how the kernel says it.
@@ -93,6 +93,48 @@ fn errors_of_single_ios_come_as_completions() {
         Ok(ring) => check(ring),
         Err(e) => println!("SKIPPED io_uring: {e}"),
     }
+}
+
+#[test]
+fn a_write_that_discards_makes_a_hole_and_no_other_block_changes() {
+    const TRIM: Change = Change::Discard(Kind::File);
+    fn holey<Q: Queue>(make: impl Fn(Arc<Files>) -> Q) {
+        let dir = scratch();
+        let path = dir.path().join("data");
+        std::fs::write(&path, vec![7u8; 4 * BLOCK]).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        if let Err((means, e)) = TRIM.check(&file) {
+            return println!("SKIPPED, {means}: {e}");
+        }
+        let mut queue = make(Arc::new(file.into()));
+        // The same entry of a slot twice, at two places.
+        for block in [1, 3] {
+            queue.push(0, Io::write(block * BLOCK as u64, BLOCK as u32));
+            let done: Vec<_> = awaited(&mut queue).iter().map(|c| (c.slot, c.result)).collect();
+            assert_eq!(done, [(0, BLOCK as i32)]);
+        }
+        queue.push(0, Io::write(u64::MAX / 2, BLOCK as u32));
+        assert!(awaited(&mut queue).iter().all(|c| c.result < 0), "beyond the largest file");
+        let there = std::fs::read(&path).unwrap();
+        let kept: Vec<_> = there.chunks(BLOCK).map(|block| block.iter().all(|&byte| byte == 7)).collect();
+        assert_eq!((there.len(), kept), (4 * BLOCK, vec![true, false, true, false]));
+        assert!(there[BLOCK..2 * BLOCK].iter().all(|&byte| byte == 0));
+    }
+    holey(|files| Psync::new(files, buffers(1)).unwrap().with_change(TRIM));
+    holey(|files| Pool::new(&files, buffers(2)).unwrap().with_change(TRIM));
+    let none = Arc::new(Files::from(File::open("/dev/null").unwrap()));
+    match Uring::new(Arc::clone(&none), buffers(1)) {
+        Ok(ring) => {
+            assert!(
+                ring.with_change(Change::Discard(Kind::Block)).is_err(),
+                "a device is asked by blocking calls"
+            );
+            holey(|files| Uring::new(files, buffers(2)).unwrap().with_change(TRIM).unwrap());
+        }
+        Err(e) => println!("SKIPPED io_uring: {e}"),
+    }
+    let (means, answer) = Change::Discard(Kind::Block).check(none.get(0)).unwrap_err();
+    assert!(means.contains("does not take discards") && answer.raw_os_error().is_some());
 }
 
 #[test]

@@ -122,7 +122,11 @@ def _file(
         # Of a file of ours the same bytes as when it was made, so that the two measurements can be compared.
         ours = held.mark is not None and held.size > HEAD
         segments = file_segments(held.size) if ours else (whole(held.size),)
-    if keep and held.mark is not None:
+    if workload.rw.discards and (there or keep):
+        known = registry.entry_of(held.own.uuid)
+        made.callback(_fill_again, held, workload, kept=keep or (known is not None and known.kept))
+        held.adopt()
+    elif keep and held.mark is not None:
         # Only now: what a failure left half filled is still for `strata clean`.
         held.keep()
     return Target(
@@ -146,6 +150,18 @@ def _new_file(
         header = testfile.header_bytes(mark)
         fill(str(path), mark.size, workload.seed, header, direct=workload.direct, fd=held.fd)
     return held, file_segments(mark.size)
+
+
+def _fill_again(held: HeldFile, workload: Workload, *, kept: bool) -> None:
+    """What was trimmed is data again before it is read: a hole is read from no medium.
+
+    Until then the file is one for `strata clean`. Raises as `fill`, and `SafetyRefusal` where it is not ours any more.
+    """
+    held.check_still_ours()
+    header = testfile.header_bytes(held.own)
+    fill(str(held.path), held.own.size, workload.seed, header, direct=workload.direct, fd=held.fd)
+    if kept:
+        held.keep()
 
 
 def _block(endpoint: Endpoint, workload: Workload, destructive: str | None, made: ExitStack) -> Target:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from strata.model.endpoint import EndpointKind
 
+TRIMMED = ("file", "block")
+"""Kinds of endpoints whose blocks can be discarded here."""
+
 READ_ONLY = "the layer is read-only: Strata does not write to what it did not create"
 
 
@@ -40,6 +43,9 @@ class Rw(StrEnum):
     RANDWRITE = "randwrite", "write", ("write",), True
     RW = "rw", "mixed", ("read", "write"), True
     RANDRW = "randrw", "mixed", ("read", "write"), True
+    # fio discards blocks of devices only.
+    TRIM = "trim", "trim", (), True, False
+    RANDTRIM = "randtrim", "trim", (), True, False
 
     @classmethod
     def of(cls, word: str) -> Rw:
@@ -48,8 +54,7 @@ class Rw(StrEnum):
         word = {"readwrite": "rw"}.get(word, word)
         found = next((mode for mode in cls if mode.value == word), None)
         if found is None:
-            why = "discards data, which Strata never does" if "trim" in word else f"is not one of {', '.join(cls)}"
-            raise ValueError(why)
+            raise ValueError(f"is not one of {', '.join(cls)}")
         return found
 
     @classmethod
@@ -83,11 +88,21 @@ class Rw(StrEnum):
         """``sequential read``, ``random 70/30`` style words without the mix."""
         return f"{'random' if self.random else 'sequential'} {self.kind}"
 
-    def refusal(self, _kind: EndpointKind, *, read_only: bool = False) -> str | None:
+    @property
+    def discards(self) -> bool:
+        """Whether its I/Os leave nothing to read: their blocks have to be written before they are read as data."""
+        return not self.moves
+
+    def refusal(self, kind: EndpointKind, *, read_only: bool = False) -> str | None:
         """Why it cannot be asked of an endpoint of this kind, or of a layer that is only read; None where it can."""
+        if self.discards and kind not in TRIMMED:
+            return f"Strata trims files and block devices of this machine, not {kind}; trim what is mounted or attached"
         return READ_ONLY if read_only and self.writes else None
 
     @property
     def alone(self) -> str | None:
         """Why it cannot be one of several cells that share a file; None where it can."""
-        return None
+        if not self.discards:
+            return None
+        alone = f"strata measure file:/mnt/new.dat --rw {self.value}"
+        return f"rw={self.value} leaves no data for other cells and rounds; measure it by itself: {alone}"

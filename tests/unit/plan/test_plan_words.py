@@ -41,7 +41,11 @@ def test_write_through_and_buffered():
     ("words", "said"),
     [
         ({"rw": "sideways"}, "rw=sideways"),
-        ({"rw": "randtrim"}, "discards data"),
+        ({"rw": "trimwrite"}, "rw=trimwrite is not one of"),
+        ({"rw": "randtrim", "sync": "dsync"}, "has none"),
+        ({"rw": "trim", "fdatasync": 1}, "apply to writes"),
+        ({"rw": "trim", "refill": True}, "apply to writes"),
+        ({"rw": "trim", "rwmixread": 50}, "not to rw=trim"),
         ({"rw": "read", "bs": "4kb"}, "4KiB"),
         ({"rw": "read", "bs": "4k,8k"}, "several sizes"),
         ({"rw": "read", "bs": "1k-8k"}, "several sizes"),

@@ -36,18 +36,18 @@ def workloads(draw: st.DrawFn) -> Workload:
     special = dict(draw(st.sampled_from(order[rw.random])))
     if "randommap" not in special and draw(st.booleans()):
         read, write = draw(SHARES), draw(SHARES)
-        special["bssplit"] = f"{read},{write}" if rw in (Rw.RW, Rw.RANDRW) else read
+        special["bssplit"] = f"{read},{write}" if rw.mixed else read
     if draw(st.booleans()):
         special |= draw(st.sampled_from([{"range": "1m"}, {"range": "0:3m"}, {"blockalign": 512}, {"misalign": 512}]))
-    if rw.writes:
+    if rw.carries:
         special |= draw(
             st.sampled_from([{}, {"fsync": 3}, {"fdatasync": 1}, {"refill": True}, {"dedupe_percent": 5},
                              {"compress_percent": 40, "dedupe_percent": 1}])
         )  # fmt: skip
     words: dict[str, object] = draw(st.sampled_from([{}, {"direct": False}, {"cache": "cold"}, {"seed": 7}]))
-    if rw.writes:
+    if rw.carries:
         words |= draw(st.sampled_from([{}, {"sync": "dsync"}, {"sync": "rwf_dsync"}]))
-    if rw in (Rw.RW, Rw.RANDRW):
+    if rw.mixed:
         words |= {"rwmixread": draw(st.integers(0, 100))}
         special["rwmix_run"] = draw(st.sampled_from([1, 4]))
     if draw(st.booleans()):

@@ -1,7 +1,7 @@
 //! The modes of a workload: the one table of what each `rw` does, and what follows from it.
 
 use serde::Deserialize;
-use strata_io::Change;
+use strata_io::{Change, Kind};
 
 use super::Target;
 
@@ -16,12 +16,15 @@ pub enum Rw {
     RandWrite,
     Rw,
     RandRw,
+    Trim,
+    RandTrim,
 }
 
 /// Whether any I/O reads, what those that do not read change at the target, and whether offsets are drawn at random.
 type Mode = (bool, Option<Change>, bool);
 
 const WRITE: Option<Change> = Some(Change::Write(0));
+const DISCARD: Option<Change> = Some(Change::Discard(Kind::File));
 
 impl Rw {
     const fn mode(self) -> Mode {
@@ -32,6 +35,8 @@ impl Rw {
             Self::RandWrite => (false, WRITE, true),
             Self::Rw => (true, WRITE, false),
             Self::RandRw => (true, WRITE, true),
+            Self::Trim => (false, DISCARD, false),
+            Self::RandTrim => (false, DISCARD, true),
         }
     }
 
@@ -71,6 +76,9 @@ impl Rw {
         match target {
             Target::Block { allow_write: false, .. } if self.writes() => {
                 Some("the workload writes to a block device and allow_write is not set")
+            }
+            _ if target.is_remote() && self.writes() && !self.carries() => {
+                Some("rw: only files and block devices of this machine can be trimmed")
             }
             _ => None,
         }
