@@ -409,3 +409,18 @@ def test_a_buffered_file_that_fits_the_memory_is_said() -> None:
     small, large = (dataclasses.replace(view, memory=view.plan.file_size * n // 2) for n in (1, 4))
     assert [(c.layer, c.impossible) for c in check_run(large) if c.kind == "cache"] == [("file", False)]
     assert [c for c in check_run(small) if c.kind == "cache"] == []
+
+
+@pytest.mark.parametrize(("rw", "spent", "told"), [("randread", 0.2, 1), ("randread", 0.004, 0), ("randtrim", 0.2, 0)])
+def test_discards_beside_a_workload_are_told(rw: str, spent: float, told: int) -> None:
+    w = workload(rw)
+    series = [
+        counter(f"blockdev_{name}", rate, device=device)
+        for device in ("sda", "sdb")
+        for name, rate in (("discard_seconds", spent if device == "sda" else 0.9), ("discard_bytes", 3e8))
+    ]
+    results = [cell_result("file", w, n, engine_result(w, 1000.0), series, devices=("sda",)) for n in range(3)]
+    found = of(look(results, w), "discards")
+    assert len(found) == told
+    said = [c.message.replace("\u202f", " ") for c in found if not c.impossible]
+    assert said == ["sda discarded 286 MiB/s beside the workload, 20 % of the time"] * told
