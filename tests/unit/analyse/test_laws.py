@@ -9,6 +9,7 @@ import pytest
 
 from strata.analyse import analyse
 from strata.analyse.laws.generator import ceiling
+from strata.model import histogram
 from strata.model.access import BsShare, BsSplit
 from strata.model.analysis import Analysis, Check, Generator
 from strata.model.caching import Caching, CachingState
@@ -409,6 +410,14 @@ def test_a_buffered_file_that_fits_the_memory_is_said() -> None:
     small, large = (dataclasses.replace(view, memory=view.plan.file_size * n // 2) for n in (1, 4))
     assert [(c.layer, c.impossible) for c in check_run(large) if c.kind == "cache"] == [("file", False)]
     assert [c for c in check_run(small) if c.kind == "cache"] == []
+
+
+def test_a_mean_below_its_percentiles_is_not_of_the_same_ios() -> None:
+    quick, slow = (histogram.from_bins({ns: 4000}) for ns in (1_000_000, 200_000))
+    assert of(look(rounds("file", mean_ns=199_000, payload=slow)[:1]), "mean") == []
+    assert [c.impossible for c in of(look(rounds("file", mean_ns=199_000, payload=quick)[:1]), "mean")] == [True]
+    # The mean of rounds is not that of their I/Os.
+    assert of(look(rounds("file", mean_ns=199_000, payload=quick)), "mean") == []
 
 
 @pytest.mark.parametrize(("rw", "spent", "told"), [("randread", 0.2, 1), ("randread", 0.004, 0), ("randtrim", 0.2, 0)])

@@ -15,6 +15,7 @@ BROKEN: dict[str, str] = {
     "parts": "name,thread,iops\na,0,1000\nb,1,2000\nc,total,4000\n",
     "utilisation": "busy [%]\n104\n",
     "samples": "time.p50 [us],time.p99 [us]\n300,200\n",
+    "mean": "time.mean [us],time.p50 [us],time.p99 [us]\n50,120,300\n",
     "tail": "time.mean [us],time.p50 [us],time.p99 [us]\n50,6,23\n",
     "cap": "iops,cap\n1000,1000\n",
     "execution": "role,test,depth\nplanned,a,8\nmeasured,a,16\n",
@@ -58,6 +59,11 @@ HOLDS: dict[str, tuple[str, ...]] = {
     ),
     "utilisation": ("busy [%],idle [%]\n100.0,0\n", "link [Gb/s],wire.sent [GiB/s]\n54,2\n"),
     "samples": ("time.p50 [us],time.p99 [us],ios\n100,200,10000\n",),
+    "mean": (
+        "time.mean [us],time.p50 [us],time.p99 [us]\n64,120,300\n",
+        "time.mean [us],time.min [us],time.p50 [us],time.max [us]\n100,10,50,150\n",
+        "time.mean [us],time.p50 [us],time.p99 [us],rounds\n50,120,300,3\n",
+    ),
     "tail": ("time.mean [us],time.p50 [us],time.p99 [us]\n50,45,200\n",),
     "cap": ("iops,cap\n800,1000\n",),
     "execution": (
@@ -151,3 +157,10 @@ def test_a_planned_file_and_reads_that_never_reached_the_device() -> None:
 def test_settings_that_no_plan_has_are_told_once() -> None:
     flags = found("role,depth\nplanned,1\nplanned,4\nmeasured,8\nmeasured,8\n")
     assert [(f.law, f.row, f.column) for f in flags] == [("execution", "", "depth")]
+
+
+@pytest.mark.parametrize(("mean", "broken"), [(27, True), (29, False), (99, False), (105, True)])
+def test_a_mean_lies_between_what_the_percentiles_add_up_to(mean: int, broken: bool) -> None:
+    # Half at least 10 and half at least 50: 30, less two per cent; half at most 50 and half at most 150: 100, and two.
+    flags = found(f"time.mean [us],time.min [us],time.p50 [us],time.max [us]\n{mean},10,50,150\n")
+    assert [f.law for f in flags if f.law == "mean"] == ["mean"] * broken
