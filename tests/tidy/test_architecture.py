@@ -62,3 +62,28 @@ def test_every_step_of_a_way_is_taken_where_the_page_says(way: str) -> None:
     steps = STEPS[way]
     assert [file for file in steps if f"`{file}`" not in told] == []
     assert [file for file, word in steps.items() if word not in (ROOT / file).read_text(encoding="utf-8")] == []
+
+
+EXAMPLES = re.findall(
+    r"^\| .+? \| (.+?) \| (\d+) \|$", PAGE.partition("Told by examples")[2].partition("\n### ")[0], re.M
+)
+
+
+def _git(*words: str) -> list[str]:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(("subject", "files"), EXAMPLES)
+def test_an_example_takes_as_many_files_as_the_page_says(subject: str, files: str) -> None:
+    subjects = (line.partition(" ") for line in _git("log", "--format=%H %s"))
+    commit = next((commit for commit, _, said in subjects if said == subject), None)
+    if commit is None:
+        pytest.skip("its commit is not in this history")
+    touched = [name for name in _git("show", "--format=", "--name-only", commit) if name]
+    apart = re.compile(r"^(docs|tests|changelog\.d)/|/tests/|\.md$")
+    assert len([name for name in touched if not apart.search(name)]) == int(files) <= 4
+
+
+def test_the_examples_are_read_from_the_page() -> None:
+    assert len(EXAMPLES) >= 3
