@@ -10,7 +10,7 @@ import pytest
 from strata.analyse import analyse
 from strata.analyse.laws.generator import ceiling
 from strata.model import histogram
-from strata.model.access import BsShare, BsSplit
+from strata.model.access import BsShare, BsSplit, Once
 from strata.model.analysis import Analysis, Check, Generator
 from strata.model.caching import Caching, CachingState
 from strata.model.counters import net
@@ -433,3 +433,20 @@ def test_discards_beside_a_workload_are_told(rw: str, spent: float, told: int) -
     assert len(found) == told
     said = [c.message.replace("\u202f", " ") for c in found if not c.impossible]
     assert said == ["sda discarded 286 MiB/s beside the workload, 20 % of the time"] * told
+
+
+@pytest.mark.parametrize(
+    ("rw", "more", "iops", "told"),
+    [
+        # 256 MiB are 4096 blocks of 64 KiB; two seconds, and a second of ramp before.
+        ("trim", {}, 1300.0, None), ("trim", {}, 2000.0, "48 %"), ("randtrim", {"order": Once()}, 1300.0, None),
+        ("randtrim", {}, 1300.0, "46 %"), ("randtrim", {}, 100.0, None), ("randwrite", {}, 50_000.0, None),
+    ],
+)  # fmt: skip
+def test_trims_of_what_was_trimmed_before_are_told(
+    rw: str, more: dict[str, object], iops: float, told: str | None
+) -> None:
+    w = workload(rw, kib=64, **more)
+    found = of(look([cell_result("file", w, 0, engine_result(w, iops))], w), "freed")
+    assert [c.impossible for c in found] == [False] * bool(told)
+    assert all(str(told) in c.message.replace("\u202f", " ") and "256 MiB" in c.message for c in found)
