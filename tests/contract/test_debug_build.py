@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from absent import absent
 from commands import QUICK, ROOT, strata
 
 from strata.app import build
@@ -19,7 +20,7 @@ from strata.app import build
 def debug_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the Python sources with a debug engine beside them."""
     if shutil.which("cargo") is None:
-        pytest.skip("cargo is not installed")
+        absent("cargo is not installed")
     place = tmp_path_factory.mktemp("debug")
     # In the folder of the workspace's tests, and with the features that dependencies have there: one of those tests is
     # named for that. So only the binding crate and PyO3 are compiled; by itself the crate would have 30 others anew.
