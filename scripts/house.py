@@ -40,6 +40,8 @@ NO_PEERS = "not root and not peer and not browser and not postgres and not alone
 PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 """Where `strata` and `strata_lab` lie."""
 PATH = os.pathsep.join(map(str, PACKAGES))
+ALONE = ("tests/contract", "tests/lab", "tests/scenarios")
+"""Where tests lie that nothing may run beside: to import all others takes longer than to find that none is there."""
 PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "docs/conf.py")
 LOCKS = ("uv", "run", "dev", "docs")
 BESIDE = {"dev": ("run",), "docs": ("run", "dev")}
@@ -127,7 +129,7 @@ def cmd_test(args: list[str]) -> int:
     status |= subprocess.call(["cargo", "test", "--locked", "--workspace", "--quiet"], cwd=ROOT)
     # What judges its own measurements has the machine to itself; the rest shares it.
     shared = ["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "not alone"]
-    for words in [args] if args else (shared, ["--durations=15", "-m", "alone"]):
+    for words in [args] if args else (shared, ["--durations=15", "-m", "alone", *ALONE]):
         say(shlex.join(["pytest", *words]))
         status |= subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT)
     return status if args else status | fuzz(SECONDS_OF_FUZZING)

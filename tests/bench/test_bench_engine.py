@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from absent import absent
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {
@@ -49,6 +50,8 @@ BESIDE_OTHERS = {
 
 @pytest.mark.peer
 def test_the_smoke_run_fills_every_line(tmp_path: Path) -> None:
+    if shutil.which("cargo") is None:
+        absent("cargo is not installed: it builds the programs of the benchmark")
     told = tmp_path / "rows.json"
     words = [sys.executable, "benches/engine/run.py", "--smoke", "--json", str(told)]
     env = {k: v for k, v in os.environ.items() if k != "T_IO_URING"} | {"PYTHONPATH": str(ROOT / "src")}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from absent import absent
 from enginebench import counting, ours
 from enginebench.context import Context, context
 
@@ -20,6 +22,8 @@ SLOW = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Context]:
+    if shutil.which("cargo") is None:
+        absent("cargo is not installed: it builds the programs of the benchmark")
     with context(rounds=1, seconds=0.01, smoke=True, directory=None) as made:
         yield made
 

@@ -1,8 +1,17 @@
-"""Every kept case replayed: what holds of all of them, and what single ones taught."""
+"""Kept cases replayed: what holds of all of them, and what single ones taught.
+
+Every measuring day keeps more of them, so the everyday suite replays a sample: one of each kind of thing that was put
+in, one healthy one of each setup, and those that taught something. `pytest -m slow` replays all, as
+`make bench-diagnosis` does.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
+import json
+import lzma
 import os
 import subprocess
 import sys
@@ -11,6 +20,8 @@ from pathlib import Path
 import pytest
 from diagnosisbench import kept, replay, score, split
 from diagnosisbench.judge import Judged
+from diagnosisbench.setups import SETUPS
+from diagnosisbench.trial import Trial
 
 from strata.model.cause import Cause
 
@@ -18,31 +29,67 @@ ROOT = Path(__file__).resolve().parents[2]
 CASES = sorted(kept.FOLDER.glob(f"*{kept.ENDING}"))
 
 
-@pytest.fixture(scope="module")
-def all_kept() -> list[kept.Case]:
-    return [kept.load(path) for path in CASES]
+@functools.cache
+def _trials() -> dict[Path, Trial]:
+    """Of every kept case, without its evidence."""
+    return {p: Trial.model_validate(json.loads(lzma.decompress(p.read_bytes()))["trial"]) for p in CASES}
+
+
+def _kind(trial: Trial) -> str:
+    """What was put in, whatever the setup; of a healthy one the setup."""
+    return trial.setup if trial.what == "nothing" else trial.what
+
+
+def _sample() -> list[Path]:
+    """Of each kind the first by a hash of its name, which is no choice of ours and hardly changes when one is added."""
+    trials = _trials()
+    by_chance = sorted(CASES, key=lambda path: hashlib.sha256(trials[path].name.encode()).digest(), reverse=True)
+    first = {_kind(trials[path]): path for path in by_chance}
+    return sorted({*first.values(), *(path for path in CASES if trials[path].name in BY_NAME)})
+
+
+@pytest.fixture(scope="module", params=["sample", pytest.param("all", marks=pytest.mark.slow)])
+def paths(request: pytest.FixtureRequest) -> list[Path]:
+    return CASES if request.param == "all" else _sample()
 
 
 @pytest.fixture(scope="module")
-def judged_anew(all_kept: list[kept.Case]) -> list[Judged]:
-    return replay.replayed(all_kept, split.read())
+def cases(paths: list[Path]) -> list[kept.Case]:
+    return [kept.load(path) for path in paths]
 
 
-def test_every_case_that_was_looked_at_is_one_that_the_split_kept_apart(all_kept: list[kept.Case]) -> None:
+@pytest.fixture(scope="module")
+def judged_anew(cases: list[kept.Case]) -> list[Judged]:
+    return replay.replayed(cases, split.read())
+
+
+def test_every_case_that_was_looked_at_is_one_that_the_split_kept_apart() -> None:
     rules = split.read()
     nobody_looked = dataclasses.replace(rules, looked=frozenset())
-    trials = {one.trial.name: one.trial for one in all_kept}
+    trials = {trial.name: trial for trial in _trials().values()}
     assert rules.looked
     for name in rules.looked:
         assert trials[name].kept(nobody_looked) and not trials[name].kept(rules)
 
 
-def test_every_kept_case_is_small_and_can_be_judged_again(all_kept: list[kept.Case], judged_anew: list[Judged]) -> None:
+def test_every_kept_case_is_small_and_has_the_name_of_its_trial() -> None:
     assert sum(path.stat().st_size for path in CASES) < 10_000_000
-    for path, one in zip(CASES, all_kept, strict=True):
+    for path, trial in _trials().items():
         assert path.stat().st_size <= kept.MOST_BYTES, path
-        assert path.name == f"{one.trial.name}{kept.ENDING}"
-    assert {j.name for j in judged_anew} == {one.trial.name for one in all_kept if one.counts}
+        assert path.name == f"{trial.name}{kept.ENDING}"
+
+
+def test_the_sample_has_every_kind_and_is_bounded() -> None:
+    trials, sample = _trials(), _sample()
+    kinds = {_kind(trial) for trial in trials.values()}
+    assert kinds >= set(SETUPS)
+    assert {_kind(trials[path]) for path in sample} == kinds
+    assert {trials[path].name for path in sample} >= BY_NAME
+    assert len(sample) <= len(kinds) + len(BY_NAME)
+
+
+def test_a_kept_case_can_be_judged_again(cases: list[kept.Case], judged_anew: list[Judged]) -> None:
+    assert {j.name for j in judged_anew} == {one.trial.name for one in cases if one.counts}
 
 
 def test_the_canary_fails_on_the_kept_cases(judged_anew: list[Judged]) -> None:
@@ -100,6 +147,7 @@ TAUGHT: tuple[tuple[str, tuple[Cause, ...], Cause | None], ...] = (
 )
 """By the case: what has to be told, in this order, and what was told in its place before a rule was
 mended."""
+BY_NAME = frozenset(name for name, _, _ in TAUGHT)
 
 
 @pytest.mark.parametrize(("name", "told", "not_told"), TAUGHT)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from absent import absent
 from commands import QUICK, ROOT, strata
 
 from strata.app import build
@@ -19,11 +20,13 @@ from strata.app import build
 def debug_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the Python sources with a debug engine beside them."""
     if shutil.which("cargo") is None:
-        pytest.skip("cargo is not installed")
+        absent("cargo is not installed")
     place = tmp_path_factory.mktemp("debug")
-    # The folder of the workspace's tests: what is below the binding crate is built there already.
+    # In the folder of the workspace's tests, and with the features that dependencies have there: one of those tests is
+    # named for that. So only the binding crate and PyO3 are compiled; by itself the crate would have 30 others anew.
     output = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    words = ["cargo", "build", "--locked", "--quiet", "-p", "strata-py", "--features", "extension-module"]
+    words = ["cargo", "build", "--locked", "--quiet", "--workspace", "--features", "strata-py/extension-module"]
+    words += ["--lib", "--test", "codec"]
     environment = os.environ | {"PYO3_PYTHON": sys.executable}
     subprocess.run(words, cwd=ROOT, env=environment, check=True, timeout=280)
     skip = shutil.ignore_patterns("_core*", "__pycache__")

@@ -14,7 +14,7 @@ import pytest
 from commands import QUICK, measured, strata
 from loops import MIB, checksum, image, loop, mounted, need, need_root, run
 
-SHORT = ("--rounds", "2", "--runtime", "150ms", "--workloads", "randread-*", "--no-confirm", "--keep", *QUICK)
+SHORT = ("--rounds", "2", "--runtime", "150ms", "--workloads", "randread-8KiB-qd8", "--no-confirm", "--keep", *QUICK)
 
 
 @pytest.fixture

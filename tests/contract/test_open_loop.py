@@ -12,8 +12,6 @@ from commands import QUICK, measured, strata, target
 
 from strata.model import histogram
 
-pytestmark = pytest.mark.alone
-
 SECONDS = 1.0
 RATE = 2000
 QUANTILES = [0.1, 0.5, 0.9, 0.99, 1.0]
@@ -38,6 +36,7 @@ def kinds(document: dict[str, Any]) -> list[str]:
     return [c["kind"] for c in document["checks"]]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("process", ["constant", "poisson"])
 def test_the_rate_is_what_was_asked(process: str) -> None:
     words = ("null:", "--rate-iops", RATE, "--rate-process", process, "--runtime", f"{SECONDS}s")
@@ -58,12 +57,14 @@ def test_the_rate_is_what_was_asked(process: str) -> None:
     assert "overload" not in kinds(document)
 
 
+@pytest.mark.alone
 def test_a_target_that_keeps_up_is_not_flagged(capped: str) -> None:
     document = measured(capped, "--rate-iops", 500, "--runtime", f"{SECONDS}s")
     assert abs(document["result"]["read"]["ops"] - 500 * SECONDS) <= 50
     assert "overload" not in kinds(document)
 
 
+@pytest.mark.alone
 def test_overload_is_said(capped: str) -> None:
     words = (capped, "--rate-iops", RATE, "--runtime", f"{SECONDS}s")
     document = measured(*words)

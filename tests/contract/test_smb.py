@@ -247,6 +247,7 @@ on = ["file system"]
 """
     )
     words = ("--size", "16m", "--rounds", 2, "--runtime", "100ms", "--ramp-time", "20ms", "--no-confirm")
+    words += ("--workloads", "randread-8KiB-qd8,write-*")
     done = strata("diagnose", stack, *words, "--progress", "none", "--json")
     assert done.returncode in (0, 4), done.stderr
     document = json.loads(done.stdout)

@@ -14,8 +14,6 @@ from strata import units
 from strata.host import testfile
 from strata.model import histogram
 
-pytestmark = pytest.mark.alone
-
 LIMITS = {
     "cap": (("--iops", 800), ("--iodepth", 16)),
     "bandwidth": (("--bandwidth", "40m"), ("--bs", "64k", "--iodepth", 8)),
@@ -26,6 +24,7 @@ EXPECTED = {"cap": 800.0, "bandwidth": 640.0, "latency": 250.0, "service": 500.0
 """IOPS that the shape allows: the cap; 40 MiB/s ÷ 64 KiB; 1 ÷ 4 ms; 2 ÷ 4 ms."""
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_is_kept_and_reached(name: str, tmp_path: Path) -> None:
     shape, load = LIMITS[name]
@@ -36,6 +35,7 @@ def test_a_limit_is_kept_and_reached(name: str, tmp_path: Path) -> None:
     assert 0.6 * EXPECTED[name] <= iops <= 1.03 * EXPECTED[name] + 16 / 0.8
 
 
+@pytest.mark.alone
 def test_latency_delays_and_does_not_limit(tmp_path: Path) -> None:
     with target("--memory", "16m", "--writable", "--socket", tmp_path / "s", "--latency", "4ms") as (uri, _):
         result = measured(uri, "--iodepth", 16, "--runtime", "600ms")["result"]
@@ -45,6 +45,7 @@ def test_latency_delays_and_does_not_limit(tmp_path: Path) -> None:
     assert result["read"]["ops"] / 0.6 > 250 * 4, "sixteen in flight, far beyond what one at a time would give"
 
 
+@pytest.mark.alone
 def test_bandwidth_holds_for_each_direction_by_itself(tmp_path: Path) -> None:
     with target("--null", "1g", "--listen", "127.0.0.1:0", "--bandwidth", "40m") as (uri, _):
         assert uri.startswith("nbd://127.0.0.1:")
@@ -56,6 +57,7 @@ def test_bandwidth_holds_for_each_direction_by_itself(tmp_path: Path) -> None:
     assert both > 1.1 * 40 * units.MIB, "the two directions do not share one wire"
 
 
+@pytest.mark.alone
 def test_several_connections_share_one_shape(tmp_path: Path) -> None:
     with target("--memory", "16m", "--writable", "--socket", tmp_path / "s", "--iops", 800) as (uri, _):
         document = measured(f"{uri}&connections=4", "--threads", 2, "--iodepth", 8, "--runtime", "800ms")

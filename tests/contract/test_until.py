@@ -12,8 +12,6 @@ from commands import measured, strata, target, working_disk
 
 from strata.store import open_store
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture(scope="module")
 def capped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -23,6 +21,7 @@ def capped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield uri
 
 
+@pytest.mark.alone
 def test_a_steady_target_is_measured_for_as_long_as_it_needs(capped: str) -> None:
     words = ("--until", "5%", "--until-percentile", "none", "--until-min", "1s", "--runtime", "20s")
     for _ in range(3):

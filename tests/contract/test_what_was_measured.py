@@ -22,8 +22,6 @@ from strata.model.endpoint import Endpoint
 from strata.model.result import EngineResult, IntervalDirection
 from strata.plan.words import workload_from_words
 
-pytestmark = pytest.mark.alone
-
 COMPRESSED_V2 = 0x1C849304
 
 
@@ -103,6 +101,7 @@ def test_data_cannot_be_shrunk_or_shared(block: str, depth: int) -> None:
         testfile.remove(path, mark)
 
 
+@pytest.mark.alone
 def test_the_generator_is_measured_first_and_named_when_it_is_the_limit() -> None:
     """What drives nothing is limited by the generator by construction."""
     document = measured("null:", "--iodepth", 32, "--runtime", "400ms")
@@ -113,6 +112,7 @@ def test_the_generator_is_measured_first_and_named_when_it_is_the_limit() -> Non
     assert "of what the load generator reaches on a null endpoint" in said[0]
 
 
+@pytest.mark.alone
 def test_a_disk_is_far_below_the_generator() -> None:
     with working_disk() as disk:
         document = measured(f"file:{disk}/x.dat", "--size", "8m", "--dsync", "--rw", "write", "--runtime", "150ms")
