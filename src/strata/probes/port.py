@@ -52,6 +52,30 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Node:
+    """A station of the path whose counters are read: this machine, a network namespace of it, or another machine.
+
+    ``name`` becomes the label ``node`` of its columns; None: no label, this machine as it is. ``url`` stands for a
+    machine that is not this one; nothing else is read there. The others are as in `Scope`.
+    """
+
+    name: str | None = None
+    netns: str | None = None
+    pids: tuple[int, ...] = ()
+    ports: tuple[int, ...] = ()
+    smb_conf: str | None = None
+    stats: str | None = None
+    url: str | None = None
+
+    def scope(
+        self, sys: Sys, devices: Sequence[str], paths: Sequence[str], processes: Processes | None = None
+    ) -> Scope:
+        """What the probes of this node look at."""
+        own = {key: value for key, value in vars(self).items() if key != "name"}
+        return Scope(sys, tuple(devices), tuple(paths), processes=processes, **own)
+
+
+@dataclass(frozen=True)
 class Scope:
     """What a probe looks at.
 
@@ -72,6 +96,11 @@ class Scope:
     smb_conf: str | None = None
     stats: str | None = None
     processes: Processes | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """As in /sys/class/block, each once."""
+        return tuple(dict.fromkeys(d.removeprefix("/dev/").replace("/", "!") for d in self.devices))
 
 
 class Probe(Protocol):
@@ -120,6 +149,33 @@ class Reader:
             file.close()
 
 
+Key = tuple[Counter, tuple[str, ...]]
+"""A counter, and the values of its labels in the order in which it declares them."""
+Told = dict[Key, float | None]
+
+
+class Table(Reader):
+    """A probe that tells all its values at once; its columns are those that it told when it was opened."""
+
+    wraps: Mapping[Counter, float] = {}
+
+    def told(self) -> Told:
+        """Every value that there is now; None where it could not be read."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """What it tells now are the columns."""
+        self._keys = tuple(self.told())
+        self.columns = tuple(
+            Column(counter, dict(zip(counter.labels, of, strict=True)), self.wraps.get(counter))
+            for counter, of in self._keys
+        )
+
+    def read(self) -> Sequence[float | None]:
+        found = self.told() if self._keys else {}
+        return [found.get(key) for key in self._keys]
+
+
 Opener = Callable[[Scope], Probe]
 """What to look at -> a probe; with no columns when the machine has nothing for it."""
 
@@ -155,6 +211,11 @@ class Kept:
             return data
         except OSError:
             return b""
+
+    def pairs(self) -> dict[bytes, bytes]:
+        """Of a file of names, each with a number behind it."""
+        fields = self.read().split()
+        return dict(zip(fields[::2], fields[1::2], strict=False))
 
     def close(self) -> None:
         """Gives the descriptor back."""

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from strata.host.mounts import mount_of
 from strata.model.counters import Counter, filesystem
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Reader, Scope
 
 _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
 
 
 class FilesystemProbe(Reader):
-    """See the module."""
+    """Of the file systems of ``scope.paths``."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -84,6 +84,4 @@ def _existing(path: str) -> str:
     return str(at)
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the file systems of ``scope.paths``."""
-    return FilesystemProbe(scope)
+open_probe = FilesystemProbe

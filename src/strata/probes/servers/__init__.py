@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from strata.host.proc import Sys
 from strata.model.counters import servers
-from strata.probes.port import Column, Kept, Probe, Reader, Scope
+from strata.probes.port import Column, Kept, Reader, Scope
 from strata.probes.processes import Processes, fellows_file
 from strata.probes.servers.account import Account, Key
 from strata.probes.servers.find import listeners
@@ -74,7 +74,7 @@ class _Server:
 
 
 class ServersProbe(Reader):
-    """See the module."""
+    """Of ``scope.pids`` and of the listeners on ``scope.ports`` in ``scope.netns``."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -155,6 +155,4 @@ def _numbers(file: Kept | None) -> list[int]:
     return [] if file is None else [int(pid) for pid in file.read().split() if pid.isdigit()]
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of ``scope.pids`` and of the listeners on ``scope.ports`` in ``scope.netns``."""
-    return ServersProbe(scope)
+open_probe = ServersProbe
