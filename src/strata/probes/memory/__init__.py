@@ -13,15 +13,17 @@ from strata.model.counters import memory
 from strata.probes.port import Scope, Table, Told
 from strata.units import KIB
 
-_LINES = {
-    "total": b"MemTotal:",
-    "available": b"\nMemAvailable:",
-    "cached": b"\nCached:",
-    "dirty": b"\nDirty:",
-    "writeback": b"\nWriteback:",
-    "anonymous": b"\nAnonPages:",
-    "slab": b"\nSlab:",
+NAMES = {
+    "total": "MemTotal",
+    "available": "MemAvailable",
+    "cached": "Cached",
+    "dirty": "Dirty",
+    "writeback": "Writeback",
+    "anonymous": "AnonPages",
+    "slab": "Slab",
 }
+"""The kernel's names for the kinds of memory."""
+_LINES = {kind: f"\n{name}:".encode() for kind, name in NAMES.items()}
 
 
 class MemoryProbe(Table):
@@ -33,7 +35,7 @@ class MemoryProbe(Table):
         self.begin()
 
     def told(self) -> Told:
-        data = self._file.read()
+        data = b"\n" + self._file.read()
         found = ((kind, _value(data, line)) for kind, line in _LINES.items())
         return {(memory.BYTES, (kind,)): value for kind, value in found if value is not None}
 

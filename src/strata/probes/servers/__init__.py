@@ -125,17 +125,7 @@ class ServersProbe(Reader):
                 values += [None] * (len(servers.MODES) + len(_COUNTERS))
                 continue
             row = server.account.sample(alive, time.monotonic_ns())
-            values += [
-                row.user_s,
-                row.system_s,
-                row.run_delay_s,
-                row.switches,
-                row.read_bytes,
-                row.written_bytes,
-                row.resident_bytes,
-                row.processes + len(server.left),
-                row.busiest,
-            ]
+            values += row._replace(processes=row.processes + len(server.left))
         return values
 
     def close(self) -> None:
