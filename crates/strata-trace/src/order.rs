@@ -24,7 +24,7 @@ pub struct Order {
 }
 
 /// The figures. Shares are of the I/Os that have one before them (`ios` − 1); absent where there is none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OrderFigures {
     /// I/Os that were followed.
     pub ios: u64,
