@@ -5,16 +5,12 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from strata.host.mounts import Mount
+from strata.host.proc import Sys
 
 KINDS = frozenset({"cifs", "smb3"})
 
 
-def is_cifs(kind: str) -> bool:
-    """Whether the kernel's SMB client has mounted it."""
-    return kind in KINDS
-
-
-def describe_cifs(mount: Mount) -> dict[str, str]:
+def describe_cifs(mount: Mount, sys: Sys) -> dict[str, str]:
     """What the options tell: share and path below it, user, dialect, signing, encryption, channels, cache.
 
     An option that is not shown is at the kernel's default, which is said as far as it is one for all versions.

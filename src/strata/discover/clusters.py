@@ -7,13 +7,9 @@ from urllib.parse import quote
 from strata.host.mounts import Mount
 from strata.host.proc import Sys
 
+GLUSTER_KINDS = frozenset({"fuse.glusterfs", "glusterfs"})
 _GLUSTERD = "/var/lib/glusterd/vols"
 _RBD = "/sys/bus/rbd/devices"
-
-
-def is_gluster(kind: str) -> bool:
-    """Whether a client of GlusterFS has mounted it."""
-    return kind in ("fuse.glusterfs", "glusterfs")
 
 
 def describe_gluster(mount: Mount, sys: Sys) -> dict[str, str]:

@@ -10,11 +10,6 @@ from strata.host.proc import Sys
 KINDS = frozenset({"nfs", "nfs4"})
 
 
-def is_nfs(kind: str) -> bool:
-    """Whether the kernel's NFS client has mounted it."""
-    return kind in KINDS
-
-
 def describe_nfs(mount: Mount, sys: Sys) -> dict[str, str]:
     """What the options tell: export, version, transport, longest read and write, connections, what happens when the
     server is silent, what is cached here; and the endpoint that reaches the same server without this mount.

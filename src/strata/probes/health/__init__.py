@@ -21,6 +21,7 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 
+from strata.host.proc import descriptor
 from strata.model.counters import health
 from strata.probes.port import Column, Probe, Reader, Scope
 
@@ -56,12 +57,9 @@ def fetch(controller: str) -> bytes:
             0, 0, 0, 0, 0, 0,
         )
     )  # fmt: skip
-    fd = os.open(controller, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with descriptor(controller, os.O_RDONLY) as fd:
         if (status := fcntl.ioctl(fd, _ADMIN, command)) != 0:
             raise OSError(f"the controller refused the log page (status {status:#x})")
-    finally:
-        os.close(fd)
     return page.raw
 
 

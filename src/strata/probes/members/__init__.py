@@ -15,12 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.host.block import BASE, slaves
-from strata.host.proc import Sys
+from strata.host.block import BASE, btrfs, slaves
 from strata.model.counters import members as counted
 from strata.probes.port import Column, Kept, Reader, Scope
 
-_BTRFS = "/sys/fs/btrfs"
 _MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
 
 
@@ -74,14 +72,10 @@ class MembersProbe(Reader):
 
 def _families(scope: Scope) -> dict[str, tuple[str, ...]]:
     found = {name: members for name in scope.device_names if len(members := slaves(name, scope.sys)) > 1}
-    for uuid, members in _btrfs(scope.sys).items():
+    for uuid, members in btrfs(scope.sys).items():
         if len(members) > 1 and set(members) & set(scope.device_names):
             found[f"btrfs {uuid[:8]}"] = members
     return found
-
-
-def _btrfs(sys: Sys) -> dict[str, tuple[str, ...]]:
-    return {uuid: sys.names(f"{_BTRFS}/{uuid}/devices") for uuid in sys.names(_BTRFS)}
 
 
 open_probe = MembersProbe
