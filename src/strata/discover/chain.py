@@ -124,7 +124,7 @@ def _under_loop(backing: str, sys: Sys) -> tuple[tuple[str, ...], bool, dict[str
 
 def overlay_upper(mount: Mount, sys: Sys) -> Mount | None:
     """The mount that takes the writes of an overlay; None when it is not one or its directory is not visible."""
-    upper = dict(o.split("=", 1) for o in mount.options if "=" in o).get("upperdir")
+    upper = mount.pairs.get("upperdir")
     if mount.kind != "overlay" or upper is None or (sys.live and not Path(upper).is_dir()):
         return None
     lower = mount_of(upper, sys)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from strata.discover import cifs, nfs
-from strata.discover.clusters import GLUSTER_KINDS, describe_gluster
+from strata.discover import clients
 from strata.host.mounts import Mount
 from strata.host.proc import Sys
 from strata.model.survey import FileSystem
@@ -71,9 +70,9 @@ _TELLING = (
     "rdma",
 )
 _CLIENTS = {
-    **dict.fromkeys(nfs.KINDS, nfs.describe_nfs),
-    **dict.fromkeys(cifs.KINDS, cifs.describe_cifs),
-    **dict.fromkeys(GLUSTER_KINDS, describe_gluster),
+    **dict.fromkeys(clients.NFS_KINDS, clients.describe_nfs),
+    **dict.fromkeys(clients.SMB_KINDS, clients.describe_cifs),
+    **dict.fromkeys(clients.GLUSTER_KINDS, clients.describe_gluster),
 }
 
 
@@ -127,7 +126,7 @@ def server_of(source: str) -> str | None:
 
 
 def _kind_detail(mount: Mount, device: str | None, sys: Sys) -> dict[str, str]:
-    pairs = dict(o.split("=", 1) for o in mount.options if "=" in o)
+    pairs = mount.pairs
     found = _CLIENTS[mount.kind](mount, sys) if mount.kind in _CLIENTS else {}
     if mount.kind == "overlay":
         found |= {k: pairs[k] for k in ("upperdir", "lowerdir") if k in pairs}

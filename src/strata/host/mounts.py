@@ -24,6 +24,11 @@ class Mount:
     source: str
     options: tuple[str, ...]
 
+    @property
+    def pairs(self) -> dict[str, str]:
+        """The options that have a value."""
+        return dict(o.split("=", 1) for o in self.options if "=" in o)
+
 
 def unescape(text: str) -> str:
     r"""The kernel writes blanks in paths as ``\040``; this reads them back."""

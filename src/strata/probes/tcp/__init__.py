@@ -23,8 +23,8 @@ from collections.abc import Sequence
 
 from strata.model.counters import tcp
 from strata.probes.netlink import SOCK_DIAG, Netlink
-from strata.probes.paced import Paced
 from strata.probes.port import Column, Reader, Scope, net_file
+from strata.probes.processes import Paced
 from strata.probes.tcp.diag import ESTABLISHED, LISTEN, Socket, info, sockets, sockets_and_info
 
 OF_NODE = True
