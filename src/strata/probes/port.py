@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from strata.host.netns import within
 from strata.host.proc import Sys
@@ -103,30 +102,12 @@ class Scope:
         return tuple(dict.fromkeys(d.removeprefix("/dev/").replace("/", "!") for d in self.devices))
 
 
-class Probe(Protocol):
-    """One source of counters. Opened once, read many times, from one thread at a time."""
+class Probe:
+    """One source of counters. Opened once, read many times, from one thread at a time.
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """What `read` gives, in its order. May grow at its end while the probe is open, never else."""
-        ...
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """What this machine does not give and why, a clause each."""
-        ...
-
-    def read(self) -> Sequence[float | None]:
-        """One value for each column; None where it could not be read this time. Never raises for a missing counter."""
-        ...
-
-    def close(self) -> None:
-        """Gives its descriptors back. May be called again."""
-        ...
-
-
-class Reader:
-    """What most probes have in common: no columns and nothing absent until they say so, and files to close."""
+    ``columns``: what `read` gives, in its order; may grow at its end while the probe is open, never else. ``absent``:
+    what this machine does not give and why, a clause each.
+    """
 
     def __init__(self) -> None:
         self.columns: tuple[Column, ...] = ()
@@ -140,11 +121,11 @@ class Reader:
         return made
 
     def read(self) -> Sequence[float | None]:
-        """Nothing."""
+        """One value for each column; None where it could not be read this time. Never raises for a missing counter."""
         return ()
 
     def close(self) -> None:
-        """Closes what was kept."""
+        """Gives its descriptors back. May be called again."""
         for file in self._kept:
             file.close()
 
@@ -154,7 +135,7 @@ Key = tuple[Counter, tuple[str, ...]]
 Told = dict[Key, float | None]
 
 
-class Table(Reader):
+class Table(Probe):
     """A probe that tells all its values at once; its columns are those that it told when it was opened."""
 
     wraps: Mapping[Counter, float] = {}

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import Column, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 _SECTOR, _MS, _WRAP = 512, 1e-3, 1 << 32
 
@@ -49,7 +49,7 @@ _FIELDS = (
 )
 
 
-class BlockdevProbe(Reader):
+class BlockdevProbe(Probe):
     """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
 
     def __init__(self, scope: Scope) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from strata.host.cgroups import groups
 from strata.model.counters import Counter, cgroup
-from strata.probes.port import Column, Kept, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 from strata.probes.servers.find import listeners
 from strata.units import NS_PER_S
 
@@ -30,7 +30,7 @@ _FIELDS: tuple[tuple[Counter, dict[bytes, float]], ...] = (
 )
 
 
-class CgroupProbe(Reader):
+class CgroupProbe(Probe):
     """Of ``scope.pids``, who listens on ``scope.ports``, and this process."""
 
     def __init__(self, scope: Scope) -> None:

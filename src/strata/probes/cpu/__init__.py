@@ -17,13 +17,13 @@ from collections.abc import Sequence
 
 from strata.host.proc import Sys
 from strata.model.counters import cpu
-from strata.probes.port import Column, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 from strata.units import NS_PER_S
 
 _TASKS = "/proc/self/task"
 
 
-class CpuProbe(Reader):
+class CpuProbe(Probe):
     """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:

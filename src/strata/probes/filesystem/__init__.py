@@ -17,12 +17,12 @@ from pathlib import Path
 
 from strata.host.mounts import existing, mount_of
 from strata.model.counters import Counter, filesystem
-from strata.probes.port import Column, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
 
 
-class FilesystemProbe(Reader):
+class FilesystemProbe(Probe):
     """Of the file systems of ``scope.paths``."""
 
     def __init__(self, scope: Scope) -> None:

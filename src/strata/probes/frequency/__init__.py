@@ -13,14 +13,14 @@ import re
 from collections.abc import Sequence
 
 from strata.model.counters import cpu
-from strata.probes.port import Column, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 _BASE = "/sys/devices/system/cpu"
 _MOST = 256
 _MHZ = re.compile(r"^cpu MHz\s*:\s*([0-9.]+)", re.MULTILINE)
 
 
-class FrequencyProbe(Reader):
+class FrequencyProbe(Probe):
     """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 
 from strata.host.proc import descriptor
 from strata.model.counters import health
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 AT_EDGES = True
 
@@ -81,7 +81,7 @@ def parse(page: bytes) -> tuple[float, ...]:
     )
 
 
-class HealthProbe(Reader):
+class HealthProbe(Probe):
     """See the module."""
 
     def __init__(self, devices: Sequence[str], ask: Fetch) -> None:

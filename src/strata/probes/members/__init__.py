@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 from strata.host.block import BASE, btrfs, slaves
 from strata.model.counters import members as counted
-from strata.probes.port import Column, Kept, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 
 _MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
 
 
-class MembersProbe(Reader):
+class MembersProbe(Probe):
     """Of ``scope.devices`` and what they are made of."""
 
     def __init__(self, scope: Scope) -> None:

@@ -22,14 +22,14 @@ from collections.abc import Callable, Sequence
 from strata.host.mounts import mount_of
 from strata.model.counters import mounts
 from strata.probes.mounts import cifs, nfs
-from strata.probes.port import Column, Kept, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 
 _FUSE = "/sys/fs/fuse/connections"
 _NFS = ("nfs", "nfs4")
 _SMB = ("cifs", "smb3")
 
 
-class MountsProbe(Reader):
+class MountsProbe(Probe):
     """Of the mounts that hold ``scope.paths``."""
 
     def __init__(self, scope: Scope) -> None:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from strata.host.proc import Sys
 from strata.model.counters import servers
-from strata.probes.port import Column, Kept, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 from strata.probes.processes import Processes, fellows_file
 from strata.probes.servers.account import Account, Key
 from strata.probes.servers.find import listeners
@@ -73,7 +73,7 @@ class _Server:
         return keys[:room]
 
 
-class ServersProbe(Reader):
+class ServersProbe(Probe):
     """Of ``scope.pids`` and of the listeners on ``scope.ports`` in ``scope.netns``."""
 
     def __init__(self, scope: Scope) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import Column, Kept, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 
 EVERY_S = 0.02
 LEAST_S = 0.035
@@ -55,7 +55,7 @@ class _Device:
         self.at_s, self.done, self.waiting = now_s, done, waiting
 
 
-class StallsProbe(Reader):
+class StallsProbe(Probe):
     """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
 
     def __init__(self, scope: Scope) -> None:
