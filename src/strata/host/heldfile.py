@@ -12,7 +12,6 @@ import fcntl
 import os
 import struct
 from pathlib import Path
-from types import TracebackType
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety
@@ -37,9 +36,7 @@ class HeldFile:
     def __enter__(self) -> HeldFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

@@ -19,7 +19,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import IO, Any, NoReturn
 
 from strata.errors import RunFailed
@@ -139,9 +138,7 @@ class Child:
     def __enter__(self) -> Child:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property
