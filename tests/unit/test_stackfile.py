@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_tree import Tree
 from surveys import DISK, GOOD, PART
 
-from strata.discover.clusters import describe_gluster, describe_rbd
+from strata.discover.clients import describe_gluster, describe_rbd
 from strata.discover.stackfile import draft
 from strata.host.mounts import Mount
 from strata.model.stack import Stack

@@ -13,7 +13,7 @@ from diagnosisbench.split import Split
 from strata.diagnose import diagnose
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.counters.counter import NODE
-from strata.model.counters.stored import taken_apart
+from strata.model.counters.readings import taken_apart
 from strata.model.finding import Diagnosis
 
 WITHHELD_TIMES = 3

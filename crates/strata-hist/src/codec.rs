@@ -2,7 +2,6 @@
 
 use crate::histogram::Histogram;
 use crate::layout::{HIGHEST_NS, SIGNIFICANT_DIGITS};
-use crate::varint;
 
 /// V2 with the word size nibble that every writer sets.
 const COOKIE: u32 = 0x1c84_9303 | 0x10;
@@ -57,9 +56,9 @@ impl Histogram {
         let mut next = 0;
         for (index, count) in self.buckets() {
             if index > next {
-                varint::write(&mut counts, -((index - next) as i64));
+                write_number(&mut counts, -((index - next) as i64));
             }
-            varint::write(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
+            write_number(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
             next = index + 1;
         }
         let mut out = Vec::with_capacity(HEAD_BYTES + counts.len());
@@ -91,7 +90,7 @@ impl Histogram {
         let mut rest = payload.get(..word(4) as usize).ok_or(DecodeError::Truncated)?;
         let (mut buckets, mut index) = (Vec::new(), 0usize);
         while !rest.is_empty() {
-            let count = varint::read(&mut rest).ok_or(DecodeError::Truncated)?;
+            let count = read_number(&mut rest).ok_or(DecodeError::Truncated)?;
             if count < 0 {
                 index = usize::try_from(count.unsigned_abs())
                     .ok()
@@ -106,5 +105,59 @@ impl Histogram {
             index += 1;
         }
         Self::from_buckets(&buckets).ok_or(DecodeError::Counts)
+    }
+}
+
+/// Append one signed number (1 to 9 bytes): zigzag LEB128, 7 bits a byte, but a ninth byte carries 8.
+fn write_number(out: &mut Vec<u8>, value: i64) {
+    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
+    for _ in 0..8 {
+        if rest < 0x80 {
+            out.push(rest as u8);
+            return;
+        }
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+/// Take one signed number off the front; `None` when the bytes end too early.
+fn read_number(bytes: &mut &[u8]) -> Option<i64> {
+    let mut raw = 0u64;
+    for place in 0..9 {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        if place == 8 {
+            raw |= u64::from(byte) << 56;
+            break;
+        }
+        raw |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Some((raw >> 1) as i64 ^ -((raw & 1) as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_survives() {
+        for value in [0, -1, 1, 63, 64, -65, 1 << 20, -(1 << 41), i64::MAX, i64::MIN] {
+            let mut bytes = Vec::new();
+            write_number(&mut bytes, value);
+            assert!(bytes.len() <= 9);
+            let mut rest = bytes.as_slice();
+            assert_eq!(read_number(&mut rest), Some(value));
+            assert!(rest.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_cut_number_is_refused() {
+        assert_eq!(read_number(&mut [0x80u8, 0x80].as_slice()), None);
     }
 }

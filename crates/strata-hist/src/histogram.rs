@@ -1,7 +1,6 @@
 //! Counts per bucket, with the exact sum, smallest and largest value beside them.
 
 use crate::layout::{HIGHEST_NS, LEN, highest_equivalent, index_of, median_equivalent};
-use crate::sparse::Sparse;
 
 /// A histogram of times in ns. About 270 kB; only the cache lines that are hit cost anything.
 ///
@@ -17,6 +16,27 @@ pub struct Histogram {
     recorded_ns: u64,
     min_ns: u64,
     max_ns: u64,
+}
+
+/// What an interval recorded, in a form that is cheap to hand to another thread: non-empty buckets and exact sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sparse {
+    /// (bucket, count), in rising order of bucket, counts above zero.
+    pub buckets: Vec<(u32, u64)>,
+    /// Values that were beyond the range and recorded as its highest.
+    pub clamped: u64,
+    /// Exact sum of the values in ns, before clamping.
+    pub sum_ns: u128,
+    /// Smallest and largest value recorded, in ns; `None` when nothing was.
+    pub range_ns: Option<(u64, u64)>,
+}
+
+impl Sparse {
+    /// Values recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|&(_, count)| count).sum()
+    }
 }
 
 /// Moments of a histogram, in ns.

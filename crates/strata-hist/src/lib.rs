@@ -7,12 +7,9 @@
 mod codec;
 mod histogram;
 mod layout;
-mod sparse;
-mod varint;
 
 pub use codec::DecodeError;
-pub use histogram::{Histogram, Summary};
+pub use histogram::{Histogram, Sparse, Summary};
 pub use layout::{
     HIGHEST_NS, LEN, SIGNIFICANT_DIGITS, highest_equivalent, index_of, lowest_equivalent, median_equivalent,
 };
-pub use sparse::Sparse;

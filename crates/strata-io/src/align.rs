@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io;
 
+use rustix::fs::StatxFlags;
+
 use crate::sys;
 
 /// Alignment that direct I/O needs, in bytes.
@@ -37,8 +39,8 @@ impl DioAlign {
     /// # Errors
     /// The file cannot be asked at all.
     pub fn of(file: &File) -> io::Result<Self> {
-        let stat = sys::statx(file, libc::STATX_DIOALIGN)?;
-        if stat.stx_mask & libc::STATX_DIOALIGN != 0 {
+        let stat = sys::statx(file, StatxFlags::DIOALIGN)?;
+        if stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0 {
             let supported = stat.stx_dio_offset_align > 0;
             let or_page = |align: u32| if align > 0 { align } else { 4096 };
             return Ok(Self {

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use rustix::param::page_size;
+
 use crate::mapping::Mapping;
-use crate::sys;
 
 /// The buffers of all slots of a queue: one anonymous mapping, faulted in when made.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ impl Buffers {
     /// # Errors
     /// The size overflows or the system refuses the memory.
     pub fn new(slots: u32, slot_bytes: usize, align: u32) -> io::Result<Self> {
-        let step = sys::page_bytes();
+        let step = page_size();
         if align as usize > step {
             return Err(io::Error::other(format!(
                 "no buffer can be aligned to {align} bytes, a page is {step}"

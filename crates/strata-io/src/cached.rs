@@ -2,11 +2,16 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use rustix::fs::{Advice, fadvise};
+use rustix::param::page_size;
+
 use crate::error::{Error, Result};
+use crate::mapping::Mapping;
 use crate::sys;
 
 /// `cachestat(2)`, Linux 6.5; the same number on every architecture.
@@ -67,13 +72,9 @@ pub fn drop_cached(path: &Path, offset: u64, length: u64) -> Result<u64> {
     let fail = |source| Error::new("cannot drop the cached pages of", path, source);
     let file = File::open(path).map_err(fail)?;
     file.sync_data().map_err(fail)?;
-    let range = (offset.min(i64::MAX as u64) as libc::off_t, length.min(i64::MAX as u64) as libc::off_t);
-    // SAFETY: advice about an open descriptor; touches no memory of ours.
-    let refused =
-        unsafe { libc::posix_fadvise(file.as_raw_fd(), range.0, range.1, libc::POSIX_FADV_DONTNEED) };
-    if refused != 0 {
-        return Err(fail(io::Error::from_raw_os_error(refused)));
-    }
+    let most = i64::MAX as u64;
+    fadvise(&file, offset.min(most), NonZeroU64::new(length.min(most)), Advice::DontNeed)
+        .map_err(|e| fail(e.into()))?;
     cached_bytes(path, offset, length)
 }
 
@@ -106,36 +107,17 @@ fn by_cachestat(file: &File, offset: u64, length: u64) -> io::Result<CacheState>
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    let page = sys::page_bytes() as u64;
+    let page = page_size() as u64;
     Ok(CacheState { resident: answer[0] * page, unwritten: Some((answer[1] + answer[2]) * page) })
 }
 
 fn by_mincore(file: &File, offset: u64, end: u64) -> io::Result<u64> {
-    let page = sys::page_bytes() as u64;
-    let (mut at, mut resident) = (offset / page * page, 0);
+    let page = page_size();
+    let (mut at, mut resident) = (offset - offset % page as u64, 0);
     while at < end {
         let bytes = (end - at).min(WINDOW) as usize;
-        // SAFETY: a new read-only shared mapping; no reference to its memory is ever made.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                at as libc::off_t,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let mut pages = vec![0u8; bytes.div_ceil(page as usize)];
-        // SAFETY: the mapping spans `bytes`, and the vector has a byte for each of its pages.
-        let answered = sys::check(unsafe { libc::mincore(base, bytes, pages.as_mut_ptr()) });
-        // SAFETY: the mapping made above.
-        unsafe { libc::munmap(base, bytes) };
-        answered?;
-        resident += pages.iter().filter(|&&state| state & 1 == 1).count() as u64 * page;
+        let pages = Mapping::resident(file.as_raw_fd(), at, bytes, page)?;
+        resident += (pages.into_iter().filter(|here| *here).count() * page) as u64;
         at += bytes as u64;
     }
     Ok(resident)

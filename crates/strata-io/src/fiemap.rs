@@ -4,6 +4,8 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
+use rustix::fs::StatxFlags;
+
 use crate::error::{Error, Result};
 use crate::sys;
 
@@ -80,7 +82,7 @@ pub fn fiemap(path: &Path) -> Result<FileMap> {
     let fail = |source| Error::new("cannot map the extents of", path, source);
     let file = File::open(path).map_err(fail)?;
     file.sync_all().map_err(fail)?;
-    let stat = sys::statx(&file, 0).map_err(fail)?;
+    let stat = sys::statx(&file, StatxFlags::empty()).map_err(fail)?;
     let device = format!("{}:{}", stat.stx_dev_major, stat.stx_dev_minor);
     let (mut extents, mut start) = (Vec::new(), 0);
     loop {

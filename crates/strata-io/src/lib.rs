@@ -14,7 +14,6 @@ mod mapping;
 mod null;
 mod open;
 mod pool;
-mod pool_worker;
 mod psync;
 mod ring;
 mod sys;

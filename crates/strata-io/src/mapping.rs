@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 
+use crate::sys;
+
 /// A mapping, unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -20,7 +22,8 @@ impl Mapping {
     /// # Errors
     /// The system refuses the memory.
     pub fn anonymous(bytes: usize) -> io::Result<Self> {
-        Self::map(-1, 0, bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE)
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        Self::map(-1, 0, bytes, libc::PROT_READ | libc::PROT_WRITE, flags)
     }
 
     /// `bytes` of what `fd` shares at `offset`.
@@ -28,11 +31,29 @@ impl Mapping {
     /// # Errors
     /// The system's own.
     pub fn of_file(fd: RawFd, offset: u64, bytes: usize) -> io::Result<Self> {
-        Self::map(fd, offset, bytes, libc::MAP_SHARED | libc::MAP_POPULATE)
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        Self::map(fd, offset, bytes, libc::PROT_READ | libc::PROT_WRITE, flags)
     }
 
-    fn map(fd: RawFd, offset: u64, bytes: usize, flags: libc::c_int) -> io::Result<Self> {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
+    /// Whether each page of it is in memory. Nothing may be read from it: the file may be shorter by then.
+    ///
+    /// # Errors
+    /// The system's own.
+    pub fn resident(fd: RawFd, offset: u64, bytes: usize, page: usize) -> io::Result<Vec<bool>> {
+        let mapping = Self::map(fd, offset, bytes, libc::PROT_READ, libc::MAP_SHARED)?;
+        let mut pages = vec![0u8; bytes.div_ceil(page)];
+        // SAFETY: the mapping spans `bytes`, and the vector has a byte for each of its pages.
+        sys::check(unsafe { libc::mincore(mapping.base.as_ptr().cast(), bytes, pages.as_mut_ptr()) })?;
+        Ok(pages.into_iter().map(|state| state & 1 == 1).collect())
+    }
+
+    fn map(
+        fd: RawFd,
+        offset: u64,
+        bytes: usize,
+        protection: libc::c_int,
+        flags: libc::c_int,
+    ) -> io::Result<Self> {
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
         let base =
             unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, fd, offset as libc::off_t) };

@@ -13,7 +13,6 @@ mod permutation;
 mod rng;
 mod sizes;
 mod source;
-mod stage;
 mod stamp;
 mod targets;
 mod weighted;

@@ -2,7 +2,7 @@
 
 use crate::io::{Io, Op};
 use crate::rng::Rng;
-use crate::stage::Stage;
+use crate::source::Stage;
 
 /// Share of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

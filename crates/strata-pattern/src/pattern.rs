@@ -11,7 +11,7 @@ use crate::mix::{Directions, Mix};
 use crate::order::{Cursor, Interlocked, Once, Order, Pick, Place, Stride, Uniform, Zipf, Zoned};
 use crate::rng::{Rng, splitmix};
 use crate::sizes::{Lengths, Sizes};
-use crate::stage::{Stage, Staged};
+use crate::source::{Stage, Staged};
 use crate::targets::{Area, Deal, Targets};
 
 /// Which blocks of which targets, in which order, length and direction, and when they are flushed.

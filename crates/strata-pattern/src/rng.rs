@@ -52,9 +52,7 @@ impl Rng {
         }
         (wide >> 64) as u64
     }
-}
 
-impl Rng {
     /// 32 random bits made a number below `bound` (which must not be 0), each equally likely: as [`Self::below`], and
     /// drawn anew in the rare case that these bits would favour some.
     #[inline]

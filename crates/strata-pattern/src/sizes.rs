@@ -2,7 +2,7 @@
 
 use crate::io::{Io, Op};
 use crate::rng::Rng;
-use crate::stage::Stage;
+use crate::source::Stage;
 use crate::weighted::Weighted;
 
 /// One of several lengths.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use crate::blocks::BlockMap;
 use crate::io::Io;
 use crate::rng::Rng;
-use crate::stage::Stage;
+use crate::source::Stage;
 use crate::weighted::Weighted;
 
 /// One target of a workload.

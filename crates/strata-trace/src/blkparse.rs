@@ -5,6 +5,19 @@ use crate::event::{Event, Kind, Names};
 use crate::flags::Flags;
 use crate::summary::Source;
 
+/// Letters of the actions that are followed; of two for one kind, or kinds for one letter, the first is what is told.
+const ACTIONS: [(&str, Kind); 9] = [
+    ("Q", Kind::Queue),
+    ("X", Kind::Split),
+    ("M", Kind::Merge),
+    ("F", Kind::Merge),
+    ("I", Kind::Insert),
+    ("D", Kind::Issue),
+    ("R", Kind::Requeue),
+    ("C", Kind::Complete),
+    ("C", Kind::BioComplete),
+];
+
 /// What a text gave.
 pub struct Text {
     /// Its events and devices.
@@ -71,16 +84,7 @@ fn event(line: &str, names: &mut Names) -> Option<Option<Event>> {
     let at_ns = nanoseconds(words.next()?)?;
     let pid = words.next()?.parse().ok()?;
     let action = words.next()?;
-    let kind = match action {
-        "Q" => Kind::Queue,
-        "X" => Kind::Split,
-        "M" | "F" => Kind::Merge,
-        "I" => Kind::Insert,
-        "D" => Kind::Issue,
-        "R" => Kind::Requeue,
-        "C" => Kind::Complete,
-        _ => return Some(None),
-    };
+    let Some(&(_, kind)) = ACTIONS.iter().find(|(known, _)| *known == action) else { return Some(None) };
     let flags = Flags::parse(words.next()?.as_bytes());
     let rest: Vec<&str> = words.collect();
     let number = |at: usize| rest.get(at).and_then(|w| w.parse::<u64>().ok());
@@ -121,16 +125,7 @@ fn nanoseconds(seconds: &str) -> Option<u64> {
 /// One event in the form that [`read`] reads; `sequence` is the line's number.
 #[must_use]
 pub fn line(event: &Event, names: &Names, sequence: u64) -> Option<String> {
-    let action = match event.kind {
-        Kind::Queue => "Q",
-        Kind::Split => "X",
-        Kind::Merge => "M",
-        Kind::Insert => "I",
-        Kind::Issue => "D",
-        Kind::Requeue => "R",
-        Kind::Complete | Kind::BioComplete => "C",
-        Kind::RequestMerge | Kind::Error => return None,
-    };
+    let &(action, _) = ACTIONS.iter().find(|(_, kind)| *kind == event.kind)?;
     let tail = if action == "C" { event.error.to_string() } else { names.name(event.comm).to_owned() };
     let place = match event.kind {
         Kind::Split => format!("{} / {} ", event.sector, event.other),

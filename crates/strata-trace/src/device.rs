@@ -1,7 +1,5 @@
 //! Everything that is said about one device.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 use strata_hist::Histogram;
 
@@ -16,7 +14,7 @@ const DEEPEST: usize = 4096;
 const SLOWEST: usize = 10;
 
 /// A device to follow: its own number, that of the whole disk if it is a part of one, and which sectors of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// `vda1`.
@@ -53,13 +51,11 @@ struct Half {
     service: Histogram,
     wait: Histogram,
     scheduler: Histogram,
-    sync: u64,
-    through: u64,
-    ahead: u64,
+    told: HalfFigures,
 }
 
 /// One direction in figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct HalfFigures {
     /// I/Os as they entered the block layer, before splits and merges.
     pub entered: PassingFigures,
@@ -87,9 +83,7 @@ impl Half {
             service: times(&self.service),
             wait: times(&self.wait),
             scheduler: times(&self.scheduler),
-            sync: self.sync,
-            write_through: self.through,
-            read_ahead: self.ahead,
+            ..self.told.clone()
         }
     }
 }
@@ -98,7 +92,7 @@ impl Half {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Slow {
     at_ns: u64,
-    op: &'static str,
+    op: Op,
     offset_bytes: u64,
     bytes: u64,
     wait_ns: Option<u64>,
@@ -109,27 +103,22 @@ pub struct Slow {
     comm: String,
 }
 
-/// Follows one device.
+/// Follows one device. What is counted one by one is counted in `told`.
+#[derive(Default)]
 pub struct Device {
-    target: Target,
+    told: DeviceFigures,
     pairing: Pairing,
     halves: [Half; 2],
     all: crate::order::Order,
     flush: Histogram,
-    others: u64,
-    discards: u64,
-    counts: HashMap<Kind, u64>,
-    splits_cut: u64,
     depth: Vec<u64>,
     entering: Threads,
     issuing: Threads,
     slowest: Vec<(u64, Io)>,
-    parts: u64,
-    errors: u64,
 }
 
 /// A device in figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct DeviceFigures {
     /// What was followed.
     pub target: Target,
@@ -179,31 +168,15 @@ impl Device {
     /// `before`: requests that were with the device when the window began.
     #[must_use]
     pub fn new(target: Target, before: u64) -> Self {
-        Self {
-            pairing: Pairing::new(target.by_bio, before),
-            target,
-            halves: [Half::default(), Half::default()],
-            all: crate::order::Order::default(),
-            flush: Histogram::new(),
-            others: 0,
-            discards: 0,
-            counts: HashMap::new(),
-            splits_cut: 0,
-            depth: Vec::new(),
-            entering: Threads::default(),
-            issuing: Threads::default(),
-            slowest: Vec::new(),
-            parts: 0,
-            errors: 0,
-        }
+        let pairing = Pairing::new(target.by_bio, before);
+        Self { pairing, told: DeviceFigures { target, ..DeviceFigures::default() }, ..Self::default() }
     }
 
     /// The next event, in time; those of other devices are passed over.
     pub fn feed(&mut self, event: &Event) {
-        if !self.target.takes(event) {
+        if !self.told.target.takes(event) {
             return;
         }
-        *self.counts.entry(event.kind).or_default() += 1;
         match event.kind {
             Kind::Queue => {
                 self.entering.feed(event);
@@ -212,8 +185,12 @@ impl Device {
                     half.entered.feed(event.sector, event.sectors);
                 }
             }
-            Kind::Split => self.splits_cut += 1,
-            Kind::Complete | Kind::BioComplete if event.error != 0 => self.errors += 1,
+            Kind::Split => self.told.splits += 1,
+            Kind::Merge => self.told.merges += 1,
+            Kind::RequestMerge => self.told.request_merges += 1,
+            Kind::Insert => self.told.inserts += 1,
+            Kind::Requeue => self.told.requeues += 1,
+            Kind::Complete | Kind::BioComplete if event.error != 0 => self.told.errors += 1,
             _ => {}
         }
         match self.pairing.feed(event) {
@@ -238,14 +215,14 @@ impl Device {
             self.depth.resize(slot + 1, 0);
         }
         self.depth[slot] += 1;
-        self.parts += u64::from(io.parts);
-        self.discards += u64::from(io.flags.op == Op::Discard);
-        self.others += u64::from(io.flags.op == Op::Other);
+        self.told.parts += u64::from(io.parts);
+        self.told.discards += u64::from(io.flags.op == Op::Discard);
+        self.told.others += u64::from(io.flags.op == Op::Other);
         let Some(half) = self.half(io.flags.op).filter(|_| io.sectors > 0) else { return };
         half.issued.feed(io.sector, io.sectors);
-        half.sync += u64::from(io.flags.has(Flags::SYNC));
-        half.through += u64::from(io.flags.has(Flags::FUA));
-        half.ahead += u64::from(io.flags.has(Flags::AHEAD));
+        half.told.sync += u64::from(io.flags.has(Flags::SYNC));
+        half.told.write_through += u64::from(io.flags.has(Flags::FUA));
+        half.told.read_ahead += u64::from(io.flags.has(Flags::AHEAD));
         if let Some(queued) = io.queued_ns {
             half.wait.record(io.issued_ns.saturating_sub(queued));
         }
@@ -281,21 +258,11 @@ impl Device {
     /// In figures. `begin_ns` is when the window began.
     #[must_use]
     pub fn figures(&self, names: &Names, begin_ns: u64) -> DeviceFigures {
-        let count = |kind| self.counts.get(&kind).copied().unwrap_or(0);
         DeviceFigures {
-            target: self.target.clone(),
             read: self.halves[0].figures(),
             write: self.halves[1].figures(),
             all: self.all.figures(),
             flush: times(&self.flush),
-            discards: self.discards,
-            others: self.others,
-            splits: self.splits_cut,
-            merges: count(Kind::Merge),
-            request_merges: count(Kind::RequestMerge),
-            inserts: count(Kind::Insert),
-            requeues: count(Kind::Requeue),
-            errors: self.errors,
             depth: self
                 .depth
                 .iter()
@@ -308,23 +275,16 @@ impl Device {
             slowest: self.slowest.iter().map(|(service, io)| slow(*service, io, names, begin_ns)).collect(),
             began_before: self.pairing.unmatched,
             under_way: self.pairing.under_way(),
-            parts: self.parts,
             forgotten: self.pairing.forgotten,
+            ..self.told.clone()
         }
     }
 }
 
 fn slow(service_ns: u64, io: &Io, names: &Names, begin_ns: u64) -> Slow {
-    let op = match io.flags.op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Discard => "discard",
-        Op::Flush => "flush",
-        Op::Other => "other",
-    };
     Slow {
         at_ns: io.issued_ns.saturating_sub(begin_ns),
-        op,
+        op: io.flags.op,
         offset_bytes: io.sector.saturating_mul(SECTOR),
         bytes: u64::from(io.sectors) * SECTOR,
         wait_ns: io.queued_ns.map(|queued| io.issued_ns.saturating_sub(queued)),

@@ -1,7 +1,10 @@
 //! The letters by which the kernel says what an I/O is (`rwbs`): `R`, `WS`, `FWFSM`, `DE` …
 
+use serde::Serialize;
+
 /// What is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Op {
     /// Data out of the device.
@@ -35,6 +38,10 @@ pub struct Flags {
     /// [`Self::SYNC`], [`Self::FUA`] …
     pub bits: u8,
 }
+
+/// What stands behind the operation, in the kernel's order.
+const BEHIND: [(u8, char); 4] =
+    [(Flags::FUA, 'F'), (Flags::AHEAD, 'A'), (Flags::SYNC, 'S'), (Flags::META, 'M')];
 
 impl Flags {
     /// Somebody waits for it.
@@ -81,11 +88,7 @@ impl Flags {
             Op::Flush => 'F',
             Op::Other => 'N',
         });
-        for (bit, letter) in [(Self::FUA, 'F'), (Self::AHEAD, 'A'), (Self::SYNC, 'S'), (Self::META, 'M')] {
-            if self.has(bit) {
-                text.push(letter);
-            }
-        }
+        text.extend(BEHIND.iter().filter(|(bit, _)| self.has(*bit)).map(|(_, letter)| letter));
         text
     }
 
@@ -97,15 +100,10 @@ impl Flags {
 }
 
 fn bits_of(letters: &[u8]) -> u8 {
-    letters.iter().fold(0, |bits, letter| {
-        bits | match letter {
-            b'S' => Flags::SYNC,
-            b'F' => Flags::FUA,
-            b'A' => Flags::AHEAD,
-            b'M' => Flags::META,
-            _ => 0,
-        }
-    })
+    BEHIND
+        .iter()
+        .filter(|(_, letter)| letters.contains(&(*letter as u8)))
+        .fold(0, |bits, (bit, _)| bits | bit)
 }
 
 #[cfg(test)]

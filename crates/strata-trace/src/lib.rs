@@ -14,7 +14,6 @@ pub mod page;
 pub mod pairing;
 pub mod record;
 pub mod saved;
-pub mod seek;
 pub mod side;
 pub mod streams;
 pub mod summary;

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
-use crate::seek::{Bucket, Seeks};
+use crate::SECTOR;
 use crate::streams::Streams;
 
 /// I/Os that the windowed share looks back.
 pub const WINDOW: usize = 16;
+
+const BUCKETS: usize = 56;
 
 /// Follows one direction at one device.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +26,7 @@ pub struct Order {
 }
 
 /// The figures. Shares are of the I/Os that have one before them (`ios` − 1); absent where there is none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OrderFigures {
     /// I/Os that were followed.
     pub ios: u64,
@@ -83,5 +85,66 @@ impl Order {
             streams: self.streams.established(),
             seeks: self.seeks.buckets(),
         }
+    }
+}
+
+/// Counts of distances from the end of one I/O to the beginning of the next, by powers of two, forward and backward apart.
+#[derive(Clone, Debug)]
+pub struct Seeks {
+    none: u64,
+    forward: [u64; BUCKETS],
+    backward: [u64; BUCKETS],
+}
+
+/// One bucket: distances of at least `from` and less than `to` bytes; negative is backward.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// The bound nearer to zero.
+    pub from_bytes: i64,
+    /// The bound farther from zero.
+    pub to_bytes: i64,
+    /// I/Os.
+    pub count: u64,
+}
+
+impl Default for Seeks {
+    fn default() -> Self {
+        Self { none: 0, forward: [0; BUCKETS], backward: [0; BUCKETS] }
+    }
+}
+
+impl Seeks {
+    /// Count the way from one sector to another.
+    pub fn record(&mut self, from: u64, to: u64) {
+        let distance = from.abs_diff(to);
+        if distance == 0 {
+            self.none += 1;
+            return;
+        }
+        let bucket = (distance.ilog2() as usize).min(BUCKETS - 1);
+        if to > from { self.forward[bucket] += 1 } else { self.backward[bucket] += 1 }
+    }
+
+    /// What was met, from far backward over none to far forward.
+    #[must_use]
+    pub fn buckets(&self) -> Vec<Bucket> {
+        let bound =
+            |power: usize| (SECTOR as i64).checked_shl(power as u32).filter(|n| *n > 0).unwrap_or(i64::MAX);
+        let side = |counts: &[u64; BUCKETS], sign: i64| -> Vec<Bucket> {
+            let met = counts.iter().enumerate().filter(|(_, n)| **n > 0);
+            met.map(|(power, &count)| Bucket {
+                from_bytes: sign * bound(power),
+                to_bytes: sign * bound(power + 1),
+                count,
+            })
+            .collect()
+        };
+        let mut all = side(&self.backward, -1);
+        all.reverse();
+        if self.none > 0 {
+            all.push(Bucket { from_bytes: 0, to_bytes: 0, count: self.none });
+        }
+        all.extend(side(&self.forward, 1));
+        all
     }
 }

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::device::Target;
 use crate::event::{Decoder, Event};
@@ -141,9 +141,20 @@ struct Buffers {
     events: Vec<Event>,
     pages: u64,
     foreign: u64,
-    gaps: u64,
+    /// What the pages told of it.
+    losses: Losses,
+}
+
+/// What is missing: as the kernel counts it, as the pages told it, and whether some was left for being too much.
+#[derive(Clone, Default, PartialEq, Serialize)]
+struct Losses {
+    overrun: u64,
+    commit_overrun: u64,
+    dropped: u64,
     missed: u64,
-    broken: u64,
+    gaps: u64,
+    broken_pages: u64,
+    cut: u64,
 }
 
 impl Buffers {
@@ -174,9 +185,7 @@ impl Buffers {
             events: Vec::new(),
             pages: 0,
             foreign: 0,
-            gaps: 0,
-            missed: 0,
-            broken: 0,
+            losses: Losses::default(),
         })
     }
 
@@ -207,11 +216,8 @@ impl Buffers {
         self.drain(most)?;
         shared.events.store(self.events.len() as u64, Ordering::Relaxed);
         let cpu_ns = clock(libc::CLOCK_THREAD_CPUTIME_ID) - cpu;
-        let cut = u64::from(self.events.len() >= most);
-        let mut losses = self.losses()?;
-        losses["cut"] = cut.into();
-        let lost = ["overrun", "commit_overrun", "dropped", "missed", "gaps", "broken_pages", "cut"];
-        let whole = lost.iter().all(|key| losses[*key] == 0);
+        let losses = Losses { cut: u64::from(self.events.len() >= most), ..self.losses()? };
+        let whole = losses == Losses::default();
         let mut source = Source {
             targets: job.targets.clone(),
             events: std::mem::take(&mut self.events),
@@ -268,14 +274,14 @@ impl Buffers {
             None => *foreign += 1,
         });
         self.pages += 1;
-        self.gaps += u64::from(read.gap);
-        self.missed += read.missed;
-        self.broken += u64::from(read.broken);
+        self.losses.gaps += u64::from(read.gap);
+        self.losses.missed += read.missed;
+        self.losses.broken_pages += u64::from(read.broken);
     }
 
     /// What the kernel counts as lost, and what the pages told.
-    fn losses(&self) -> io::Result<Value> {
-        let (mut overrun, mut commit, mut dropped) = (0, 0, 0);
+    fn losses(&self) -> io::Result<Losses> {
+        let mut losses = self.losses.clone();
         for (folder, _) in &self.raw {
             let path = folder.join("stats");
             let text = at(&path, whole_text(&path))?;
@@ -283,14 +289,11 @@ impl Buffers {
                 let line = text.lines().find_map(|line| line.strip_prefix(key));
                 line.and_then(|rest| rest.trim().parse::<u64>().ok()).unwrap_or(0)
             };
-            overrun += count("overrun:");
-            commit += count("commit overrun:");
-            dropped += count("dropped events:");
+            losses.overrun += count("overrun:");
+            losses.commit_overrun += count("commit overrun:");
+            losses.dropped += count("dropped events:");
         }
-        Ok(json!({
-            "overrun": overrun, "commit_overrun": commit, "dropped": dropped,
-            "missed": self.missed, "gaps": self.gaps, "broken_pages": self.broken,
-        }))
+        Ok(losses)
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Passing {
 }
 
 /// [`Passing`] in figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PassingFigures {
     /// I/Os.
     pub ios: u64,

@@ -33,7 +33,7 @@ pub struct Threads {
 }
 
 /// [`Threads`] in figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadFigures {
     /// How many different ones (4096 at most are told apart).
     pub threads: u64,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from strata.discover import cifs
 from strata.discover.chain import NOTHING, Under, devices_of
+from strata.discover.clients import SMB_KINDS
 from strata.host.mounts import mount_of
 from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -85,7 +85,7 @@ def _at_smb(at: Endpoint | None) -> bool:
     if at.kind is not EndpointKind.FILE or at.path is None:
         return False
     mount = mount_of(at.path, Sys())
-    return mount is not None and mount.kind in cifs.KINDS
+    return mount is not None and mount.kind in SMB_KINDS
 
 
 def devices_reached(stack: Stack, endpoints: Mapping[str, Endpoint]) -> dict[str, Watch]:

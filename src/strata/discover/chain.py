@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strata.discover.devices import device
 from strata.host import block
-from strata.host.mounts import Mount, mount_of, mounts
+from strata.host.mounts import Mount, existing, mount_of
 from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.survey import Device
@@ -55,8 +55,7 @@ def carriers(mount: Mount, sys: Sys) -> tuple[str, ...]:
     if source is None:
         return ()
     # btrfs mounts name one member only; sysfs lists the whole pool.
-    pools = (sys.names(f"/sys/fs/btrfs/{uuid}/devices") for uuid in sys.names("/sys/fs/btrfs"))
-    pool = next((members for members in pools if source in members), ())
+    pool = next((members for members in block.btrfs(sys).values() if source in members), ())
     return (source, *(m for m in pool if m != source))
 
 
@@ -125,7 +124,7 @@ def _under_loop(backing: str, sys: Sys) -> tuple[tuple[str, ...], bool, dict[str
 
 def overlay_upper(mount: Mount, sys: Sys) -> Mount | None:
     """The mount that takes the writes of an overlay; None when it is not one or its directory is not visible."""
-    upper = dict(o.split("=", 1) for o in mount.options if "=" in o).get("upperdir")
+    upper = mount.pairs.get("upperdir")
     if mount.kind != "overlay" or upper is None or (sys.live and not Path(upper).is_dir()):
         return None
     lower = mount_of(upper, sys)
@@ -134,17 +133,7 @@ def overlay_upper(mount: Mount, sys: Sys) -> Mount | None:
 
 def mount_under(path: Path, sys: Sys) -> Mount | None:
     """As `mount_of`, and for a path that does not exist yet the mount of its nearest parent that does."""
-    if not sys.live:
-        return mount_of(path, sys)
-    path = path.absolute()
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return mount_of(path, sys)
-
-
-def mounts_of_device(name: str, sys: Sys) -> tuple[Mount, ...]:
-    """Everything mounted from the device."""
-    return tuple(m for m in mounts(sys) if name in carriers(m, sys))
+    return mount_of(existing(path.absolute()) if sys.live else path, sys)
 
 
 def _name_of_source(source: str, sys: Sys) -> str | None:
@@ -155,13 +144,9 @@ def _name_of_source(source: str, sys: Sys) -> str | None:
             found = os.stat(source)  # noqa: PTH116 - a device node, its number is all that is wanted
         except OSError:
             return None
-        return block.name_of(f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}", sys) if _is_block(found) else None
+        return block.name_of(block.devno(found.st_rdev), sys) if stat.S_ISBLK(found.st_mode) else None
     if source.startswith("/dev/mapper/"):
         wanted = source.removeprefix("/dev/mapper/")
         return next((n for n in block.all_names(sys) if sys.text(f"{block.BASE}/{n}/dm/name") == wanted), None)
     name = source.removeprefix("/dev/").replace("/", "!")
     return name if name in block.all_names(sys) else None
-
-
-def _is_block(found: os.stat_result) -> bool:
-    return stat.S_ISBLK(found.st_mode)

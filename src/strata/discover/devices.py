@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.discover.clusters import describe_rbd
+from strata.discover.clients import describe_rbd
 from strata.host import block
 from strata.host.proc import Sys
 from strata.model.survey import Device

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from strata.discover.cifs import describe_cifs, is_cifs
-from strata.discover.clusters import describe_gluster, is_gluster
-from strata.discover.nfs import describe_nfs, is_nfs
+from strata.discover import clients
 from strata.host.mounts import Mount
 from strata.host.proc import Sys
 from strata.model.survey import FileSystem
@@ -71,6 +69,11 @@ _TELLING = (
     "msize",
     "rdma",
 )
+_CLIENTS = {
+    **dict.fromkeys(clients.NFS_KINDS, clients.describe_nfs),
+    **dict.fromkeys(clients.SMB_KINDS, clients.describe_cifs),
+    **dict.fromkeys(clients.GLUSTER_KINDS, clients.describe_gluster),
+}
 
 
 @dataclass(frozen=True)
@@ -123,10 +126,8 @@ def server_of(source: str) -> str | None:
 
 
 def _kind_detail(mount: Mount, device: str | None, sys: Sys) -> dict[str, str]:
-    pairs = dict(o.split("=", 1) for o in mount.options if "=" in o)
-    found: dict[str, str] = describe_nfs(mount, sys) if is_nfs(mount.kind) else {}
-    found |= describe_cifs(mount) if is_cifs(mount.kind) else {}
-    found |= describe_gluster(mount, sys) if is_gluster(mount.kind) else {}
+    pairs = mount.pairs
+    found = _CLIENTS[mount.kind](mount, sys) if mount.kind in _CLIENTS else {}
     if mount.kind == "overlay":
         found |= {k: pairs[k] for k in ("upperdir", "lowerdir") if k in pairs}
     if mount.kind == "tmpfs":

@@ -16,7 +16,7 @@ from strata.discover.load import measure
 from strata.discover.memory import memory
 from strata.discover.notices import notices
 from strata.errors import RunFailed, StrataError
-from strata.host.mounts import Mount
+from strata.host.mounts import Mount, existing
 from strata.host.proc import Sys
 from strata.host.safety import check_raw_read
 from strata.model.survey import Device, Survey
@@ -57,8 +57,7 @@ def survey(path: Path, load_seconds: float = 0.5) -> Survey:
 
 
 def _space(path: Path) -> Space:
-    while not path.exists() and path != path.parent:
-        path = path.parent
+    path = existing(path)
     try:
         fs = os.statvfs(path)
     except OSError as e:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from strata.formats.command_line import commands_in, program_of
 from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.formats.fio import fio_command
-from strata.formats.fio_job import workloads_of_fio_job
+from strata.formats.fio_job import job_of_fio_line, workloads_of_fio_job
 from strata.formats.fio_json import read_fio
-from strata.formats.fio_line import job_of_fio_line
 from strata.formats.table import numbers_not_read, read_table
 
 __all__ = [

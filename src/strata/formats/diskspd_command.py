@@ -218,16 +218,11 @@ def _count(low: int, high: int | None = None) -> Callable[[str], int]:
     return read
 
 
-def _set(name: str, read: Callable[[str], Any]) -> Callable[[_Said, str], None]:
+def _set(name: str, read: Callable[[str], Any] | None = None) -> Callable[[_Said, str], None]:
+    """Keeps what the text means; without ``read`` it is a size."""
+
     def take(said: _Said, value: str) -> None:
-        setattr(said, name, read(value))
-
-    return take
-
-
-def _sized(name: str) -> Callable[[_Said, str], None]:
-    def take(said: _Said, value: str) -> None:
-        setattr(said, name, said.size(value))
+        setattr(said, name, (read or said.size)(value))
 
     return take
 
@@ -308,12 +303,8 @@ def _cannot(why: str) -> Callable[[_Said, str], None]:
     return take
 
 
-def _parallel(said: _Said, value: str) -> None:
-    said.parallel = True
-
-
 _KNOWN: dict[str, Callable[[_Said, str], None]] = {
-    "b": _sized("block"),
+    "b": _set("block"),
     "B": _outset,
     "f": _until,
     "F": _set("total", _count(1)),
@@ -324,12 +315,12 @@ _KNOWN: dict[str, Callable[[_Said, str], None]] = {
     "N": _cannot("flushes of memory-mapped I/O are not supported"),
     "o": _set("outstanding", _count(1)),
     "O": _set("per_thread", _count(1)),
-    "p": _parallel,
+    "p": _set("parallel", lambda text: True),
     "r": _randomly,
     "s": _in_turn,
     "S": _cached,
     "t": _set("threads", _count(1)),
-    "T": _sized("apart"),
+    "T": _set("apart"),
     "w": _set("write", lambda text: _count(0, 100)(text or "0")),
     "X": _cannot("XML profiles are not supported; give the options"),
     "z": _seeded,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from strata.host.proc import Sys
 
 BASE = "/sys/class/block"
@@ -16,6 +18,17 @@ def name_of(devno: str, sys: Sys) -> str | None:
     """``vda1`` from ``254:1``; None when the kernel knows no such device."""
     real = sys.real(f"/sys/dev/block/{devno}")
     return real.rsplit("/", 1)[1] if real else None
+
+
+def devno(rdev: int) -> str:
+    """``254:1`` from a ``st_rdev``."""
+    return f"{os.major(rdev)}:{os.minor(rdev)}"
+
+
+def btrfs(sys: Sys) -> dict[str, tuple[str, ...]]:
+    """The members of each btrfs that is mounted, by its uuid."""
+    home = "/sys/fs/btrfs"
+    return {uuid: sys.names(f"{home}/{uuid}/devices") for uuid in sys.names(home)}
 
 
 def devno_of(name: str, sys: Sys) -> str | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from strata.host import block
 from strata.host.mounts import mounts, unescape
 from strata.host.openers import Place, place_of
-from strata.host.proc import Sys
+from strata.host.proc import Sys, descriptor
 
 _LOOP_GET_STATUS64 = 0x4C05
 _LOOP_INFO64_BYTES = 232
@@ -72,7 +72,7 @@ def lineage(name: str, sys: Sys) -> dict[Place, str]:
         except OSError:
             status = None
         if status is not None and stat.S_ISBLK(status.st_mode):
-            below += filter(None, [block.name_of(_devno(status.st_rdev), sys)])
+            below += filter(None, [block.name_of(block.devno(status.st_rdev), sys)])
         elif status is not None:
             found.setdefault(place_of(status), f"{backing}, which it is built on,")
         for one in below:
@@ -102,7 +102,7 @@ def _under_a_loop(name: str, sys: Sys) -> list[str]:
     except OSError:
         return [f"it is built on {backing}, which cannot be examined"]
     if stat.S_ISBLK(found.st_mode):
-        lower = block.name_of(_devno(found.st_rdev), sys)
+        lower = block.name_of(block.devno(found.st_rdev), sys)
         if lower is None:
             return [f"it is built on {backing}, which is unknown"]
         own = f"it is under the loop device /dev/{name}"
@@ -132,13 +132,12 @@ def _is_node_of(path: str, name: str, sys: Sys) -> bool:
         found = Path(path).stat()
     except OSError:
         return False
-    return stat.S_ISBLK(found.st_mode) and _devno(found.st_rdev) == block.devno_of(name, sys)
+    return stat.S_ISBLK(found.st_mode) and block.devno(found.st_rdev) == block.devno_of(name, sys)
 
 
 def _btrfs_of(name: str, sys: Sys) -> list[str]:
     """Mountinfo names one member of a btrfs of several devices; sysfs names them all."""
-    pools = sys.names("/sys/fs/btrfs")
-    return [uuid for uuid in pools if name in sys.names(f"/sys/fs/btrfs/{uuid}/devices")]
+    return [uuid for uuid, members in block.btrfs(sys).items() if name in members]
 
 
 def _swap_areas(sys: Sys) -> list[str]:
@@ -152,19 +151,14 @@ def _loops_on_file(same: tuple[int, int], sys: Sys) -> list[str]:
 
 def _asked(loop: str) -> tuple[int, int] | None:
     """(device, inode) of the backing file from the loop device itself: right also when its path has changed since."""
+    info = bytearray(_LOOP_INFO64_BYTES)
     try:
-        fd = os.open(block.node_path(loop), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with descriptor(block.node_path(loop), os.O_RDONLY | os.O_NONBLOCK) as fd:
+            fcntl.ioctl(fd, _LOOP_GET_STATUS64, info)
     except OSError:
         return None
-    try:
-        info = bytearray(_LOOP_INFO64_BYTES)
-        fcntl.ioctl(fd, _LOOP_GET_STATUS64, info)
-        device, inode = struct.unpack_from("QQ", info)
-        return device, inode
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
+    device, inode = struct.unpack_from("QQ", info)
+    return device, inode
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -173,7 +167,3 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _devno(rdev: int) -> str:
-    return f"{os.major(rdev)}:{os.minor(rdev)}"

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from strata import units
+from strata.host.proc import descriptor
 
 MARK = b"STRATA\x00\x01"
 MARK_BYTES = 4096
@@ -79,10 +80,7 @@ def read_mark_fd(fd: int) -> Mark | None:
 def read_mark(path: Path | str) -> Mark | None:
     """The mark of a file; None for anything that is not a marked regular file. Follows no link, waits for no fifo."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with descriptor(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as fd:
+            return read_mark_fd(fd) if stat.S_ISREG(os.fstat(fd).st_mode) else None
     except OSError:
         return None
-    try:
-        return read_mark_fd(fd) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-    finally:
-        os.close(fd)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from strata.host.proc import Sys
+from strata.host.proc import Sys, descriptor
 
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
@@ -23,6 +23,11 @@ class Mount:
     kind: str
     source: str
     options: tuple[str, ...]
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """The options that have a value."""
+        return dict(o.split("=", 1) for o in self.options if "=" in o)
 
 
 def unescape(text: str) -> str:
@@ -76,15 +81,17 @@ def mount_of(path: str | Path, sys: Sys | None = None) -> Mount | None:
     return max(enumerate(holding), key=lambda im: (len(im[1].point), im[0]))[1] if holding else None
 
 
+def existing(path: Path) -> Path:
+    """The path, or the nearest directory above it that is there: the file may be made later."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
 def _mount_id(path: Path) -> int | None:
     try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        with descriptor(path, os.O_PATH) as fd:
+            lines = Sys().lines(f"/proc/self/fdinfo/{fd}")
     except OSError:
         return None
-    try:
-        for line in Sys().lines(f"/proc/self/fdinfo/{fd}"):
-            if line.startswith("mnt_id:"):
-                return int(line.split()[1])
-        return None
-    finally:
-        os.close(fd)
+    return next((int(line.split()[1]) for line in lines if line.startswith("mnt_id:")), None)

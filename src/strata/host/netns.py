@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from strata.errors import UsageError
+from strata.host.proc import descriptor
 
 T = TypeVar("T")
 
@@ -61,13 +62,10 @@ def may_be(netns: str) -> bool:
 def _enter(netns: str) -> None:
     try:
         # A stack file may name anything: a pipe is not waited for.
-        fd = os.open(netns, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
+        with descriptor(netns, os.O_RDONLY | os.O_NONBLOCK) as fd:
             if ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET) != 0:
                 number = ctypes.get_errno()
                 raise OSError(number, os.strerror(number))
-        finally:
-            os.close(fd)
     except OSError as e:
         raise UsageError(
             "cannot enter the network namespace", netns, e.strerror or str(e), "check that it exists, and run as root"

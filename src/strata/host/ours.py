@@ -23,7 +23,6 @@ from strata.text.door import note
 
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINKS_MOST = 40
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _WHAT = "will not use the directory"
 
 

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+
+@contextmanager
+def descriptor(path: str | Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> Iterator[int]:
+    """What `os.open` gives, until the block ends; no child inherits it. Raises `OSError`."""
+    fd = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def read_text(path: str | Path) -> str | None:
@@ -11,15 +24,6 @@ def read_text(path: str | Path) -> str | None:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     except (OSError, ValueError):
-        return None
-
-
-def read_int(path: str | Path) -> int | None:
-    """The file's whole number; None when it is absent, unreadable or not a whole number."""
-    text = read_text(path)
-    try:
-        return None if text is None else int(text)
-    except ValueError:
         return None
 
 
@@ -54,7 +58,7 @@ class Sys:
             return None
 
     def int(self, path: str) -> int | None:
-        """As `read_int`."""
+        """The file's whole number; None when it is absent, unreadable or not a whole number."""
         text = self.text(path)
         try:
             return None if text is None else int(text)

@@ -19,7 +19,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import IO, Any, NoReturn
 
 from strata.errors import RunFailed
@@ -100,11 +99,17 @@ def become_users(words: Sequence[str]) -> NoReturn:
 
 
 def dies_with_us() -> Callable[[], None]:
-    """For ``preexec_fn``: the kernel kills the child when the thread that started it ends. One system call."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    """For ``preexec_fn``: the kernel kills the child when the thread that started it ends.
+
+    Between fork and exec it makes two system calls and takes no lock, so other threads cannot hang it.
+    """
+    libc, parent = ctypes.CDLL(None, use_errno=True), os.getpid()
 
     def follow() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        # The parent may have died between fork and prctl; then no signal will ever come.
+        if os.getppid() != parent:
+            os._exit(1)
 
     return follow
 
@@ -133,9 +138,7 @@ class Child:
     def __enter__(self) -> Child:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property
@@ -158,25 +161,17 @@ class Child:
         """Starts it. Raises `RunFailed` when the program cannot be run."""
         if self._process is not None:
             raise RuntimeError("a Child is started once")
-        libc, parent = ctypes.CDLL(None, use_errno=True), os.getpid()
-
-        def follow_parent() -> None:
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            # The parent may have died between fork and prctl; then no signal will ever come.
-            if os.getppid() != parent:
-                os._exit(1)
-
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child, closed in stop()
+        heard = self._words if self._heard else subprocess.DEVNULL
         try:
             self._process = begin(
                 self.argv,
                 self._env,
-                stdout=self._words if self._heard else subprocess.DEVNULL,
-                stderr=self._words if self._heard else subprocess.DEVNULL,
+                stdout=heard,
+                stderr=heard,
                 pass_fds=self._pass_fds,
                 start_new_session=True,
-                # Between fork and exec it makes two system calls and takes no lock, so other threads cannot hang it.
-                preexec_fn=follow_parent,
+                preexec_fn=dies_with_us(),
             )
         except (OSError, subprocess.SubprocessError) as e:
             self._words.close()

@@ -140,7 +140,7 @@ def _problems(device: Path | str, handle: int, typed_name: str) -> list[str]:
     if not stat.S_ISBLK(found.st_mode):
         return [*problems, "it is not a block device"]
     sys = Sys()
-    name = block.name_of(f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}", sys)
+    name = block.name_of(block.devno(found.st_rdev), sys)
     if name is None:
         return [*problems, "it is not in sysfs, so its users are unknown"]
     problems += device_users(name, sys)

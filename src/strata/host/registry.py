@@ -5,14 +5,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from strata.errors import RunFailed
 from strata.host.mark import Mark
-from strata.host.proc import read_text
+from strata.host.proc import descriptor, read_text
 from strata.host.replacing import directory, read_in, replace_in
 from strata.host.xdg import state_dir
 
@@ -72,8 +72,7 @@ def add(entry: Entry) -> None:
 def replace(entry: Entry) -> None:
     """Puts the entry in the place of any other for the same file; it is on disk when this returns."""
     with _locked() as folder:
-        others = [line for line in _lines(folder) if (e := _parse(line)) is not None and e.uuid != entry.uuid]
-        _write(folder, [*others, json.dumps(asdict(entry))])
+        _write(folder, [*_but(entry.uuid, _lines(folder)), json.dumps(asdict(entry))])
 
 
 def entries() -> tuple[Entry, ...]:
@@ -99,13 +98,14 @@ def forget(mark: Mark) -> None:
 
 def forget_uuid(uuid: str) -> None:
     """As `forget`."""
-    _keep(lambda e: e.uuid != uuid)
-
-
-def _keep(wanted: Callable[[Entry], bool]) -> None:
     with _locked() as folder:
         if lines := _lines(folder):
-            _write(folder, [line for line in lines if (e := _parse(line)) is not None and wanted(e)])
+            _write(folder, _but(uuid, lines))
+
+
+def _but(uuid: str, lines: list[str]) -> list[str]:
+    """The entries of other files."""
+    return [line for line in lines if (e := _parse(line)) is not None and e.uuid != uuid]
 
 
 def process_of(pid: int) -> str:
@@ -151,14 +151,10 @@ def _locked() -> Iterator[int]:
     """A descriptor of the state directory, with the list locked."""
     base = state_dir()
     try:
-        with directory(base) as folder:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            lock = os.open("files.lock", flags, 0o600, dir_fd=folder)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                yield folder
-            finally:
-                os.close(lock)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        with directory(base) as folder, descriptor("files.lock", flags, 0o600, dir_fd=folder) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield folder
     except OSError as e:
         raise RunFailed("cannot save the list of created files", str(base), e.strerror or str(e)) from e
 

@@ -9,22 +9,18 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+
+from strata.host.proc import descriptor
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-@contextmanager
-def directory(path: Path) -> Iterator[int]:
+def directory(path: Path) -> AbstractContextManager[int]:
     """A descriptor of the directory at that path, which may be a link to it. Raises `OSError`."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+    return descriptor(path, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def read_in(folder: int, name: str) -> bytes | None:

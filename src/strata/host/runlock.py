@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from strata.errors import RunFailed, UsageError
+from strata.host.proc import descriptor
 from strata.host.xdg import state_dir
 from strata.parsing import RUN_ID
 
@@ -23,8 +24,7 @@ def held(run_id: str) -> Iterator[None]:
     if re.fullmatch(RUN_ID, run_id) is None:
         raise UsageError("cannot measure run", repr(run_id), "it is not a run id", "strata runs")
     path = state_dir() / f"{run_id}.lock"
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
+    with descriptor(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600) as fd:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as e:
@@ -37,5 +37,3 @@ def held(run_id: str) -> Iterator[None]:
             yield
         finally:
             Path(path).unlink(missing_ok=True)
-    finally:
-        os.close(fd)

@@ -15,6 +15,7 @@ from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety
 from strata.host.heldfile import HeldFile, settle
 from strata.host.mark import MARK, MARK_BYTES, Mark, header_bytes, read_mark, read_mark_fd
+from strata.host.replacing import directory
 
 __all__ = [
     "DATA_OFFSET",
@@ -195,12 +196,9 @@ def clean() -> tuple[Path, ...]:
 def _found(entry: registry.Entry, path: Path) -> Mark | None:
     """The mark of the file of this entry, when it is there. Raises `OSError` while its volume is not mounted there."""
     above = next(p for p in path.parents if p.is_dir())
-    folder = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with directory(above) as folder:
         if entry.volume and registry.volume_of(folder) != entry.volume:
             raise OSError(errno.ENODEV, "another volume is mounted there")
-    finally:
-        os.close(folder)
     try:
         same = path.lstat().st_ino == entry.inode
     except FileNotFoundError:

@@ -23,23 +23,27 @@ def exact(size: int) -> str:
     return f"{size}b"
 
 
-class Interlocked(Value):
-    """One sequence for all threads together: each takes the block that is next (diskspd's ``-si``)."""
-
-    kind: Literal["interlocked"] = "interlocked"
+class Part(Value):
+    """A part of what a workload asks, as its key and a person have it."""
 
     @property
     def key(self) -> str:
         """Part of a workload's key."""
-        return "interlocked"
+        return str(getattr(self, "kind", ""))
 
     @property
     def words(self) -> str:
         """For people."""
-        return "interlocked"
+        return self.key
 
 
-class Strided(Value):
+class Interlocked(Part):
+    """One sequence for all threads together: each takes the block that is next (diskspd's ``-si``)."""
+
+    kind: Literal["interlocked"] = "interlocked"
+
+
+class Strided(Part):
     """A sequence with gaps: ``stride`` bytes from one I/O to the next (None: no gap), ``thread_offset`` bytes from
     the beginning of one thread's sequence to the next thread's (None: a part of its own for each)."""
 
@@ -49,36 +53,28 @@ class Strided(Value):
 
     @property
     def key(self) -> str:
-        """Part of a workload's key."""
         parts = [("stride", self.stride), ("apart", self.thread_offset)]
         return "-".join(f"{name}{exact(size)}" for name, size in parts if size is not None)
 
     @property
     def words(self) -> str:
-        """For people."""
         parts = [] if self.stride is None else [f"every {units.size(self.stride)}"]
         if self.thread_offset is not None:
             parts.append(f"threads {units.size(self.thread_offset)} apart")
         return ", ".join(parts)
 
 
-class Once(Value):
+class Once(Part):
     """Random, each block once before any comes again."""
 
     kind: Literal["once"] = "once"
 
     @property
-    def key(self) -> str:
-        """Part of a workload's key."""
-        return "once"
-
-    @property
     def words(self) -> str:
-        """For people."""
         return "each block once"
 
 
-class Zipf(Value):
+class Zipf(Part):
     """The block of rank k is asked for with a chance proportional to k^−θ; the hot ones are scattered."""
 
     kind: Literal["zipf"] = "zipf"
@@ -86,12 +82,10 @@ class Zipf(Value):
 
     @property
     def key(self) -> str:
-        """Part of a workload's key."""
         return f"zipf{self.theta:.12g}"
 
     @property
     def words(self) -> str:
-        """For people."""
         return f"zipf {self.theta:.12g}"
 
 
@@ -114,7 +108,7 @@ class Zone(Value):
         return f"{self.range_percent:g} %" if self.range_bytes is None else units.size(self.range_bytes)
 
 
-class Zones(Value):
+class Zones(Part):
     """Stated shares of the I/Os for stated pieces of the range, in its order: hot and cold data."""
 
     kind: Literal["zones"] = "zones"
@@ -130,13 +124,11 @@ class Zones(Value):
 
     @property
     def key(self) -> str:
-        """Part of a workload's key."""
         spans = [f"{z.range_percent:.12g}" if z.range_bytes is None else exact(z.range_bytes) for z in self.zones]
         return "zones" + "_".join(f"{z.access_percent:.12g}in{s}" for z, s in zip(self.zones, spans, strict=True))
 
     @property
     def words(self) -> str:
-        """For people."""
         return ", ".join(f"{z.access_percent:g} % in {z.span}" for z in self.zones)
 
 
@@ -152,7 +144,7 @@ class BsShare(Value):
     weight: int = Field(ge=1)
 
 
-class BsSplit(Value):
+class BsSplit(Part):
     """Several sizes: of reads and of writes. A direction that the workload has not is left empty."""
 
     read: tuple[BsShare, ...] = ()
@@ -165,7 +157,6 @@ class BsSplit(Value):
 
     @property
     def key(self) -> str:
-        """Part of a workload's key."""
         sides = (s for s in (self.read, self.write) if s)
         return "split" + "+".join("_".join(f"{exact(s.bs)}x{s.weight}" for s in side) for side, _ in groupby(sides))
 
@@ -192,7 +183,7 @@ class BsSplit(Value):
         return mean, max(0.0, square - mean**2) ** 0.5
 
 
-class ByteRange(Value):
+class ByteRange(Part):
     """Only this piece of the data: ``length`` bytes from ``start``; without a length to the end."""
 
     start: int = Field(ge=0)
@@ -200,17 +191,15 @@ class ByteRange(Value):
 
     @property
     def key(self) -> str:
-        """Part of a workload's key."""
         return f"from{exact(self.start)}" + ("" if self.length is None else f"for{exact(self.length)}")
 
     @property
     def words(self) -> str:
-        """For people."""
         first = f"from {units.size(self.start)}"
         return first if self.length is None else f"{units.size(self.length)} {first}"
 
 
-class WriteData(Value):
+class WriteData(Part):
     """What is written: so much of it a compressor can save, so many of its 4 KiB units repeat an earlier one."""
 
     compress_percent: int = Field(default=0, **bounds("compress_percent"))
@@ -218,12 +207,10 @@ class WriteData(Value):
 
     @property
     def key(self) -> str:
-        """Part of a workload's key."""
         parts = (("compress", self.compress_percent), ("dedupe", self.dedupe_percent))
         return "-".join(f"{name}{percent}" for name, percent in parts if percent) or "refill"
 
     @property
     def words(self) -> str:
-        """For people."""
         parts = (("compressible", self.compress_percent), ("repeating", self.dedupe_percent))
         return ", ".join(f"{percent} % {name}" for name, percent in parts if percent) or "data all anew"

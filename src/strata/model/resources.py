@@ -127,12 +127,6 @@ class Disk:
     demand_ns: float | None
 
     @property
-    def request_bytes(self) -> float | None:
-        """Mean size of a read or write."""
-        ios = self.reads + self.writes
-        return (self.read_bytes + self.write_bytes) / ios if ios > 0 else None
-
-    @property
     def name(self) -> str:
         """``vda of n2``."""
         return place(self.device, self.node)

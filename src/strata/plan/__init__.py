@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from strata.plan.cost import PlanRow, plan_rows
 from strata.plan.expand import Schedule, expand
 from strata.plan.ident import new_id
-from strata.plan.rows import PlanRow, plan_rows
 from strata.plan.words import workload_from_words
 from strata.plan.workloads import DIAGNOSE
 

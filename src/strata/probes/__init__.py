@@ -14,8 +14,7 @@ from __future__ import annotations
 import sys
 
 from strata.model.lying import modules
-from strata.probes.node import Node
-from strata.probes.port import Opener, Probe, Scope
+from strata.probes.port import Node, Opener, Probe, Scope
 from strata.probes.sampler import Sampler
 
 __all__ = ["AT_EDGES", "EVERY_S", "OF_NODE", "PROBES", "REMOTE", "Node", "Opener", "Probe", "Sampler", "Scope"]

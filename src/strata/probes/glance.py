@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from strata.model.counters import Counter, Readings, blockdev, cgroup, cpu, net, qdisc, servers, tcp
+from strata.model.counters import Counter, Readings, blockdev, cgroup, net, qdisc, servers, tcp
 from strata.model.progress import DeviceNow, Glance, NodeNow
+from strata.model.resources import processors_of
 from strata.model.series import SeriesKind
 from strata.probes.port import Column
 from strata.probes.recording import Watched
@@ -26,7 +27,13 @@ def glance(watched: Sequence[Watched], nodes: Sequence[str | None] = (None,), ow
     told = Readings.now((c.metric, one.node, c.labels, value) for one in watched for c, value in _last(one))
     if not told.stored:
         return Glance()
-    return Glance(busy=_busy(told), own=own, devices=tuple(_devices(told)), nodes=tuple(_node(n, told) for n in nodes))
+    mine = processors_of(told)
+    return Glance(
+        busy=None if mine is None else mine.busy,
+        own=own,
+        devices=tuple(_devices(told)),
+        nodes=tuple(_node(n, told) for n in nodes),
+    )
 
 
 def _last(one: Watched) -> Iterator[tuple[Column, float]]:
@@ -39,12 +46,6 @@ def _last(one: Watched) -> Iterator[tuple[Column, float]]:
         if now is None or (column.kind is SeriesKind.COUNTER and (before is None or now < before)):
             continue
         yield column, now if column.kind is SeriesKind.GAUGE else (now - (before or 0.0)) / seconds
-
-
-def _busy(told: Readings) -> float | None:
-    modes = {mode: value for (mode,), value in told.each(cpu.SECONDS, "mode", node=None).items()}
-    total = sum(modes.values())
-    return 1 - sum(modes.get(m, 0.0) for m in cpu.IDLE_MODES) / total if total > 0 else None
 
 
 def _devices(told: Readings) -> Iterator[DeviceNow]:

@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from strata.host.netns import within
 from strata.host.proc import Sys
@@ -52,6 +51,30 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Node:
+    """A station of the path whose counters are read: this machine, a network namespace of it, or another machine.
+
+    ``name`` becomes the label ``node`` of its columns; None: no label, this machine as it is. ``url`` stands for a
+    machine that is not this one; nothing else is read there. The others are as in `Scope`.
+    """
+
+    name: str | None = None
+    netns: str | None = None
+    pids: tuple[int, ...] = ()
+    ports: tuple[int, ...] = ()
+    smb_conf: str | None = None
+    stats: str | None = None
+    url: str | None = None
+
+    def scope(
+        self, sys: Sys, devices: Sequence[str], paths: Sequence[str], processes: Processes | None = None
+    ) -> Scope:
+        """What the probes of this node look at."""
+        own = {key: value for key, value in vars(self).items() if key != "name"}
+        return Scope(sys, tuple(devices), tuple(paths), processes=processes, **own)
+
+
+@dataclass(frozen=True)
 class Scope:
     """What a probe looks at.
 
@@ -73,31 +96,18 @@ class Scope:
     stats: str | None = None
     processes: Processes | None = field(default=None, compare=False, repr=False)
 
-
-class Probe(Protocol):
-    """One source of counters. Opened once, read many times, from one thread at a time."""
-
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """What `read` gives, in its order. May grow at its end while the probe is open, never else."""
-        ...
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """What this machine does not give and why, a clause each."""
-        ...
-
-    def read(self) -> Sequence[float | None]:
-        """One value for each column; None where it could not be read this time. Never raises for a missing counter."""
-        ...
-
-    def close(self) -> None:
-        """Gives its descriptors back. May be called again."""
-        ...
+    def device_names(self) -> tuple[str, ...]:
+        """As in /sys/class/block, each once."""
+        return tuple(dict.fromkeys(d.removeprefix("/dev/").replace("/", "!") for d in self.devices))
 
 
-class Reader:
-    """What most probes have in common: no columns and nothing absent until they say so, and files to close."""
+class Probe:
+    """One source of counters. Opened once, read many times, from one thread at a time.
+
+    ``columns``: what `read` gives, in its order; may grow at its end while the probe is open, never else. ``absent``:
+    what this machine does not give and why, a clause each.
+    """
 
     def __init__(self) -> None:
         self.columns: tuple[Column, ...] = ()
@@ -111,13 +121,40 @@ class Reader:
         return made
 
     def read(self) -> Sequence[float | None]:
-        """Nothing."""
+        """One value for each column; None where it could not be read this time. Never raises for a missing counter."""
         return ()
 
     def close(self) -> None:
-        """Closes what was kept."""
+        """Gives its descriptors back. May be called again."""
         for file in self._kept:
             file.close()
+
+
+Key = tuple[Counter, tuple[str, ...]]
+"""A counter, and the values of its labels in the order in which it declares them."""
+Told = dict[Key, float | None]
+
+
+class Table(Probe):
+    """A probe that tells all its values at once; its columns are those that it told when it was opened."""
+
+    wraps: Mapping[Counter, float] = {}
+
+    def told(self) -> Told:
+        """Every value that there is now; None where it could not be read."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """What it tells now are the columns."""
+        self._keys = tuple(self.told())
+        self.columns = tuple(
+            Column(counter, dict(zip(counter.labels, of, strict=True)), self.wraps.get(counter))
+            for counter, of in self._keys
+        )
+
+    def read(self) -> Sequence[float | None]:
+        found = self.told() if self._keys else {}
+        return [found.get(key) for key in self._keys]
 
 
 Opener = Callable[[Scope], Probe]
@@ -155,6 +192,11 @@ class Kept:
             return data
         except OSError:
             return b""
+
+    def pairs(self) -> dict[bytes, bytes]:
+        """Of a file of names, each with a number behind it."""
+        fields = self.read().split()
+        return dict(zip(fields[::2], fields[1::2], strict=False))
 
     def close(self) -> None:
         """Gives the descriptor back."""

@@ -5,18 +5,50 @@ Not every kernel lists a process's children, so all parents are asked, each once
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
 
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
-from strata.probes.paced import Paced
 
 _STRANGERS = frozenset({"user.slice", "init.scope"})
 """Groups of a service manager in which programs are together that have nothing to do with each other."""
 _STALE_S = 10.0
 """Without a look for so long, all numbers may have been given out again, and nothing that was known holds."""
+SHARE = 0.002
+"""Of the time that may go into looking: with thousands of processes or connections it is done less often."""
+_FREE = 2
+"""The first look asks for everything, which says nothing of the price of the next; the second one comes when the
+measurement has just begun, and with it its connections."""
+
+
+class Paced:
+    """Looks for what is new, as often as a sample is taken, and never more than a small share of the time.
+
+    ``if looks.due: with looks.timed(): …``
+    """
+
+    def __init__(self) -> None:
+        self._done = 0
+        self._next_s = float("-inf")
+
+    @property
+    def due(self) -> bool:
+        """Whether it may be done now."""
+        return self._done < _FREE or time.monotonic() >= self._next_s
+
+    @contextlib.contextmanager
+    def timed(self) -> Iterator[None]:
+        """Around one look."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            now = time.monotonic()
+            self._done += 1
+            self._next_s = now if self._done < _FREE else now + (now - begun) / SHARE
 
 
 def fields_of(stat: str) -> list[str]:

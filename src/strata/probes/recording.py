@@ -11,7 +11,6 @@ from itertools import count
 
 from strata.model.series import Series, SeriesKind
 from strata.probes.port import Column, Probe
-from strata.probes.unwrap import unwrap
 
 _Row = tuple[int, Sequence[float | None]]
 
@@ -69,7 +68,7 @@ class Recording:
         found = (
             _series(one, place, column, epoch_ns, thin=self._thin)
             for one in self.watched
-            for place, column in _columns(one)
+            for place, column in enumerate(one.probe.columns)
         )
         return tuple(s for s in found if s is not None)
 
@@ -83,10 +82,6 @@ class Recording:
             if self._stop.wait(max(-late, 0)):
                 return
             self.sample()
-
-
-def _columns(one: Watched) -> list[tuple[int, Column]]:
-    return list(enumerate(one.probe.columns))
 
 
 def _series(one: Watched, place: int, column: Column, epoch_ns: int, *, thin: bool) -> Series | None:
@@ -112,3 +107,21 @@ def _series(one: Watched, place: int, column: Column, epoch_ns: int, *, thin: bo
         t_ns=tuple(times),
         values=tuple(values),
     )
+
+
+def unwrap(values: Sequence[float], wraps_at: float | None) -> list[float]:
+    """The same growth without the falls that a wrap explains.
+
+    A fall is a wrap when it leaves a growth below half the range; the counter must be read that often (a counter of
+    milliseconds of 100 requests in flight: every 6 h). Any other fall is a reset (a module loaded anew, a device
+    replaced) and stays a fall: what grew across it is not known, and whoever takes differences finds it absent.
+    """
+    if wraps_at is None:
+        return list(values)
+    carried, added = [], 0.0
+    for place, value in enumerate(values):
+        fallen = place > 0 and value < values[place - 1]
+        if fallen and 0 <= value + wraps_at - values[place - 1] < wraps_at / 2:
+            added += wraps_at
+        carried.append(value + added)
+    return carried

@@ -18,8 +18,7 @@ from strata.host.proc import Sys
 from strata.model.progress import Glance
 from strata.model.series import Series
 from strata.probes.glance import glance
-from strata.probes.node import Node
-from strata.probes.port import Opener, Scope
+from strata.probes.port import Node, Opener, Scope
 from strata.probes.processes import Processes
 from strata.probes.recording import Recording, Watched
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strata.model.counters import Readings, blockdev, cpu, memory, net, qdisc, servers, tcp
 from strata.model.counters.catalogue import catalogue
 from strata.model.counters.counter import LABELS, NODE, Over
-from strata.model.counters.stored import stored_name, taken_apart
+from strata.model.counters.readings import stored_name, taken_apart
 
 CARDS = {
     "net_bytes{direction=tx,interface=eth0}": 10.0,

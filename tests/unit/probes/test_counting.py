@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from strata.model.counters import Counter, Scope, net
 from strata.model.series import Series, SeriesKind
 from strata.probes.port import Column
-from strata.probes.recording import Recording, Watched
-from strata.probes.unwrap import unwrap
+from strata.probes.recording import Recording, Watched, unwrap
 
 RANGE = 1 << 32
 STEPS = st.lists(st.integers(0, RANGE // 2 - 1), max_size=30)

@@ -1,15 +1,11 @@
 //! In which order the blocks come.
 
-mod cursor;
-mod interlocked;
-mod once;
+mod in_turn;
 mod uniform;
 mod zipf;
 mod zones;
 
-pub(crate) use cursor::Cursor;
-pub(crate) use interlocked::Interlocked;
-pub(crate) use once::Once;
+pub(crate) use in_turn::{Cursor, Interlocked, Once};
 pub(crate) use uniform::Uniform;
 pub(crate) use zipf::Zipf;
 pub(crate) use zones::Zoned;
@@ -17,7 +13,7 @@ pub use zones::{Span, Zone};
 
 use crate::blocks::BlockMap;
 use crate::io::Io;
-use crate::stage::Stage;
+use crate::source::Stage;
 
 /// Order of the blocks.
 #[derive(Clone, Debug, PartialEq)]

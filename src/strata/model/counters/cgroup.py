@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Over, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Over, Scope
 
+# The group that Strata itself runs in names no process. A group and the groups above it count the same wall time.
+_GROUP = Family("cgroup_", Scope.GROUP, over=Over.NONE, also=("process",))
 
-def _grows(name: str, unit: str, words: str, over: Over) -> Counter:
-    # The group that Strata itself runs in names no process.
-    return Counter(f"cgroup_{name}", unit, SeriesKind.COUNTER, Scope.GROUP, words, over, also=("process",))
-
-
-# A group and the groups above it count the same wall time.
-PERIODS = _grows("periods", "periods", "periods of a CPU quota", Over.NONE)
-THROTTLED_PERIODS = _grows("throttled_periods", "periods", "periods in which the CPU quota was used up", Over.NONE)
-THROTTLED_SECONDS = _grows("throttled_seconds", "s", "time throttled by a CPU quota", Over.SUM)
+PERIODS = _GROUP.grows("periods", "periods", "periods of a CPU quota")
+THROTTLED_PERIODS = _GROUP.grows("throttled_periods", "periods", "periods in which the CPU quota was used up")
+THROTTLED_SECONDS = _GROUP.grows("throttled_seconds", "s", "time throttled by a CPU quota", over=Over.SUM)

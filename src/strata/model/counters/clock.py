@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Over, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Over, Scope
 
 REALTIME, BOOTTIME = "realtime", "boottime"
 
-OFFSET = Counter(
-    "clock_offset_seconds",
-    "s",
-    SeriesKind.GAUGE,
-    Scope.CLOCK,
-    "drift of the clock against the monotonic clock",
-    Over.NONE,
+OFFSET = Family("clock_", Scope.CLOCK, over=Over.NONE).stands(
+    "offset_seconds", "s", "drift of the clock against the monotonic clock"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from strata.model.series import SeriesKind
 
@@ -91,3 +92,21 @@ class Counter:
     def knows(self, label: str) -> bool:
         """Whether a series of it may have this label."""
         return label == NODE or label in self.also or label in self.labels
+
+
+class Family:
+    """Counters with one first word and one scope, and whatever else they have in common (fields of `Counter`)."""
+
+    def __init__(self, first: str, scope: Scope, **alike: Any) -> None:
+        self._first, self._scope, self._alike = first, scope, alike
+
+    def grows(self, name: str, unit: str, words: str, **own: Any) -> Counter:
+        """One that only grows; ``own``: what it has not in common with the others."""
+        return self._made(name, unit, SeriesKind.COUNTER, words, own)
+
+    def stands(self, name: str, unit: str, words: str, **own: Any) -> Counter:
+        """A gauge: read as it stands."""
+        return self._made(name, unit, SeriesKind.GAUGE, words, own)
+
+    def _made(self, name: str, unit: str, kind: SeriesKind, words: str, own: dict[str, Any]) -> Counter:
+        return Counter(f"{self._first}{name}", unit, kind, self._scope, words, **{**self._alike, **own})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Over, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Over, Scope
 
 MODES = ("user", "system", "iowait", "irq", "softirq", "steal", "idle")
 """Of processor time; ``user`` includes nice."""
@@ -12,51 +11,15 @@ IDLE_MODES = ("idle", "iowait")
 KERNEL_MODES = ("system", "irq", "softirq")
 RINGS = ("kernel", "user")
 
-SECONDS = Counter(
-    "cpu_seconds",
-    "s",
-    SeriesKind.COUNTER,
-    Scope.PROCESSOR,
-    "CPU time",
-    parts={"mode": MODES},
-    whole=("cpu", "all"),
+_CPU, _OWN = Family("cpu_", Scope.PROCESSOR), Family("process_", Scope.MACHINE)
+
+SECONDS = _CPU.grows("seconds", "s", "CPU time", parts={"mode": MODES}, whole=("cpu", "all"))
+OWN_SECONDS = _OWN.grows("cpu_seconds", "s", "CPU time of this process, which generates the load")
+OWN_RUN_DELAY = _OWN.grows("run_delay_seconds", "s", "time this process was ready to run and waited for a CPU")
+CYCLES = _CPU.grows("cycles", "cycles", "CPU cycles, from the hardware counter", parts={"mode": RINGS})
+INSTRUCTIONS = _CPU.grows(
+    "instructions", "instructions", "instructions, from the hardware counter", parts={"mode": RINGS}
 )
-OWN_SECONDS = Counter(
-    "process_cpu_seconds",
-    "s",
-    SeriesKind.COUNTER,
-    Scope.MACHINE,
-    "CPU time of this process, which generates the load",
-)
-OWN_RUN_DELAY = Counter(
-    "process_run_delay_seconds",
-    "s",
-    SeriesKind.COUNTER,
-    Scope.MACHINE,
-    "time this process was ready to run and waited for a CPU",
-)
-CYCLES = Counter(
-    "cpu_cycles",
-    "cycles",
-    SeriesKind.COUNTER,
-    Scope.PROCESSOR,
-    "CPU cycles, from the hardware counter",
-    parts={"mode": RINGS},
-)
-INSTRUCTIONS = Counter(
-    "cpu_instructions",
-    "instructions",
-    SeriesKind.COUNTER,
-    Scope.PROCESSOR,
-    "instructions, from the hardware counter",
-    parts={"mode": RINGS},
-)
-FREQUENCY = Counter(
-    "cpu_frequency_hz",
-    "Hz",
-    SeriesKind.GAUGE,
-    Scope.PROCESSOR,
-    "clock of the CPU, by source",
-    Over.MEAN,
-    aspects={"source": ("cpufreq", "cpuinfo")},
+FREQUENCY = _CPU.stands(
+    "frequency_hz", "Hz", "clock of the CPU, by source", over=Over.MEAN, aspects={"source": ("cpufreq", "cpuinfo")}
 )

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Scope
 
-BYTES = Counter(
-    "filesystem_bytes",
-    "B",
-    SeriesKind.GAUGE,
-    Scope.FILE_SYSTEM,
-    "space of the file system",
-    aspects={"kind": ("total", "free", "available")},
-)
-INODES = Counter(
-    "filesystem_inodes",
-    "inodes",
-    SeriesKind.GAUGE,
-    Scope.FILE_SYSTEM,
-    "inodes of the file system",
-    aspects={"kind": ("total", "free")},
-)
+_ROOM = Family("filesystem_", Scope.FILE_SYSTEM)
+
+BYTES = _ROOM.stands("bytes", "B", "space of the file system", aspects={"kind": ("total", "free", "available")})
+INODES = _ROOM.stands("inodes", "inodes", "inodes of the file system", aspects={"kind": ("total", "free")})

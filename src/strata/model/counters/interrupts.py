@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Scope
 
-RUNS = Counter(
-    "softirqs",
-    "runs",
-    SeriesKind.COUNTER,
-    Scope.PROCESSOR,
-    "number of softirq runs",
-    aspects={"kind": ("net_rx", "net_tx", "block", "timer", "rcu")},
+_PROCESSOR = Family("", Scope.PROCESSOR)
+
+RUNS = _PROCESSOR.grows(
+    "softirqs", "runs", "number of softirq runs", aspects={"kind": ("net_rx", "net_tx", "block", "timer", "rcu")}
 )
-PACKETS = Counter(
-    "softnet_packets", "packets", SeriesKind.COUNTER, Scope.PROCESSOR, "packets taken from the network cards"
-)
-DROPS = Counter(
-    "softnet_drops",
-    "packets",
-    SeriesKind.COUNTER,
-    Scope.PROCESSOR,
-    "packets dropped because the queue of the CPU was full",
-)
-SQUEEZED = Counter(
-    "softnet_squeezed",
-    "times",
-    SeriesKind.COUNTER,
-    Scope.PROCESSOR,
-    "times that the packet budget was used up with packets left",
-)
+PACKETS = _PROCESSOR.grows("softnet_packets", "packets", "packets taken from the network cards")
+DROPS = _PROCESSOR.grows("softnet_drops", "packets", "packets dropped because the queue of the CPU was full")
+SQUEEZED = _PROCESSOR.grows("softnet_squeezed", "times", "times that the packet budget was used up with packets left")

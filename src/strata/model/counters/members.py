@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Over, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Over, Scope
 
+_MEMBER, _ARRAY = Family("member_", Scope.MEMBER), Family("md_", Scope.DEVICE, over=Over.NONE)
 
-def _grows(name: str, unit: str, words: str) -> Counter:
-    return Counter(f"member_{name}", unit, SeriesKind.COUNTER, Scope.MEMBER, words)
-
-
-READ_BYTES = _grows("read_bytes", "B", "bytes read from the member")
-WRITE_BYTES = _grows("write_bytes", "B", "bytes written to the member")
-SECONDS = _grows("seconds", "s", "time of all its requests")
-RUNNING = Counter("member_running", "1 or 0", SeriesKind.GAUGE, Scope.MEMBER, "whether the path is in use")
-DEGRADED = Counter("md_degraded", "members", SeriesKind.GAUGE, Scope.DEVICE, "missing members of the array", Over.NONE)
-MISMATCHES = Counter(
-    "md_mismatches", "sectors", SeriesKind.GAUGE, Scope.DEVICE, "sectors whose copies or parity differed", Over.NONE
-)
+READ_BYTES = _MEMBER.grows("read_bytes", "B", "bytes read from the member")
+WRITE_BYTES = _MEMBER.grows("write_bytes", "B", "bytes written to the member")
+SECONDS = _MEMBER.grows("seconds", "s", "time of all its requests")
+RUNNING = _MEMBER.stands("running", "1 or 0", "whether the path is in use")
+DEGRADED = _ARRAY.stands("degraded", "members", "missing members of the array")
+MISMATCHES = _ARRAY.stands("mismatches", "sectors", "sectors whose copies or parity differed")

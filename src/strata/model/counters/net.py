@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Scope
 
 LOOPBACK = "lo"
 RECEIVED, SENT = "rx", "tx"
+_CARD = Family("net_", Scope.INTERFACE, parts={"direction": (RECEIVED, SENT)})
 
-
-def _grows(name: str, unit: str, words: str) -> Counter:
-    return Counter(
-        f"net_{name}", unit, SeriesKind.COUNTER, Scope.INTERFACE, words, parts={"direction": (RECEIVED, SENT)}
-    )
-
-
-BYTES = _grows("bytes", "B", "bytes through the interface")
-PACKETS = _grows("packets", "packets", "packets through the interface")
-DROPS = _grows("drops", "packets", "packets dropped by the interface")
-ERRORS = _grows("errors", "packets", "packets with errors")
+BYTES = _CARD.grows("bytes", "B", "bytes through the interface")
+PACKETS = _CARD.grows("packets", "packets", "packets through the interface")
+DROPS = _CARD.grows("drops", "packets", "packets dropped by the interface")
+ERRORS = _CARD.grows("errors", "packets", "packets with errors")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Scope
 
 RESOURCES = ("cpu", "io", "memory", "irq")
 
-SECONDS = Counter(
-    "pressure_seconds",
+SECONDS = Family("pressure_", Scope.MACHINE).grows(
+    "seconds",
     "s",
-    SeriesKind.COUNTER,
-    Scope.MACHINE,
     "time in which some task, or all tasks (full), waited for the resource",
     aspects={"resource": RESOURCES, "kind": ("some", "full")},
 )

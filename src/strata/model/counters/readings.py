@@ -5,20 +5,48 @@
 ``total``    one value, as the counter says    ``cell.readings.total(qdisc.DROPS, node="n1")``
 ``each``     the same for each of some labels  ``cell.readings.each(net.BYTES, "node", "interface")``
 ``largest``  the series with most of it        ``cell.readings.largest(servers.CPU_SECONDS)``
+
+The only place that writes the name of a series as a cell's counters have it, ``cpu_seconds{cpu=all,mode=user}``, or
+takes one apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from urllib.parse import unquote
 
 from strata.model.counters.counter import LABELS, NODE, Counter, Over
-from strata.model.counters.stored import stored_name, taken_apart
 from strata.model.series import Series
 
 Key = tuple[str | None, ...]
 """The values of some labels, in the order they were asked for; None: it has no such label (of a node: this machine)."""
+
+
+def stored_name(metric: str, labels: Mapping[str, str]) -> str:
+    """What would end a label stands as its percent code."""
+    return _written(metric, tuple(labels.items()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _written(metric: str, labels: tuple[tuple[str, str], ...]) -> str:
+    """Asked for every series of every measurement, and the same ones come again."""
+    parts = ",".join(f"{k}={_quoted(v)}" for k, v in sorted(labels))
+    return f"{metric}{{{parts}}}" if parts else metric
+
+
+@lru_cache(maxsize=1 << 14)
+def taken_apart(name: str) -> tuple[str, Mapping[str, str]]:
+    """Metric and labels back from `stored_name`."""
+    metric, _, rest = name.removesuffix("}").partition("{")
+    pairs = (part.split("=", 1) for part in rest.split(",") if "=" in part)
+    return metric, MappingProxyType({key: unquote(value) for key, value in pairs})
+
+
+def _quoted(value: str) -> str:
+    return value.replace("%", "%25").replace(",", "%2C").replace("}", "%7D")
 
 
 @dataclass(frozen=True)

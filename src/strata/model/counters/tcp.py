@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-from strata.model.counters.counter import Counter, Over, Scope
-from strata.model.series import SeriesKind
+from strata.model.counters.counter import Family, Over, Scope
 
 CLIENT, SERVER = "client", "server"
 """Which end of a connection a node is: the label ``end``."""
-_ALSO = ("port",)
-"""Of the service, at either end; runs of earlier versions do not have it."""
+# The port is that of the service, at either end; runs of earlier versions do not have it.
+_CONNECTION, _NODE = Family("tcp_", Scope.CONNECTION, also=("port",)), Family("tcp_", Scope.NODE)
 
-
-def _gauge(name: str, unit: str, words: str, over: Over = Over.SUM) -> Counter:
-    return Counter(f"tcp_{name}", unit, SeriesKind.GAUGE, Scope.CONNECTION, words, over, also=_ALSO)
-
-
-def _grows(name: str, unit: str, words: str) -> Counter:
-    return Counter(f"tcp_{name}", unit, SeriesKind.COUNTER, Scope.CONNECTION, words, also=_ALSO)
-
-
-RTT = _gauge("rtt_seconds", "s", "round-trip time of the connection, smoothed by the kernel", Over.MEAN)
-RTT_VARIATION = _gauge("rtt_variation_seconds", "s", "variation of the round-trip time", Over.MEAN)
-MIN_RTT = _gauge("min_rtt_seconds", "s", "minimum round-trip time of the connection in the last minutes", Over.MEAN)
-CWND = _gauge("cwnd", "segments", "congestion window: segments it may have in flight")
-UNACKED = _gauge("unacked", "segments", "segments in flight")
-UNSENT = _gauge("unsent_bytes", "B", "bytes not sent yet")
-DELIVERY_RATE = _gauge("delivery_rate", "B/s", "last measured delivery rate")
-RETRANSMITS = _grows("retransmits", "segments", "segments retransmitted by the connection")
-ACKED = _grows("acked_bytes", "B", "bytes acknowledged by the other end")
-RECEIVED = _grows("received_bytes", "B", "bytes received")
-BUSY = _grows("busy_seconds", "s", "time with data to send")
-RECEIVER_LIMITED = _grows("receiver_limited_seconds", "s", "time limited by the receive window")
-SENDER_LIMITED = _grows("sender_limited_seconds", "s", "time limited by the send buffer")
-SEGMENTS = Counter(
-    "tcp_segments",
-    "segments",
-    SeriesKind.COUNTER,
-    Scope.NODE,
-    "segments of all connections",
-    parts={"direction": ("in", "out")},
+RTT = _CONNECTION.stands(
+    "rtt_seconds", "s", "round-trip time of the connection, smoothed by the kernel", over=Over.MEAN
 )
-RESENT = Counter(
-    "tcp_retransmitted_segments",
-    "segments",
-    SeriesKind.COUNTER,
-    Scope.NODE,
-    "segments retransmitted, of all connections",
+RTT_VARIATION = _CONNECTION.stands("rtt_variation_seconds", "s", "variation of the round-trip time", over=Over.MEAN)
+MIN_RTT = _CONNECTION.stands(
+    "min_rtt_seconds", "s", "minimum round-trip time of the connection in the last minutes", over=Over.MEAN
 )
+CWND = _CONNECTION.stands("cwnd", "segments", "congestion window: segments it may have in flight")
+UNACKED = _CONNECTION.stands("unacked", "segments", "segments in flight")
+UNSENT = _CONNECTION.stands("unsent_bytes", "B", "bytes not sent yet")
+DELIVERY_RATE = _CONNECTION.stands("delivery_rate", "B/s", "last measured delivery rate")
+RETRANSMITS = _CONNECTION.grows("retransmits", "segments", "segments retransmitted by the connection")
+ACKED = _CONNECTION.grows("acked_bytes", "B", "bytes acknowledged by the other end")
+RECEIVED = _CONNECTION.grows("received_bytes", "B", "bytes received")
+BUSY = _CONNECTION.grows("busy_seconds", "s", "time with data to send")
+RECEIVER_LIMITED = _CONNECTION.grows("receiver_limited_seconds", "s", "time limited by the receive window")
+SENDER_LIMITED = _CONNECTION.grows("sender_limited_seconds", "s", "time limited by the send buffer")
+SEGMENTS = _NODE.grows("segments", "segments", "segments of all connections", parts={"direction": ("in", "out")})
+RESENT = _NODE.grows("retransmitted_segments", "segments", "segments retransmitted, of all connections")

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 _SECTOR, _MS, _WRAP = 512, 1e-3, 1 << 32
 
@@ -49,13 +49,12 @@ _FIELDS = (
 )
 
 
-class BlockdevProbe(Reader):
-    """See the module."""
+class BlockdevProbe(Probe):
+    """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
-        names = dict.fromkeys(d.removeprefix("/dev/").replace("/", "!") for d in scope.devices)
-        self._files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in names}
+        self._files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in scope.device_names}
         self.absent = tuple(f"no device {name}" for name, file in self._files.items() if not file.there)
         # A device that is not there, or has fewer fields, has no such column: absent is absent.
         fields = {name: len(file.read().split()) for name, file in self._files.items()}
@@ -74,6 +73,4 @@ class BlockdevProbe(Reader):
         return values
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
-    return BlockdevProbe(scope)
+open_probe = BlockdevProbe

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from strata.host.cgroups import groups
 from strata.model.counters import Counter, cgroup
-from strata.probes.port import Column, Kept, Probe, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 from strata.probes.servers.find import listeners
 from strata.units import NS_PER_S
 
@@ -30,8 +30,8 @@ _FIELDS: tuple[tuple[Counter, dict[bytes, float]], ...] = (
 )
 
 
-class CgroupProbe(Reader):
-    """See the module."""
+class CgroupProbe(Probe):
+    """Of ``scope.pids``, who listens on ``scope.ports``, and this process."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -52,8 +52,7 @@ class CgroupProbe(Reader):
     def read(self) -> Sequence[float | None]:
         values: list[float | None] = []
         for file in self._files.values():
-            fields = file.read().split()
-            found = dict(zip(fields[::2], fields[1::2], strict=False))
+            found = file.pairs()
             for _, names in _FIELDS:
                 values.append(next((int(found[n]) * factor for n, factor in names.items() if n in found), None))
         return values
@@ -66,6 +65,4 @@ def _limited(directory: str, scope: Scope) -> bool:
     return (scope.sys.int(f"{directory}/cpu.cfs_quota_us") or -1) > 0
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of ``scope.pids``, who listens on ``scope.ports``, and this process."""
-    return CgroupProbe(scope)
+open_probe = CgroupProbe

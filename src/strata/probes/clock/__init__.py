@@ -14,13 +14,13 @@ import time
 from collections.abc import Sequence
 
 from strata.model.counters import clock
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 from strata.units import NS_PER_S
 
 _CLOCKS = {clock.REALTIME: time.CLOCK_REALTIME, clock.BOOTTIME: time.CLOCK_BOOTTIME}
 
 
-class ClockProbe(Reader):
+class ClockProbe(Probe):
     """See the module."""
 
     def __init__(self, live: bool) -> None:

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 
 from strata.host.proc import Sys
 from strata.model.counters import cpu
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 from strata.units import NS_PER_S
 
 _TASKS = "/proc/self/task"
 
 
-class CpuProbe(Reader):
-    """See the module."""
+class CpuProbe(Probe):
+    """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -80,6 +80,4 @@ class RunDelay:
         return self._total_ns / NS_PER_S if now else None
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the whole machine."""
-    return CpuProbe(scope)
+open_probe = CpuProbe

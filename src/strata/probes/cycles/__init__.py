@@ -20,7 +20,7 @@ import struct
 from collections.abc import Callable, Sequence
 
 from strata.model.counters import cpu as counted
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 _NUMBER = {"x86_64": 298, "aarch64": 241}
 _HARDWARE = 0
@@ -69,7 +69,7 @@ def scaled(data: bytes) -> float | None:
     return None if running == 0 else value * (enabled / running)
 
 
-class CyclesProbe(Reader):
+class CyclesProbe(Probe):
     """See the module."""
 
     def __init__(self, cpus: Sequence[int], call: Call) -> None:

@@ -15,15 +15,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from strata.host.mounts import mount_of
+from strata.host.mounts import existing, mount_of
 from strata.model.counters import Counter, filesystem
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
 
 
-class FilesystemProbe(Reader):
-    """See the module."""
+class FilesystemProbe(Probe):
+    """Of the file systems of ``scope.paths``."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class FilesystemProbe(Reader):
         devices = set()
         absent, columns = [], []
         for path in scope.paths if scope.sys.live else ():
-            there = _existing(path)
+            there = str(existing(Path(path)))
             mount = mount_of(there, scope.sys)
             if mount is not None and (mount.kind in _MAY_HANG or mount.kind.startswith("fuse.")):
                 absent.append(f"{path} is on {mount.kind}")
@@ -76,14 +76,4 @@ def _columns(counter: Counter, path: str) -> list[Column]:
     return [Column(counter, {"path": path, "kind": kind}) for kind in counter.aspects["kind"]]
 
 
-def _existing(path: str) -> str:
-    """The path or the nearest directory above it that is there: the file may be made later."""
-    at = Path(path)
-    while not at.exists() and at != at.parent:
-        at = at.parent
-    return str(at)
-
-
-def open_probe(scope: Scope) -> Probe:
-    """Of the file systems of ``scope.paths``."""
-    return FilesystemProbe(scope)
+open_probe = FilesystemProbe

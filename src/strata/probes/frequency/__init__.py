@@ -13,15 +13,15 @@ import re
 from collections.abc import Sequence
 
 from strata.model.counters import cpu
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 _BASE = "/sys/devices/system/cpu"
 _MOST = 256
 _MHZ = re.compile(r"^cpu MHz\s*:\s*([0-9.]+)", re.MULTILINE)
 
 
-class FrequencyProbe(Reader):
-    """See the module."""
+class FrequencyProbe(Probe):
+    """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -49,6 +49,4 @@ class FrequencyProbe(Reader):
         self._plate = [None] * len(self._plate)
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the whole machine."""
-    return FrequencyProbe(scope)
+open_probe = FrequencyProbe

@@ -21,8 +21,9 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 
+from strata.host.proc import descriptor
 from strata.model.counters import health
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 AT_EDGES = True
 
@@ -56,12 +57,9 @@ def fetch(controller: str) -> bytes:
             0, 0, 0, 0, 0, 0,
         )
     )  # fmt: skip
-    fd = os.open(controller, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with descriptor(controller, os.O_RDONLY) as fd:
         if (status := fcntl.ioctl(fd, _ADMIN, command)) != 0:
             raise OSError(f"the controller refused the log page (status {status:#x})")
-    finally:
-        os.close(fd)
     return page.raw
 
 
@@ -83,7 +81,7 @@ def parse(page: bytes) -> tuple[float, ...]:
     )
 
 
-class HealthProbe(Reader):
+class HealthProbe(Probe):
     """See the module."""
 
     def __init__(self, devices: Sequence[str], ask: Fetch) -> None:

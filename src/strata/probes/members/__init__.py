@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.host.block import BASE, slaves
-from strata.host.proc import Sys
+from strata.host.block import BASE, btrfs, slaves
 from strata.model.counters import members as counted
-from strata.probes.port import Column, Kept, Probe, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 
-_BTRFS = "/sys/fs/btrfs"
 _MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
 
 
-class MembersProbe(Reader):
-    """See the module."""
+class MembersProbe(Probe):
+    """Of ``scope.devices`` and what they are made of."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -73,18 +71,11 @@ class MembersProbe(Reader):
 
 
 def _families(scope: Scope) -> dict[str, tuple[str, ...]]:
-    names = dict.fromkeys(d.removeprefix("/dev/").replace("/", "!") for d in scope.devices)
-    found = {name: members for name in names if len(members := slaves(name, scope.sys)) > 1}
-    for uuid, members in _btrfs(scope.sys).items():
-        if len(members) > 1 and set(members) & set(names):
+    found = {name: members for name in scope.device_names if len(members := slaves(name, scope.sys)) > 1}
+    for uuid, members in btrfs(scope.sys).items():
+        if len(members) > 1 and set(members) & set(scope.device_names):
             found[f"btrfs {uuid[:8]}"] = members
     return found
 
 
-def _btrfs(sys: Sys) -> dict[str, tuple[str, ...]]:
-    return {uuid: sys.names(f"{_BTRFS}/{uuid}/devices") for uuid in sys.names(_BTRFS)}
-
-
-def open_probe(scope: Scope) -> Probe:
-    """Of ``scope.devices`` and what they are made of."""
-    return MembersProbe(scope)
+open_probe = MembersProbe

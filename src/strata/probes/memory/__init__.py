@@ -9,36 +9,35 @@ Blind to which file is cached, and to a cgroup's own share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from strata.model.counters import memory
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Scope, Table, Told
 from strata.units import KIB
 
-_LINES = {
-    "total": b"MemTotal:",
-    "available": b"\nMemAvailable:",
-    "cached": b"\nCached:",
-    "dirty": b"\nDirty:",
-    "writeback": b"\nWriteback:",
-    "anonymous": b"\nAnonPages:",
-    "slab": b"\nSlab:",
+NAMES = {
+    "total": "MemTotal",
+    "available": "MemAvailable",
+    "cached": "Cached",
+    "dirty": "Dirty",
+    "writeback": "Writeback",
+    "anonymous": "AnonPages",
+    "slab": "Slab",
 }
+"""The kernel's names for the kinds of memory."""
+_LINES = {kind: f"\n{name}:".encode() for kind, name in NAMES.items()}
 
 
-class MemoryProbe(Reader):
-    """See the module."""
+class MemoryProbe(Table):
+    """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         self._file = self.keep("/proc/meminfo", scope)
-        data = self._file.read()
-        self._kinds = tuple(kind for kind, line in _LINES.items() if _value(data, line) is not None)
-        self.columns = tuple(Column(memory.BYTES, {"kind": kind}) for kind in self._kinds)
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        data = self._file.read()
-        return [_value(data, _LINES[kind]) for kind in self._kinds]
+    def told(self) -> Told:
+        data = b"\n" + self._file.read()
+        found = ((kind, _value(data, line)) for kind, line in _LINES.items())
+        return {(memory.BYTES, (kind,)): value for kind, value in found if value is not None}
 
 
 def _value(data: bytes, line: bytes) -> float | None:
@@ -47,6 +46,4 @@ def _value(data: bytes, line: bytes) -> float | None:
     return int(fields[0]) * KIB if at >= 0 and fields and fields[0].isdigit() else None
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the whole machine."""
-    return MemoryProbe(scope)
+open_probe = MemoryProbe

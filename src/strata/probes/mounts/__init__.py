@@ -22,15 +22,15 @@ from collections.abc import Callable, Sequence
 from strata.host.mounts import mount_of
 from strata.model.counters import mounts
 from strata.probes.mounts import cifs, nfs
-from strata.probes.port import Column, Kept, Probe, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 
 _FUSE = "/sys/fs/fuse/connections"
 _NFS = ("nfs", "nfs4")
 _SMB = ("cifs", "smb3")
 
 
-class MountsProbe(Reader):
-    """See the module."""
+class MountsProbe(Probe):
+    """Of the mounts that hold ``scope.paths``."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -87,6 +87,4 @@ def _number(text: str) -> Sequence[float | None]:
     return [float(text) if text.strip().isdigit() else None]
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the mounts that hold ``scope.paths``."""
-    return MountsProbe(scope)
+open_probe = MountsProbe

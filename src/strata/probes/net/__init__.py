@@ -11,10 +11,8 @@ Blind to interfaces that appear after it was opened; which connection sent it; R
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from strata.model.counters import net
-from strata.probes.port import Column, Probe, Reader, Scope, net_file
+from strata.probes.port import Scope, Table, Told, net_file
 
 OF_NODE = True
 
@@ -26,33 +24,18 @@ _FIELDS = tuple(
 )
 
 
-class NetProbe(Reader):
-    """See the module."""
+class NetProbe(Table):
+    """Of the namespace ``scope.netns``."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         self._file = self.keep(net_file("dev", scope), scope)
-        self._interfaces = tuple(self._rows())
-        self.columns = tuple(
-            Column(counter, {"interface": name, "direction": direction})
-            for name in self._interfaces
-            for _, counter, direction in _FIELDS
-        )
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        rows = self._rows()
-        values: list[float | None] = []
-        for name in self._interfaces:
-            row = rows.get(name)
-            values += [None] * len(_FIELDS) if row is None else [int(row[f[0]]) for f in _FIELDS]
-        return values
-
-    def _rows(self) -> dict[str, list[bytes]]:
-        lines = self._file.read().split(b"\n")[2:]
-        pairs = (line.rpartition(b":") for line in lines)
-        return {name.strip().decode(): row for name, _, rest in pairs if len(row := rest.split()) >= 16}
+    def told(self) -> Told:
+        pairs = (line.rpartition(b":") for line in self._file.read().split(b"\n")[2:])
+        rows = ((name.strip().decode(), row) for name, _, rest in pairs if len(row := rest.split()) >= 16)
+        return {(counter, (name, way)): int(row[place]) for name, row in rows for place, counter, way in _FIELDS}
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the namespace ``scope.netns``."""
-    return NetProbe(scope)
+open_probe = NetProbe

@@ -11,10 +11,9 @@ Blind to accesses: it counts where pages were given out, not how often they are 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from strata.model.counters import memory
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Scope, Table, Told
 
 _BASE = "/sys/devices/system/node"
 _KINDS = {
@@ -26,30 +25,23 @@ _KINDS = {
 }
 
 
-class NumaProbe(Reader):
-    """See the module."""
+class NumaProbe(Table):
+    """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         nodes = [n for n in scope.sys.names(_BASE) if re.fullmatch(r"node\d+", n)]
-        self._files = {}
-        if len(nodes) > 1:
-            self._files = {n[4:]: self.keep(f"{_BASE}/{n}/numastat", scope) for n in nodes}
-        self.columns = tuple(
-            Column(memory.NUMA_PAGES, {"numa": number, "kind": kind})
-            for number in self._files
-            for kind in _KINDS.values()
-        )
+        several = nodes if len(nodes) > 1 else []
+        self._files = {n[4:]: self.keep(f"{_BASE}/{n}/numastat", scope) for n in several}
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        values: list[float | None] = []
-        for file in self._files.values():
-            fields = file.read().split()
-            found = dict(zip(fields[::2], fields[1::2], strict=False))
-            values += [int(found[name]) if name in found else None for name in _KINDS]
-        return values
+    def told(self) -> Told:
+        rows = ((number, file.pairs()) for number, file in self._files.items())
+        return {
+            (memory.NUMA_PAGES, (number, kind)): int(row[name]) if name in row else None
+            for number, row in rows
+            for name, kind in _KINDS.items()
+        }
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the whole machine."""
-    return NumaProbe(scope)
+open_probe = NumaProbe

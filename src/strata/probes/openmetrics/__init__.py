@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from strata.errors import UsageError
 from strata.probes.openmetrics.names import of_node_exporter
 from strata.probes.openmetrics.text import Malformed, Parser
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -40,7 +40,7 @@ _ACCEPT = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
-class OpenMetricsProbe(Reader):
+class OpenMetricsProbe(Probe):
     """See the module."""
 
     def __init__(self, url: str) -> None:
@@ -131,4 +131,4 @@ def _key(column: Column) -> _Key:
 
 def open_probe(scope: Scope) -> Probe:
     """Of ``scope.url``; nothing without one."""
-    return OpenMetricsProbe(scope.url) if scope.url else Reader()
+    return OpenMetricsProbe(scope.url) if scope.url else Probe()

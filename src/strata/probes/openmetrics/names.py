@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from strata.model.counters import blockdev, cpu, memory, net, pressure, tcp
+from strata.model.counters import Counter, blockdev, cpu, memory, net, pressure, tcp
+from strata.probes.memory import NAMES
 from strata.probes.port import Column
 
 _DEVICE = {
@@ -24,48 +25,32 @@ _DEVICE = {
     "node_disk_flush_requests_total": blockdev.FLUSHES,
     "node_disk_flush_requests_time_seconds_total": blockdev.FLUSH_SECONDS,
 }
-_NET = {
-    f"node_network_{theirs}_{what}_total": (ours, direction)
-    for theirs, direction in (("receive", net.RECEIVED), ("transmit", net.SENT))
-    for what, ours in (("bytes", net.BYTES), ("packets", net.PACKETS), ("errs", net.ERRORS), ("drop", net.DROPS))
+_KNOWN: dict[str, tuple[Counter, dict[str, str], dict[str, str]]] = {
+    **{theirs: (ours, {"device": "device"}, {}) for theirs, ours in _DEVICE.items()},
+    **{
+        f"node_network_{theirs}_{what}_total": (ours, {"device": "interface"}, {"direction": direction})
+        for theirs, direction in (("receive", net.RECEIVED), ("transmit", net.SENT))
+        for what, ours in (("bytes", net.BYTES), ("packets", net.PACKETS), ("errs", net.ERRORS), ("drop", net.DROPS))
+    },
+    **{f"node_memory_{name}_bytes": (memory.BYTES, {}, {"kind": kind}) for kind, name in NAMES.items()},
+    **{
+        f"node_pressure_{resource}_{theirs}_seconds_total": (pressure.SECONDS, {}, {"resource": resource, "kind": kind})
+        for resource in pressure.RESOURCES
+        for theirs, kind in (("waiting", "some"), ("stalled", "full"))
+    },
+    "node_cpu_scaling_frequency_hertz": (cpu.FREQUENCY, {"cpu": "cpu"}, {"source": "cpufreq"}),
+    "node_netstat_Tcp_RetransSegs": (tcp.RESENT, {}, {}),
 }
-_MEMORY = {
-    "node_memory_MemTotal_bytes": "total",
-    "node_memory_MemAvailable_bytes": "available",
-    "node_memory_Cached_bytes": "cached",
-    "node_memory_Dirty_bytes": "dirty",
-    "node_memory_Writeback_bytes": "writeback",
-    "node_memory_AnonPages_bytes": "anonymous",
-    "node_memory_Slab_bytes": "slab",
-}
-_PRESSURE = {
-    "node_pressure_cpu_waiting_seconds_total": ("cpu", "some"),
-    "node_pressure_io_waiting_seconds_total": ("io", "some"),
-    "node_pressure_io_stalled_seconds_total": ("io", "full"),
-    "node_pressure_memory_waiting_seconds_total": ("memory", "some"),
-    "node_pressure_memory_stalled_seconds_total": ("memory", "full"),
-    "node_pressure_irq_stalled_seconds_total": ("irq", "full"),
-}
+"""Our counter, its labels by their names there, and those that the name stands for."""
 
 
 def of_node_exporter(name: str, labels: Mapping[str, str]) -> Column | None:
     """The column a metric with these labels belongs to; None for what has no word here."""
-    if name in _DEVICE and "device" in labels:
-        return Column(_DEVICE[name], {"device": labels["device"]})
-    if name in _NET and "device" in labels:
-        counter, direction = _NET[name]
-        return Column(counter, {"interface": labels["device"], "direction": direction})
     if name == "node_cpu_seconds_total" and "cpu" in labels:
         # node_exporter counts "nice" apart; here it is part of user, and both guests are in user and nice already.
         mode = "user" if labels.get("mode") == "nice" else labels.get("mode", "")
         return Column(cpu.SECONDS, {"cpu": labels["cpu"], "mode": mode}) if mode in cpu.MODES else None
-    if name in _MEMORY:
-        return Column(memory.BYTES, {"kind": _MEMORY[name]})
-    if name in _PRESSURE:
-        resource, kind = _PRESSURE[name]
-        return Column(pressure.SECONDS, {"resource": resource, "kind": kind})
-    if name == "node_cpu_scaling_frequency_hertz" and "cpu" in labels:
-        return Column(cpu.FREQUENCY, {"cpu": labels["cpu"], "source": "cpufreq"})
-    if name == "node_netstat_Tcp_RetransSegs":
-        return Column(tcp.RESENT)
-    return None
+    counter, taken, stands_for = _KNOWN.get(name, (None, {}, {}))
+    if counter is None or not taken.keys() <= labels.keys():
+        return None
+    return Column(counter, {ours: labels[theirs] for theirs, ours in taken.items()} | stands_for)

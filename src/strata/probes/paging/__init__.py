@@ -11,10 +11,8 @@ Blind to which file or process; direct I/O in ``dirtied`` and ``written`` (it do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from strata.model.counters import memory
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Scope, Table, Told
 
 # (event, the kernel's names added together, pages in one of the kernel's units): pgpgin counts KiB.
 _EVENTS = (
@@ -31,28 +29,21 @@ _EVENTS = (
 )
 
 
-class PagingProbe(Reader):
-    """See the module."""
+class PagingProbe(Table):
+    """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         self._file = self.keep("/proc/vmstat", scope)
-        found = self._rows()
-        self._events = [e for e in _EVENTS if all(name in found for name in e[1])]
-        self.columns = tuple(Column(memory.PAGES, {"event": event}) for event, _, _ in self._events)
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        found = self._rows()
-        return [
-            sum(int(found[name]) for name in names) * factor if all(name in found for name in names) else None
-            for _, names, factor in self._events
-        ]
-
-    def _rows(self) -> dict[bytes, bytes]:
-        fields = self._file.read().split()
-        return dict(zip(fields[::2], fields[1::2], strict=False))
+    def told(self) -> Told:
+        found = self._file.pairs()
+        return {
+            (memory.PAGES, (event,)): sum(int(found[name]) for name in names) * factor
+            for event, names, factor in _EVENTS
+            if all(name in found for name in names)
+        }
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the whole machine."""
-    return PagingProbe(scope)
+open_probe = PagingProbe

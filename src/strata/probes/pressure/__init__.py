@@ -10,39 +10,28 @@ Blind to which task waited, and for which device: all of the machine is in one n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from strata.model.counters import pressure
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Scope, Table, Told
 
 
-class PressureProbe(Reader):
-    """See the module."""
+class PressureProbe(Table):
+    """Of the whole machine."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         self._files = {r: self.keep(f"/proc/pressure/{r}", scope) for r in pressure.RESOURCES}
-        self._keys = tuple(self._rows())
-        if not self._keys:
+        self.begin()
+        if not self.columns:
             self.absent = ("the kernel does not account for pressure (psi=1)",)
-        self.columns = tuple(
-            Column(pressure.SECONDS, {"resource": resource, "kind": kind}) for resource, kind in self._keys
-        )
 
-    def read(self) -> Sequence[float | None]:
-        rows = self._rows()
-        return [rows.get(key) for key in self._keys]
-
-    def _rows(self) -> dict[tuple[str, str], float]:
-        found = {}
+    def told(self) -> Told:
+        found: Told = {}
         for resource, file in self._files.items():
             for line in file.read().split(b"\n"):
                 kind, _, total = line.partition(b" ")[0], *line.rpartition(b"total=")[1:]
                 if total.isdigit():
-                    found[resource, kind.decode()] = int(total) / 1e6
+                    found[pressure.SECONDS, (resource, kind.decode())] = int(total) / 1e6
         return found
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the whole machine."""
-    return PressureProbe(scope)
+open_probe = PressureProbe

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from strata.host.netns import within
 from strata.model.counters import qdisc
 from strata.probes.netlink import ROUTE, Netlink, attributes
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Scope, Table, Told
 
 OF_NODE = True
 
@@ -28,26 +28,20 @@ _GETQDISC = 38
 _TCMSG = struct.Struct("=BxxxiIII")
 _KIND, _STATS2 = 1, 7
 _BASIC, _QUEUE, _PKT64 = 1, 3, 8
-_WRAP = float(1 << 32)
 _NONE = "noqueue"
 
 _FIELDS = (
-    (qdisc.BYTES, None),
-    (qdisc.PACKETS, _WRAP),
-    (qdisc.DROPS, _WRAP),
-    (qdisc.REQUEUES, _WRAP),
-    (qdisc.OVERLIMITS, _WRAP),
-    (qdisc.BACKLOG_BYTES, None),
-    (qdisc.BACKLOG_PACKETS, None),
+    *(qdisc.BYTES, qdisc.PACKETS, qdisc.DROPS, qdisc.REQUEUES, qdisc.OVERLIMITS),
+    *(qdisc.BACKLOG_BYTES, qdisc.BACKLOG_PACKETS),
 )
 
-Key = tuple[int, int, str]
-"""Interface number, handle, discipline."""
+Discipline = tuple[int, int, str]
+"""Interface number, handle, name."""
 
 
-def parse(answers: Sequence[bytes]) -> dict[Key, tuple[float, ...]]:
+def parse(answers: Sequence[bytes]) -> dict[Discipline, tuple[float, ...]]:
     """The values of `_FIELDS` by discipline, from the bodies of the kernel's answers."""
-    found: dict[Key, tuple[float, ...]] = {}
+    found: dict[Discipline, tuple[float, ...]] = {}
     for body in answers:
         if len(body) < _TCMSG.size:
             continue
@@ -70,33 +64,35 @@ def parse(answers: Sequence[bytes]) -> dict[Key, tuple[float, ...]]:
     return found
 
 
-class QdiscProbe(Reader):
-    """See the module."""
+class QdiscProbe(Table):
+    """Of the namespace ``scope.netns``."""
+
+    wraps = dict.fromkeys((qdisc.PACKETS, qdisc.DROPS, qdisc.REQUEUES, qdisc.OVERLIMITS), float(1 << 32))
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         self._netlink: Netlink | None = None
-        self._keys: tuple[Key, ...] = ()
-        names: dict[int, str] = {}
+        self._names: dict[int, str] = {}
         if scope.sys.live:
             try:
                 self._netlink = Netlink(ROUTE, scope.netns)
-                names = dict(within(scope.netns, socket.if_nameindex))
+                self._names = dict(within(scope.netns, socket.if_nameindex))
             except OSError as e:
                 self.absent = (f"no queueing disciplines: {e.strerror}",)
-        self._keys = tuple(k for k in self._rows() if k[0] in names)
-        self.columns = tuple(
-            Column(counter, {"interface": names[number], "discipline": discipline, "handle": f"{handle >> 16:x}"}, wrap)
-            for number, handle, discipline in self._keys
-            for counter, wrap in _FIELDS
-        )
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        found = self._rows() if self._keys else {}
-        values: list[float | None] = []
-        for key in self._keys:
-            values += found.get(key, (None,) * len(_FIELDS))
-        return values
+    def told(self) -> Told:
+        if self._netlink is None:
+            return {}
+        with contextlib.suppress(OSError):
+            rows = parse(self._netlink.ask(_GETQDISC, _TCMSG.pack(0, 0, 0, 0, 0), dump=True))
+            return {
+                (counter, (self._names[number], discipline, f"{handle >> 16:x}")): value
+                for (number, handle, discipline), values in rows.items()
+                if number in self._names
+                for counter, value in zip(_FIELDS, values, strict=True)
+            }
+        return {}
 
     def close(self) -> None:
         super().close()
@@ -104,14 +100,5 @@ class QdiscProbe(Reader):
             self._netlink.close()
             self._netlink = None
 
-    def _rows(self) -> dict[Key, tuple[float, ...]]:
-        if self._netlink is None:
-            return {}
-        with contextlib.suppress(OSError):
-            return parse(self._netlink.ask(_GETQDISC, _TCMSG.pack(0, 0, 0, 0, 0), dump=True))
-        return {}
 
-
-def open_probe(scope: Scope) -> Probe:
-    """Of the namespace ``scope.netns``."""
-    return QdiscProbe(scope)
+open_probe = QdiscProbe

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from strata.host.proc import Sys
 from strata.model.counters import servers
-from strata.probes.port import Column, Kept, Probe, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 from strata.probes.processes import Processes, fellows_file
 from strata.probes.servers.account import Account, Key
 from strata.probes.servers.find import listeners
@@ -73,8 +73,8 @@ class _Server:
         return keys[:room]
 
 
-class ServersProbe(Reader):
-    """See the module."""
+class ServersProbe(Probe):
+    """Of ``scope.pids`` and of the listeners on ``scope.ports`` in ``scope.netns``."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -125,17 +125,7 @@ class ServersProbe(Reader):
                 values += [None] * (len(servers.MODES) + len(_COUNTERS))
                 continue
             row = server.account.sample(alive, time.monotonic_ns())
-            values += [
-                row.user_s,
-                row.system_s,
-                row.run_delay_s,
-                row.switches,
-                row.read_bytes,
-                row.written_bytes,
-                row.resident_bytes,
-                row.processes + len(server.left),
-                row.busiest,
-            ]
+            values += row._replace(processes=row.processes + len(server.left))
         return values
 
     def close(self) -> None:
@@ -155,6 +145,4 @@ def _numbers(file: Kept | None) -> list[int]:
     return [] if file is None else [int(pid) for pid in file.read().split() if pid.isdigit()]
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of ``scope.pids`` and of the listeners on ``scope.ports`` in ``scope.netns``."""
-    return ServersProbe(scope)
+open_probe = ServersProbe

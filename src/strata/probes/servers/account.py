@@ -7,7 +7,7 @@ parent has its time from the moment it waits for it, and where none did, what it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from strata.probes.servers.spent import TICK_S, Spent
 from strata.units import NS_PER_S
@@ -16,8 +16,7 @@ Key = tuple[int, int]
 """Number and start time (clock ticks since boot): never another process."""
 
 
-@dataclass
-class _Sums:
+class _Sums(NamedTuple):
     """None: not told by one of them."""
 
     user_s: float | None = 0.0
@@ -28,13 +27,13 @@ class _Sums:
     written_bytes: float | None = 0.0
 
     def plus(self, other: _Sums, sign: int = 1) -> _Sums:
-        pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
+        pairs = zip(self, other, strict=True)
         return _Sums(*(None if a is None or b is None else a + sign * b for a, b in pairs))
 
 
-@dataclass(frozen=True)
-class Row:
-    """One sample. ``busiest`` is the share of one processor that the busiest thread took since the sample before."""
+class Row(NamedTuple):
+    """One sample, in the order in which the probe gives it. ``busiest`` is the share of one processor that the busiest
+    thread took since the sample before."""
 
     user_s: float | None
     system_s: float | None
@@ -77,17 +76,12 @@ class Account:
         # two in a row, for a server that has a process for each request.
         self._no_time = lost and not self._no_time
         self._no_waits = bool(gone) and not self._no_waits
-        row = Row(
-            user_s=None if self._no_time else total.user_s,
-            system_s=None if self._no_time else total.system_s,
-            run_delay_s=None if self._no_waits else total.run_delay_s,
-            switches=None if self._no_waits else total.switches,
-            read_bytes=total.read_bytes,
-            written_bytes=total.written_bytes,
-            resident_bytes=sum(s.resident_bytes for s in alive.values()),
-            processes=len(alive),
-            busiest=self._busiest(alive, at_ns),
-        )
+        if self._no_time:
+            total = total._replace(user_s=None, system_s=None)
+        if self._no_waits:
+            total = total._replace(run_delay_s=None, switches=None)
+        resident = sum(s.resident_bytes for s in alive.values())
+        row = Row(*total, resident, len(alive), self._busiest(alive, at_ns))
         self._last, self._at_ns = dict(alive), at_ns
         return row
 
@@ -100,10 +94,9 @@ class Account:
         kept = 1.0 if had <= 0 else min(1.0, max(0.0, (had - taken) / had))
         for spent in gone:
             mine = _sums(spent)
-            for name in ("user_s", "system_s", "read_bytes", "written_bytes"):
-                value = getattr(mine, name)
-                setattr(mine, name, None if value is None else value * kept)
-            self._carried = self._carried.plus(mine)
+            waits = {"run_delay_s": mine.run_delay_s, "switches": mine.switches}
+            left = _Sums(*(None if value is None else value * kept for value in mine))._replace(**waits)
+            self._carried = self._carried.plus(left)
         return had - taken > TICK_S * (len(gone) + 1)
 
     def _busiest(self, alive: Mapping[Key, Spent], at_ns: int) -> float | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from strata.host import process, programs
 from strata.model.counters import smbd
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 
 OF_NODE = True
 AT_EDGES = True
@@ -34,6 +34,13 @@ _FAMILIES = {
     ("write", smbd.FILE): ("syscall_asys_pwrite", "bytes"),
     ("flush", smbd.FILE): ("syscall_asys_fsync", None),
 }
+# (the counter there, column, factor)
+_READ = tuple(
+    (f"{word}_{what}", Column(counter, {"operation": operation, "part": part}), factor)
+    for (operation, part), (word, size) in _FAMILIES.items()
+    for what, counter, factor in (("count", smbd.OPERATIONS, 1), ("time", smbd.SECONDS, _US), (size, smbd.BYTES, 1))
+    if what is not None
+)
 
 
 def parse(text: str) -> dict[str, int]:
@@ -43,16 +50,10 @@ def parse(text: str) -> dict[str, int]:
 
 def values(found: dict[str, int]) -> list[float | None]:
     """In the order of the columns; None for what is not listed."""
-    made: list[float | None] = []
-    for word, size in _FAMILIES.values():
-        took = found.get(f"{word}_time")
-        made += [found.get(f"{word}_count"), None if took is None else took * _US]
-        if size is not None:
-            made.append(found.get(f"{word}_{size}"))
-    return made
+    return [found[name] * factor if name in found else None for name, _, factor in _READ]
 
 
-class SmbdProbe(Reader):
+class SmbdProbe(Probe):
     """See the module."""
 
     def __init__(self, conf: str, program: str) -> None:
@@ -65,14 +66,7 @@ class SmbdProbe(Reader):
             said = text.strip().splitlines()[-1:] or ["no output"]
             self.absent = (f"{program}: {said[0]} (smbd profiling level = on?)",)
             return
-        columns = []
-        for (operation, part), (_, size) in _FAMILIES.items():
-            labels = {"operation": operation, "part": part}
-            columns.append(Column(smbd.OPERATIONS, labels))
-            columns.append(Column(smbd.SECONDS, labels))
-            if size is not None:
-                columns.append(Column(smbd.BYTES, labels))
-        self.columns = tuple(columns)
+        self.columns = tuple(column for _, column, _ in _READ)
 
     def read(self) -> Sequence[float | None]:
         if not self.columns:
@@ -98,10 +92,10 @@ class SmbdProbe(Reader):
 def open_probe(scope: Scope) -> Probe:
     """Of the server configured by ``scope.smb_conf``; nothing without one."""
     if scope.smb_conf is None:
-        return Reader()
+        return Probe()
     program = programs.find("smbstatus")
     if program is None:
-        nothing = Reader()
+        nothing = Probe()
         nothing.absent = ("smbstatus is not installed",)
         return nothing
     return SmbdProbe(str(Path(scope.smb_conf).absolute()), program)

@@ -15,11 +15,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import Column, Kept, Probe, Reader, Scope
+from strata.probes.port import Column, Kept, Probe, Scope
 
 EVERY_S = 0.02
 LEAST_S = 0.035
@@ -56,14 +55,13 @@ class _Device:
         self.at_s, self.done, self.waiting = now_s, done, waiting
 
 
-class StallsProbe(Reader):
-    """See the module."""
+class StallsProbe(Probe):
+    """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
-        names = dict.fromkeys(d.removeprefix("/dev/").replace("/", "!") for d in scope.devices)
-        files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in islice(names, DEVICES_MOST)}
-        if more := len(names) - len(files):
+        files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in scope.device_names[:DEVICES_MOST]}
+        if more := len(scope.device_names) - len(files):
             self.absent = (f"stalls of {more} devices more than the {DEVICES_MOST} that are read so often",)
         self._devices = {n: _Device(f) for n, f in files.items() if len(f.read().split()) > _IN_FLIGHT}
         self.columns = tuple(
@@ -84,6 +82,4 @@ class StallsProbe(Reader):
         return values
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
-    return StallsProbe(scope)
+open_probe = StallsProbe

@@ -18,7 +18,7 @@ from typing import Any
 
 from strata.model import histogram
 from strata.model.counters import target
-from strata.probes.port import Column, Probe, Reader, Scope
+from strata.probes.port import Column, Probe, Scope
 from strata.units import NS_PER_S
 
 OF_NODE = True
@@ -61,7 +61,7 @@ def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
     return made
 
 
-class TargetProbe(Reader):
+class TargetProbe(Probe):
     """See the module."""
 
     def __init__(self, path: str) -> None:
@@ -92,4 +92,4 @@ class TargetProbe(Reader):
 
 def open_probe(scope: Scope) -> Probe:
     """Of the target whose statistics socket is ``scope.stats``; nothing without one."""
-    return TargetProbe(scope.stats) if scope.stats else Reader()
+    return TargetProbe(scope.stats) if scope.stats else Probe()

@@ -23,8 +23,8 @@ from collections.abc import Sequence
 
 from strata.model.counters import tcp
 from strata.probes.netlink import SOCK_DIAG, Netlink
-from strata.probes.paced import Paced
-from strata.probes.port import Column, Probe, Reader, Scope, net_file
+from strata.probes.port import Column, Probe, Scope, net_file
+from strata.probes.processes import Paced
 from strata.probes.tcp.diag import ESTABLISHED, LISTEN, Socket, info, sockets, sockets_and_info
 
 OF_NODE = True
@@ -62,8 +62,8 @@ _SEGMENTS = (
 _SNMP = (b"InSegs", b"OutSegs", b"RetransSegs")
 
 
-class TcpProbe(Reader):
-    """See the module."""
+class TcpProbe(Probe):
+    """Of the namespace ``scope.netns``, connections from or to ``scope.ports``."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
@@ -150,6 +150,4 @@ def _value(found: dict[str, int] | None, name: str, factor: float) -> float | No
     return found[name] * factor
 
 
-def open_probe(scope: Scope) -> Probe:
-    """Of the namespace ``scope.netns``, connections from or to ``scope.ports``."""
-    return TcpProbe(scope)
+open_probe = TcpProbe

@@ -22,9 +22,11 @@ from pydantic import ValidationError
 
 from strata import _core, parsing, units
 from strata.errors import RunFailed, UsageError
+from strata.host import block
+from strata.host.block import BASE
+from strata.host.proc import Sys
 from strata.model.trace import Recording, TraceFigures, TraceTarget
 from strata.probes.trace.instance import check, instance
-from strata.probes.trace.targets import target
 
 __all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "read_trace", "recording", "target"]
 
@@ -157,3 +159,33 @@ def _check_head(fd: int, path: Path) -> None:
 def _parsed(text: str) -> tuple[TraceFigures, Recording]:
     document = json.loads(text)
     return TraceFigures.model_validate(document["figures"]), Recording.model_validate(document["recording"])
+
+
+def target(name: str, role: str, sys: Sys) -> TraceTarget | None:
+    """A device by its name in /sys/class/block; None when it is not there.
+
+    Requests carry the number of the whole disk, also those of a partition; what enters a partition carries the
+    partition's number and the disk's sectors. A disk without a ``mq`` folder has no requests.
+    """
+    own = _number(block.devno_of(name, sys))
+    if own is None:
+        return None
+    disk = block.parent(name, sys)
+    if disk is None:
+        return TraceTarget(name=name, dev=own, by_bio=_by_bio(name, sys), role=role)
+    whole = _number(block.devno_of(disk, sys))
+    start, size = sys.int(f"{BASE}/{name}/start"), sys.int(f"{BASE}/{name}/size")
+    if whole is None or start is None or size is None:
+        return None
+    return TraceTarget(
+        name=name, dev=whole, entrance=own, sectors=(start, start + size), by_bio=_by_bio(disk, sys), role=role
+    )
+
+
+def _number(devno: str | None) -> int | None:
+    major, _, minor = (devno or "").partition(":")
+    return int(major) << 20 | int(minor) if major.isdigit() and minor.isdigit() else None
+
+
+def _by_bio(disk: str, sys: Sys) -> bool:
+    return not sys.exists(f"{BASE}/{disk}/mq")
