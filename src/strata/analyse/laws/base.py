@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from strata.model.figures import Figure, Flag, Role, Row, Table
 
@@ -11,27 +12,13 @@ NOISE = 0.05
 """Relative difference of equal measurements where a table does not state its own."""
 
 
-def flag(
-    law: str,
-    row: Row | None,
-    reason: str,
-    next_step: str,
-    *,
-    broken: bool,
-    column: str = "",
-    numbers: dict[str, float] | None = None,
-) -> Flag:
-    """A violation of ``law`` at a row, or of the whole table."""
-    return Flag(
-        law=law,
-        row=row.name if row else "",
-        broken=broken,
-        reason=reason,
-        next_step=next_step,
-        column=column,
-        numbers=numbers or {},
-        words=row.words if row else {},
-    )
+def flag(row: Row | None, reason: str, next_step: str = "", **more: Any) -> Flag:
+    """A caveat at a row, or of the whole table; with ``broken`` a violation. ``more``: further fields of `Flag`.
+
+    Whoever asks the law says which it is, and its own next step where none is given here.
+    """
+    name, words = (row.name, row.words) if row else ("", {})
+    return Flag(**{"law": "", "row": name, "words": words, "broken": False} | more, reason=reason, next_step=next_step)
 
 
 def writes(table: Table, row: Row) -> bool:

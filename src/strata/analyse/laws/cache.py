@@ -36,12 +36,11 @@ def check(table: Table) -> Iterator[Flag]:
     for row in table.of(Role.MEASURED):
         file, cache = value(table, row, "file"), value(table, row, "cache")
         if file and cache and file < cache and table.word(row, "caching") == "on":
+            text = f"the file of {units.size(file)} fits the cache of {units.size(cache)}, and caching is on"
             yield flag(
-                NAME,
                 row,
-                f"the file of {units.size(file)} fits the cache of {units.size(cache)}, and caching is on",
+                text,
                 "Use a larger file, or turn caching off.",
-                broken=False,
                 column="file",
                 numbers={"file": file, "cache": cache},
             )
@@ -51,11 +50,11 @@ def check(table: Table) -> Iterator[Flag]:
         if share >= SHARE or table.word(row, "caching") == "on" or witness == NONE:
             continue
         what = "by a cache, or from parts of the file that were never written"
+        text = f"the device read {units.significant(share)} bytes per byte requested, unbuffered: the reads were "
+        text += f"answered {what if witness == OWN else 'by a cache on the way to it, or took another path'}"
         yield flag(
-            NAME,
             row,
-            f"the device read {units.significant(share)} bytes per byte requested, unbuffered: the reads were "
-            f"answered {what if witness == OWN else 'by a cache on the way to it, or took another path'}",
+            text,
             "Use a larger file, drop the cache, and make sure that the file is written before it is read.",
             broken=witness == OWN,
             column="reached",

@@ -42,11 +42,11 @@ def check(table: Table) -> Iterator[Flag]:
         least = (1 + remote) * app
         if remote < 1 or device >= least * (1 - SHORT):
             continue
+        text = f"the wire carries {remote} copies of every byte, so the disks take at least {units.rate(least)}; the "
+        text += f"one called physical takes {units.rate(device)}: it is the virtual disk, above the mirror"
         yield flag(
-            NAME,
             row,
-            f"the wire carries {remote} copies of every byte, so the disks take at least {units.rate(least)}; the "
-            f"one called physical takes {units.rate(device)}: it is the virtual disk, above the mirror",
+            text,
             "Read the counters of the physical disks of every node.",
             broken=True,
             column="device",
@@ -67,11 +67,11 @@ def _said(table: Table) -> Iterator[Flag]:
             shown = copies_beyond(row.figures["wire.total"].base / app, 0.0)
             if wire[0] / app <= copies - 1 + SHORT:
                 continue
+            text = f"{copies:g} copies put {copies - 1:g} on the wire for each byte written; {row.name} shows {shown}, "
+            text += f"so there are at least {shown + 1}, or something else is on the wire"
             yield flag(
-                NAME,
                 said,
-                f"{copies:g} copies put {copies - 1:g} on the wire for each byte written; {row.name} shows {shown}, "
-                f"so there are at least {shown + 1}, or something else is on the wire",
+                text,
                 "Check how many copies the volume keeps and where; read bytes sent and received separately.",
                 broken=True,
                 column="count.copies",

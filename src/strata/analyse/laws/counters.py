@@ -21,7 +21,7 @@ from itertools import islice
 
 from strata.analyse.clock import events
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "counters", "counters", 340
 SAYS = "counters were not sampled"
@@ -31,7 +31,7 @@ MOST = 5
 """Events that are told one by one; a clock that is set all the time says it once for all."""
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """One for the run, naming what is absent."""
     if not run.cells:
         return
@@ -41,7 +41,7 @@ def of_run(run: RunView) -> Iterator[Check]:
     if run.devices and all(c.device_in_flight is None for c in run.cells):
         absent.append("the block device")
     for event in islice(events([r for c in run.cells for r in run.of(c).results]), MOST):
-        yield colour(NAME, event)
+        yield colour(event)
     if absent:
         text = f"no counters of {' and '.join(absent)}: causes there can be neither named nor ruled out"
-        yield colour(NAME, text)
+        yield colour(text)

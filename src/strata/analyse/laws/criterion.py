@@ -25,6 +25,7 @@ from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE, ORDER = "criterion", "check that decides nothing", 310
 SAYS = "a check that broken layers pass"
+NEXT = "Compare each pattern with the layer below instead."
 LOST = 0.2
 
 
@@ -48,8 +49,7 @@ def check(table: Table) -> Iterator[Flag]:
         name, share = min(bad.items(), key=lambda x: x[1])
         text = f"the order holds in {len(passing)} of {len(whole)} layers, {len(bad)} of them broken ({name} keeps "
         text += f"{units.percent(share, 2)} of a pattern): it does not separate a healthy layer from a broken one"
-        step = "Compare each pattern with the layer below instead."
-        yield flag(NAME, said, text, step, broken=False, numbers={"layers": len(passing), "broken": len(bad)})
+        yield flag(said, text, numbers={"layers": len(passing), "broken": len(bad)})
 
 
 def _falls(rates: dict[str, float], order: list[str], slack: float) -> bool:

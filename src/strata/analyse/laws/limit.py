@@ -51,7 +51,6 @@ def check(table: Table) -> Iterator[Flag]:
         if not course.full:
             text += ": a rate that stops growing names no resource" if course.shape is not Shape.GROWS else ""
         yield flag(
-            NAME,
             row,
             text,
             f"Print the utilisation of {resource} in the last row, or take some of it away: at the limit, the rate "

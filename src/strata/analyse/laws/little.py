@@ -74,7 +74,7 @@ def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
             if over
             else "Use an engine that keeps the depth (asynchronous, unbuffered)."
         )
-        yield flag(NAME, row, text, step, broken=over, column=key, numbers={"in_flight": middle, "outstanding": n})
+        yield flag(row, text, step, broken=over, column=key, numbers={"in_flight": middle, "outstanding": n})
 
 
 def _products(table: Table, row: Row) -> list[tuple[str, str, Interval, bool]]:
@@ -106,11 +106,11 @@ def _ratio(table: Table, row: Row) -> Iterator[Flag]:
     slower, rate = value(table, row, "ratio.time"), value(table, row, "ratio.iops")
     if slower is None or rate is None or abs(slower * rate - 1) <= RATIO_TOLERANCE:
         return
+    text = f"a time {units.significant(slower)} times as long leaves a closed loop {units.percent(1 / slower)} of its "
+    text += f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is stated"
     yield flag(
-        NAME,
         row,
-        f"a time {units.significant(slower)} times as long leaves a closed loop {units.percent(1 / slower)} of its "
-        f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is stated",
+        text,
         "Calculate IOPS = outstanding ÷ mean time.",
         broken=True,
         column="ratio.iops",

@@ -45,7 +45,7 @@ def check(table: Table) -> Iterator[Flag]:
             both = _sum([busy.bounds(), idle.bounds()])
             if not overlap(both, (1 - CLOCKS, 1 + CLOCKS)):
                 text = f"busy and idle add up to {units.percent(sum(both) / 2)} of the time"
-                yield flag(NAME, row, text, NEXT, broken=True, column="busy")
+                yield flag(row, text, broken=True, column="busy")
     yield from _lines(table)
 
 
@@ -97,15 +97,8 @@ def _compare(
     if overlap(joined, whole.bounds(), CLOCKS if whole.dimension is Dimension.SHARE else 1e-6):
         return
     middle = sum(joined) / 2
-    yield flag(
-        NAME,
-        row,
-        f"{key} is {whole.base:.6g}, and {what} is {middle:.6g} ({_unit(whole)})",
-        NEXT,
-        broken=True,
-        column=key,
-        numbers={"whole": whole.base, "parts": middle},
-    )
+    text = f"{key} is {whole.base:.6g}, and {what} is {middle:.6g} ({_unit(whole)})"
+    yield flag(row, text, broken=True, column=key, numbers={"whole": whole.base, "parts": middle})
 
 
 def _unit(figure: Figure) -> str:

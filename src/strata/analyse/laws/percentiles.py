@@ -22,7 +22,7 @@ from itertools import pairwise
 from strata import units
 from strata.analyse.laws.base import flag, percentiles, value
 from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import SAMPLES, Check
+from strata.model.analysis import SAMPLES
 from strata.model.figures import Flag, Role, Row, Table
 from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 
@@ -61,7 +61,7 @@ def _order(points: Sequence[tuple[float, str, Row]]) -> Iterator[Flag]:
         if q > p and high < low:
             text = f"p{q:.10g} is {units.duration(above.figures[higher].base)}, below p{p:.10g} with "
             text += units.duration(row.figures[key].base)
-            yield flag(NAME, above, text, "Check the columns of these figures.", broken=True, column=higher)
+            yield flag(above, text, "Check the columns of these figures.", broken=True, column=higher)
 
 
 def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], suffix: str) -> Iterator[Flag]:
@@ -79,14 +79,14 @@ def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], s
     )
     text += f" (and {len(bare) - 1} higher)" if len(bare) > 1 else ""
     numbers = {"percentile": p, "ios": ios, "beyond": beyond}
-    yield flag(NAME, row, text, NEXT, broken=False, column=key, numbers=numbers)
+    yield flag(row, text, column=key, numbers=numbers)
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Our own cells that do not carry p99: what is not supported is not printed, and that is said."""
     for cell in run.cells:
         known = supported(PERCENTILES, cell.ios)
         if "99" not in known:
             best = f"up to p{known[-1]}" if known else "not even the median"
             text = f"{units.count(cell.ios)} I/Os are enough for {best}; p99 needs {units.count(needed('99'))}"
-            yield colour(NAME, text, cell.layer, cell.workload.key)
+            yield colour(text, cell.layer, cell.workload.key)

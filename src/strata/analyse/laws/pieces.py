@@ -26,6 +26,7 @@ from strata.model.figures import Figure, Flag, Role, Table
 
 NAME, TITLE, ORDER = "pieces", "pieces of an I/O", 270
 SAYS = "an I/O is split into another number of pieces than stated"
+NEXT = "State the alignment, or count the worst case."
 ALIGN = 4 * units.KIB
 
 
@@ -52,15 +53,7 @@ def check(table: Table) -> Iterator[Flag]:
         text = f"{units.size(size)} over units of {units.size(unit)} are split into {right} pieces"
         text += f" at the worst offset (a multiple of {units.size(align)}), {told:g} is stated"
         text += ": that holds for aligned I/O only" if told == aligned else ""
-        yield flag(
-            NAME,
-            row,
-            text,
-            "State the alignment, or count the worst case.",
-            broken=True,
-            column="pieces",
-            numbers={"pieces": float(right), "said": told},
-        )
+        yield flag(row, text, broken=True, column="pieces", numbers={"pieces": float(right), "said": told})
 
 
 def _sizes(figure: Figure) -> list[float]:

@@ -60,7 +60,6 @@ def _other_unit(said: Row, rows: list[Row], keys: list[str]) -> Flag | None:
                     text = f"{figure.value:g} {literal[0]} are {units.count(figure.base)} bytes; what was measured has "
                     text += f"{units.count(meant)}, which is {figure.value:g} {unit}"
                     return flag(
-                        NAME,
                         said,
                         text,
                         f"Write {figure.value:g} {unit}.",
@@ -86,10 +85,10 @@ def _nowhere(table: Table, said: Row, rows: list[Row], keys: list[str]) -> Flag:
         text += f"; so at most {ios * (1 - p / 100):.0f} I/Os are as slow"
         beyond = value(table, said, "beyond")
         text += f", not {beyond:.0f}" if beyond is not None else ""
+    text = f"no row has these together: {text}"
     return flag(
-        NAME,
         said,
-        f"no row has these together: {text}",
+        text,
         "Quote one complete row.",
         broken=True,
         column=keys[0],

@@ -39,17 +39,17 @@ def check(table: Table) -> Iterator[Flag]:
             span = bounds(table, row, key) if key.partition(".")[0] in ("busy", "idle") else None
             if span is not None and (span[0] > 1 + TOLERANCE or span[1] < 0):
                 text = f"{key} is {units.percent(row.figures[key].base)} of the time"
-                yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={key: row.figures[key].base})
+                yield flag(row, text, broken=True, column=key, numbers={key: row.figures[key].base})
         servers, service = value(table, row, "count.servers"), bounds(table, row, "time.service")
         rate = throughput(table, row)
         if servers and service and rate:
             low = times(rate, service)[0] / units.NS_PER_S
             if low > servers * (1 + TOLERANCE):
                 text = f"IOPS × service time keeps {units.significant(low)} servers busy of {servers:g}"
-                yield flag(NAME, row, text, NEXT, broken=True, column="time.service", numbers={"busy": low})
+                yield flag(row, text, broken=True, column="time.service", numbers={"busy": low})
         link = value(table, row, "link")
         for key in ("wire.sent", "wire.received"):
             wire = bounds(table, row, key)
             if link and wire and wire[0] > link * (1 + TOLERANCE):
                 text = f"{units.rate(wire[0])} in one direction on a link of {units.rate(link)}"
-                yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={key: wire[0], "link": link})
+                yield flag(row, text, broken=True, column=key, numbers={key: wire[0], "link": link})

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from strata.analyse.rounds import CellRounds
-from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor
+from strata.model.analysis import CellSummary, Comparison, Generator, NoiseFloor
+from strata.model.figures import Flag
 from strata.model.plan import Plan
 from strata.model.run import DataSet
 
@@ -33,6 +34,7 @@ class RunView:
         return self.rounds[(cell.layer, cell.workload.key)]
 
 
-def colour(law: str, message: str, layer: str = "", workload_key: str | None = None) -> Check:
-    """A check that colours a figure and does not make it impossible."""
-    return Check(kind=law, layer=layer, workload_key=workload_key, impossible=False, message=message)
+def colour(reason: str, layer: str = "", workload_key: str = "") -> Flag:
+    """What colours a figure and does not make it impossible."""
+    words = {word: name for word, name in (("layer", layer), ("workload", workload_key)) if name}
+    return Flag(law="", row="/".join(words.values()), broken=False, reason=reason, next_step="", words=words)
