@@ -26,8 +26,7 @@ from strata.model.progress import Glance, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import Label, Run, RunStatus
 from strata.probes.processes import Processes
-from strata.run.events import Finish, Strategy
-from strata.run.execute import execute
+from strata.run.execute import Finish, Strategy, execute
 from strata.run.judge import result_of
 
 if TYPE_CHECKING:

@@ -34,10 +34,9 @@ from strata.model.stack import Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.probes.trace import check as check_trace
-from strata.run.events import Finish
-from strata.run.judge import result_of
+from strata.run.execute import Finish
+from strata.run.judge import done_orders, result_of
 from strata.run.machine import RunMachine
-from strata.run.resume import done_orders
 
 if TYPE_CHECKING:
     from strata.app.diagnosing import Source

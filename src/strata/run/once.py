@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.plan import Plan
 from strata.model.run import RunStatus
-from strata.run.events import (
+from strata.run.execute import (
     Commit,
     Committed,
     Event,

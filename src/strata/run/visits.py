@@ -16,7 +16,7 @@ from strata.model.plan import Plan, Step
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.run.events import (
+from strata.run.execute import (
     Commit,
     Committed,
     Emit,
