@@ -24,7 +24,7 @@ from strata.analyse.visit import Visit, visit_from, visit_of
 from strata.app.matrixing import MatrixWords, measure_matrix
 from strata.app.opening import opened
 from strata.app.options import Options
-from strata.app.sampled import run_sampled
+from strata.app.runner import run_sampled
 from strata.app.watching import Watch
 from strata.engine import Request, Timing, engine_of
 from strata.engine.cell import prepare_cell

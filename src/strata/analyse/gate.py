@@ -27,9 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from strata.analyse.multiple import holm
 from strata.analyse.rows import Floats, Located, Pool, located, pooled, spread, steadied, table
-from strata.analyse.student import below, point
+from strata.analyse.stats import below, holm, point
 from strata.model.estimate import Estimate
 from strata.model.history import GateCell, GateOutcome
 

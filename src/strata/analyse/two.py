@@ -8,7 +8,7 @@ claims are about these two runs and not about what they stand for):
 - *difference*: |d| / s against Student's t, two-sided;
 - *equivalence*: two one-sided tests (Schuirmann 1987) of d against ± the margin, which is a loss of that share
   downward and its reciprocal upward, so that A against B and B against A agree;
-- both families are adjusted over all cells by Holm (`strata.analyse.multiple`).
+- both families are adjusted over all cells by Holm (`strata.analyse.stats.holm`).
 
 EQUIVALENT where the whole of a difference beyond the margin is excluded, also when a small one is certain; else SLOWER
 or FASTER where a difference is shown (and, unless the user said τ, is larger than the margin); ``beyond_margin`` where
@@ -28,10 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from strata.analyse.between import History, Learnt, Said
-from strata.analyse.multiple import holm
 from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
-from strata.analyse.student import below, two_sided
+from strata.analyse.stats import below, holm, two_sided
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
 from strata.model.percentiles import supported

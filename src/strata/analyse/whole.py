@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from strata.analyse.compare import compare
 from strata.analyse.goals import goal_results
@@ -94,3 +94,12 @@ def view_of(
     comparisons = compare(plan, rounds, noise)
     memory = survey.memory.total if survey else None
     return RunView(plan, rounds, cells, comparisons, noise, data, generator, devices=devices, memory=memory)
+
+
+def with_traces(analysis: Analysis, results: Iterable[CellResult]) -> Analysis:
+    """The same analysis; a cell that was traced again later has its last traces."""
+    traces = {(r.layer, r.workload_key): r.traces for r in results if r.traces}
+    if not traces:
+        return analysis
+    cells = tuple(c.model_copy(update={"traces": traces.get((c.layer, c.workload.key), ())}) for c in analysis.cells)
+    return analysis.model_copy(update={"cells": cells})

@@ -261,7 +261,7 @@ def _check_trace(endpoint: Endpoint) -> None:
 
 
 def _traced(engine: Engine, request: Request) -> tuple[TraceSummary, ...]:
-    from strata.app.traced import traced
+    from strata.app.tracing import traced
 
     return traced(engine, request, Path(request.endpoint.path or ""))
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from strata import units
 from strata.app.circumstances import environment, other_engine
-from strata.app.sampled import run_sampled
 from strata.app.watching import Watch
-from strata.engine import Engine, Piece, Request, Timing, prepare_cell
+from strata.discover.chain import NOTHING, Under
+from strata.engine import Engine, Piece, Request, Timing, prepare_cell, run_cell
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed
 from strata.host.clock import now_unix_ns
@@ -22,15 +24,76 @@ from strata.host.proc import Sys
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
-from strata.model.progress import Glance, Progress
-from strata.model.result import CellResult, Interval
+from strata.model.progress import Glance, Phase, Progress
+from strata.model.result import CellResult, EngineResult, Interval, ServerTimes
 from strata.model.run import Label, Run, RunStatus
+from strata.model.series import Series
+from strata.probes import Sampler
 from strata.probes.processes import Processes
+from strata.probes.target import ask, between
 from strata.run.execute import Finish, Strategy, execute
 from strata.run.judge import result_of
 
 if TYPE_CHECKING:
     from strata.store import Store
+
+INTERVAL_S, LEAST_S, SAMPLES = 0.25, 0.1, 4
+"""Between two samples, and of a short measurement so many at least, as far as the least interval allows it."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What one measurement gave, what was counted meanwhile, and what could not be."""
+
+    result: EngineResult
+    counters: tuple[Series, ...]
+    absent: tuple[str, ...]
+    server: ServerTimes | None
+    under: Under = NOTHING
+    """The block devices that the requests reach."""
+
+
+def run_sampled(
+    engine: Engine,
+    prepared: Prepared,
+    watch: Watch,
+    on_interval: Callable[[Interval, Glance], None],
+    stop_requested: Callable[[], bool],
+    processes: Processes | None = None,
+) -> Sampled:
+    """Measure, and read the counters of ``watch`` meanwhile; each interval comes with a glance at them.
+
+    ``processes``: what is known of this machine's, where several are measured one after the other.
+
+    Raises what the engine raises; the counters are closed either way.
+    """
+    timing = prepared.request.timing
+    interval_s = min(INTERVAL_S, max(LEAST_S, (timing.ramp_s + timing.runtime_s) / SAMPLES))
+    sampler = Sampler(watch.devices, interval_s, paths=watch.paths, nodes=watch.nodes, processes=processes)
+    before = _server(watch)
+    sampler.start()
+    try:
+        result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
+    finally:
+        counters = sampler.stop()
+    return Sampled(result, counters, sampler.absent, _grown(before, _server(watch)), watch.under)
+
+
+def _server(watch: Watch) -> dict[str, object] | None:
+    try:
+        return None if watch.stats is None else ask(watch.stats, times=True)
+    except OSError:
+        return None
+
+
+def _grown(before: dict[str, object] | None, after: dict[str, object] | None) -> ServerTimes | None:
+    if before is None or after is None:
+        return None
+    found = between(before, after)
+    if not found:
+        return None
+    return ServerTimes(source="target", read=found.get("read"), write=found.get("write"))
+
 
 Emit = Callable[[Progress], None]
 Change = Callable[[Request], Request]
@@ -208,3 +271,13 @@ def rates(interval: Interval) -> dict[str, float]:
     seconds = (interval.end_ns - interval.start_ns) / 1e9
     ops, size = interval.read.ops + interval.write.ops, interval.read.bytes + interval.write.bytes
     return {"iops": ops / seconds, "bytes_per_second": size / seconds} if seconds else {}
+
+
+def as_progress(emit: Emit, layer: str, label: str, longest_s: float) -> Hear:
+    """What `measure_endpoint` takes as ``on_interval``; ``longest_s`` is the most it may take, without its ramp."""
+
+    def told(done: Interval, now: Glance) -> None:
+        left = max(0.0, longest_s - done.end_ns / units.NS_PER_S)
+        emit(Progress(phase=Phase.MEASURE, layer=layer, label=label, seconds_left=left, now=now, **rates(done)))
+
+    return told

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from strata import units
 from strata.app.naming import understood
-from strata.app.opened import Target
-from strata.app.opening import check_words, opened
+from strata.app.opening import Target, check_words, opened
 from strata.app.stopping import stop_on_signals
 from strata.engine import own_mark, remote_file
 from strata.engine.job import local_target

@@ -83,7 +83,7 @@ def jobs(path: Path | None) -> tuple[Workload, ...]:
     """The workloads of a fio job file; none without one. Raises `UsageError` with everything it cannot be."""
     if path is None:
         return ()
-    from strata.app.jobfile import read_jobs
+    from strata.app.profiles import read_jobs
 
     return read_jobs(path)
 

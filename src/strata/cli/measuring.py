@@ -102,7 +102,7 @@ def measure(
         )  # fmt: skip
         diagnose_where(Path(where), chosen, output)
         return Exit.FINE
-    from strata.app.shown import as_progress
+    from strata.app.runner import as_progress
     from strata.app.until import aim_of
     from strata.model.placement import parse_placement
 

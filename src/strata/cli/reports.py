@@ -1,4 +1,4 @@
-"""``strata report`` and ``strata clean``: what earlier runs left, on purpose or not."""
+"""``strata report``, ``strata explain`` and ``strata clean``: what earlier runs left, on purpose or not."""
 
 from __future__ import annotations
 
@@ -51,3 +51,26 @@ def clean(json: common.JsonFlag = False) -> None:
         note(f"removed {path}")
     more = f", {len(instances)} tracing instance(s)" if instances else ""
     out(f"{len(files) + len(shared)} file(s) removed{more}")
+
+
+def explain(
+    run_id: Annotated[
+        str | None,
+        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completing.runs),
+    ] = None,
+    finding: Annotated[
+        str | None, typer.Argument(help="Show only this finding: its number or id.", autocompletion=completing.findings)
+    ] = None,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> None:
+    """Show the evidence for a verdict: predicted and measured rows, causes ruled out, and experiments."""
+    from strata.app.kept import load_report
+    from strata.report.explained import explained
+    from strata.report.explained_text import explained_text
+
+    report = load_report(run_id, store, cells=False)
+    found = explained(report, finding)
+    out(
+        found.model_dump_json(indent=2) if json else explained_text(found, report, common.width(), common.color()), json
+    )

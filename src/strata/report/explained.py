@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from strata import units
 from strata.errors import UsageError
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.base import RunId, Value
@@ -13,6 +14,7 @@ from strata.model.estimate import Estimate
 from strata.model.experiment import Refusal, Told
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.run import Report
+from strata.report import figures
 from strata.report.paragraph import paragraph
 
 
@@ -115,3 +117,33 @@ def _of(told: Told, finding: Finding) -> bool:
     experiment = told.outcome.experiment
     predictions = experiment.predictions or (experiment.prediction,)
     return any((p.layer or experiment.layer, p.cause) == (finding.layer, finding.cause.value) for p in predictions)
+
+
+ROW_HEAD = ("row", "IOPS", "predicted", "vs below", "share of loss")
+ROW_NUMERIC = frozenset(range(1, len(ROW_HEAD)))
+
+
+def row_table(analysis: Analysis, finding: Finding) -> tuple[tuple[str, ...], ...]:
+    """A line for each slow row of the finding's layer, with the workload in words."""
+    return tuple((row.workload, *row_cells(row, finding.left)) for row in rows_of(analysis, finding))
+
+
+def row_cells(row: ExplainedRow, left: tuple[str, ...]) -> tuple[str, ...]:
+    """What stands beside the row's name. ``left``: the rows that nothing explains."""
+    foretold = "–"
+    if row.low is not None and row.high is not None:
+        low, high = _amount(row.low, row), _amount(row.high, row)
+        foretold = low if low == high else units.span(low, high)
+    ratio = "–" if row.ratio is None else f"{figures.ratio(row.ratio)} {figures.ratio_error(row.ratio)}".strip()
+    return _amount(row.measured, row), foretold, ratio, _share(row, left)
+
+
+def _share(row: ExplainedRow, left: tuple[str, ...]) -> str:
+    if row.cell in left or row.share == 0:
+        return "not explained"
+    return "–" if row.share is None else figures.percent(row.share)
+
+
+def _amount(value: float, row: ExplainedRow) -> str:
+    """In the unit of the column's heading, or with its own."""
+    return figures.amount(value, row.metric).removesuffix(" IOPS")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from strata.model.experiment import Told
 from strata.model.finding import Evidence, RuledOut
 from strata.model.run import Report
-from strata.report import answer, figures, row_lines, story, words
-from strata.report.explained import Explained, ExplainedFinding
+from strata.report import answer, figures, story, words
+from strata.report.explained import ROW_HEAD, ROW_NUMERIC, Explained, ExplainedFinding, row_cells
 from strata.report.textual import READING_WIDTH, Paint, table, wrap
 
 NAMED_CELLS = 2
@@ -50,9 +50,9 @@ def _finding(one: ExplainedFinding, report: Report, width: int, paint: Paint) ->
 def _rows(one: ExplainedFinding, width: int, paint: Paint) -> list[str]:
     if not one.rows:
         return []
-    name, *others = row_lines.HEAD
-    body = [[f" {row.cell.rpartition('/')[2]}", *row_lines.cells(row, one.finding.left)] for row in one.rows]
-    lines = table([f" {name}", *others], body, width, row_lines.NUMERIC, elastic=frozenset({0}))
+    name, *others = ROW_HEAD
+    body = [[f" {row.cell.rpartition('/')[2]}", *row_cells(row, one.finding.left)] for row in one.rows]
+    lines = table([f" {name}", *others], body, width, ROW_NUMERIC, elastic=frozenset({0}))
     return ["", paint(lines[0], "bold"), *lines[1:]]
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from strata import units
 from strata.model.finding import Finding
 from strata.model.run import Report
-from strata.report import answer, figures, flushes, goals, ladder, row_lines, story, words
+from strata.report import answer, figures, flushes, goals, ladder, story, words
 from strata.report.check_lines import check_lines
+from strata.report.explained import ROW_HEAD, row_table
 from strata.report.ladder import MEANING, Ladder, Square
 from strata.report.paragraph import paragraph
 from strata.report.terminal import debug_build, incomplete
@@ -52,12 +53,12 @@ def _verdict(report: Report) -> str:
 
 def _rows(report: Report, finding: Finding) -> str:
     """The rows of a finding, measured beside predicted; nothing where it has none."""
-    rows = [[escape(text) for text in row] for row in row_lines.table(report.analysis, finding)]
+    rows = [[escape(text) for text in row] for row in row_table(report.analysis, finding)]
     if not rows:
         return ""
     # A line of HTML: what protects text in Markdown protects nothing there.
     head = f"<details><summary>Measured and predicted: {html.escape(clean(finding.title))} ({len(rows)})</summary>"
-    return "\n\n".join([head, gfm(row_lines.HEAD, rows, 1), "</details>"])
+    return "\n\n".join([head, gfm(ROW_HEAD, rows, 1), "</details>"])
 
 
 def _folded(title: str, lines: Sequence[str], *, open_: bool) -> str:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.analyse.clock import events, steps
 from strata.analyse.counters import wire_bytes
 from strata.analyse.cycles import COUNTED, RoundWork, cycle_costs, cycles_per_byte
 from strata.analyse.flows import RoundBytes, flows, notes
+from strata.analyse.laws.counters import events, steps
 from strata.analyse.split import Ends, split
 from strata.analyse.summary import cell_summary
 from strata.model import histogram

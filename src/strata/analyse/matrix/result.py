@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from strata.analyse.matrix.spot import Spot
+from strata.analyse.matrix.starts import Spot
 from strata.analyse.matrix.table import Filled, table_of
 from strata.analyse.pooled import pooled
 from strata.analyse.visit import Visit, visit_of

@@ -16,8 +16,7 @@ import numpy as np
 
 from strata.analyse.matrix import bound, gp
 from strata.analyse.matrix.own import Own, own_of
-from strata.analyse.matrix.spot import Spot
-from strata.analyse.matrix.starts import by_place
+from strata.analyse.matrix.starts import Spot, by_place
 from strata.analyse.pooled import cell_noise, correlation
 from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import t_quantile

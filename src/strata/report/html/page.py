@@ -10,13 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from strata.model.analysis import UNSTEADY, CellSummary
+from strata.model.ends import LatencySplit
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, row_lines, story, survey_text
+from strata.report import answer, figures, ladder, story, survey_text
 from strata.report.check_lines import check_lines, told
+from strata.report.explained import ROW_HEAD, row_table
 from strata.report.how_much import gain
 from strata.report.html import counters, frame
-from strata.report.html import ends as both_ends
 from strata.report.html.charts.percentiles import percentiles
 from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.timeline import timeline
@@ -100,7 +101,8 @@ def context(report: Report) -> dict[str, Any]:
         "outcomes": [(f, prediction(f"prediction-{i}", f.outcome)) for i, f in enumerate(outcomes) if f.outcome],
         "paragraph": paragraph(report.analysis, diagnosis),
         "gain": gain(report.analysis, diagnosis),
-        "row_lines": row_lines,
+        "row_head": ROW_HEAD,
+        "row_table": row_table,
         "told": story.outcome,
         "scenes": story.scenes(diagnosis),
         "refused": story.refused(diagnosis),
@@ -108,7 +110,7 @@ def context(report: Report) -> dict[str, Any]:
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
-        "ends": both_ends.section(report),
+        "ends": section(report),
         "counters": counters.rows(report, table),
         "counter_columns": counters.columns(report),
         "percentile_keys": _percentile_keys(report),
@@ -171,3 +173,50 @@ def banners(report: Report) -> list[tuple[str, str]]:
         cells = figures.plural(unsteady, "cell")
         said.append(("Unsteady", f"{cells} not steady during the measurement; see the checks."))
     return said
+
+
+SHOWN_PERCENTILES = ("50", "90", "99")
+SHOWN = 12
+"""Notes beyond that repeat themselves."""
+
+
+@dataclass(frozen=True)
+class EndsSection:
+    """Cells in the run's order; ``notes`` name their cell."""
+
+    splits: tuple[tuple[CellSummary, LatencySplit], ...]
+    percentiles: tuple[str, ...]
+    flows: tuple[CellSummary, ...]
+    cycles: tuple[CellSummary, ...]
+    sources: tuple[str, ...]
+    notes: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def section(report: Report) -> EndsSection | None:
+    """None where no cell has anything to show."""
+    cells = report.analysis.cells
+    splits = tuple((c, split) for c in cells for split in c.splits)
+    told: dict[str, list[str]] = {}
+    for cell in cells:
+        for note in (*cell.notes, *(n for split in cell.splits for n in split.notes)):
+            told.setdefault(note, []).append(f"{cell.layer}, {cell.workload.label}")
+    notes = tuple(f"{note} ({_places(places)})" for note, places in list(told.items())[:SHOWN])
+    found = EndsSection(
+        splits=splits,
+        percentiles=tuple(p for p in SHOWN_PERCENTILES if any(p in _known(split) for _, split in splits)),
+        flows=tuple(c for c in cells if c.flows),
+        cycles=tuple(c for c in cells if c.cycles),
+        sources=tuple(dict.fromkeys(cost.source for c in cells for cost in c.cycles)),
+        notes=notes,
+        absent=tuple(dict.fromkeys(why for c in cells for why in c.absent)),
+    )
+    return found if splits or found.flows or found.cycles else None
+
+
+def _known(split: LatencySplit) -> set[str]:
+    return {p.percentile for p in split.percentiles}
+
+
+def _places(places: list[str]) -> str:
+    return places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more"
