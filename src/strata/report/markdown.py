@@ -14,7 +14,6 @@ from strata.report.check_lines import check_lines
 from strata.report.explained import ROW_HEAD, row_table
 from strata.report.ladder import MEANING, Ladder, Square
 from strata.report.paragraph import paragraph
-from strata.report.terminal import debug_build, incomplete
 from strata.report.textual import clean
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
@@ -29,7 +28,8 @@ def render(report: Report) -> str:
     """Verdict, table and caveats; a trailing newline is not added."""
     table = ladder.build(report)
     note = words.note(report.run)
-    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _goals(report), _flushes(report)]
+    blocks = [_verdict(report), escape(words.head(report, table.common)), _table(table), _notes(table), _goals(report)]
+    blocks.append("\n".join(f"- Flushes · {escape(text)}" for text in flushes.lines(report)))
     blocks += [f"**Note:** {escape(note)}" if note else "", _checks(report), _footer(report)]
     return "\n\n".join(b for b in blocks if b)
 
@@ -38,9 +38,9 @@ def _verdict(report: Report) -> str:
     diagnosis = report.diagnosis
     v = diagnosis.verdict
     lines = [f"### Strata: {escape(answer.line(v))} (confidence {v.confidence:.2f})"]
-    if debug_build(report):
+    if words.debug_build(report):
         lines.append("> **Debug build:** the engine is not optimised; these figures do not represent the storage.")
-    if (unfinished := incomplete(report)) is not None:
+    if (unfinished := words.incomplete(report)) is not None:
         lines.append(f"> **{escape(unfinished)}**")
     lines.append(escape(paragraph(report.analysis, diagnosis)))
     lines += [_rows(report, finding) for finding in diagnosis.findings]
@@ -78,12 +78,6 @@ def _goals(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _head(report: Report, table: Ladder) -> str:
-    parts = [report.run.plan.stack.name, table.common, words.rounds(report.run.plan)]
-    parts.append(words.noise_floor(report.analysis.noise))
-    return escape(" · ".join(p for p in parts if p))
-
-
 def _square(square: Square) -> str:
     if square.summary is None:
         return "–"
@@ -116,10 +110,6 @@ def _table(table: Ladder) -> str:
 def _notes(table: Ladder) -> str:
     legend = " · ".join(f"{mark} {MEANING[mark]}" for mark in table.marks)
     return "  \n".join([x for x in [legend, *(f"– {escape(n)}" for n in table.notes())] if x])
-
-
-def _flushes(report: Report) -> str:
-    return "\n".join(f"- Flushes · {escape(text)}" for text in flushes.lines(report))
 
 
 def _checks(report: Report) -> str:

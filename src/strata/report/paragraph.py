@@ -25,7 +25,7 @@ def paragraph(analysis: Analysis, diagnosis: Diagnosis) -> str:
         _others(diagnosis),
         _considered(diagnosis),
         _sentence(f"Missing: {'; '.join(verdict.missing)}" if verdict.missing else "", end="."),
-        _first(verdict),
+        f"Do first: {_sentence(verdict.next_step, end='.')}" if verdict.next_step else None,
         how_much.gain(analysis, diagnosis),
     ]
     return " ".join(s for s in said if s)
@@ -40,16 +40,12 @@ def _headline(verdict: Verdict, *, named: bool) -> str:
         return f"The verdict is inconclusive {sure}."
     said = _it(answer.alone(verdict).replace(MIDDLE, WORDS), verdict.layer)
     known = verdict.kind is VerdictKind.LAYER and verdict.cause is not Cause.UNEXPLAINED
-    return f"{f'The cause: {said}' if known else _capital(said)} {sure}."
+    return f"{f'The cause: {said}' if known else said[:1].upper() + said[1:]} {sure}."
 
 
 def _it(text: str, layer: str | None, it: str = "it") -> str:
     """Not the layer's name again at the head of a sentence."""
     return f"{it} {text.removeprefix(f'{layer} ')}" if layer is not None and text.startswith(f"{layer} ") else text
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _tried(own: Finding | None) -> str | None:
@@ -73,10 +69,6 @@ def _considered(diagnosis: Diagnosis) -> str | None:
         return None
     more = f", and {len(some) - CONSIDERED} more" if len(some) > CONSIDERED else ""
     return f"Ruled out: {', '.join(some[:CONSIDERED])}{more}."
-
-
-def _first(verdict: Verdict) -> str | None:
-    return f"Do first: {_sentence(verdict.next_step, end='.')}" if verdict.next_step else None
 
 
 def _sentence(text: str, end: str = "") -> str:

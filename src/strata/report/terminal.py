@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.profile import GoalOutcome
-from strata.model.run import Report, RunStatus
+from strata.model.run import Report
 from strata.report import answer, figures, flushes, goals, ladder, ladder_text, story, words
 from strata.report.check_lines import CheckLine, check_lines
 from strata.report.how_much import gain
-from strata.report.listing_text import runs_text
-from strata.report.measure_text import measure_text
-from strata.report.plan_text import plan_text
-from strata.report.survey_text import survey_text
 from strata.report.textual import READING_WIDTH, Paint, clean, field, wrap
-
-__all__ = ["measure_text", "plan_text", "render", "runs_text", "survey_text"]
 
 IMPOSSIBLE_EACH_KIND = 3
 RULED_OUT = 5
@@ -40,7 +34,7 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     text = min(width, READING_WIDTH)
     table = ladder.build(report)
     blocks = [
-        [paint(line, "bold") for line in wrap(_head(report, table.common), width)] + _banners(report, text, paint),
+        [paint(line, "bold") for line in wrap(words.head(report, table.common), width)] + _banners(report, text, paint),
         ladder_text.lines(table, width, paint) + _note(report, text, paint),
         _goals(report, text, paint),
         _verdict(report, text, paint),
@@ -50,34 +44,11 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _head(report: Report, common: str) -> str:
-    parts = [report.run.plan.stack.name, common, words.rounds(report.run.plan)]
-    parts.append(words.noise_floor(report.analysis.noise))
-    return " · ".join(p for p in parts if p)
-
-
-def debug_build(report: Report) -> bool:
-    """Whether any figure comes from an engine compiled without optimisation."""
-    measured = any(r.result is not None and r.result.debug_build for r in report.results)
-    return measured or report.run.environment.build.get("profile") == "debug"
-
-
-def incomplete(report: Report) -> str | None:
-    """What to say when the run did not get to its end; None when it did."""
-    if report.run.status is RunStatus.DONE:
-        return None
-    done = sum(1 for r in report.results if r.result is not None)
-    head = f"{done} of {figures.plural(len(report.run.plan.steps), 'step')} measured"
-    state = {RunStatus.RUNNING: "still running", RunStatus.STOPPED: "stopped", RunStatus.FAILED: "failed"}
-    why = f": {report.run.message}" if report.run.message else ""
-    return f"run {state[report.run.status]}, {head}{why}"
-
-
 def _banners(report: Report, width: int, paint: Paint) -> list[str]:
     said = []
-    if debug_build(report):
+    if words.debug_build(report):
         said.append("! debug build: the engine is not optimised; these figures do not represent the storage")
-    if (unfinished := incomplete(report)) is not None:
+    if (unfinished := words.incomplete(report)) is not None:
         said.append(f"! {unfinished}")
     return [paint(line, "yellow", "bold") for text in said for line in wrap(text, width, "", "  ")]
 

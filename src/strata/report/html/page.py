@@ -13,7 +13,7 @@ from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.ends import LatencySplit
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, story, survey_text
+from strata.report import answer, figures, ladder, story, survey_text, words
 from strata.report.check_lines import check_lines, told
 from strata.report.explained import ROW_HEAD, row_table
 from strata.report.how_much import gain
@@ -25,7 +25,6 @@ from strata.report.html.charts.waterfall import Bar, waterfall
 from strata.report.html.figures_csv import Cell, ends, interval, text_of
 from strata.report.ladder import Ladder, Row, Square
 from strata.report.paragraph import paragraph
-from strata.report.terminal import debug_build, incomplete
 
 NOISY = 0.10
 """From this spread between equal rounds on the page says at its top that the machine was noisy."""
@@ -153,11 +152,11 @@ def bars(report: Report, key: str) -> tuple[Bar, ...]:
 def banners(report: Report) -> list[tuple[str, str]]:
     """(heading, what it means) of all that a reader must know before the first figure."""
     said = []
-    if debug_build(report):
+    if words.debug_build(report):
         said.append(
             ("Debug build", "The engine was compiled without optimisation. These figures do not represent the storage.")
         )
-    if (unfinished := incomplete(report)) is not None:
+    if (unfinished := words.incomplete(report)) is not None:
         said.append(("Unfinished", f"This {unfinished}."))
     impossible = [c for c in report.analysis.checks if c.impossible]
     if impossible:
@@ -201,10 +200,12 @@ def section(report: Report) -> EndsSection | None:
     for cell in cells:
         for note in (*cell.notes, *(n for split in cell.splits for n in split.notes)):
             told.setdefault(note, []).append(f"{cell.layer}, {cell.workload.label}")
-    notes = tuple(f"{note} ({_places(places)})" for note, places in list(told.items())[:SHOWN])
+    more = {note: f" and {len(places) - 1} more" if len(places) > 1 else "" for note, places in told.items()}
+    notes = tuple(f"{note} ({places[0]}{more[note]})" for note, places in list(told.items())[:SHOWN])
+    known = {p.percentile for _, split in splits for p in split.percentiles}
     found = EndsSection(
         splits=splits,
-        percentiles=tuple(p for p in SHOWN_PERCENTILES if any(p in _known(split) for _, split in splits)),
+        percentiles=tuple(p for p in SHOWN_PERCENTILES if p in known),
         flows=tuple(c for c in cells if c.flows),
         cycles=tuple(c for c in cells if c.cycles),
         sources=tuple(dict.fromkeys(cost.source for c in cells for cost in c.cycles)),
@@ -212,11 +213,3 @@ def section(report: Report) -> EndsSection | None:
         absent=tuple(dict.fromkeys(why for c in cells for why in c.absent)),
     )
     return found if splits or found.flows or found.cycles else None
-
-
-def _known(split: LatencySplit) -> set[str]:
-    return {p.percentile for p in split.percentiles}
-
-
-def _places(places: list[str]) -> str:
-    return places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more"

@@ -39,13 +39,9 @@ class Quantity:
     rate: bool = False
 
 
-def _mib(value: float) -> str:
-    return short(value / units.MIB)
-
-
 QUANTITIES = (
     Quantity("IOPS", "more", lambda c: None if c.iops is None else c.iops.value, short, rate=True),
-    Quantity("MiB/s", "more", lambda c: c.bytes_per_second, _mib, rate=True),
+    Quantity("MiB/s", "more", lambda c: c.bytes_per_second, lambda v: short(v / units.MIB), rate=True),
     Quantity("mean", "longer", lambda c: c.mean_ns, units.duration),
     Quantity("p99", "longer", lambda c: c.p99_ns, units.duration),
 )

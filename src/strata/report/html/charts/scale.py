@@ -39,6 +39,12 @@ def linear_ticks(high: float, about: int = 4) -> tuple[float, ...]:
     return tuple(step * i for i in range(int(high / step + 1e-9) + 1))
 
 
+def linear_top(most: float) -> float:
+    """The first step of the ticks that ``most`` is not above."""
+    ticks = linear_ticks(most)
+    return ticks[-1] if ticks[-1] >= most else ticks[-1] + ticks[1]
+
+
 def log_range(low: float, high: float) -> tuple[float, float]:
     """Widened to steps of 1, 2 and 5, and to at least a factor of ten, so that noise does not look like a cliff."""
     steps = [m * 10.0**e for e in range(-3, 16) for m in (1, 2, 5)]

@@ -65,6 +65,17 @@ def path(points: Iterable[tuple[float, float]], class_: str, *children: object) 
     return element("path", *children, d=d, class_=class_)
 
 
+def dot(x: float, y: float, colour: str, told: Markup) -> Markup:
+    """One figure of a layer; ``told`` is its `title`."""
+    return element("circle", told, cx=x, cy=y, r=2.6, class_=f"dot {colour}")
+
+
+def left_axis(left: float, right: float, ticks: Iterable[tuple[float, str]]) -> list[Markup]:
+    """A rule across the picture for each (y, word) of ``ticks``, with the word before it."""
+    each = ((line(left, y, right, y, "grid"), text(left - 6, y + 4, word, "tick", "end")) for y, word in ticks)
+    return [part for pair in each for part in pair]
+
+
 def title(content: str) -> Markup:
     """What a pointer over the parent shows, and a screen reader reads."""
     return element("title", content)
