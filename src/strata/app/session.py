@@ -6,14 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from strata.app.circumstances import remarks
-from strata.app.earlier import earlier_noise, noise_place
+from strata.app.earlier import earlier_noise, noise_place, remembered_of
 from strata.app.experimenting import experimented
 from strata.app.further import Purse, add_rounds
 from strata.app.noise import probe_noise, with_foreign_io
 from strata.app.options import Options
 from strata.app.planning import plan_of, refused_cells
 from strata.app.preconditioning import said_of, write_until_steady
-from strata.app.references import remembered_of
 from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of
 from strata.app.stopping import caught
 from strata.app.tracing import traced

@@ -40,7 +40,7 @@ class Words(NamedTuple):
 def plan(where: str, words: Words, options: Options, json: bool) -> None:
     """Print what a matrix would take and bring."""
     from strata.app.matrixing import plan_matrix
-    from strata.report.matrix_plan_text import matrix_plan_text
+    from strata.report.matrix_text import matrix_plan_text
 
     made = plan_matrix(where, words.read(), options)
     if json:
@@ -61,18 +61,15 @@ def measure(where: str, words: Words, options: Options, output: Output) -> int:
 
 def publish(result: MatrixResult, output: Pages) -> None:
     """Print it and write what was asked."""
-    from strata.report.matrix_text import matrix_text
+    from strata.app.outputs import write_output
+    from strata.report.matrix_text import matrix_markdown, matrix_text
 
     if output.html is not None:
-        from strata.app.outputs import write_output
         from strata.report.html import matrix as page
 
         write_output(output.html, page.render(result))
     if output.markdown is not None:
-        from strata.app.outputs import write_output
-        from strata.report import matrix_markdown
-
-        write_output(output.markdown, matrix_markdown.render(result) + "\n")
+        write_output(output.markdown, matrix_markdown(result))
     if output.json:
         out(result.model_dump_json(indent=2, by_alias=True), exact=True)
     else:

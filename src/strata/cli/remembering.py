@@ -43,7 +43,7 @@ def compare(
     """
     from strata.app.comparing import compare_runs
     from strata.app.outputs import write_output
-    from strata.report.compare_text import compare_text
+    from strata.report.compare_text import compare_markdown, compare_text
 
     output.check()
     compared = compare_runs(
@@ -60,9 +60,7 @@ def compare(
 
         write_output(output.html, page.render(compared))
     if output.markdown is not None:
-        from strata.report import compare_markdown
-
-        write_output(output.markdown, compare_markdown.render(compared) + "\n")
+        write_output(output.markdown, compare_markdown(compared))
     text = compare_text(compared, common.width(), common.color())
     out(compared.model_dump_json(indent=2) if output.json else text, output.json)
 

@@ -20,8 +20,7 @@ from strata.report.html.charts.percentiles import percentiles, split
 from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.svg import element
 from strata.report.html.charts.waterfall import Bar, room_for, waterfall
-from strata.report.html.figures_csv import text_of
-from strata.report.html.frame import heat
+from strata.report.html.frame import heat, text_of
 from strata.report.html.page import bars
 
 NASTY = '<script>alert("x")</script><img src=http://evil.example/a>'

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from itertools import chain
 from types import ModuleType
 
+from strata.analyse.laws.base import RunView
 from strata.analyse.laws.own import table_of
-from strata.analyse.laws.view import RunView
 from strata.model.analysis import Check
 from strata.model.figures import Flag, Table
 from strata.model.lying import modules

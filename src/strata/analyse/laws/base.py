@@ -1,11 +1,16 @@
-"""What a law is, and what several of them need: intervals of printed figures, rows that belong together."""
+"""What several laws need: intervals of printed figures, rows that belong together, and one of our own runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from strata.analyse.rounds import CellRounds
+from strata.model.analysis import CellSummary, Comparison, Generator, NoiseFloor
 from strata.model.figures import Figure, Flag, Role, Row, Table
+from strata.model.plan import Plan
+from strata.model.run import DataSet
 
 Interval = tuple[float, float]
 NOISE = 0.05
@@ -19,6 +24,34 @@ def flag(row: Row | None, reason: str, next_step: str = "", **more: Any) -> Flag
     """
     name, words = (row.name, row.words) if row else ("", {})
     return Flag(**{"law": "", "row": name, "words": words, "broken": False} | more, reason=reason, next_step=next_step)
+
+
+@dataclass(frozen=True)
+class RunView:
+    """``rounds`` by (layer, workload key). ``devices``: whether any block device holds the data.
+
+    ``memory`` is what the page cache may grow to, in bytes; None where it is not known.
+    """
+
+    plan: Plan
+    rounds: Mapping[tuple[str, str], CellRounds]
+    cells: Sequence[CellSummary]
+    comparisons: Sequence[Comparison]
+    noise: NoiseFloor
+    data: DataSet | None = None
+    generator: Generator | None = None
+    devices: bool = True
+    memory: int | None = None
+
+    def of(self, cell: CellSummary) -> CellRounds:
+        """The rounds of a cell."""
+        return self.rounds[(cell.layer, cell.workload.key)]
+
+
+def colour(reason: str, layer: str = "", workload_key: str = "") -> Flag:
+    """What colours a figure and does not make it impossible."""
+    words = {word: name for word, name in (("layer", layer), ("workload", workload_key)) if name}
+    return Flag(law="", row="/".join(words.values()), broken=False, reason=reason, next_step="", words=words)
 
 
 def writes(table: Table, row: Row) -> bool:

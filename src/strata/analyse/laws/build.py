@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "build", "build", 330

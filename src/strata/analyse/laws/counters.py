@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.model.counters import clock
 from strata.model.figures import Flag
 from strata.model.plan import round_words

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.model.analysis import Generator
 from strata.model.figures import Flag
 

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.model.figures import Flag
 from strata.model.workload import OpenLoop
 

@@ -20,8 +20,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from strata import units
-from strata.analyse.laws.base import flag, percentiles, value
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour, flag, percentiles, value
 from strata.model.analysis import SAMPLES
 from strata.model.figures import Flag, Role, Row, Table
 from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import THREADS
 from strata.model.figures import Flag

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.analyse.noise import interval_rates
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import UNSTEADY, NoiseFloor

@@ -6,7 +6,7 @@ from strata.model.compared import Change, ComparedRuns
 from strata.report import compare_lines
 from strata.report.html import frame
 from strata.report.html.charts.forest import forest
-from strata.report.html.figures_csv import Cell, ends, interval, text_of
+from strata.report.html.frame import Cell, ends, interval, text_of
 
 _ORDER = {Change.SLOWER: 0, Change.FASTER: 1, Change.CANNOT_TELL: 2, Change.EQUIVALENT: 3}
 _LOOK = {Change.SLOWER: "slower", Change.FASTER: "faster", Change.CANNOT_TELL: "unsure", Change.EQUIVALENT: "same"}

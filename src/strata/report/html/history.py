@@ -8,7 +8,7 @@ from strata.model.history import CellHistory, History
 from strata.report import compare_lines, figures, history_lines
 from strata.report.html import frame
 from strata.report.html.charts.course import course
-from strata.report.html.figures_csv import text_of
+from strata.report.html.frame import text_of
 
 
 def render(history: History) -> str:

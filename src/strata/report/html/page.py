@@ -22,7 +22,7 @@ from strata.report.html.charts.percentiles import percentiles
 from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
-from strata.report.html.figures_csv import Cell, ends, interval, text_of
+from strata.report.html.frame import Cell, ends, interval, text_of
 from strata.report.ladder import Ladder, Row, Square
 from strata.report.paragraph import paragraph
 
