@@ -4,123 +4,107 @@ from __future__ import annotations
 
 Example = tuple[str, str]
 
-EXAMPLES: dict[str, tuple[Example, ...]] = {
-    "": (
-        ("strata diagnose --demo far-wire", "try it on a simulated stack with a known limit"),
-        ("strata diagnose /mnt/volume --html report.html", "find what limits your own storage"),
-    ),
-    "survey": (
-        ("strata survey /mnt/volume", "what is below a path, and what would distort a measurement"),
-        ("strata survey /mnt/volume --write stack.toml", "draft a stack file, to add the layers above"),
-    ),
-    "diagnose": (
-        (
-            "strata diagnose /mnt/volume --share --html report.html",
-            "disk, file system, and a share of it over loopback",
-        ),
-        ("strata diagnose stack.toml --profile sql-oltp", "your own stack, with the goals of an application"),
-    ),
-    "plan": (
-        ("strata plan /mnt/volume", "what would run, and what would be written"),
-        (
-            "strata plan file:/mnt/volume/new.dat --matrix full --budget 15m",
-            "what a matrix would measure, and how precisely",
-        ),
-    ),
-    "measure": (
-        ("strata measure file:/mnt/new.dat --rw randread --bs 8k --iodepth 8", "create a file, measure it, remove it"),
-        ("strata measure block:/dev/sdb --rw read --bs 1m --until 2%", "read a device until the mean is known to ±2 %"),
-    ),
-    "verify": (
-        ("strata verify file:/mnt/new.dat --size 1g", "is all acknowledged data present"),
-        ("strata verify --check --journal run.journal --power-loss", "after a power loss: is all flushed data present"),
-    ),
-    "trace": (
-        ("strata trace /mnt/volume --seconds 10 --save app.trace", "what reaches the devices below a path"),
-        ("strata trace /dev/sdb -- fio job.fio", "trace while a command runs"),
-    ),
-    "check": (
-        ("strata check", "are the figures of the newest run consistent"),
-        ("strata check results.csv --column 'BW=rate [MiB/s]'", "are the figures of another tool consistent"),
-    ),
-    "compare": (
-        ("strata compare r-20260314", "compare a run, by the start of its id, with the newest"),
-        ("strata compare r-20260314 r-20260315 --markdown changes.md", "compare two runs, for a merge request"),
-    ),
-    "history": (
-        ("strata history --all", "every cell ever measured"),
-        ("strata history 'disk/randread-4KiB-*' --html history.html", "some cells over time, as a page"),
-    ),
-    "gate": (
-        ("strata gate --max-loss 10%", "compare the newest run with the baseline main"),
-        ("strata gate --last 3 --against main --junit gate.xml", "compare three runs, for a pipeline"),
-    ),
-    "baseline": (
-        ("strata baseline save main --last 5", "save the five newest runs to compare later runs with"),
-        ("strata baseline list", "list all baselines"),
-    ),
-    "report": (
-        ("strata report", "show the newest run again"),
-        ("strata report r-20260314 --html report.html", "write an earlier run as a page"),
-    ),
-    "explain": (
-        ("strata explain", "the evidence of the newest verdict, row by row"),
-        ("strata explain 20261120-1 2 --json", "the second finding of an earlier run, as JSON"),
-    ),
-    "runs": (
-        ("strata runs", "list the newest runs"),
-        ("strata runs --stack '/mnt/*' --since 7d --json", "the runs of one place in the last week, as JSON"),
-    ),
-    "runs delete": (
-        ("strata runs delete 20261120-101500-abcd", "delete one run; asks for confirmation"),
-        ("strata runs delete 20261120-1 20261120-2 --yes", "delete several runs from a script"),
-    ),
-    "target": (
-        ("strata target --memory 1g --listen 0.0.0.0:10809", "a known-good remote end, to measure the network with"),
-        ("strata target --null 10g --latency 2ms --bandwidth 100m", "a remote end with a known limit"),
-    ),
-    "clean": (
-        ("strata clean", "remove what killed runs left behind"),
-        ("strata clean --json", "the same, as JSON"),
-    ),
-    "lab": (
-        ("strata lab list --all", "list the available stacks and limits"),
-        ("strata lab up local --inject slow-medium", "a stack on this machine with a known limit"),
-    ),
-    "lab up": (
-        ("strata lab up share --set protocol=smb", "a file share with two nodes"),
-        ("strata lab up local --name slow --inject slow-medium:severe", "with a limit from the start"),
-    ),
-    "lab down": (
-        ("strata lab down", "remove the only lab"),
-        ("strata lab down --all", "remove every lab"),
-    ),
-    "lab grow": (
-        ("strata lab grow", "add a storage node to the only lab"),
-        ("strata lab grow --name big", "add a storage node to the lab of this name"),
-    ),
-    "lab list": (
-        ("strata lab list", "list the running labs"),
-        ("strata lab list --all", "also list the available stacks and limits"),
-    ),
-    "lab status": (
-        ("strata lab status", "is every process of the only lab running"),
-        ("strata lab status --name slow --json", "the status of one of several labs, as JSON"),
-    ),
-    "lab shell": (
-        ("strata lab shell client", "open a shell in a node"),
-        ("strata lab shell owner --name slow", "open a shell in a node of one of several labs"),
-    ),
-    "lab exec": (
-        ("strata lab exec client -- ip address", "run one command in a node"),
-        ("strata lab exec client --name slow -- ping -c 3 10.77.0.1", "run a command in a node of one of several labs"),
-    ),
-    "lab inject": (
-        ("strata lab inject wire-latency", "add a limit to the only lab"),
-        ("strata lab inject slow-medium:severe --name slow", "add a severe limit to one of several labs"),
-    ),
-    "lab selftest": (
-        ("strata lab selftest --quick", "does every stack and every kind of limit work here"),
-        ("strata lab selftest --only 'slow-medium:*'", "one limit, at every severity"),
-    ),
-}
+_TEXT = """\
+strata
+    strata diagnose --demo far-wire  # try it on a simulated stack with a known limit
+    strata diagnose /mnt/volume --html report.html  # find what limits your own storage
+survey
+    strata survey /mnt/volume  # what is below a path, and what would distort a measurement
+    strata survey /mnt/volume --write stack.toml  # draft a stack file, to add the layers above
+diagnose
+    strata diagnose /mnt/volume --share --html report.html  # disk, file system, and a share of it over loopback
+    strata diagnose stack.toml --profile sql-oltp  # your own stack, with the goals of an application
+plan
+    strata plan /mnt/volume  # what would run, and what would be written
+    strata plan file:/mnt/volume/new.dat --matrix full --budget 15m  # what a matrix would measure, and how precisely
+measure
+    strata measure file:/mnt/new.dat --rw randread --bs 8k --iodepth 8  # create a file, measure it, remove it
+    strata measure block:/dev/sdb --rw read --bs 1m --until 2%  # read a device until the mean is known to ±2 %
+verify
+    strata verify file:/mnt/new.dat --size 1g  # is all acknowledged data present
+    strata verify --check --journal run.journal --power-loss  # after a power loss: is all flushed data present
+trace
+    strata trace /mnt/volume --seconds 10 --save app.trace  # what reaches the devices below a path
+    strata trace /dev/sdb -- fio job.fio  # trace while a command runs
+check
+    strata check  # are the figures of the newest run consistent
+    strata check results.csv --column 'BW=rate [MiB/s]'  # are the figures of another tool consistent
+compare
+    strata compare r-20260314  # compare a run, by the start of its id, with the newest
+    strata compare r-20260314 r-20260315 --markdown changes.md  # compare two runs, for a merge request
+history
+    strata history --all  # every cell ever measured
+    strata history 'disk/randread-4KiB-*' --html history.html  # some cells over time, as a page
+gate
+    strata gate --max-loss 10%  # compare the newest run with the baseline main
+    strata gate --last 3 --against main --junit gate.xml  # compare three runs, for a pipeline
+baseline
+    strata baseline save main --last 5  # save the five newest runs to compare later runs with
+    strata baseline list  # list all baselines
+report
+    strata report  # show the newest run again
+    strata report r-20260314 --html report.html  # write an earlier run as a page
+explain
+    strata explain  # the evidence of the newest verdict, row by row
+    strata explain 20261120-1 2 --json  # the second finding of an earlier run, as JSON
+runs
+    strata runs  # list the newest runs
+    strata runs --stack '/mnt/*' --since 7d --json  # the runs of one place in the last week, as JSON
+runs delete
+    strata runs delete 20261120-101500-abcd  # delete one run; asks for confirmation
+    strata runs delete 20261120-1 20261120-2 --yes  # delete several runs from a script
+target
+    strata target --memory 1g --listen 0.0.0.0:10809  # a known-good remote end, to measure the network with
+    strata target --null 10g --latency 2ms --bandwidth 100m  # a remote end with a known limit
+clean
+    strata clean  # remove what killed runs left behind
+    strata clean --json  # the same, as JSON
+lab
+    strata lab list --all  # list the available stacks and limits
+    strata lab up local --inject slow-medium  # a stack on this machine with a known limit
+lab up
+    strata lab up share --set protocol=smb  # a file share with two nodes
+    strata lab up local --name slow --inject slow-medium:severe  # with a limit from the start
+lab down
+    strata lab down  # remove the only lab
+    strata lab down --all  # remove every lab
+lab grow
+    strata lab grow  # add a storage node to the only lab
+    strata lab grow --name big  # add a storage node to the lab of this name
+lab list
+    strata lab list  # list the running labs
+    strata lab list --all  # also list the available stacks and limits
+lab status
+    strata lab status  # is every process of the only lab running
+    strata lab status --name slow --json  # the status of one of several labs, as JSON
+lab shell
+    strata lab shell client  # open a shell in a node
+    strata lab shell owner --name slow  # open a shell in a node of one of several labs
+lab exec
+    strata lab exec client -- ip address  # run one command in a node
+    strata lab exec client --name slow -- ping -c 3 10.77.0.1  # run a command in a node of one of several labs
+lab inject
+    strata lab inject wire-latency  # add a limit to the only lab
+    strata lab inject slow-medium:severe --name slow  # add a severe limit to one of several labs
+lab selftest
+    strata lab selftest --quick  # does every stack and every kind of limit work here
+    strata lab selftest --only 'slow-medium:*'  # one limit, at every severity
+"""
+"""A command, and below it the lines to type; the program itself is called ``strata``."""
+
+
+def _read(text: str) -> dict[str, tuple[Example, ...]]:
+    """By command without the program: (what to type, what for)."""
+    found: dict[str, tuple[Example, ...]] = {}
+    command = ""
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            command = line.removeprefix("strata")
+            found[command] = ()
+        else:
+            typed, _, meaning = line.strip().partition("  # ")
+            found[command] += ((typed, meaning),)
+    return found
+
+
+EXAMPLES = _read(_TEXT)
