@@ -55,7 +55,8 @@ def earlier_noise(store: Store, place: str, besides: str | None = None) -> Poole
     from strata.analyse.pooled import together
 
     # Documents of runs are long; only the newest are read.
-    found = [_named(r) for r in store.list_runs(RUNS_LOOKED_AT) if r.id != besides and _of(r, place)]
+    runs = [r for r in store.list_runs(RUNS_LOOKED_AT) if r.id != besides and r.pooled_at == place]
+    found = [r.pooled.model_copy(update={"runs": (r.id,)}) for r in runs if r.pooled is not None]
     # Runs of a single start do not say what starts differ by; they must not hide the newest ones that do.
     telling = [n for n in found if n.between_df > 0][:RUNS_POOLED]
     return together([n for n in found if n in found[:RUNS_POOLED] or n in telling])
@@ -94,15 +95,6 @@ def _runs(store: Store, cell: SeriesName) -> tuple[Earlier, ...]:
     newest = store.history(cell, newest=ROWS)
     first = {f.run_id: f for f in reversed(newest) if f.kind == StepKind.MEASURE.value and f.iops > 0}
     return tuple(Earlier(run=f.run_id, iops=f.iops, seconds=f.ops / f.iops) for f in reversed(first.values()))
-
-
-def _of(run: Run, place: str) -> bool:
-    return run.pooled is not None and run.pooled_at == place
-
-
-def _named(run: Run) -> PooledNoise:
-    assert run.pooled is not None
-    return run.pooled.model_copy(update={"runs": (run.id,)})
 
 
 def _device(path: Path) -> str:

@@ -7,7 +7,8 @@ before each experiment and after it: what ends one must not cost the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from strata.app.conditions import Refused, condition
@@ -19,7 +20,7 @@ from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.caching import refusal
 from strata.model.experiment import Experiment, Refusal, Told, Tried
 from strata.model.finding import Diagnosis
-from strata.model.plan import Cell, Plan, Step
+from strata.model.plan import Cell, Plan
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
@@ -143,13 +144,15 @@ def _rounds(
         results.append(result)
 
     for number in range(ROUNDS_MOST):
-        if number >= ROUNDS and (not _open(run.plan, experiment, results, noise) or not _affordable(session, plan)):
-            break
+        if number >= ROUNDS:
+            affordable = session.purse().seconds_left > plan.seconds and _may_write(session, plan, 1)
+            if not affordable or not _open(run.plan, experiment, results, noise):
+                break
         steps = experiment_round(plan, experiment, number, session.next_order())
         batch = plan.model_copy(update={"steps": steps, "rounds": number + 1})
         status = session.carry_out(
             RunMachine(batch),
-            _measuring(session, batch, change),
+            partial(session.measure_step, phase=Phase.CONFIRM, plan=batch, change=change),
             commit=commit,
             emit=lambda p: session.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
         )
@@ -158,21 +161,12 @@ def _rounds(
     return results
 
 
-def _measuring(session: Session, batch: Plan, change: Change) -> Callable[[Step, Cell], CellResult]:
-    return lambda step, cell: session.measure_step(step, cell, Phase.CONFIRM, batch, change)
-
-
 def _open(plan: Plan, experiment: Experiment, results: Sequence[CellResult], noise: NoiseFloor) -> bool:
     """Whether some prediction is neither held nor broken yet, and more rounds could tell."""
     from strata.diagnose.trying import story
 
     found = _summed_up(plan, experiment, results, noise)
     return found is not None and any(told.open for told in story((found,)))
-
-
-def _affordable(session: Session, plan: Plan) -> bool:
-    """A further round of both cells, in time and bytes."""
-    return session.purse().seconds_left > plan.seconds and _may_write(session, plan, 1)
 
 
 def _may_write(session: Session, plan: Plan, rounds: int) -> bool:

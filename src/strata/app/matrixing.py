@@ -34,7 +34,6 @@ from strata.model.analysis import Generator, Remote
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.matrix import Known, MatrixEnd, MatrixResult, Prediction
-from strata.model.noise import PooledNoise
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
@@ -225,6 +224,7 @@ def _carry_out(
 
 
 def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> MatrixResult:
+    from strata.analyse.pooled import pooled
     from strata.run.visits import Visits
 
     run = runner.running()
@@ -236,7 +236,8 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
         def hear(interval: Interval, _now: Glance) -> None:
             runner.emit(visits.told.model_copy(update=rates(interval)))
 
-        timing = Timing(ramp_s=words.ramp_s, runtime_s=_whole_bins(visits.seconds), interval_s=BIN_S)
+        runtime_s = max(1, round(visits.seconds / BIN_S)) * BIN_S
+        timing = Timing(ramp_s=words.ramp_s, runtime_s=runtime_s, interval_s=BIN_S)
         return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
 
     status, said = RunStatus.FAILED, None
@@ -247,9 +248,9 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
         said = e.headline
         raise
     finally:
-        run = runner.keep(
-            status=status, pooled=_own_noise(machine), matrix_end=_end(machine, status), message=runner.say(said)
-        )
+        # Of this run alone: what came from earlier ones must not be pooled with them once more.
+        own = pooled(machine.visits)
+        run = runner.keep(status=status, pooled=own, matrix_end=_end(machine, status), message=runner.say(said))
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
     done = matrix_result(run, runner.cells())
@@ -261,10 +262,6 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
     return done
 
 
-def _whole_bins(seconds: float) -> float:
-    return max(1, round(seconds / BIN_S)) * BIN_S
-
-
 def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
     return MatrixEnd(
         predictions=tuple(machine.predictions),
@@ -273,13 +270,6 @@ def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
         ended=(machine.ended or "budget") if status is RunStatus.DONE else status.value,
         held_out=machine.held_out,
     )
-
-
-def _own_noise(machine: Matrix) -> PooledNoise | None:
-    """Of this run alone: what came from earlier ones must not be pooled with them once more."""
-    from strata.analyse.pooled import pooled
-
-    return pooled(machine.visits)
 
 
 def _ceilings(engine: Engine, plan: Plan) -> Generator:

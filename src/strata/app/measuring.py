@@ -18,7 +18,7 @@ from strata.app.stacks import stack_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import BIN_S, Precise, settled
 from strata.app.watching import watch_endpoints
-from strata.engine import AUTO_ENGINE, Engine, Request, Timing, engine_for, measure_generator
+from strata.engine import AUTO_ENGINE, Engine, Timing, engine_for, measure_generator
 from strata.errors import RunFailed, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.analysis import CellSummary, Check, Generator
@@ -68,12 +68,6 @@ class OneResult(Value):
     """The signal that stopped it."""
     report: Report | None = Field(default=None, exclude=True)
     """The same as a run, for a page."""
-
-
-def _other_engine(engine: Engine, endpoint: Endpoint) -> str:
-    """The word for the one that may be able to; empty where there is none."""
-    able = "fio" if endpoint.kind in CLUSTER else "native"
-    return "" if able == engine.name else f"--engine {able}"
 
 
 TIMING = Timing(ramp_s=0.5, runtime_s=5.0, interval_s=1.0)
@@ -130,8 +124,13 @@ def measure_endpoint(
     endpoints = _endpoints(uris)
     generator = engine_for(engine, endpoints, placement)
     endpoint = endpoints[0]
-    precise = None if aim is None else _precise(aim, endpoints, workload, generator, store)
-    if precise is not None:
+    precise = None
+    if aim is not None:
+        # Here, as all that few ask for: what it loads delays the first I/O.
+        from strata.app.earlier import earlier_noise_of
+
+        name = series_of(stack_of(endpoints), workload, generator)
+        precise = Precise(aim, earlier_noise_of(endpoint, workload.direct, store, name))
         timing = precise.timing(timing)
     _check_able(generator, endpoints, workload)
     preconditions = precondition_s is not None or precondition_bytes is not None
@@ -165,8 +164,13 @@ def measure_endpoint(
         result = measured[0].result if measured else None
         # Behind the measurement, as a window of its own.
         wanted = trace and stop.signal is None and result is not None and result.ops and fault(result) is None
-        traces = _traced(generator, prepared.request) if wanted else ()
-    trouble = _trouble(result, precise, stop.signal)
+        traces: tuple[TraceSummary, ...] = ()
+        if wanted:
+            from strata.app.tracing import traced
+
+            traces = traced(generator, prepared.request, Path(endpoint.path or ""))
+    reached = result is not None and precise is not None and precise.ended_it(result, stop.signal)
+    trouble = None if result is None or reached else fault(result)
     result = _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
     # What it writes is not known before.
@@ -219,24 +223,11 @@ def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workloa
     """Before anything is made or filled."""
     for one in endpoints:
         if refused := engine.refusals(one, workload):
-            what = f"the {engine.name} engine cannot measure"
-            raise UsageError(what, one.uri, "; ".join(refused), _other_engine(engine, one))
+            able = "fio" if one.kind in CLUSTER else "native"
+            hint = "" if able == engine.name else f"--engine {able}"
+            raise UsageError(f"the {engine.name} engine cannot measure", one.uri, "; ".join(refused), hint)
         if why := refusal(one, workload):
             raise UsageError(f"cannot measure with a {workload.cache} cache at", one.uri.rstrip(":"), why)
-
-
-def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine: Engine, store: str | None) -> Precise:
-    # Here, as all that few ask for: what it loads delays the first I/O.
-    from strata.app.earlier import earlier_noise_of
-
-    name = series_of(stack_of(endpoints), workload, engine)
-    return Precise(aim, earlier_noise_of(endpoints[0], workload.direct, store, name))
-
-
-def _trouble(result: EngineResult | None, precise: Precise | None, stopped_by: int | None) -> str | None:
-    if result is None or (precise is not None and precise.ended_it(result, stopped_by)):
-        return None
-    return fault(result)
 
 
 def _something(
@@ -258,12 +249,6 @@ def _check_trace(endpoint: Endpoint) -> None:
     from strata.probes.trace import check
 
     check(endpoint.path or "")
-
-
-def _traced(engine: Engine, request: Request) -> tuple[TraceSummary, ...]:
-    from strata.app.tracing import traced
-
-    return traced(engine, request, Path(request.endpoint.path or ""))
 
 
 def _endpoints(uris: Sequence[str]) -> list[Endpoint]:

@@ -8,7 +8,7 @@ from strata.app.stacks import OWN_PORT, own_export
 from strata.formats import fio_command
 from strata.model.endpoint import Endpoint
 from strata.model.fio_words import entering
-from strata.model.run import DataSet, Run
+from strata.model.run import Run
 
 PORT = 10809
 """NBD's registered port; the run itself used a free one."""
@@ -24,7 +24,8 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
         lines.append(("this run", run.environment.called_again))
     if run.data is None:
         return tuple(lines)
-    lines.append(("the test file, kept", _keep(run.data)))
+    keep = ["measure", f"file:{run.data.path}", "--size", str(run.data.size), "--keep", "--runtime", "1s"]
+    lines.append(("the test file, kept", shlex.join(["strata", *keep])))
     endpoints: dict[str, Endpoint] = {}
     for number, layer in enumerate(run.plan.stack.layers):
         export = own_export(layer)
@@ -56,7 +57,3 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
             if command is not None:
                 lines.append((f"{cell.layer} · {cell.workload.label}", command))
     return tuple(lines)
-
-
-def _keep(data: DataSet) -> str:
-    return shlex.join(["strata", "measure", f"file:{data.path}", "--size", str(data.size), "--keep", "--runtime", "1s"])

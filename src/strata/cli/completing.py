@@ -40,35 +40,19 @@ def _quietly(look: Callable[[], Iterable[str] | Mapping[str, str]]) -> Offer:
         return []
 
 
-def demos() -> Offer:
-    """Of `diagnose`."""
-    return _offer(names.demos())
+def _offering(look: Callable[[], Iterable[str]]) -> Callable[[], Offer]:
+    return lambda: _quietly(look)
 
 
-def profiles() -> Offer:
-    """Strata's and the user's own; a file is left to the shell."""
-    return _quietly(names.known_profiles)
-
-
-def matrices() -> Offer:
-    """Those with a name."""
-    return _offer(names.matrices())
-
-
-def stacks() -> Offer:
-    """Of `lab up`."""
-    return _offer(names.stacks())
+demos, matrices, stacks, labs = map(_offering, (names.demos, names.matrices, names.stacks, names.labs))
+profiles = _offering(names.known_profiles)
+"""Strata's and the user's own; a file is left to the shell."""
 
 
 def injections(incomplete: str) -> Offer:
     """Causes; behind a colon their severities."""
     cause, colon, _ = incomplete.partition(":")
     return _offer(f"{cause}:{how}" for how in names.severities()) if colon else _offer(names.injections())
-
-
-def labs() -> Offer:
-    """Those on this machine."""
-    return _quietly(names.labs)
 
 
 def runs(ctx: typer.Context) -> Offer:

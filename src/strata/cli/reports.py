@@ -39,7 +39,7 @@ def clean(json: common.JsonFlag = False) -> None:
     files = clean_files()
     shared, unreached = clean_remote()
     instances, left = clean_tracing()
-    removed = (*files, *shared, *instances)
+    removed = [str(path) for path in (*files, *shared, *instances)]
     for why in unreached:
         note(f"not removed, to be retried by the next strata clean: {why}")
     for name in left:
