@@ -123,8 +123,10 @@ class Bench:
             timing=Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=BIN_S),
         )  # fmt: skip
         # With the counters that every measurement reads: at depth 1 they cost some tenths of a percent.
-        done = run_sampled(self._engine, prepare_cell(request), Watch(), lambda _interval, _glance: None, lambda: False)
-        return visit_of(i, done.result.intervals)
+        result, _ = run_sampled(
+            self._engine, prepare_cell(request), Watch(), lambda _interval, _glance: None, lambda: False
+        )
+        return visit_of(i, result.intervals)
 
 
 class Between:

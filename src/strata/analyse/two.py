@@ -115,7 +115,6 @@ def compare_cells(
     margin: float = MARGIN,
     between_runs: float | None = None,
     history: History | None = None,
-    level: float = LEVEL,
 ) -> Table:
     """Every cell that both have.
 
@@ -143,7 +142,7 @@ def compare_cells(
     cells = []
     for i, name in enumerate(names):
         first, last = a[name][0], b[name][0]
-        verdict, beyond, why = _verdict(told[i], 1 - level, None if between_runs is not None else line)
+        verdict, beyond, why = _verdict(told[i], 1 - LEVEL, None if between_runs is not None else line)
         cells.append(
             CellCompared(
                 layer=first.layer,
@@ -215,8 +214,9 @@ def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
     for place, percentile in enumerate(SHIFTS, 2):
         there = [side[:, :, place] for side in (left, right)]
         both = [~np.isnan(rounds).all(axis=1) for rounds in there]
-        carried = percentile == "mean" or np.array([_carries(percentile, *n) for n in zip(*ops, strict=True)])
-        rows = np.flatnonzero(both[0] & both[1] & carried)
+        each = zip(*ops, strict=True)
+        carried = [percentile == "mean" or all(supported([percentile], int(n)) for n in pair) for pair in each]
+        rows = np.flatnonzero(both[0] & both[1] & np.array(carried))
         if not rows.size:
             continue
         pair = _Pair(there[0][rows], there[1][rows], (between[0][rows], between[1][rows]))
@@ -224,10 +224,6 @@ def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
         for i, was, now, ratio in zip(rows, *values, pair.ratios(), strict=True):
             found[i].append(Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was)))
     return found
-
-
-def _carries(percentile: str, *ops: float) -> bool:
-    return all(supported([percentile], int(n)) for n in ops)
 
 
 def _moved(ratio: Estimate, was: float) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from strata.analyse.compare import compare
 from strata.analyse.goals import goal_results
@@ -24,35 +25,22 @@ def analyse(
     plan: Plan,
     results: Sequence[CellResult],
     *,
-    data: DataSet | None = None,
-    generator: Generator | None = None,
     remotes: Sequence[Remote] = (),
     foreign: Sequence[ForeignIo] = (),
     survey: Survey | None = None,
-    first_noise: NoiseProbe | None = None,
-    chain: Sequence[str] | None = None,
-    earlier: PooledNoise | None = None,
+    **known: Any,
 ) -> Analysis:
     """Summaries, comparisons and the laws that did not hold. A run without a single I/O gives empty ones.
 
-    ``chain``: the block devices from the file system downward, where there is no survey to say them.
+    ``known``: further words of `view_of`.
     """
-    run = view_of(
-        plan,
-        results,
-        data=data,
-        generator=generator,
-        survey=survey,
-        first_noise=first_noise,
-        chain=chain,
-        earlier=earlier,
-    )
+    run = view_of(plan, results, survey=survey, **known)
     return Analysis(
         noise=run.noise,
         cells=tuple(run.cells),
         comparisons=tuple(run.comparisons),
         checks=check_run(run),
-        generator=generator,
+        generator=run.generator,
         remotes=tuple(remotes),
         foreign=tuple(foreign),
         goals=goal_results(plan.profile, run.cells, [x.name for x in plan.stack.layers]) if plan.profile else (),
@@ -80,7 +68,10 @@ def view_of(
     chain: Sequence[str] | None = None,
     earlier: PooledNoise | None = None,
 ) -> RunView:
-    """The run as the laws see it: rounds, noise floor, summaries and comparisons."""
+    """The run as the laws see it: rounds, noise floor, summaries and comparisons.
+
+    ``chain``: the block devices from the file system downward, where there is no survey to say them.
+    """
     rounds = collect_all(plan, results)
     noise = noise_floor(rounds.values(), first_noise, earlier)
     if chain is None and survey is not None:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strata import units
 from strata.app.circumstances import environment, other_engine
 from strata.app.watching import Watch
-from strata.discover.chain import NOTHING, Under
 from strata.engine import Engine, Piece, Request, Timing, prepare_cell, run_cell
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed
@@ -27,7 +25,6 @@ from strata.model.precondition import Preconditioned
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, EngineResult, Interval, ServerTimes
 from strata.model.run import Label, Run, RunStatus
-from strata.model.series import Series
 from strata.probes import Sampler
 from strata.probes.processes import Processes
 from strata.probes.target import ask, between
@@ -41,18 +38,6 @@ INTERVAL_S, LEAST_S, SAMPLES = 0.25, 0.1, 4
 """Between two samples, and of a short measurement so many at least, as far as the least interval allows it."""
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """What one measurement gave, what was counted meanwhile, and what could not be."""
-
-    result: EngineResult
-    counters: tuple[Series, ...]
-    absent: tuple[str, ...]
-    server: ServerTimes | None
-    under: Under = NOTHING
-    """The block devices that the requests reach."""
-
-
 def run_sampled(
     engine: Engine,
     prepared: Prepared,
@@ -60,8 +45,9 @@ def run_sampled(
     on_interval: Callable[[Interval, Glance], None],
     stop_requested: Callable[[], bool],
     processes: Processes | None = None,
-) -> Sampled:
-    """Measure, and read the counters of ``watch`` meanwhile; each interval comes with a glance at them.
+) -> tuple[EngineResult, dict[str, Any]]:
+    """Measure, and read the counters of ``watch`` meanwhile; each interval comes with a glance at them. What was
+    counted, and what could not be, comes as fields of `CellResult`.
 
     ``processes``: what is known of this machine's, where several are measured one after the other.
 
@@ -76,7 +62,9 @@ def run_sampled(
         result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
     finally:
         counters = sampler.stop()
-    return Sampled(result, counters, sampler.absent, _grown(before, _server(watch)), watch.under)
+    server, under = _grown(before, _server(watch)), watch.under
+    beside = {"counters": counters, "absent": sampler.absent, "server": server}
+    return result, beside | {"devices": under.devices, "carriers": under.carriers}
 
 
 def _server(watch: Watch) -> dict[str, object] | None:
@@ -218,11 +206,9 @@ class Runner:
 
     def measure_cell(self, step: Step, cell: Cell, prepared: Prepared, hear: Hear) -> CellResult:
         """One step, with the counters of all nodes beside it. Raises what the engine raises."""
-        done = run_sampled(self.engine, prepared, self._watch(cell.layer), hear, self.stop_requested, self._processes)
-        return result_of(
-            step, cell, done.result, counters=done.counters, absent=done.absent, server=done.server,
-            devices=done.under.devices, carriers=done.under.carriers,
-        )  # fmt: skip
+        watch = self._watch(cell.layer)
+        result, beside = run_sampled(self.engine, prepared, watch, hear, self.stop_requested, self._processes)
+        return result_of(step, cell, result, **beside)
 
     def request(self, cell: Cell, timing: Timing, index: int, placement: Placement | None) -> Request:
         """What the engine is asked; each ``index`` draws other offsets."""

@@ -65,7 +65,8 @@ def events(cells: Sequence[CellResult]) -> Iterator[str]:
             if series.metric == clock.OFFSET.name:
                 for step in steps(series):
                     yield f"{_told(series, step)} in {round_words(cell.round)}"
-        anew = [s.metric for s in cell.counters if _fell(s)]
+        counters = [s for s in cell.counters if s.kind is SeriesKind.COUNTER]
+        anew = [s.metric for s in counters if any(b < a for a, b in pairwise(s.values))]
         if anew:
             names = sorted(set(anew))
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
@@ -87,7 +88,3 @@ def _told(series: Series, step: float) -> str:
     if series.labels.get("clock") == clock.BOOTTIME:
         return f"the machine slept for {size}"
     return f"the wall clock was set {'forward' if step > 0 else 'back'} by {size}"
-
-
-def _fell(series: Series) -> bool:
-    return series.kind is SeriesKind.COUNTER and any(b < a for a, b in pairwise(series.values))

@@ -41,7 +41,8 @@ def check(table: Table) -> Iterator[Flag]:
         if len(order) < 2 or len(whole) < 2:
             continue
         reference = next(iter(whole.values()))
-        passing = [n for n, r in whole.items() if _falls(r, order, noise(table))]
+        slack = 1 - noise(table)
+        passing = [n for n, r in whole.items() if all(r[a] >= r[b] * slack for a, b in pairwise(order))]
         kept = {n: min(whole[n][p] / reference[p] for p in order if reference[p] > 0) for n in passing}
         bad = {n: share for n, share in kept.items() if share < 1 - LOST}
         if not bad:
@@ -50,7 +51,3 @@ def check(table: Table) -> Iterator[Flag]:
         text = f"the order holds in {len(passing)} of {len(whole)} layers, {len(bad)} of them broken ({name} keeps "
         text += f"{units.percent(share, 2)} of a pattern): it does not separate a healthy layer from a broken one"
         yield flag(said, text, numbers={"layers": len(passing), "broken": len(bad)})
-
-
-def _falls(rates: dict[str, float], order: list[str], slack: float) -> bool:
-    return all(rates[a] >= rates[b] * (1 - slack) for a, b in pairwise(order))

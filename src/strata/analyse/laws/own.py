@@ -47,15 +47,9 @@ def _words(layer: str, w: Workload) -> dict[str, str]:
         "workload": w.key,
         "pattern": w.pattern,
         "caching": "off" if w.direct else "on",
-        "loop": _loop(w),
+        "loop": "open" if isinstance(w.arrival, OpenLoop) else "closed" if w.saturates else "held",
         "ranges": "shared" if isinstance(w.order, Interlocked) else "own",
     }
-
-
-def _loop(w: Workload) -> str:
-    if isinstance(w.arrival, OpenLoop):
-        return "open"
-    return "closed" if w.saturates else "held"
 
 
 def _cap(w: Workload) -> float | None:

@@ -97,12 +97,9 @@ def _compare(
     if overlap(joined, whole.bounds(), CLOCKS if whole.dimension is Dimension.SHARE else 1e-6):
         return
     middle = sum(joined) / 2
-    text = f"{key} is {whole.base:.6g}, and {what} is {middle:.6g} ({_unit(whole)})"
+    unit = "a count" if whole.dimension is Dimension.PLAIN else whole.dimension.value
+    text = f"{key} is {whole.base:.6g}, and {what} is {middle:.6g} ({unit})"
     yield flag(row, text, broken=True, column=key, numbers={"whole": whole.base, "parts": middle})
-
-
-def _unit(figure: Figure) -> str:
-    return "a count" if figure.dimension is Dimension.PLAIN else str(figure.dimension.value)
 
 
 def _sum(spans: list[Interval]) -> Interval:

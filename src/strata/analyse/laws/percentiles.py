@@ -37,14 +37,11 @@ def check(table: Table) -> Iterator[Flag]:
             points = [(p, k, row) for p, k in _of(row, suffix)]
             yield from _order(points)
             yield from _support(table, row, points, suffix)
-    single = [(row.figures["percentile"].base, "time", row) for row in _rows(table)]
+    rows = [r for r in table.of(Role.MEASURED) if {"percentile", "time"} <= set(r.figures)]
+    single = [(row.figures["percentile"].base, "time", row) for row in rows]
     yield from _order(sorted(single, key=lambda x: x[0]))
     for point in single:
         yield from _support(table, point[2], [point], "")
-
-
-def _rows(table: Table) -> list[Row]:
-    return [r for r in table.of(Role.MEASURED) if {"percentile", "time"} <= set(r.figures)]
 
 
 def _of(row: Row, suffix: str) -> list[tuple[float, str]]:
