@@ -5,18 +5,22 @@ Apart from what makes runs: a command that only reads loads neither the engine n
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from strata import units
+from strata.app.stacks import OWN_PORT, own_export
 from strata.errors import InconclusiveError, UsageError
 from strata.host import shipped
 from strata.host.runlock import held
 from strata.lab.scenario import DEMO_PREFIX
 from strata.model.analysis import Analysis
+from strata.model.endpoint import Endpoint
 from strata.model.finding import Diagnosis, Verdict
+from strata.model.fio_words import entering
 from strata.model.matrix import MatrixResult
 from strata.model.remembered import EVERY, RunHead, Wanted
 from strata.model.result import CellResult
@@ -41,8 +45,6 @@ def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResul
             known = store.matrix(run.id) if run.status is RunStatus.DONE else None
             if known is not None:
                 return known
-            from strata.app.kept import matrix_result
-
             return matrix_result(run, store.cells(run.id))
     return load_report(run_id, store_url)
 
@@ -107,8 +109,6 @@ def delete_runs(ids: Sequence[str], store_url: str | None) -> None:
 
 def report_of(results: tuple[CellResult, ...], run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
     """What is said of a run: itself, its cells, and the commands that repeat it."""
-    from strata.app.repeat import repeat_commands
-
     return Report(
         run=run,
         results=results,
@@ -156,3 +156,54 @@ def matrix_result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
                      run.environment.build, "strata": run.environment.strata_version,
                      "kernel": run.environment.kernel},
     )  # fmt: skip
+
+
+PORT = 10809
+"""NBD's registered port; the run itself used a free one."""
+
+
+def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
+    """(what it repeats, the command), in the order in which they have to be typed.
+
+    fio's are for one round of a cell. They need the test file to be there, and the servers that Strata had started.
+    """
+    from strata.formats import fio_command
+
+    lines: list[tuple[str, str]] = []
+    if run.environment.called_again:
+        lines.append(("this run", run.environment.called_again))
+    if run.data is None:
+        return tuple(lines)
+    keep = ["measure", f"file:{run.data.path}", "--size", str(run.data.size), "--keep", "--runtime", "1s"]
+    lines.append(("the test file, kept", shlex.join(["strata", *keep])))
+    endpoints: dict[str, Endpoint] = {}
+    for number, layer in enumerate(run.plan.stack.layers):
+        export = own_export(layer)
+        if export is None:
+            endpoints[layer.name] = run.plan.stack.endpoint_of(layer)
+            continue
+        address = f"127.0.0.1:{PORT + number}"
+        there = run.plan.stack.endpoint_of(layer)
+        words = [
+            *entering(there),
+            "strata",
+            "target",
+            "--file",
+            run.data.path,
+            "--writable",
+            "--listen",
+            address,
+            "--export",
+            export,
+        ]
+        lines.append((f"the server of {layer.name!r}, in a terminal of its own", shlex.join(words)))
+        uri = layer.endpoint.replace(OWN_PORT, f"{address}/")
+        endpoints[layer.name] = Endpoint.parse(uri).model_copy(update={"netns": there.netns})
+    for cell in run.plan.cells:
+        segments = run.data.segments.get(cell.layer, ())
+        if cell.skip is None and segments:
+            times = run.plan.ramp_s, run.plan.runtime_s
+            command = fio_command(endpoints[cell.layer], cell.workload, segments, *times)
+            if command is not None:
+                lines.append((f"{cell.layer} · {cell.workload.label}", command))
+    return tuple(lines)

@@ -66,8 +66,7 @@ def explain(
 ) -> None:
     """Show the evidence for a verdict: predicted and measured rows, causes ruled out, and experiments."""
     from strata.app.kept import load_report
-    from strata.report.explained import explained
-    from strata.report.explained_text import explained_text
+    from strata.report.explained import explained, explained_text
 
     report = load_report(run_id, store, cells=False)
     found = explained(report, finding)

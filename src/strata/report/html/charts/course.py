@@ -10,7 +10,7 @@ from strata import units
 from strata.model.history import CellHistory
 from strata.report import figures
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import linear, linear_ticks, linear_top
+from strata.report.html.charts.svg import linear, linear_ticks, linear_top
 from strata.report.html.charts.timeline import short_count
 
 WIDTH, HEIGHT = 480, 210

@@ -10,7 +10,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.percentiles import BEYOND
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import linear, log_range, log_ticks, logarithmic, tail
+from strata.report.html.charts.svg import linear, log_range, log_ticks, logarithmic, tail
 
 WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 56, 348, 12, 196

@@ -10,7 +10,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.plan import round_words
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import linear, linear_ticks, linear_top
+from strata.report.html.charts.svg import linear, linear_ticks, linear_top
 
 WIDTH, HEIGHT = 360, 190
 LEFT, RIGHT, TOP, BOTTOM = 56, 352, 12, 152

@@ -10,7 +10,7 @@ from strata import units
 from strata.model.estimate import Estimate
 from strata.report import figures
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import Scale, linear, linear_ticks
+from strata.report.html.charts.svg import Scale, linear, linear_ticks
 
 WIDTH, RIGHT, TOP, ROW, BAR = 360, 282, 6, 26, 14
 LONGEST_NAME, CHARACTER, LEAST_LEFT = 22, 6.1, 60
