@@ -40,8 +40,8 @@ from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.plan.ident import new_id
 from strata.plan.words import dealt, workload_from_words
+from strata.run.execute import Once
 from strata.run.judge import fault
-from strata.run.once import Once
 
 __all__ = ["OneResult", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
 

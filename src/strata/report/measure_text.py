@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from strata import units
@@ -40,9 +41,7 @@ def measure_text(
     """
     paint = Paint(color)
 
-    def line(label: str, text: str) -> list[str]:
-        return field(label, text, width, column=_LABEL)
-
+    line = partial(field, width=width, column=_LABEL)
     s = summary
     out = [paint(x, "bold") for x in wrap(f"{endpoint} · {s.workload.label}", width)]
     out += line("IOPS", f"{units.count(s.iops.value)} {figures.share_error(s.iops)}".rstrip())

@@ -14,8 +14,8 @@ from strata.model.profile import GoalOutcome
 from strata.model.run import Report
 from strata.report import answer, figures, flushes, goals, ladder, story, words
 from strata.report.check_lines import CheckLine, check_lines
-from strata.report.how_much import gain
 from strata.report.ladder import MEANING, Column, Ladder, Mark, Row, Square
+from strata.report.paragraph import gain
 from strata.report.textual import READING_WIDTH, Paint, cell_len, clean, field, left, right, wrap, wrap_cell
 
 IMPOSSIBLE_EACH_KIND = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from strata import units
 from strata.model.trace import DeviceTrace, Half, Order, OrderSummary, Threads, Times, TraceResult, TraceSummary
@@ -44,9 +45,7 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
 
 
 def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Paint) -> list[str]:
-    def line(label: str, text: str) -> list[str]:
-        return field(label, text, width, column=_LABEL)
-
+    line = partial(field, width=width, column=_LABEL)
     rate = f"{units.count(d.requests / seconds)} IOPS, {units.rate(d.bytes / seconds)}" if seconds else "no time"
     out = [
         paint(x, "bold")

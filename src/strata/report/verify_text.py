@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from strata import units
 from strata.model.verify import Fault, FaultKind, Integrity, Verified, VerifyResult
@@ -28,9 +29,7 @@ def verify_text(verified: VerifyResult, width: int, color: bool = False) -> str:
     """The whole of it in at most ``width`` columns, without a trailing newline."""
     paint, r = Paint(color), verified.result
 
-    def line(label: str, text: str) -> list[str]:
-        return field(label, text, width, column=_LABEL)
-
+    line = partial(field, width=width, column=_LABEL)
     size = (
         f"{units.size(r.blocks * r.block_bytes)} in {figures.plural(r.blocks, 'block')} of {units.size(r.block_bytes)}"
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from strata.errors import SafetyRefusal, StoreError, StrataError
-from strata.model.plan import Cell, Step
+from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Progress
 from strata.model.result import CellResult
@@ -211,3 +211,26 @@ def _measured(
     except OSError as e:
         return StepFailed(asked.step.order, str(e) or type(e).__name__, clock() - begin, e)
     return StepDone(result, clock() - begin)
+
+
+class Once:
+    """The one step of ``plan``. What goes wrong with it is the user's to hear as it is: `handle` raises it."""
+
+    def __init__(self, plan: Plan) -> None:
+        (self._step,), (self._cell,) = plan.steps, plan.cells
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        """What to do now."""
+        match event:
+            case Started():
+                return (Measure(self._step, self._cell),)
+            case StepDone():
+                return (Commit(event.result),)
+            case StepFailed(raised=Exception() as raised):
+                raise raised
+            case Committed():
+                return (Finish(RunStatus.DONE),)
+            case Interrupted():
+                return (Finish(RunStatus.STOPPED),)
+            case _:
+                raise ValueError(f"one step asked for no {type(event).__name__}")

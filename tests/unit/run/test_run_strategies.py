@@ -15,9 +15,8 @@ from strata.model.progress import Progress
 from strata.model.result import CellResult, EngineResult, Interval, IntervalDirection
 from strata.model.run import RunStatus
 from strata.model.workload import Rw
-from strata.run.execute import Committed, StepDone, execute
+from strata.run.execute import Committed, Once, StepDone, execute
 from strata.run.matrix import Matrix
-from strata.run.once import Once
 from strata.run.visits import SETTLE_S, WRITES_USED_UP, Visits
 
 BIN_NS = 50_000_000

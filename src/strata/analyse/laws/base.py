@@ -113,6 +113,11 @@ def measured(table: Table, *keys: str) -> Iterator[Row]:
             yield row
 
 
+def given(table: Table) -> Iterator[Row]:
+    """Rows that state what is: measured or said, not planned."""
+    return (row for row in table.rows if row.role is not Role.PLANNED)
+
+
 def groups(rows: Iterable[Row], *leave_out: str) -> dict[tuple[tuple[str, str], ...], list[Row]]:
     """Rows whose labels differ only in those left out."""
     found: dict[tuple[tuple[str, str], ...], list[Row]] = {}
@@ -147,3 +152,23 @@ def percentile_of(word: str) -> float | None:
         return 0.0 if word == "min" else 100.0
     number = word.removeprefix("p")
     return float(number) if word.startswith("p") and number.replace(".", "", 1).isdigit() else None
+
+
+CROSSES, STAYS = 0.7, 0.3
+"""Bytes for each byte from which on it crosses once, and up to which it does not: heads are a few per cent, and small
+writes carry the file system's own beside them."""
+
+
+def copies_beyond(written: float, read: float) -> int:
+    """r, the copies beyond the owner's: what a byte that is written crosses more than one that is read.
+
+    A read crosses no wire on the owner and one on a node that reaches the data through the owner; a write crosses r and
+    1 + r. These are solved from the wire's bytes for each one of the application.
+    """
+    more = written - read
+    return round(more) if more >= CROSSES else 0
+
+
+def busier(asked: float, total: float) -> float:
+    """Of ``total`` in both directions at the owner the busier one: ``asked`` comes from elsewhere, copies go out."""
+    return max(asked, total - asked)

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.crossing import busier
-from strata.analyse.laws.base import flag, measured, value, writes
+from strata.analyse.laws.base import busier, flag, measured, value, writes
 from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "directions", "rate per direction", 280

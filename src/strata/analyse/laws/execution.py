@@ -72,13 +72,8 @@ def _coverage(grid: list[Row], rows: list[Row]) -> Iterator[Flag]:
         for found, times in missing.items():
             values = ", ".join(_told(f) for f in {a.base: a for a in asked}.values())
             text = f"{key} {found:g} of {times} measured rows is not in the plan, which has {values}"
-            yield flag(
-                None,
-                text,
-                "Add it to the plan, or measure what is planned.",
-                column=key,
-                numbers={key: found, "rows": float(times)},
-            )
+            step = "Add it to the plan, or measure what is planned."
+            yield flag(None, text, step, column=key, numbers={key: found, "rows": float(times)})
 
 
 def _same(a: Figure, b: Figure) -> bool:

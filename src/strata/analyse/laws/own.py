@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from strata.analyse.crossing import CROSSES, STAYS
 from strata.analyse.laws import cache
-from strata.analyse.laws.base import RunView, percentile_of
+from strata.analyse.laws.base import CROSSES, STAYS, RunView, percentile_of
 from strata.analyse.rounds import CellRounds
 from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison

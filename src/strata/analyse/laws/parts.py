@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from strata import units
-from strata.analyse.laws.base import Interval, flag, overlap
+from strata.analyse.laws.base import Interval, flag, given, overlap
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "parts", "parts and whole", 40
@@ -34,9 +34,7 @@ NEXT = "Find the missing part, or the total that comes from another run."
 
 def check(table: Table) -> Iterator[Flag]:
     """Rows whose parts do not add up."""
-    for row in table.rows:
-        if row.role is Role.PLANNED:
-            continue
+    for row in given(table):
         for key in row.figures:
             yield from _within(row, key)
         yield from _equal_parts(row)

@@ -68,10 +68,5 @@ def _alike(table: Table) -> Iterator[Flag]:
     step = min(r.figures["rate"].step for r in rows)
     text = f"{count} rows look equal in steps of {step:g} {unit} and are up to {units.percent(share, 2)} apart by IOPS "
     text += f"× size ({shown:g} {unit}): that column cannot be compared there"
-    yield flag(
-        None,
-        text,
-        "Compare IOPS, or print the rate with three significant digits.",
-        column="rate",
-        numbers={"apart": share, "rows": float(count)},
-    )
+    advice = "Compare IOPS, or print the rate with three significant digits."
+    yield flag(None, text, advice, column="rate", numbers={"apart": share, "rows": float(count)})

@@ -55,10 +55,11 @@ def _other_unit(said: Row, rows: list[Row], keys: list[str]) -> Flag | None:
                     literal, meant = figure.readings[0], figure.value * scale
                     text = f"{figure.value:g} {literal[0]} are {units.count(figure.base)} bytes; what was measured has "
                     text += f"{units.count(meant)}, which is {figure.value:g} {unit}"
+                    step = f"Write {figure.value:g} {unit}."
                     return flag(
                         said,
                         text,
-                        f"Write {figure.value:g} {unit}.",
+                        step,
                         broken=True,
                         column=key,
                         numbers={"said": figure.base, "measured": row.figures[key].base},
@@ -82,14 +83,8 @@ def _nowhere(table: Table, said: Row, rows: list[Row], keys: list[str]) -> Flag:
         beyond = value(table, said, "beyond")
         text += f", not {beyond:.0f}" if beyond is not None else ""
     text = f"no row has these together: {text}"
-    return flag(
-        said,
-        text,
-        "Quote one complete row.",
-        broken=True,
-        column=keys[0],
-        numbers={k: said.figures[k].base for k in keys},
-    )
+    step = "Quote one complete row."
+    return flag(said, text, step, broken=True, column=keys[0], numbers={k: said.figures[k].base for k in keys})
 
 
 def _percentile_of(said: Row, rows: list[Row]) -> float | None:

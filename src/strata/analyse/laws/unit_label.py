@@ -44,6 +44,5 @@ def check(table: Table) -> Iterator[Flag]:
         )
         text += f"rows match in no other way, for example {first['rate'].value:g} beside {first['iops'].value:g} IOPS "
         text += f"({proof[0].name})"
-        yield flag(
-            None, text, f"Read and label it as {column.best.unit}.", column="rate", numbers={"scale": column.best.scale}
-        )
+        step = f"Read and label it as {column.best.unit}."
+        yield flag(None, text, step, column="rate", numbers={"scale": column.best.scale})

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import bounds, flag, throughput, times, value
-from strata.model.figures import Flag, Role, Table
+from strata.analyse.laws.base import bounds, flag, given, throughput, times, value
+from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "utilisation", "utilisation", 50
 SAYS = "a resource is busy for more than all of the time"
@@ -32,9 +32,7 @@ NEXT = "Find the denominator of the share: cores, directions, servers."
 
 def check(table: Table) -> Iterator[Flag]:
     """Rows in which something is busier than possible."""
-    for row in table.rows:
-        if row.role is Role.PLANNED:
-            continue
+    for row in given(table):
         for key in row.figures:
             span = bounds(table, row, key) if key.partition(".")[0] in ("busy", "idle") else None
             if span is not None and (span[0] > 1 + TOLERANCE or span[1] < 0):

@@ -16,7 +16,6 @@ from strata.model.run import Report
 from strata.report import answer, figures, ladder, story, survey_text, words
 from strata.report.check_lines import check_lines, told
 from strata.report.explained import ROW_HEAD, row_table
-from strata.report.how_much import gain
 from strata.report.html import counters, frame
 from strata.report.html.charts.percentiles import percentiles
 from strata.report.html.charts.prediction import prediction
@@ -24,7 +23,7 @@ from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
 from strata.report.html.frame import Cell, ends, interval, text_of
 from strata.report.ladder import Ladder, Row, Square
-from strata.report.paragraph import paragraph
+from strata.report.paragraph import gain, paragraph
 
 NOISY = 0.10
 """From this spread between equal rounds on the page says at its top that the machine was noisy."""
