@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag
-from strata.analyse.time_beyond import Points, of_row, of_table, shares
+from strata.analyse.laws.base import Points, flag, of_row, of_table, shares
 from strata.model.figures import Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "tail", "share of time in the tail", 70
