@@ -33,7 +33,7 @@ from strata.app.matrixing import MatrixWords
 from strata.app.measuring import OneResult, dealt, workload_from_words
 from strata.app.options import Options, check_budget, unsaid
 from strata.app.profiles import find_profile
-from strata.app.shown import as_progress
+from strata.app.runner import as_progress
 from strata.app.until import aim_of
 from strata.errors import UsageError
 from strata.model.compared import ComparedRuns

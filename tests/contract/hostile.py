@@ -101,7 +101,6 @@ def _preload() -> None:
     import strata.app.checking
     import strata.app.deriving
     import strata.app.diagnosing
-    import strata.app.jobfile
     import strata.app.profiles
     import strata.app.remembering
     import strata.app.verifying

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from absent import absent
 
-from strata.app.revision import source_revision
+from strata.app.circumstances import source_revision
 from strata.engine import Backing, TargetConfig, TargetProcess
 from strata.host import process, programs
 from strata.host.libraries.asking import ask

@@ -15,10 +15,9 @@ from engine_cases import MIB, request
 from namespaces import two_nodes
 
 from strata.app import experimenting
-from strata.app.conditions import Refused, condition
 from strata.app.demos import scenario
 from strata.app.diagnosing import DEMO_SIZE, chosen_workloads, demo_source
-from strata.app.experimenting import _before, _carried_out, tried_of
+from strata.app.experimenting import Refused, _before, _carried_out, condition, tried_of
 from strata.app.kept import opened
 from strata.app.options import Options
 from strata.app.place import Place

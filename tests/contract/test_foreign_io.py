@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from loops import MIB, image, loop, need_root
 
-from strata.app.foreign_io import foreign_io, with_foreign_io
+from strata.app.noise import foreign_io, with_foreign_io
 from strata.discover.chain import devices_of
 from strata.model.counters import blockdev
 from strata.model.endpoint import Endpoint

@@ -41,7 +41,7 @@ SAYS = "a table without a name"
 
 def check(table):
     if not table.name:
-        yield flag(NAME, None, "it has no name", "Give it one.", broken=True)
+        yield flag(None, "it has no name", "Give it one.", broken=True)
 '''
 COUNTER = '''"""Fans: how fast they turn."""
 

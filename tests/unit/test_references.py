@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from strata.analyse.references import specified
-from strata.app.references import earlier_of, remembered_of
+from strata.app.earlier import earlier_of, remembered_of
 from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.estimate import Estimate
 from strata.model.expect import Expect

@@ -9,7 +9,7 @@ from strata.app.until import aim_of
 from strata.errors import UsageError
 from strata.model.course import Aim, Course, Ending, Regime
 from strata.model.estimate import Estimate
-from strata.report.course_text import course_lines
+from strata.report.measure_text import course_lines
 
 
 def test_words_become_an_aim() -> None:

@@ -24,7 +24,7 @@ from strata.analyse.visit import Visit, visit_from, visit_of
 from strata.app.matrixing import MatrixWords, measure_matrix
 from strata.app.opening import opened
 from strata.app.options import Options
-from strata.app.sampled import run_sampled
+from strata.app.runner import run_sampled
 from strata.app.watching import Watch
 from strata.engine import Request, Timing, engine_of
 from strata.engine.cell import prepare_cell
@@ -123,8 +123,10 @@ class Bench:
             timing=Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=BIN_S),
         )  # fmt: skip
         # With the counters that every measurement reads: at depth 1 they cost some tenths of a percent.
-        done = run_sampled(self._engine, prepare_cell(request), Watch(), lambda _interval, _glance: None, lambda: False)
-        return visit_of(i, done.result.intervals)
+        result, _ = run_sampled(
+            self._engine, prepare_cell(request), Watch(), lambda _interval, _glance: None, lambda: False
+        )
+        return visit_of(i, result.intervals)
 
 
 class Between:

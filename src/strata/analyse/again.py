@@ -51,7 +51,8 @@ def with_earlier(noise: PooledNoise | None, runs: Sequence[Earlier]) -> PooledNo
 
 def since_change(iops: Sequence[float]) -> int:
     """The first run of the level that is in force; of runs of one cell, the oldest first."""
-    cuts = [c.index for c in change_points(iops, alpha=SURE) if _large(c.ratio.value)]
+    found = change_points(iops, alpha=SURE)
+    cuts = [c.index for c in found if abs(math.log(c.ratio.value)) > math.log1p(CHANGED)]
     return cuts[-1] if cuts else 0
 
 
@@ -66,7 +67,3 @@ def spread_between(levels: Floats, inside: Floats) -> float:
         if abs(floor - before) <= SAME * before:
             break
     return floor
-
-
-def _large(ratio: float) -> bool:
-    return abs(math.log(ratio)) > math.log1p(CHANGED)

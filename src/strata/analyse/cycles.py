@@ -51,11 +51,6 @@ class _Spent:
     source: str
 
 
-def cycles_per_byte(privileged_share: float, clock_hz: float, processors: int, bytes_per_second: float) -> float:
-    """The sources' formula; ``privileged_share`` is 0..1 of all processors, ``bytes_per_second`` above 0."""
-    return privileged_share * clock_hz * processors / bytes_per_second
-
-
 def cycle_costs(rounds: Sequence[RoundWork]) -> tuple[CycleCost, ...]:
     """Every end whose processor time is known in all rounds, with intervals over the rounds."""
     if not rounds or any(r.bytes_per_second <= 0 or r.iops <= 0 for r in rounds):

@@ -39,7 +39,8 @@ def fields_of(run: Run) -> Fields:
     size = run.data.size if run.data is not None else plan.file_size
     found: dict[str, tuple[str | None, Fairness]] = {
         "load generator": (str(engine.get("name", "native")), _PREVENTS),
-        "generator's version": (_version(engine), _PREVENTS),
+        # Of our own engine the released one: each commit has another hash, and most of them change no figure.
+        "generator's version": (str(engine.get("version", "unknown")), _PREVENTS),
         "build": (_text(e.build.get("profile")), _PREVENTS),
         "size of the data": (units.size(size), _PREVENTS),
         "ramp and run time": (f"{plan.ramp_s:g} s + {plan.runtime_s:g} s", _PREVENTS),
@@ -55,11 +56,6 @@ def fields_of(run: Run) -> Fields:
     if run.survey is not None:
         found |= {name: (value, _COLOURS) for name, value in _platform(run.survey).items()}
     return found
-
-
-def _version(engine: Mapping[str, object]) -> str:
-    """Of our own engine the released version: each commit has another hash, and most of them change no figure."""
-    return str(engine.get("version", "unknown"))
 
 
 _DEVICE: tuple[tuple[str, Callable[[Device], object]], ...] = (

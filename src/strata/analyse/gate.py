@@ -22,14 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from strata.analyse.multiple import holm
 from strata.analyse.rows import Floats, Located, Pool, located, pooled, spread, steadied, table
-from strata.analyse.student import below, point
+from strata.analyse.stats import below, holm, point
 from strata.model.estimate import Estimate
 from strata.model.history import GateCell, GateOutcome
 
@@ -39,7 +37,8 @@ EARLY = 0.0002
 """Their 0.001 is for a handful of looks; a pipeline may take twenty."""
 LEAST_NOISE = 0.005
 """No two runs are more alike than this, whatever a short baseline showed."""
-MOST_RUNS = 50
+RUNS = np.arange(1.0, 51.0)
+"""Of a candidate: so many may be asked for."""
 BASELINE_LEAST = 3
 CANDIDATE_LEAST = 3
 
@@ -81,6 +80,8 @@ def gate_cells(
         enough = bool(detectable <= line)
         shown = (enough and adjusted[i] <= ALPHA) or p[i] <= EARLY / len(names)
         suspicious = bool(d[i] <= -line / 2 and shown)
+        # Where the noise is learnt, each further run of the candidate adds to what is known of it.
+        needed = _needed(sd[i], df[i] + (RUNS - b.n[i]) * learnt, a.n[i], first, line)
         found.append(
             GateCell(
                 layer=layer,
@@ -97,9 +98,7 @@ def gate_cells(
                 noise=float(sd[i]) if seen[i] else None,
                 p=adjusted[i],
                 detectable=1 - math.exp(-detectable) if seen[i] and math.isfinite(detectable) else None,
-                runs_needed=_needed(
-                    _Design(sd[i], df[i] - (b.n[i] - 1) * learnt, a.n[i], first, learnt), line, suspicious
-                ),
+                runs_needed=max(needed, CANDIDATE_LEAST) if needed is not None and suspicious else needed,
                 outcome=_outcome(suspicious, enough, int(b.n[i])),
             )
         )
@@ -138,26 +137,12 @@ def _outcome(suspicious: bool, enough: bool, runs: int) -> GateOutcome:
     return GateOutcome.FINE if enough else GateOutcome.TOO_NOISY
 
 
-@dataclass(frozen=True)
-class _Design:
-    """What the power of one cell depends on: ``df`` without what the candidate's runs add, where they add any."""
-
-    sd: float
-    df: float
-    baseline_runs: float
-    alpha: float
-    learnt: bool
-
-
-def _needed(cell: _Design, line: float, suspicious: bool) -> int | None:
-    """The fewest runs of the candidate that would find the loss, if they are as noisy as those there are."""
-    n = np.arange(1.0, MOST_RUNS + 1)
-    df = cell.df + (n - 1) * cell.learnt
-    reach = (point(df, 1 - cell.alpha) + point(df, 1 - BETA)) * cell.sd
-    enough = np.flatnonzero(reach * np.sqrt(1 / cell.baseline_runs + 1 / n) <= line)
-    if not len(enough):
-        return None
-    return max(int(n[enough[0]]), CANDIDATE_LEAST if suspicious else 1)
+def _needed(sd: float, df: Floats, baseline_runs: float, alpha: float, line: float) -> int | None:
+    """The fewest of `RUNS` of the candidate that would find the loss, if they are as noisy as those there are; ``df``
+    degrees of freedom with each number of them."""
+    reach = (point(df, 1 - alpha) + point(df, 1 - BETA)) * sd
+    enough = np.flatnonzero(reach * np.sqrt(1 / baseline_runs + 1 / RUNS) <= line)
+    return int(RUNS[enough[0]]) if len(enough) else None
 
 
 def _exp(x: float) -> float:

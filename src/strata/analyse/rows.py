@@ -14,8 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from strata.analyse.stats import ENOUGH, GROSS, HUBER_K, LEVEL, OWN_LEVEL, PRIOR_DF
-from strata.analyse.student import two_sided
+from strata.analyse.stats import ENOUGH, GROSS, HUBER_K, LEVEL, OWN_LEVEL, PRIOR_DF, two_sided
 
 Floats = npt.NDArray[np.float64]
 STEPS = 25

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from strata import units
 from strata.analyse.stats import estimate
 from strata.model.ends import LatencySplit, PercentileSplit
-from strata.model.estimate import Estimate
 
 FEWER = 0.98
 """Below this share of the client's requests the server's counters are of other requests too, or not of all."""
@@ -32,10 +31,8 @@ class Ends:
     server: Mapping[str, float] = field(default_factory=dict)
 
 
-def split(
-    direction: str, server: str, rounds: Sequence[Ends], null_ns: Sequence[float] | None = None
-) -> LatencySplit | None:
-    """The split over the rounds; None without any. ``null_ns``: mean times against a null remote end, by round."""
+def split(direction: str, server: str, rounds: Sequence[Ends]) -> LatencySplit | None:
+    """The split over the rounds; None without any."""
     if not rounds:
         return None
     wire = [r.client_ns - r.server_ns for r in rounds]
@@ -46,7 +43,6 @@ def split(
         client_ns=estimate([r.client_ns for r in rounds], "ns"),
         server_ns=estimate([r.server_ns for r in rounds], "ns"),
         wire_ns=estimate(wire, "ns"),
-        null_ns=estimate(list(null_ns), "ns") if null_ns else None,
         percentiles=tuple(_percentile(p, rounds) for p in sorted(shared, key=float)),
     )
     return made.model_copy(update={"notes": _notes(made, rounds)})
@@ -64,7 +60,8 @@ def _percentile(p: str, rounds: Sequence[Ends]) -> PercentileSplit:
 
 def _notes(made: LatencySplit, rounds: Sequence[Ends]) -> tuple[str, ...]:
     notes = []
-    if _high(made.wire_ns) < 0:
+    wire = made.wire_ns
+    if (wire.value if wire.high is None else wire.high) < 0:
         notes.append("the server took longer than the client waited: its counters include other requests")
     shares = [r.server_iops / r.client_iops for r in rounds if r.server_iops is not None and r.client_iops]
     if shares:
@@ -76,14 +73,4 @@ def _notes(made: LatencySplit, rounds: Sequence[Ends]) -> tuple[str, ...]:
             )
         elif share > 1 / FEWER:
             notes.append(f"the server counted {share:.2f} requests for each of the client's: split, or not only these")
-    if made.null_ns is not None and _low(made.wire_ns) > _high(made.null_ns):
-        notes.append("the network time is longer than with a null server: requests queue under this load")
     return tuple(notes)
-
-
-def _low(e: Estimate) -> float:
-    return e.value if e.low is None else e.low
-
-
-def _high(e: Estimate) -> float:
-    return e.value if e.high is None else e.high

@@ -59,6 +59,7 @@ def summarise(
     wire = counters.wire_bytes(mean)
     spent = _engine_cpu(cell)
     app = float(np.mean([v.bytes_per_second for v in cell.values]))
+    read = device.read_bytes_per_second / app if device is not None and app > 0 and cell.workload.rw.reads else None
     found = ends.flows_of(cell, per_round, carriers)
     passed = flows.notes(found, chain, carriers, direct=cell.workload.direct)
     return CellSummary(
@@ -78,7 +79,7 @@ def summarise(
         engine_cpu_ns_per_io=spent.total_ns if spent else None,
         engine_user_ns_per_io=spent.user_ns if spent else None,
         engine_system_ns_per_io=spent.system_ns if spent else None,
-        device_read_bytes_per_byte=_device_reads(device, app) if cell.workload.rw.reads else None,
+        device_read_bytes_per_byte=read,
         device_in_flight=device.in_flight if device else None,
         device_busy_ns_per_io=device.ns_per_io if device else None,
         wire_bytes_per_byte=wire / app if wire is not None and app > 0 else None,
@@ -149,12 +150,6 @@ def _latency(cell: CellRounds, pooled: float | None) -> dict[str, Estimate]:
             }
         )
     return found
-
-
-def _device_reads(device: counters.DeviceLoad | None, app: float) -> float | None:
-    if device is None or app <= 0:
-        return None
-    return device.read_bytes_per_second / app
 
 
 def _engine_cpu(cell: CellRounds) -> CpuPerIo | None:

@@ -8,7 +8,7 @@ claims are about these two runs and not about what they stand for):
 - *difference*: |d| / s against Student's t, two-sided;
 - *equivalence*: two one-sided tests (Schuirmann 1987) of d against ± the margin, which is a loss of that share
   downward and its reciprocal upward, so that A against B and B against A agree;
-- both families are adjusted over all cells by Holm (`strata.analyse.multiple`).
+- both families are adjusted over all cells by Holm (`strata.analyse.stats.holm`).
 
 EQUIVALENT where the whole of a difference beyond the margin is excluded, also when a small one is certain; else SLOWER
 or FASTER where a difference is shown (and, unless the user said τ, is larger than the margin); ``beyond_margin`` where
@@ -28,10 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from strata.analyse.between import History, Learnt, Said
-from strata.analyse.multiple import holm
 from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
-from strata.analyse.student import below, two_sided
+from strata.analyse.stats import below, holm, two_sided
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
 from strata.model.percentiles import supported
@@ -116,7 +115,6 @@ def compare_cells(
     margin: float = MARGIN,
     between_runs: float | None = None,
     history: History | None = None,
-    level: float = LEVEL,
 ) -> Table:
     """Every cell that both have.
 
@@ -144,7 +142,7 @@ def compare_cells(
     cells = []
     for i, name in enumerate(names):
         first, last = a[name][0], b[name][0]
-        verdict, beyond, why = _verdict(told[i], 1 - level, None if between_runs is not None else line)
+        verdict, beyond, why = _verdict(told[i], 1 - LEVEL, None if between_runs is not None else line)
         cells.append(
             CellCompared(
                 layer=first.layer,
@@ -216,8 +214,9 @@ def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
     for place, percentile in enumerate(SHIFTS, 2):
         there = [side[:, :, place] for side in (left, right)]
         both = [~np.isnan(rounds).all(axis=1) for rounds in there]
-        carried = percentile == "mean" or np.array([_carries(percentile, *n) for n in zip(*ops, strict=True)])
-        rows = np.flatnonzero(both[0] & both[1] & carried)
+        each = zip(*ops, strict=True)
+        carried = [percentile == "mean" or all(supported([percentile], int(n)) for n in pair) for pair in each]
+        rows = np.flatnonzero(both[0] & both[1] & np.array(carried))
         if not rows.size:
             continue
         pair = _Pair(there[0][rows], there[1][rows], (between[0][rows], between[1][rows]))
@@ -225,10 +224,6 @@ def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
         for i, was, now, ratio in zip(rows, *values, pair.ratios(), strict=True):
             found[i].append(Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was)))
     return found
-
-
-def _carries(percentile: str, *ops: float) -> bool:
-    return all(supported([percentile], int(n)) for n in ops)
 
 
 def _moved(ratio: Estimate, was: float) -> Estimate:

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 from strata import __version__, units
 from strata.app.place import Place
-from strata.app.revision import source_revision
 from strata.engine import DEFAULT_ENGINE, build_info
+from strata.host import process
 from strata.model.run import Environment, Run
 from strata.model.survey import Survey
 
@@ -64,3 +65,16 @@ def remarks(place: Place, survey: Survey, engine: Mapping[str, Any], size: int) 
             "unbuffered I/O, and caches of the device that are larger than the file answer for it"
         )
     return remarks
+
+
+def source_revision() -> str:
+    """`git describe --always --dirty` of the checkout this file is in; "installed" outside one."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return "installed"
+    words = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"]
+    try:
+        done = process.run(words, timeout_s=10.0)
+    except OSError:
+        return "unknown"
+    return "unknown" if done.code else done.out.strip()

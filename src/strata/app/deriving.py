@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 from strata import units
-from strata.app.jobfile import jobs_of
 from strata.app.outputs import check_output, write_output
+from strata.app.profiles import jobs_of
 from strata.app.tracing import read_open
 from strata.errors import UsageError
 from strata.formats import commands_in, job_of_fio_line, program_of, workload_of_diskspd

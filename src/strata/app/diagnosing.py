@@ -38,7 +38,7 @@ from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
 
 if TYPE_CHECKING:
-    from strata.store import Store
+    pass
 
 DEMO_SIZE = 64 * units.MIB
 
@@ -233,12 +233,9 @@ def _carry_out(source: Source, options: Options, emit: Emit, run_id: str, *, res
             raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
         if status is RunStatus.FAILED:
             again = f"what was measured is kept; when the cause is mended: strata measure --resume {run.id}"
-            raise RunFailed("the run failed:", run.id, _first_error(store, run.id), again)
+            why = next((c.error for c in store.cells(run.id) if c.error), "no cell could be measured")
+            raise RunFailed("the run failed:", run.id, why, again)
         analysis = session.analyse()
         diagnosis = session.conclude(analysis)
         assert session.run is not None
         return report_of(session.cells(), session.run, analysis, diagnosis)
-
-
-def _first_error(store: Store, run_id: str) -> str:
-    return next((c.error for c in store.cells(run_id) if c.error), "no cell could be measured")

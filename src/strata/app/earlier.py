@@ -1,25 +1,32 @@
-"""What earlier runs showed of the noise of this host and device: the prior of whoever measures next.
+"""What earlier runs showed: of the noise of this host and device, and the one that a run is held against.
 
-Used by the stopping rule of one measurement, the prediction of a matrix, and the tolerance of a diagnosis.
+The noise is the prior of whoever measures next: the stopping rule of one measurement, the prediction of a matrix, and
+the tolerance of a diagnosis. A run is held against the newest one of the same place with which nothing was wrong; where
+there is none, one that found nothing wrong and was too noisy to be called healthy.
 """
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from strata.app.comparing import others
 from strata.discover.survey import survey
 from strata.errors import StrataError
+from strata.model.compared import Fairness
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.finding import Cause, VerdictKind
 from strata.model.noise import PooledNoise
 from strata.model.place import OWN_SERVER
 from strata.model.plan import StepKind
-from strata.model.remembered import SeriesName
-from strata.model.run import Run
+from strata.model.remembered import RunHead, SeriesName, Wanted
+from strata.model.run import Run, RunStatus
 
 if TYPE_CHECKING:
     from strata.analyse.again import Earlier
+    from strata.model.reference import Reference
     from strata.store import Store
 
 RUNS_LOOKED_AT = 40
@@ -48,7 +55,8 @@ def earlier_noise(store: Store, place: str, besides: str | None = None) -> Poole
     from strata.analyse.pooled import together
 
     # Documents of runs are long; only the newest are read.
-    found = [_named(r) for r in store.list_runs(RUNS_LOOKED_AT) if r.id != besides and _of(r, place)]
+    runs = [r for r in store.list_runs(RUNS_LOOKED_AT) if r.id != besides and r.pooled_at == place]
+    found = [r.pooled.model_copy(update={"runs": (r.id,)}) for r in runs if r.pooled is not None]
     # Runs of a single start do not say what starts differ by; they must not hide the newest ones that do.
     telling = [n for n in found if n.between_df > 0][:RUNS_POOLED]
     return together([n for n in found if n in found[:RUNS_POOLED] or n in telling])
@@ -89,15 +97,6 @@ def _runs(store: Store, cell: SeriesName) -> tuple[Earlier, ...]:
     return tuple(Earlier(run=f.run_id, iops=f.iops, seconds=f.ops / f.iops) for f in reversed(first.values()))
 
 
-def _of(run: Run, place: str) -> bool:
-    return run.pooled is not None and run.pooled_at == place
-
-
-def _named(run: Run) -> PooledNoise:
-    assert run.pooled is not None
-    return run.pooled.model_copy(update={"runs": (run.id,)})
-
-
 def _device(path: Path) -> str:
     there = path
     while not there.exists() and there != there.parent:
@@ -107,3 +106,69 @@ def _device(path: Path) -> str:
     except StrataError:
         return str(there)
     return found.device or f"{found.kind} {found.source}"
+
+
+LOOKED_AT = 200
+LOADED = 8
+"""Runs are long documents: of those that could be meant so many are read."""
+
+
+def remembered_of(store: Store, run: Run) -> tuple[Reference, ...]:
+    """The cells of ``run`` against those of an earlier one; none without one, or where the store gives trouble."""
+    from strata.analyse.references import remembered
+    from strata.analyse.two import by_cell
+
+    try:
+        earlier = earlier_of(store, run)
+        if earlier is None:
+            return ()
+        before, now = by_cell(store.figures(earlier.id)), by_cell(store.figures(run.id))
+        return remembered(
+            before,
+            now,
+            earlier.id,
+            history=lambda names: others(store, [before[n][0] for n in names], {earlier.id, run.id}),
+            between=run.earlier.between if run.earlier is not None else 0.0,
+        )
+    except StrataError:
+        return ()
+
+
+def earlier_of(store: Store, run: Run) -> Run | None:
+    """The newest run of the same stack and host that was accepted as a baseline, else one that ended healthy."""
+    wanted = Wanted(stack=run.plan.stack.name, host=run.environment.hostname)
+    heads = [h for h in store.heads(LOOKED_AT, wanted) if h.id != run.id and h.created_unix_ns < run.created_unix_ns]
+    return next(_alike(store, run, _in_order(store, heads)), None)
+
+
+def _in_order(store: Store, heads: Sequence[RunHead]) -> list[str]:
+    newest = {b.name: b for b in reversed(store.baselines())}
+    accepted = {run for baseline in newest.values() for run in baseline.runs}
+    done = [h.id for h in heads if h.status is RunStatus.DONE]
+    causes = store.causes(done)
+    first = [i for i in done if i in accepted]
+    others = [i for i in done if i not in accepted and i in causes]
+    return [*first, *(i for i in others if _nothing_wrong(*causes[i])), *(i for i in others if _too_noisy(*causes[i]))]
+
+
+def _nothing_wrong(kind: VerdictKind, cause: Cause) -> bool:
+    return kind is VerdictKind.HEALTHY or (kind is VerdictKind.MEDIUM and cause in (Cause.MEDIUM, Cause.NONE))
+
+
+def _too_noisy(kind: VerdictKind, cause: Cause) -> bool:
+    """Nothing was found wrong, and not everything could be told: its intervals are wide, and so are the ratios."""
+    return kind is VerdictKind.INCONCLUSIVE and cause is Cause.NONE
+
+
+def _alike(store: Store, run: Run, runs: Sequence[str]) -> Iterator[Run]:
+    """Those that measured the same thing: the same generator, size, times and devices."""
+    from strata.analyse.fair import compare_environments
+
+    for found in map(store.load_run, runs[:LOADED]):
+        prevented = any(f.fairness is Fairness.PREVENTS for f in compare_environments(found, run))
+        if not prevented and _devices(found) == _devices(run):
+            yield found
+
+
+def _devices(run: Run) -> list[tuple[str | None, str | None, int | None]]:
+    return [(d.model, d.serial, d.size) for d in run.survey.devices] if run.survey is not None else []

@@ -13,7 +13,7 @@ from strata.model.run import RunStatus
 from strata.model.workload import Workload
 from strata.plan.cost import bytes_written
 from strata.plan.detail import further_round
-from strata.run.events import Finish
+from strata.run.execute import Finish
 from strata.run.machine import RunMachine
 
 if TYPE_CHECKING:

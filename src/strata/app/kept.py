@@ -5,6 +5,7 @@ Apart from what makes runs: a command that only reads loads neither the engine n
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.demos import DEMO_PREFIX
+from strata.app.stacks import OWN_PORT, own_export
 from strata.errors import InconclusiveError, UsageError
 from strata.host import shipped
 from strata.host.runlock import held
 from strata.model.analysis import Analysis
+from strata.model.endpoint import Endpoint
 from strata.model.finding import Diagnosis, Verdict
+from strata.model.fio_words import entering
 from strata.model.matrix import MatrixResult
 from strata.model.remembered import EVERY, RunHead, Wanted
 from strata.model.result import CellResult
@@ -41,8 +45,6 @@ def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResul
             known = store.matrix(run.id) if run.status is RunStatus.DONE else None
             if known is not None:
                 return known
-            from strata.app.matrix_result import matrix_result
-
             return matrix_result(run, store.cells(run.id))
     return load_report(run_id, store_url)
 
@@ -107,8 +109,6 @@ def delete_runs(ids: Sequence[str], store_url: str | None) -> None:
 
 def report_of(results: tuple[CellResult, ...], run: Run, analysis: Analysis, diagnosis: Diagnosis) -> Report:
     """What is said of a run: itself, its cells, and the commands that repeat it."""
-    from strata.app.repeat import repeat_commands
-
     return Report(
         run=run,
         results=results,
@@ -116,3 +116,94 @@ def report_of(results: tuple[CellResult, ...], run: Run, analysis: Analysis, dia
         diagnosis=diagnosis,
         repeat=repeat_commands(run),
     )
+
+
+def matrix_result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
+    """The matrix of a run as it stands in the store, worked out again from its visits."""
+    from strata.analyse.matrix.result import cells_of, within
+
+    ask, end = run.plan.matrix, run.matrix_end
+    assert ask is not None, "not a matrix"
+    cells, noise = cells_of(run.plan, results, run.earlier, run.generator)
+    done = [r.result for r in results if r.result is not None]
+    remarks = [run.message] if run.message else []
+    bound = sum(c.generator_bound for c in cells)
+    if bound:
+        remarks.append(f"{bound} cells are within a fifth of what the generator does alone: theirs is its limit too")
+    moved = sum(c.moved for c in cells)
+    if moved:
+        remarks.append(f"{moved} cells were not of one level from visit to visit; they are not smoothed")
+    spent = sum(r.measured_ns + r.ramp_ns for r in done) / units.NS_PER_S
+    return MatrixResult(
+        run=run.id,
+        where=" + ".join(layer.endpoint for layer in run.plan.stack.layers),
+        ask=ask,
+        layers=tuple(layer.name for layer in run.plan.stack.layers),
+        cells=cells,
+        noise=noise,
+        predictions=() if end is None else end.predictions,
+        seconds=spent if end is None else end.seconds,
+        start_s=run.plan.ramp_s if end is None else end.start_s,
+        ended=run.status.value if end is None else end.ended,
+        reached=within(run.plan, cells, ask),
+        held_out=None if end is None else end.held_out,
+        written=sum(r.write.bytes for r in done),
+        remarks=tuple(remarks),
+        created_unix_ns=run.created_unix_ns,
+        survey=run.survey,
+        repeat=run.environment.called_again,
+        environment={"hostname": run.environment.hostname, "engine": run.environment.engine.get("name"), "build":
+                     run.environment.build, "strata": run.environment.strata_version,
+                     "kernel": run.environment.kernel},
+    )  # fmt: skip
+
+
+PORT = 10809
+"""NBD's registered port; the run itself used a free one."""
+
+
+def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
+    """(what it repeats, the command), in the order in which they have to be typed.
+
+    fio's are for one round of a cell. They need the test file to be there, and the servers that Strata had started.
+    """
+    from strata.formats import fio_command
+
+    lines: list[tuple[str, str]] = []
+    if run.environment.called_again:
+        lines.append(("this run", run.environment.called_again))
+    if run.data is None:
+        return tuple(lines)
+    keep = ["measure", f"file:{run.data.path}", "--size", str(run.data.size), "--keep", "--runtime", "1s"]
+    lines.append(("the test file, kept", shlex.join(["strata", *keep])))
+    endpoints: dict[str, Endpoint] = {}
+    for number, layer in enumerate(run.plan.stack.layers):
+        export = own_export(layer)
+        if export is None:
+            endpoints[layer.name] = run.plan.stack.endpoint_of(layer)
+            continue
+        address = f"127.0.0.1:{PORT + number}"
+        there = run.plan.stack.endpoint_of(layer)
+        words = [
+            *entering(there),
+            "strata",
+            "target",
+            "--file",
+            run.data.path,
+            "--writable",
+            "--listen",
+            address,
+            "--export",
+            export,
+        ]
+        lines.append((f"the server of {layer.name!r}, in a terminal of its own", shlex.join(words)))
+        uri = layer.endpoint.replace(OWN_PORT, f"{address}/")
+        endpoints[layer.name] = Endpoint.parse(uri).model_copy(update={"netns": there.netns})
+    for cell in run.plan.cells:
+        segments = run.data.segments.get(cell.layer, ())
+        if cell.skip is None and segments:
+            times = run.plan.ramp_s, run.plan.runtime_s
+            command = fio_command(endpoints[cell.layer], cell.workload, segments, *times)
+            if command is not None:
+                lines.append((f"{cell.layer} · {cell.workload.label}", command))
+    return tuple(lines)

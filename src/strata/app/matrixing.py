@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from strata import units
+from strata.app.diagnosing import data_size, size_of, source_again, source_of
 from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place
-from strata.app.kept import opened
+from strata.app.kept import matrix_result, opened
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
-from strata.app.matrix_result import matrix_result
 from strata.app.naming import is_endpoint
+from strata.app.opening import opened_together
 from strata.app.options import Options
+from strata.app.place import another_file
 from strata.app.planning import refused_cells
-from strata.app.runner import Emit, Runner, check_layers, check_resumable, rates, run_of
+from strata.app.runner import Emit, Runner, Site, check_layers, check_resumable, rates, run_of
+from strata.app.stacks import stack_of
 from strata.app.stopping import stop_on_signals
 from strata.app.watching import devices_reached
+from strata.discover.survey import survey
 from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.errors import InconclusiveError, RunFailed, Stopped
 from strata.host.runlock import held
-from strata.model.analysis import Generator
+from strata.model.analysis import Generator, Remote
 from strata.model.base import Value
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.matrix import Known, MatrixEnd, MatrixResult, Prediction
-from strata.model.noise import PooledNoise
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
-from strata.model.run import Run, RunStatus
+from strata.model.run import DataSet, Run, RunStatus
+from strata.model.stack import Stack
+from strata.model.survey import Survey
+from strata.model.workload import Workload
 from strata.plan.ident import new_id
 
 if TYPE_CHECKING:
@@ -39,6 +49,76 @@ if TYPE_CHECKING:
 
 GENERATOR_TIMING = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
 BIN_S = 0.05
+
+
+ENDPOINT_SIZE = 256 * units.MIB
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a runner drives, and what is known of it."""
+
+    site: Site
+    stack: Stack
+    survey: Survey | None
+    size: int
+    data: DataSet | None = None
+    remotes: tuple[Remote, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    mark: str | None = None
+    """The uuid in the mark of the one file of an endpoint."""
+
+
+def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int, Survey | None]:
+    """The stack, the bytes of a file that would be made (0: none), and the survey; opens nothing."""
+    if is_endpoint(where):
+        endpoint = Endpoint.parse(where)
+        makes = endpoint.kind is EndpointKind.FILE and not Path(endpoint.path or "").exists()
+        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0, None
+    source = source_of(Path(where), options, run_id)
+    return source.stack, data_size(source, options)[0], source.survey
+
+
+@contextmanager
+def ground_of(
+    where: str, options: Options, workloads: tuple[Workload, ...], run_id: str, emit: Emit, *, destructive: str | None,
+    resumed: Run | None,
+) -> Iterator[Ground]:  # fmt: skip
+    """Made for as long as the block lasts. Raises as the safety gate does."""
+    if is_endpoint(where):
+        yield from _endpoint(Endpoint.parse(where), options, workloads, emit, destructive, resumed)
+        return
+    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {where}"))
+    source = source_again(resumed, options) if resumed is not None else source_of(Path(where), options, run_id)
+    size, keep = size_of(source, options, resumed)
+    with closing(source.place(workloads)) as place:
+        left = place.prepare(size, source.survey.file_system.kind, emit, keep=keep, resumed=resumed)
+        yield Ground(
+            site=place, stack=left, survey=source.survey, data=place.data, remotes=place.remotes, size=size,
+            dropped=dict(place.dropped),
+        )  # fmt: skip
+
+
+def _endpoint(
+    endpoint: Endpoint, options: Options, workloads: tuple[Workload, ...], emit: Emit, destructive: str | None,
+    resumed: Run | None,
+) -> Iterator[Ground]:  # fmt: skip
+    # The safety gate asks what is the most that will be done.
+    most = next((w for w in workloads if w.rw.writes), workloads[0])
+    size = resumed.plan.file_size or None if resumed is not None else options.size
+    if endpoint.kind is EndpointKind.FILE:
+        emit(Progress(phase=Phase.PREPARE, message=f"preparing {endpoint.path}"))
+    there = endpoint.kind is EndpointKind.FILE and Path(endpoint.path or "").exists()
+    asked = None if resumed is not None else size
+    with opened_together([endpoint], most, size, options.keep, destructive, asked=asked) as site:
+        (target,) = site.targets
+        if there and resumed is not None and resumed.mark not in (None, target.mark):
+            raise another_file(endpoint.path)
+        platform = None
+        if endpoint.kind is EndpointKind.FILE and endpoint.path:
+            platform = survey(Path(endpoint.path).parent, options.load_seconds)
+        size = site.size + (units.MIB if target.mark is not None else 0)
+        yield Ground(site=site, stack=stack_of([endpoint]), survey=platform, size=size, mark=target.mark)
 
 
 class MatrixPlan(Value):
@@ -54,7 +134,7 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
 
     Opens and makes nothing. Raises `UsageError` where the budget is too short for a visit of every cell.
     """
-    from strata.app.matrix_site import plan_site
+    from strata.app.matrixing import plan_site
 
     _calm_numbers()
     run_id = new_id()
@@ -72,7 +152,7 @@ def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit)
     Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
     with how to go on; and what the safety gate raises.
     """
-    from strata.app.matrix_site import plan_site
+    from strata.app.matrixing import plan_site
 
     run_id = new_id()
     _calm_numbers()
@@ -102,7 +182,7 @@ def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | Non
 def _carry_out(
     where: str, words: MatrixWords, options: Options, emit: Emit, run_id: str, resumed: Run | None
 ) -> MatrixResult:
-    from strata.app.matrix_site import ground_of
+    from strata.app.matrixing import ground_of
 
     _calm_numbers()
     grid_workloads = resumed.plan.workloads if resumed else asked_of(words, options)[1]
@@ -144,6 +224,7 @@ def _carry_out(
 
 
 def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> MatrixResult:
+    from strata.analyse.pooled import pooled
     from strata.run.visits import Visits
 
     run = runner.running()
@@ -155,7 +236,8 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
         def hear(interval: Interval, _now: Glance) -> None:
             runner.emit(visits.told.model_copy(update=rates(interval)))
 
-        timing = Timing(ramp_s=words.ramp_s, runtime_s=_whole_bins(visits.seconds), interval_s=BIN_S)
+        runtime_s = max(1, round(visits.seconds / BIN_S)) * BIN_S
+        timing = Timing(ramp_s=words.ramp_s, runtime_s=runtime_s, interval_s=BIN_S)
         return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
 
     status, said = RunStatus.FAILED, None
@@ -166,9 +248,9 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
         said = e.headline
         raise
     finally:
-        run = runner.keep(
-            status=status, pooled=_own_noise(machine), matrix_end=_end(machine, status), message=runner.say(said)
-        )
+        # Of this run alone: what came from earlier ones must not be pooled with them once more.
+        own = pooled(machine.visits)
+        run = runner.keep(status=status, pooled=own, matrix_end=_end(machine, status), message=runner.say(said))
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
     done = matrix_result(run, runner.cells())
@@ -180,10 +262,6 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
     return done
 
 
-def _whole_bins(seconds: float) -> float:
-    return max(1, round(seconds / BIN_S)) * BIN_S
-
-
 def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
     return MatrixEnd(
         predictions=tuple(machine.predictions),
@@ -192,13 +270,6 @@ def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
         ended=(machine.ended or "budget") if status is RunStatus.DONE else status.value,
         held_out=machine.held_out,
     )
-
-
-def _own_noise(machine: Matrix) -> PooledNoise | None:
-    """Of this run alone: what came from earlier ones must not be pooled with them once more."""
-    from strata.analyse.pooled import pooled
-
-    return pooled(machine.visits)
 
 
 def _ceilings(engine: Engine, plan: Plan) -> Generator:

@@ -1,41 +1,47 @@
-"""One workload against one endpoint."""
+"""One workload against one endpoint, held against the same laws as a whole run, and kept like one: of one cell."""
 
 from __future__ import annotations
 
+import platform
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from strata import units
 from strata.app.opening import opened_together
 from strata.app.preconditioning import budget_of, write_until_steady
-from strata.app.runner import Hear, Runner
-from strata.app.single import judged, plan_of_one, report_of_one, series_of
-from strata.app.single import keep as keep_run
+from strata.app.runner import Hear, Runner, run_of
 from strata.app.stacks import stack_of
 from strata.app.stopping import stop_on_signals
 from strata.app.until import BIN_S, Precise, settled
 from strata.app.watching import watch_endpoints
-from strata.engine import AUTO_ENGINE, Engine, Request, Timing, engine_for, measure_generator
-from strata.errors import RunFailed, UsageError
+from strata.engine import AUTO_ENGINE, Engine, Timing, engine_for, measure_generator
+from strata.errors import RunFailed, StrataError, UsageError
 from strata.host.clock import now_unix_ns
-from strata.model.analysis import CellSummary, Check, Generator
+from strata.model.analysis import Analysis, CellSummary, Check, Generator
 from strata.model.base import Value
 from strata.model.caching import check
 from strata.model.course import Aim, Course
 from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
+from strata.model.place import identity
 from strata.model.placement import Placement
+from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
-from strata.model.result import EngineResult
+from strata.model.remembered import SeriesName
+from strata.model.result import CellResult, EngineResult
 from strata.model.run import Label, Report, RunStatus
+from strata.model.stack import Stack
+from strata.model.survey import Survey
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
+from strata.plan.ident import new_id
 from strata.plan.words import dealt, workload_from_words
+from strata.run.execute import Once
 from strata.run.judge import fault
-from strata.run.once import Once
 
 __all__ = ["OneResult", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
 
@@ -68,12 +74,6 @@ class OneResult(Value):
     """The signal that stopped it."""
     report: Report | None = Field(default=None, exclude=True)
     """The same as a run, for a page."""
-
-
-def _other_engine(engine: Engine, endpoint: Endpoint) -> str:
-    """The word for the one that may be able to; empty where there is none."""
-    able = "fio" if endpoint.kind in CLUSTER else "native"
-    return "" if able == engine.name else f"--engine {able}"
 
 
 TIMING = Timing(ramp_s=0.5, runtime_s=5.0, interval_s=1.0)
@@ -130,8 +130,13 @@ def measure_endpoint(
     endpoints = _endpoints(uris)
     generator = engine_for(engine, endpoints, placement)
     endpoint = endpoints[0]
-    precise = None if aim is None else _precise(aim, endpoints, workload, generator, store)
-    if precise is not None:
+    precise = None
+    if aim is not None:
+        # Here, as all that few ask for: what it loads delays the first I/O.
+        from strata.app.earlier import earlier_noise_of
+
+        name = series_of(stack_of(endpoints), workload, generator)
+        precise = Precise(aim, earlier_noise_of(endpoint, workload.direct, store, name))
         timing = precise.timing(timing)
     _check_able(generator, endpoints, workload)
     preconditions = precondition_s is not None or precondition_bytes is not None
@@ -165,8 +170,13 @@ def measure_endpoint(
         result = measured[0].result if measured else None
         # Behind the measurement, as a window of its own.
         wanted = trace and stop.signal is None and result is not None and result.ops and fault(result) is None
-        traces = _traced(generator, prepared.request) if wanted else ()
-    trouble = _trouble(result, precise, stop.signal)
+        traces: tuple[TraceSummary, ...] = ()
+        if wanted:
+            from strata.app.tracing import traced
+
+            traces = traced(generator, prepared.request, Path(endpoint.path or ""))
+    reached = result is not None and precise is not None and precise.ended_it(result, stop.signal)
+    trouble = None if result is None or reached else fault(result)
     result = _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
     # What it writes is not known before.
@@ -219,23 +229,10 @@ def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workloa
     """Before anything is made or filled."""
     for one in endpoints:
         if refused := engine.refusals(one, workload):
-            what = f"the {engine.name} engine cannot measure"
-            raise UsageError(what, one.uri, "; ".join(refused), _other_engine(engine, one))
+            able = "fio" if one.kind in CLUSTER else "native"
+            hint = "" if able == engine.name else f"--engine {able}"
+            raise UsageError(f"the {engine.name} engine cannot measure", one.uri, "; ".join(refused), hint)
         check(one, workload)
-
-
-def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine: Engine, store: str | None) -> Precise:
-    # Here, as all that few ask for: what it loads delays the first I/O.
-    from strata.app.earlier import earlier_noise_of
-
-    name = series_of(stack_of(endpoints), workload, engine)
-    return Precise(aim, earlier_noise_of(endpoints[0], workload.direct, store, name))
-
-
-def _trouble(result: EngineResult | None, precise: Precise | None, stopped_by: int | None) -> str | None:
-    if result is None or (precise is not None and precise.ended_it(result, stopped_by)):
-        return None
-    return fault(result)
 
 
 def _something(
@@ -259,14 +256,87 @@ def _check_trace(endpoint: Endpoint) -> None:
     check(endpoint.path or "")
 
 
-def _traced(engine: Engine, request: Request) -> tuple[TraceSummary, ...]:
-    from strata.app.traced import traced
-
-    return traced(engine, request, Path(request.endpoint.path or ""))
-
-
 def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
     found = [Endpoint.parse(uri) for uri in uris]
     if len({(e.kind, e.uri) for e in found}) < len(found) or len({e.kind for e in found}) > 1:
         raise UsageError("cannot load together:", ", ".join(uris), "targets are different ones of one kind")
     return found
+
+
+def series_of(stack: Stack, workload: Workload, engine: Engine) -> SeriesName:
+    """What the store calls this cell at this place, over all runs."""
+    layer = stack.layers[0].name
+    here = identity(platform.node(), stack, layer, engine.name)
+    return SeriesName(layer=layer, workload_key=workload.key, identity=here)
+
+
+def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, placement: Placement | None) -> Plan:
+    """``stack`` has one layer; ``size`` are the bytes that are reached."""
+    cell = Cell(layer=stack.layers[0].name, workload=workload)
+    return Plan(
+        id=new_id(), stack=stack, cells=(cell,), steps=(Step(order=0, round=0, cell=cell.key),), rounds=1,
+        seed=workload.seed, ramp_s=timing.ramp_s, runtime_s=timing.runtime_s, interval_s=timing.interval_s,
+        file_size=size, seconds=timing.ramp_s + timing.runtime_s, bytes_written=0, assumed_write_bps=0,
+        placement=placement,
+    )  # fmt: skip
+
+
+def judged(plan: Plan, done: CellResult, ceiling: Generator) -> Analysis:
+    """What was measured, and what the laws say of it."""
+    from strata.analyse import analyse
+
+    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
+
+
+def report_of_one(
+    plan: Plan, done: CellResult, analysis: Analysis, course: Course | None, engine: Engine, **found: Any
+) -> Report:
+    """As a run of its own, for pages and for the store: the figures of ``analysis``, and of the result the regime that
+    it ended in. Without a ``course`` it says nothing of the noise: its intervals are too long for that. ``found``:
+    further words for `run_of`."""
+    from strata.analyse.pooled import noise_of
+    from strata.app.earlier import noise_place
+    from strata.app.kept import report_of
+    from strata.diagnose import diagnose
+    from strata.model.regime import last_regime
+
+    if course is not None and done.result is not None:
+        done = done.model_copy(update={"result": last_regime(done.result, course)})
+    target = plan.stack.layers[0].target
+    if course is not None:
+        place = noise_place(target, plan.cells[0].workload.direct)
+        found |= {"pooled": noise_of(plan, (done,)), "pooled_at": place}
+    run = run_of(plan, engine.identity(), survey=_platform(target), **found)
+    return report_of((done,), run, analysis, diagnose(plan.stack, analysis))
+
+
+def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
+    """Into the store: (its id, None), or (None, why it was not kept). What was measured is not lost for a store that
+    gives trouble."""
+    from strata.app.kept import opened
+
+    if report.run.status is not RunStatus.DONE:
+        # Nobody could go on with it, and it is not as long as what it would be compared with.
+        return None, "it did not come to its end"
+
+    try:
+        with opened(url) as store:
+            store.create_run(report.run)
+            for done in report.results:
+                store.save_cell(report.run.id, done)
+            store.save_outcome(report.run.id, report.analysis, report.diagnosis)
+    except StrataError as e:
+        return None, e.render()
+    return report.run.id, None
+
+
+def _platform(endpoint: Endpoint) -> Survey | None:
+    """What a later comparison is held against: devices, file system, governor. Of a server nobody here can tell."""
+    from strata.discover.survey import survey
+
+    if endpoint.kind is not EndpointKind.FILE or endpoint.path is None:
+        return None
+    try:
+        return survey(Path(endpoint.path).parent, 0.0)
+    except StrataError:
+        return None

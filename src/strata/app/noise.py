@@ -1,14 +1,20 @@
-"""The noise floor, measured first: the same thing several times, before anything is compared."""
+"""What is measured before anything is compared: the noise floor, and what the devices do while nothing reaches them."""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from strata.app.runner import Runner
 from strata.engine import Timing, prepare_cell, run_cell
+from strata.model.counters import Counter, blockdev
+from strata.model.foreign_io import ForeignIo
 from strata.model.placement import Placement
 from strata.model.plan import Cell
 from strata.model.run import NoiseProbe
+from strata.model.series import Series
+from strata.probes import PROBES, Sampler
 
 REPEATS = 6
 BIN_S = 0.05
@@ -43,3 +49,49 @@ def probe_noise(runner: Runner, cell: Cell, seconds: float, placement: Placement
         within_bins=statistics.median(spreads),
         iops=middle,
     )
+
+
+WHOLE_S = 60.0
+"""Between two samples: what counts is the growth from the first to the last."""
+
+T = TypeVar("T")
+
+
+def with_foreign_io(devices: Sequence[str], call: Callable[[], T]) -> tuple[T, tuple[ForeignIo, ...]]:
+    """What ``call`` gives, and what ``devices`` did meanwhile. It must reach none of them itself."""
+    sampler = Sampler(devices, WHOLE_S, {"blockdev": PROBES["blockdev"]}).start()
+    try:
+        made = call()
+    finally:
+        found = sampler.stop()
+    return made, foreign_io(devices, found)
+
+
+def foreign_io(devices: Sequence[str], found: Sequence[Series]) -> tuple[ForeignIo, ...]:
+    """Of each device that was sampled at both ends."""
+    rates = {(s.metric, s.labels["device"]): s for s in found if s.rate is not None}
+
+    def of(counter: Counter, device: str) -> float | None:
+        one = rates.get((counter.name, device))
+        return None if one is None else one.rate
+
+    made = []
+    for device in devices:
+        moved = [of(c, device) for c in (blockdev.READS, blockdev.WRITES, blockdev.READ_BYTES, blockdev.WRITE_BYTES)]
+        reads, writes, read_bytes, write_bytes = moved
+        if reads is None or writes is None or read_bytes is None or write_bytes is None:
+            continue
+        made.append(
+            ForeignIo(
+                device=device,
+                seconds=rates[blockdev.READS.name, device].seconds,
+                reads=reads,
+                writes=writes,
+                read_bytes=read_bytes,
+                write_bytes=write_bytes,
+                # The kernel counts it in ticks, of which a short look may hold one more than fits into it.
+                busy=None if (busy := of(blockdev.IO_SECONDS, device)) is None else min(1.0, busy),
+                in_flight=of(blockdev.WEIGHTED_SECONDS, device),
+            )
+        )
+    return tuple(made)

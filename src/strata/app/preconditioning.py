@@ -11,8 +11,7 @@ from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, WriteRound
 from strata.model.progress import Phase, Progress
 from strata.run.judge import cut_short, fault
-from strata.run.preconditioner import Write, Wrote, precondition
-from strata.run.steady import WINDOW
+from strata.run.preconditioner import WINDOW, Write, Wrote, precondition
 
 SECONDS_MAX = 60.0
 FILES_MAX = 8

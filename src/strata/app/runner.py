@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from strata import units
 from strata.app.circumstances import environment, other_engine
-from strata.app.sampled import run_sampled
 from strata.app.watching import Watch
-from strata.engine import Engine, Piece, Request, Timing, prepare_cell
+from strata.engine import Engine, Piece, Request, Timing, prepare_cell, run_cell
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed
 from strata.host.clock import now_unix_ns
@@ -22,16 +22,66 @@ from strata.host.proc import Sys
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
-from strata.model.progress import Glance, Progress
-from strata.model.result import CellResult, Interval
+from strata.model.progress import Glance, Phase, Progress
+from strata.model.result import CellResult, EngineResult, Interval, ServerTimes
 from strata.model.run import Label, Run, RunStatus
+from strata.probes import Sampler
 from strata.probes.processes import Processes
-from strata.run.events import Finish, Strategy
-from strata.run.execute import execute
+from strata.probes.target import ask, between
+from strata.run.execute import Finish, Strategy, execute
 from strata.run.judge import result_of
 
 if TYPE_CHECKING:
     from strata.store import Store
+
+INTERVAL_S, LEAST_S, SAMPLES = 0.25, 0.1, 4
+"""Between two samples, and of a short measurement so many at least, as far as the least interval allows it."""
+
+
+def run_sampled(
+    engine: Engine,
+    prepared: Prepared,
+    watch: Watch,
+    on_interval: Callable[[Interval, Glance], None],
+    stop_requested: Callable[[], bool],
+    processes: Processes | None = None,
+) -> tuple[EngineResult, dict[str, Any]]:
+    """Measure, and read the counters of ``watch`` meanwhile; each interval comes with a glance at them. What was
+    counted, and what could not be, comes as fields of `CellResult`.
+
+    ``processes``: what is known of this machine's, where several are measured one after the other.
+
+    Raises what the engine raises; the counters are closed either way.
+    """
+    timing = prepared.request.timing
+    interval_s = min(INTERVAL_S, max(LEAST_S, (timing.ramp_s + timing.runtime_s) / SAMPLES))
+    sampler = Sampler(watch.devices, interval_s, paths=watch.paths, nodes=watch.nodes, processes=processes)
+    before = _server(watch)
+    sampler.start()
+    try:
+        result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
+    finally:
+        counters = sampler.stop()
+    server, under = _grown(before, _server(watch)), watch.under
+    beside = {"counters": counters, "absent": sampler.absent, "server": server}
+    return result, beside | {"devices": under.devices, "carriers": under.carriers}
+
+
+def _server(watch: Watch) -> dict[str, object] | None:
+    try:
+        return None if watch.stats is None else ask(watch.stats, times=True)
+    except OSError:
+        return None
+
+
+def _grown(before: dict[str, object] | None, after: dict[str, object] | None) -> ServerTimes | None:
+    if before is None or after is None:
+        return None
+    found = between(before, after)
+    if not found:
+        return None
+    return ServerTimes(source="target", read=found.get("read"), write=found.get("write"))
+
 
 Emit = Callable[[Progress], None]
 Change = Callable[[Request], Request]
@@ -156,11 +206,9 @@ class Runner:
 
     def measure_cell(self, step: Step, cell: Cell, prepared: Prepared, hear: Hear) -> CellResult:
         """One step, with the counters of all nodes beside it. Raises what the engine raises."""
-        done = run_sampled(self.engine, prepared, self._watch(cell.layer), hear, self.stop_requested, self._processes)
-        return result_of(
-            step, cell, done.result, counters=done.counters, absent=done.absent, server=done.server,
-            devices=done.under.devices, carriers=done.under.carriers,
-        )  # fmt: skip
+        watch = self._watch(cell.layer)
+        result, beside = run_sampled(self.engine, prepared, watch, hear, self.stop_requested, self._processes)
+        return result_of(step, cell, result, **beside)
 
     def request(self, cell: Cell, timing: Timing, index: int, placement: Placement | None) -> Request:
         """What the engine is asked; each ``index`` draws other offsets."""
@@ -209,3 +257,13 @@ def rates(interval: Interval) -> dict[str, float]:
     seconds = (interval.end_ns - interval.start_ns) / 1e9
     ops, size = interval.read.ops + interval.write.ops, interval.read.bytes + interval.write.bytes
     return {"iops": ops / seconds, "bytes_per_second": size / seconds} if seconds else {}
+
+
+def as_progress(emit: Emit, layer: str, label: str, longest_s: float) -> Hear:
+    """What `measure_endpoint` takes as ``on_interval``; ``longest_s`` is the most it may take, without its ramp."""
+
+    def told(done: Interval, now: Glance) -> None:
+        left = max(0.0, longest_s - done.end_ns / units.NS_PER_S)
+        emit(Progress(phase=Phase.MEASURE, layer=layer, label=label, seconds_left=left, now=now, **rates(done)))
+
+    return told

@@ -6,18 +6,16 @@ import time
 from typing import TYPE_CHECKING
 
 from strata.app.circumstances import remarks
-from strata.app.earlier import earlier_noise, noise_place
+from strata.app.earlier import earlier_noise, noise_place, remembered_of
 from strata.app.experimenting import experimented
-from strata.app.foreign_io import with_foreign_io
 from strata.app.further import Purse, add_rounds
-from strata.app.noise import probe_noise
+from strata.app.noise import probe_noise, with_foreign_io
 from strata.app.options import Options
 from strata.app.planning import plan_of, refused_cells
 from strata.app.preconditioning import said_of, write_until_steady
-from strata.app.references import remembered_of
 from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of
 from strata.app.stopping import caught
-from strata.app.traced import traced
+from strata.app.tracing import traced
 from strata.app.watching import Watch, joined, watch_of
 from strata.discover.chain import devices_of
 from strata.engine import Timing, engine_for, measure_generator
@@ -34,10 +32,9 @@ from strata.model.stack import Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.probes.trace import check as check_trace
-from strata.run.events import Finish
-from strata.run.judge import result_of
+from strata.run.execute import Finish
+from strata.run.judge import done_orders, result_of
 from strata.run.machine import RunMachine
-from strata.run.resume import done_orders
 
 if TYPE_CHECKING:
     from strata.app.diagnosing import Source
@@ -143,7 +140,7 @@ class Session(Runner):
         # Numerical libraries take longer to load than a cell: after the measuring.
         from strata.analyse import analyse
         from strata.analyse.pooled import noise_of
-        from strata.analyse.traces import with_traces
+        from strata.analyse.whole import with_traces
 
         run = self.running()
         kept = self.cells()

@@ -1,11 +1,11 @@
-"""A window of a block trace, beside a command, for a time, or read from a file."""
+"""A window of a block trace, beside a command or a short measurement, for a time, or read from a file."""
 
 from __future__ import annotations
 
 import os
 import stat
 import sys as system
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from strata import units
@@ -13,12 +13,13 @@ from strata.app.naming import local, missing
 from strata.app.stacks import elsewhere, local_paths, read_stack
 from strata.app.stopping import stop_on_signals
 from strata.discover.chain import chain, chain_of_device, mount_under
+from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
 from strata.errors import RunFailed, UsageError
 from strata.host import block, foreign, process
 from strata.host.proc import Sys
 from strata.model.stack import Stack
 from strata.model.survey import Device
-from strata.model.trace import COST_LIMIT, Recording, TraceFigures, TraceResult, TraceTarget
+from strata.model.trace import COST_LIMIT, Recording, TraceFigures, TraceResult, TraceSummary, TraceTarget, summary_of
 from strata.probes.trace import HINT, MAX_EVENTS, TRACE_MOST, Window, check, read_trace, recording, target
 
 DEFAULT_S = 5.0
@@ -184,3 +185,26 @@ def _notes(figures: TraceFigures, told: Recording, limit: float | None, max_even
             f"{units.percent(figures.added_share or 0, 2)} of its time: without a trace it is quicker by as much"
         )
     return tuple(notes)
+
+
+WINDOW_S, RAMP_S, GRACE_S = 0.5, 0.1, 30.0
+MAX_EVENTS = 2_000_000
+
+
+def traced(
+    engine: Engine, request: Request, where: Path, stop_requested: Callable[[], bool] = lambda: False
+) -> tuple[TraceSummary, ...]:
+    """The workload of ``request`` for half a second, and what reached the devices below ``where`` meanwhile. Never in a
+    timed round: a trace costs.
+
+    The upper device comes first; what others did there is in it too. Raises what the engine and the trace raise.
+    """
+    seconds = min(WINDOW_S, request.timing.runtime_s)
+    timing = Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=seconds)
+    prepared = prepare_cell(request.model_copy(update={"timing": timing}))
+    with recording(targets_of(where), RAMP_S + seconds + GRACE_S, MAX_EVENTS) as window:
+        result = run_cell(engine, prepared, None, stop_requested)
+        window.stop()
+        figures, told = window.result()
+    # Ramp and drain are in the trace, so they are in the count it is held against.
+    return tuple(summary_of(d, figures.window_ns / 1e9, told.whole, result.completed) for d in figures.devices)

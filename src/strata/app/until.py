@@ -121,22 +121,22 @@ def half_width(text: str) -> float:
 
     Raises `UsageError`.
     """
-    number = text.strip().removesuffix("%")
-    try:
-        share = float(number) / 100
-    except ValueError:
-        share = 0.0
+    share = _number(text.strip().removesuffix("%")) / 100
     if not 0.0005 <= share < 1:
         raise UsageError("cannot measure until", text, "it is no half-width in percent, 0.05 to 99", "for example 2%")
     return share
 
 
-def _percentile(text: str) -> str:
-    name = text.strip().removeprefix("p")
+def _number(text: str) -> float:
+    """0 where it is none."""
     try:
-        share = float(name)
+        return float(text)
     except ValueError:
-        share = 0.0
+        return 0.0
+
+
+def _percentile(text: str) -> str:
+    share = _number(text.strip().removeprefix("p"))
     if not 0 < share <= 99.9999:
         raise UsageError(
             "cannot measure until percentile", text, "it is none between 0 and 99.9999", "for example 99 or 99.9:5%"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 from strata import units
 from strata.app.naming import understood
-from strata.app.opened import Target
-from strata.app.opening import check_words, opened
+from strata.app.opening import Target, check_words, opened
 from strata.app.stopping import stop_on_signals
 from strata.engine import own_mark, remote_file
 from strata.engine.job import local_target
@@ -77,8 +75,9 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     if endpoint.kind is EndpointKind.SMB or endpoint.kind in CLUSTER:
         hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
         raise UsageError("cannot verify", endpoint.uri, f"verification does not speak {endpoint.kind.name}", hint)
-    if o.journal is not None and known is None:
-        _check_new_journal(Path(o.journal))
+    if o.journal is not None and known is None and os.path.lexists(o.journal):
+        hint = "--check or --resume use it; or name another"
+        raise SafetyRefusal("will not overwrite", o.journal, "there is a file already", hint)
     new = not _exists(endpoint)
     if known is not None and new:
         raise RunFailed("cannot verify", endpoint.path or endpoint.uri, "it does not exist any more")
@@ -147,11 +146,11 @@ def _check_same_file(endpoint: Endpoint, journal: Journal, mark: str | None) -> 
     raise RunFailed("cannot verify", endpoint.path or endpoint.uri, why, "name the file that the journal was made with")
 
 
-def _check_new_journal(path: Path) -> None:
-    if os.path.lexists(path):
-        raise SafetyRefusal(
-            "will not overwrite", str(path), "there is a file already", "--check or --resume use it; or name another"
-        )
+_OF_JOB = {
+    "iodepth", "threads", "order", "seed", "mode", "passes", "write_percent", "runtime_ns", "flush_every", "atomic",
+    "stuck_after_ns",
+}  # fmt: skip
+"""The options that the job has under the same name."""
 
 
 def _job(endpoint: Endpoint, o: VerifyOptions, target: Target, known: Journal | None) -> dict[str, Any]:
@@ -175,19 +174,9 @@ def _job(endpoint: Endpoint, o: VerifyOptions, target: Target, known: Journal | 
         "schema": 1,
         "target": _target(endpoint, o, target, dsync),
         "endpoint": endpoint.uri,
-        "iodepth": o.iodepth,
-        "threads": o.threads,
-        "order": o.order,
-        "seed": o.seed,
-        "mode": o.mode,
-        "passes": o.passes,
-        "write_percent": o.write_percent,
-        "runtime_ns": o.runtime_ns,
-        "flush_every": o.flush_every,
+        **o.model_dump(include=_OF_JOB),
         "journal": None if o.journal is None else {"path": o.journal, "sync": o.journal_sync},
         "loss": "power" if o.power_loss else "process",
-        "atomic": o.atomic,
-        "stuck_after_ns": o.stuck_after_ns,
         "list": o.listed,
         "engine": "auto",
     }

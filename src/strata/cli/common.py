@@ -83,7 +83,7 @@ def jobs(path: Path | None) -> tuple[Workload, ...]:
     """The workloads of a fio job file; none without one. Raises `UsageError` with everything it cannot be."""
     if path is None:
         return ()
-    from strata.app.jobfile import read_jobs
+    from strata.app.profiles import read_jobs
 
     return read_jobs(path)
 
@@ -120,20 +120,16 @@ def display(mode: str) -> Iterator[Watcher]:
         note(warning)
     credentials.ask(sys.argv[1:])
     if mode == "none":
-        yield _Blind()
+        blind = PlainView()
+        blind.close()
+        yield blind
         return
     live = mode == "auto" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with _live_view() if live else PlainView() as view:
+    view: LiveView | PlainView = PlainView()
+    if live:
+        # Drawing takes a library that is slow to load; who watches no terminal does not wait for it.
+        from strata.report.live import LiveView
+
+        view = LiveView()
+    with view:
         yield view
-
-
-def _live_view() -> LiveView:
-    # Drawing takes a library that is slow to load; who watches no terminal does not wait for it.
-    from strata.report.live import LiveView
-
-    return LiveView()
-
-
-class _Blind:
-    def update(self, progress: Progress) -> None:
-        """Nobody watches."""

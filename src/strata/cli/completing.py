@@ -42,19 +42,13 @@ def quietly(look: Callable[[], Iterable[str] | Mapping[str, str]]) -> Offer:
         return []
 
 
-def demos() -> Offer:
-    """Of `diagnose`."""
-    return offer(names.demos())
+def _offering(look: Callable[[], Iterable[str]]) -> Callable[[], Offer]:
+    return lambda: quietly(look)
 
 
-def profiles() -> Offer:
-    """Strata's and the user's own; a file is left to the shell."""
-    return quietly(names.known_profiles)
-
-
-def matrices() -> Offer:
-    """Those with a name."""
-    return offer(names.matrices())
+demos, matrices = map(_offering, (names.demos, names.matrices))
+profiles = _offering(names.known_profiles)
+"""Strata's and the user's own; a file is left to the shell."""
 
 
 def runs(ctx: typer.Context) -> Offer:

@@ -172,7 +172,9 @@ def plan(
         budget_s=common.seconds(budget) if matrix is None else None,
     )  # fmt: skip
     if matrix is not None:
-        words = matrixing.Words(matrix, budget, until, timed.ramp, buffered, sync)
+        from strata.app.matrixing import words_of
+
+        words = words_of(matrix, budget, until, timed.ramp, buffered=buffered, sync=sync)
         matrixing.plan(where or ".", words, chosen, json)
         return
     made = plan_only(Path(where or "."), chosen)

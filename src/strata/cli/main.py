@@ -14,10 +14,8 @@ from strata.app.credentials import warn
 from strata.app.stopping import caught, raise_on_signals
 from strata.cli import (
     checking,
-    comparing,
     completing,
     diagnosing,
-    explaining,
     lab_door,
     listing,
     measuring,
@@ -60,12 +58,12 @@ app.command("measure")(measuring.measure)
 app.command("verify")(verifying.verify)
 app.command("trace")(tracing.trace)
 app.command("check")(checking.check)
-app.command("compare")(comparing.compare)
+app.command("compare")(remembering.compare)
 app.command("history")(remembering.history)
 app.command("gate")(remembering.gate)
 app.command("baseline")(remembering.baseline)
 app.command("report")(reports.report)
-app.command("explain")(explaining.explain)
+app.command("explain")(reports.explain)
 app.add_typer(listing.runs)
 app.command("target")(serving.target)
 app.command("clean")(reports.clean)

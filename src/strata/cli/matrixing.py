@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from strata import units
 from strata.cli import common
@@ -16,63 +16,39 @@ if TYPE_CHECKING:
     from strata.model.matrix import MatrixResult
 
 
-class Words(NamedTuple):
-    """What the command line says of a matrix, as it says it."""
-
-    matrix: str
-    budget: str | None = None
-    until: str | None = None
-    ramp: str | None = None
-    buffered: bool = False
-    sync: str | None = None
-    destructive: str | None = None
-
-    def read(self) -> MatrixWords:
-        """As values. Raises `UsageError`."""
-        from strata.app.matrixing import words_of
-
-        return words_of(
-            self.matrix, self.budget, self.until, self.ramp, buffered=self.buffered, sync=self.sync,
-            destructive=self.destructive,
-        )  # fmt: skip
-
-
-def plan(where: str, words: Words, options: Options, json: bool) -> None:
+def plan(where: str, words: MatrixWords, options: Options, json: bool) -> None:
     """Print what a matrix would take and bring."""
     from strata.app.matrixing import plan_matrix
-    from strata.report.matrix_plan_text import matrix_plan_text
+    from strata.report.matrix_text import matrix_plan_text
 
-    made = plan_matrix(where, words.read(), options)
+    made = plan_matrix(where, words, options)
     if json:
         out(made.model_dump_json(indent=2, by_alias=True), exact=True)
         return
     out(matrix_plan_text(made.plan, made.prediction, common.width(), common.color()))
 
 
-def measure(where: str, words: Words, options: Options, output: Output) -> int:
+def measure(where: str, words: MatrixWords, options: Options, output: Output) -> int:
     """Measure a matrix and publish it."""
     from strata.app.matrixing import measure_matrix
 
     with common.display(output.progress) as display:
-        result = measure_matrix(where, words.read(), options, display.update)
+        result = measure_matrix(where, words, options, display.update)
     publish(result, output)
     return kept_promise(result)
 
 
 def publish(result: MatrixResult, output: Pages) -> None:
     """Print it and write what was asked."""
-    from strata.report.matrix_text import matrix_text
+    from strata.app.outputs import write_output
+    from strata.report.matrix_text import matrix_markdown, matrix_text
 
     if output.html is not None:
-        from strata.app.outputs import write_output
         from strata.report.html import matrix as page
 
         write_output(output.html, page.render(result))
     if output.markdown is not None:
-        from strata.app.outputs import write_output
-        from strata.report import matrix_markdown
-
-        write_output(output.markdown, matrix_markdown.render(result) + "\n")
+        write_output(output.markdown, matrix_markdown(result))
     if output.json:
         out(result.model_dump_json(indent=2, by_alias=True), exact=True)
     else:

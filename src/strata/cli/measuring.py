@@ -85,9 +85,11 @@ def measure(
         )
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, cells))
     if cells.matrix is not None:
-        asked = matrixing.Words(
-            cells.matrix, cells.budget, until.until, timed.ramp, words.buffered,
-            "dsync" if words.dsync else words.sync, destructive,
+        from strata.app.matrixing import words_of
+
+        asked = words_of(
+            cells.matrix, cells.budget, until.until, timed.ramp, buffered=words.buffered,
+            sync="dsync" if words.dsync else words.sync, destructive=destructive,
         )  # fmt: skip
         chosen = options(placed, timed, layered, rounds=1, store=output.store, label=kept.label)
         return matrixing.measure(where, asked, chosen, output)
@@ -102,7 +104,7 @@ def measure(
         )  # fmt: skip
         diagnose_where(Path(where), chosen, output)
         return Exit.FINE
-    from strata.app.shown import as_progress
+    from strata.app.runner import as_progress
     from strata.app.until import aim_of
     from strata.model.placement import parse_placement
 

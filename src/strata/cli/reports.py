@@ -1,4 +1,4 @@
-"""``strata report`` and ``strata clean``: what earlier runs left, on purpose or not."""
+"""``strata report``, ``strata explain`` and ``strata clean``: what earlier runs left, on purpose or not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def clean(json: common.JsonFlag = False) -> None:
     files = clean_files()
     shared, unreached = clean_remote()
     instances, left = clean_tracing()
-    removed = (*files, *shared, *instances)
+    removed = [str(path) for path in (*files, *shared, *instances)]
     for why in unreached:
         note(f"not removed, to be retried by the next strata clean: {why}")
     for name in left:
@@ -51,3 +51,25 @@ def clean(json: common.JsonFlag = False) -> None:
         note(f"removed {path}")
     more = f", {len(instances)} tracing instance(s)" if instances else ""
     out(f"{len(files) + len(shared)} file(s) removed{more}")
+
+
+def explain(
+    run_id: Annotated[
+        str | None,
+        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completing.runs),
+    ] = None,
+    finding: Annotated[
+        str | None, typer.Argument(help="Show only this finding: its number or id.", autocompletion=completing.findings)
+    ] = None,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> None:
+    """Show the evidence for a verdict: predicted and measured rows, causes ruled out, and experiments."""
+    from strata.app.kept import load_report
+    from strata.report.explained import explained, explained_text
+
+    report = load_report(run_id, store, cells=False)
+    found = explained(report, finding)
+    out(
+        found.model_dump_json(indent=2) if json else explained_text(found, report, common.width(), common.color()), json
+    )

@@ -48,7 +48,7 @@ class Ways:
         given = typed(context)
         wrong = {name: self._instead(name, words[name], way) for name in given if name not in way.takes}
         wrong |= {
-            name: f"it needs {_or(words[n] for n in needed)}"
+            name: f"it needs {_listed(words[n] for n in needed)}"
             for name, needed in self.needs.items()
             if name in given and name not in wrong and not any(n in given for n in needed)
         }
@@ -57,7 +57,7 @@ class Ways:
         for group in self.apart:
             if len(both := [n for n in group if n in given]) > 1:
                 names = [words[n] for n in both]
-                raise UsageError("cannot use together:", " and ".join(names), "", f"leave out {_or(names)}")
+                raise UsageError("cannot use together:", " and ".join(names), "", f"leave out {_listed(names)}")
 
     def _instead(self, name: str, word: str, way: Way) -> str:
         """What the option goes with, told by what is different there. ``word``: how it is typed."""
@@ -67,7 +67,7 @@ class Ways:
         different = (tuple(p for p, mine in zip(o.parts, way.parts, strict=True) if p != mine) for o in near)
         # Where several things differ, the first says enough. An option that is itself the difference stands against.
         words = [d for d in dict.fromkeys(d[0] for d in different) if d != word]
-        return f"it applies only to {_or(words)}" if words else "they exclude each other"
+        return f"it applies only to {_listed(words)}" if words else "they exclude each other"
 
     def _telling(self, names: Iterable[str], way: Way) -> str:
         """The parts of the way that stand against the options; all of them where none does by itself."""
@@ -77,7 +77,7 @@ class Ways:
 
 
 def _refuse(context: typer.Context, wrong: Mapping[str, str], against: str) -> None:
-    names = _and(wrong)
+    names = _listed(wrong, "and")
     said = tuple(f"{name}: {why}" for name, why in wrong.items())
     one = len(wrong) == 1
     raise UsageError(
@@ -105,14 +105,6 @@ def _differ(one: Way, other: Way) -> int:
     return sum(a != b for a, b in zip(one.parts, other.parts, strict=True))
 
 
-def _or(words: Iterable[str]) -> str:
-    return _listed(words, "or")
-
-
-def _and(words: Iterable[str]) -> str:
-    return _listed(words, "and")
-
-
-def _listed(words: Iterable[str], joint: str) -> str:
+def _listed(words: Iterable[str], joint: str = "or") -> str:
     *most, last = words
     return f"{', '.join(most)} {joint} {last}" if most else last

@@ -1,6 +1,6 @@
 """How often a byte of our own cells crosses a wire on its way, by the bytes that all nodes of the stack send for it.
 
-What follows from that is `strata.analyse.crossing`.
+What follows from that is `strata.analyse.laws.base`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from strata.analyse.crossing import CROSSES, STAYS
+from strata.analyse.laws.base import CROSSES, STAYS
 from strata.model.analysis import CellSummary
 
 

@@ -27,13 +27,9 @@ def check_lines(report: Report) -> tuple[CheckLine, ...]:
         groups.setdefault((check.impossible, check.kind), []).append(check)
     cells = len(report.analysis.cells)
     return tuple(
-        CheckLine(impossible, some[0].title, _text(some, cells), _each(some))
+        CheckLine(impossible, some[0].title, _text(some, cells), tuple(map(told, some)) if len(some) > 1 else ())
         for (impossible, _), some in groups.items()
     )
-
-
-def _each(checks: Sequence[Check]) -> tuple[str, ...]:
-    return tuple(told(c) for c in checks) if len(checks) > 1 else ()
 
 
 def told(check: Check) -> str:

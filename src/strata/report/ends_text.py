@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from strata import units
 from strata.model.analysis import CellSummary
-from strata.model.ends import CycleCost, Flow, LatencySplit
+from strata.model.ends import CycleCost, LatencySplit
 from strata.model.estimate import Estimate
 from strata.report import figures
 from strata.report.textual import clean
@@ -15,13 +15,6 @@ from strata.report.textual import clean
 def at(node: str | None) -> str:
     """`` at n1``; nothing for this machine."""
     return f" at {node}" if node else ""
-
-
-def flow_words(flow: Flow) -> str:
-    """``wire eth0 at n1 tx 2.09 ±.03 per byte written``."""
-    of = {"read": "byte read", "write": "byte written"}.get(flow.of, "byte")
-    ratio = f"{figures.ratio(flow.per_byte)} {figures.ratio_error(flow.per_byte)}".rstrip()
-    return clean(f"{flow.place}{at(flow.node)} {flow.direction} {ratio} per {of}")
 
 
 def flows_line(s: CellSummary) -> str:

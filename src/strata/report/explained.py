@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import Field
 
+from strata import units
 from strata.errors import UsageError
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.base import RunId, Value
 from strata.model.estimate import Estimate
 from strata.model.experiment import Refusal, Told
-from strata.model.finding import Finding, RuledOut, Verdict
+from strata.model.finding import Evidence, Finding, RuledOut, Verdict
 from strata.model.run import Report
+from strata.report import answer, figures, story, words
 from strata.report.paragraph import paragraph
+from strata.report.textual import READING_WIDTH, Paint, table, wrap
 
 
 class ExplainedRow(Value):
@@ -115,3 +119,111 @@ def _of(told: Told, finding: Finding) -> bool:
     experiment = told.outcome.experiment
     predictions = experiment.predictions or (experiment.prediction,)
     return any((p.layer or experiment.layer, p.cause) == (finding.layer, finding.cause.value) for p in predictions)
+
+
+ROW_HEAD = ("row", "IOPS", "predicted", "vs below", "share of loss")
+ROW_NUMERIC = frozenset(range(1, len(ROW_HEAD)))
+
+
+def row_table(analysis: Analysis, finding: Finding) -> tuple[tuple[str, ...], ...]:
+    """A line for each slow row of the finding's layer, with the workload in words."""
+    return tuple((row.workload, *row_cells(row, finding.left)) for row in rows_of(analysis, finding))
+
+
+def row_cells(row: ExplainedRow, left: tuple[str, ...]) -> tuple[str, ...]:
+    """What stands beside the row's name. ``left``: the rows that nothing explains."""
+    foretold = "–"
+    if row.low is not None and row.high is not None:
+        low, high = _amount(row.low, row), _amount(row.high, row)
+        foretold = low if low == high else units.span(low, high)
+    ratio = "–" if row.ratio is None else f"{figures.ratio(row.ratio)} {figures.ratio_error(row.ratio)}".strip()
+    return _amount(row.measured, row), foretold, ratio, _share(row, left)
+
+
+def _share(row: ExplainedRow, left: tuple[str, ...]) -> str:
+    if row.cell in left or row.share == 0:
+        return "not explained"
+    return "–" if row.share is None else figures.percent(row.share)
+
+
+def _amount(value: float, row: ExplainedRow) -> str:
+    """In the unit of the column's heading, or with its own."""
+    return figures.amount(value, row.metric).removesuffix(" IOPS")
+
+
+NAMED_CELLS = 2
+"""So many cells of an observation are named; of more their number and their layers are said. JSON has all."""
+
+
+def explained_text(found: Explained, report: Report, width: int, color: bool = False) -> str:
+    """The paragraph, then each finding: its rows, its evidence, what was ruled out, what was tried."""
+    paint, width = Paint(color), min(width, READING_WIDTH)
+    out = [*wrap(found.paragraph, width)]
+    for one in found.findings:
+        out += ["", *_finding(one, report, width, paint)]
+    if len(found.findings) == len(report.diagnosis.findings):
+        others = [told for told in report.diagnosis.story if not any(told in one.tried for one in found.findings)]
+        out += _experiments("Experiments for causes without a finding", others, report, width, paint)
+    if found.refused:
+        out += ["", paint("Experiments that were not possible", "bold")]
+        out += [x for said in story.refused(report.diagnosis) for x in wrap(said, width, "  ", "    ")]
+    if not found.findings:
+        out += _ruled_out(report.diagnosis.ruled_out, width, paint)
+    return "\n".join(out)
+
+
+def _finding(one: ExplainedFinding, report: Report, width: int, paint: Paint) -> list[str]:
+    """What the paragraph has said already is not said again."""
+    f, verdict = one.finding, report.diagnosis.verdict
+    title = answer.of_layer(f.layer, f.title)
+    out = [paint(x, "bold") for x in wrap(f"{title} · confidence {f.confidence:.2f} ({f.id})", width,
+                                          f"{one.number}  ", "   ")]  # fmt: skip
+    out += wrap(f.explanation, width, "   ") if f != answer.own(report.diagnosis) else []
+    out += _rows(one, width, paint)
+    out += _evidence(f.evidence, width, paint)
+    own = f.ruled_out if len(report.diagnosis.findings) > 1 else report.diagnosis.ruled_out
+    out += _ruled_out(own, width, paint)
+    out += _experiments("Experiments", one.tried, report, width, paint)
+    return out if f.next_step == verdict.next_step else [*out, "", *wrap(f"Next: {f.next_step}", width, "   ", "     ")]
+
+
+def _rows(one: ExplainedFinding, width: int, paint: Paint) -> list[str]:
+    if not one.rows:
+        return []
+    name, *others = ROW_HEAD
+    body = [[f" {row.cell.rpartition('/')[2]}", *row_cells(row, one.finding.left)] for row in one.rows]
+    lines = table([f" {name}", *others], body, width, ROW_NUMERIC, elastic=frozenset({0}))
+    return ["", paint(lines[0], "bold"), *lines[1:]]
+
+
+def _evidence(some: tuple[Evidence, ...], width: int, paint: Paint) -> list[str]:
+    out = ["", paint("   Evidence", "bold")] if some else []
+    for e in some:
+        out += wrap(f"{words.EVIDENCE[e.kind]}: {e.statement}", width, "   ", "     ")
+        out += [paint(x, "dim") for x in wrap(_cells(e.cells), width, "     ")]
+    return out
+
+
+def _cells(cells: tuple[str, ...]) -> str:
+    """``in share/randread-8KiB-qd1``, ``in 18 cells of share and file system``; empty where there are none."""
+    if len(cells) <= NAMED_CELLS:
+        return f"in {' and '.join(cells)}" if cells else ""
+    layers = list(dict.fromkeys(cell.rpartition("/")[0] for cell in cells))
+    return f"in {figures.plural(len(cells), 'cell')} of {' and '.join(layers)}"
+
+
+def _experiments(title: str, some: Sequence[Told], report: Report, width: int, paint: Paint) -> list[str]:
+    mine = [scene for scene, told in zip(story.scenes(report.diagnosis), report.diagnosis.story, strict=True)
+            if told in some]  # fmt: skip
+    out = ["", paint(f"   {title}", "bold")] if mine else []
+    for scene in mine:
+        out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
+        for f in scene.foretold:
+            out += wrap(f"{f.who} predicted {f.said}: {f.fate}", width, "     ", "       ")
+    return out
+
+
+def _ruled_out(some: Iterable[RuledOut], width: int, paint: Paint) -> list[str]:
+    told = answer.ruled_out(some)
+    out = ["", paint("   Ruled out", "bold")] if told else []
+    return out + [x for causes, one in told for x in wrap(f"{causes}: {one.whole}", width, "   ", "     ")]

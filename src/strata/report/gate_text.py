@@ -133,14 +133,11 @@ def _sorted(gate: Gate) -> list[GateCell]:
 
 def _row(c: GateCell) -> list[str]:
     finds = "–" if c.detectable is None else f"−{figures.percent(c.detectable)}"
+    word = "noise unknown" if c.noise is None and c.outcome is GateOutcome.TOO_NOISY else c.outcome.value
     return [
         c.layer, c.workload_key, units.count(c.baseline_iops), units.count(c.candidate_iops), change(c.ratio),
-        "–" if c.noise is None else figures.percent(c.noise), finds, _word(c),
+        "–" if c.noise is None else figures.percent(c.noise), finds, word,
     ]  # fmt: skip
-
-
-def _word(c: GateCell) -> str:
-    return "noise unknown" if c.noise is None and c.outcome is GateOutcome.TOO_NOISY else c.outcome.value
 
 
 def _runs(runs: tuple[str, ...]) -> str:

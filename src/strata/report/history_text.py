@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from strata import units
 from strata.model.history import CellHistory, ChangePoint, History
 from strata.model.remembered import Baseline
-from strata.report import figures, history_lines
+from strata.report import figures
 from strata.report.compare_lines import change
 from strata.report.textual import Paint, field, table, wrap
 
@@ -70,15 +70,15 @@ def chart(cell: CellHistory, width: int) -> list[str]:
 
 def _one(cell: CellHistory, width: int, paint: Paint) -> list[str]:
     out = [paint(x, "bold") for x in wrap(f"{cell.layer} · {cell.workload_key}", width)]
-    out += wrap(history_lines.sums(cell), width, "  ")
+    out += wrap(sums(cell), width, "  ")
     out += wrap(cell.identity, width, "  ")
     out += ["", *chart(cell, width), ""]
     for one in cell.changes:
         out += [paint(x, "yellow") for x in _change(one, width)]
     if not cell.changes:
-        out += wrap(history_lines.unchanged(cell), width)
-    listed = history_lines.rows(cell)[-LISTED:]
-    made = table(history_lines.HEAD, listed, width, numeric=history_lines.NUMERIC, elastic=frozenset({0}))
+        out += wrap(unchanged(cell), width)
+    listed = rows(cell)[-LISTED:]
+    made = table(HEAD, listed, width, numeric=NUMERIC, elastic=frozenset({0}))
     out += ["", paint(made[0], "bold"), *made[1:]]
     if len(cell.points) > LISTED:
         out.append(f"  and {len(cell.points) - LISTED} older; --json has all")
@@ -127,3 +127,34 @@ def _change(one: ChangePoint, width: int) -> list[str]:
     for f in one.environment:
         out += field(f.name, f"{f.a or 'not recorded'} → {f.b or 'not recorded'}", width)
     return out
+
+
+HEAD = ("run", "made (UTC)", "IOPS", "step", "p50", "p99", "")
+NUMERIC = frozenset({2, 3, 4, 5})
+ENOUGH = 6
+"""Fewer runs and no change of level could be seen."""
+
+
+def rows(cell: CellHistory) -> list[tuple[str, ...]]:
+    """One for each run as `HEAD` heads them, the oldest first. No two runs of different moments have one date."""
+    starts = {c.index for c in cell.changes}
+    made = figures.moments([p.created_unix_ns for p in cell.points])
+    found: list[tuple[str, ...]] = []
+    for i, p in enumerate(cell.points):
+        step = figures.signed_percent(p.iops / cell.points[i - 1].iops - 1) if i else ""
+        p50, p99 = ("–" if x is None else units.duration(x) for x in (p.p50_ns, p.p99_ns))
+        found.append((p.run, made[i], units.count(p.iops), step, p50, p99, "new level" if i in starts else ""))
+    return found
+
+
+def sums(cell: CellHistory) -> str:
+    """How many runs, and what those of one level differ by."""
+    noise = "" if cell.noise is None else f", runs at one level vary by {figures.percent(cell.noise)}"
+    return f"{figures.plural(len(cell.points), 'run')}{noise}"
+
+
+def unchanged(cell: CellHistory) -> str:
+    """What is said of a cell without a change."""
+    if len(cell.points) >= ENOUGH:
+        return "no change of level"
+    return "a change can be detected from six runs on"

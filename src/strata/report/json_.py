@@ -24,6 +24,7 @@ from strata.model.precondition import Preconditioned
 from strata.model.remembered import RunHead
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, RunStatus
 from strata.model.survey import Survey
+from strata.report import words
 from strata.report.paragraph import paragraph
 
 SCHEMA: Literal["strata.report/1"] = "strata.report/1"
@@ -105,41 +106,21 @@ class Document(Value):
 def document(report: Report) -> Document:
     """The report as the value that is printed."""
     run, analysis, diagnosis = report.run, report.analysis, report.diagnosis
-    debug = run.environment.build.get("profile") == "debug"
-    debug = debug or any(r.result is not None and r.result.debug_build for r in report.results)
-    return Document(
-        schema_version=SCHEMA,
-        verdict=diagnosis.verdict,
-        findings=diagnosis.findings,
-        ruled_out=diagnosis.ruled_out,
-        paragraph=paragraph(analysis, diagnosis),
-        story=diagnosis.story,
-        refused=diagnosis.refused,
-        comparisons=analysis.comparisons,
-        cells=tuple(ReportedCell.of(cell) for cell in analysis.cells),
-        checks=analysis.checks,
-        noise=analysis.noise,
-        failures=tuple(Failure(cell=r.cell, round=r.round, error=r.error) for r in report.results if r.error),
-        run=RunPart(
-            id=run.id,
-            created_unix_ns=run.created_unix_ns,
-            status=run.status,
-            name=run.label.name,
-            note=run.label.note,
-            message=run.message,
-            plan=run.plan,
-            environment=run.environment,
-            survey=run.survey,
-            data=run.data,
-            generator=run.generator,
-            remotes=run.remotes,
-            foreign=run.foreign,
-            noise=run.noise,
-            preconditions=run.preconditions,
-            debug_build=debug,
-        ),
-        repeat=tuple(Command(what=what, command=command) for what, command in report.repeat),
-    )
+    own = {"name": run.label.name, "note": run.label.note, "debug_build": words.debug_build(report)}
+    made = {
+        "schema_version": SCHEMA,
+        "paragraph": paragraph(analysis, diagnosis),
+        "cells": tuple(ReportedCell.of(cell) for cell in analysis.cells),
+        "failures": tuple(Failure(cell=r.cell, round=r.round, error=r.error) for r in report.results if r.error),
+        "run": RunPart(**_of(RunPart, run) | own),
+        "repeat": tuple(Command(what=what, command=command) for what, command in report.repeat),
+    }
+    return Document(**_of(Document, diagnosis) | _of(Document, analysis) | made)
+
+
+def _of(kind: type[Value], part: Value) -> dict[str, Any]:
+    """The fields of ``kind`` that the part has under the same name."""
+    return {name: value for name, value in part if name in kind.model_fields}
 
 
 def render(report: Report) -> str:
@@ -165,24 +146,7 @@ def render_plan(plan: Plan) -> str:
 
 def render_runs(runs: tuple[RunHead, ...]) -> str:
     """``{"schema": "strata.runs/1", "runs": […]}``: what a listing shows, not the whole runs."""
-    listed = [
-        {
-            "id": r.id,
-            "created_unix_ns": r.created_unix_ns,
-            "status": r.status.value,
-            "stack": r.stack,
-            "layers": list(r.layers),
-            "workloads": list(r.workloads),
-            "rounds": r.rounds,
-            "message": r.message,
-            "name": r.name,
-            "note": r.note,
-            "host": r.host,
-            "endpoints": list(r.endpoints),
-        }
-        for r in runs
-    ]
-    return _wrapped("strata.runs/1", {"runs": listed})
+    return _wrapped("strata.runs/1", {"runs": [r.model_dump(mode="json") for r in runs]})
 
 
 def render_clean(removed: Sequence[Path | str]) -> str:

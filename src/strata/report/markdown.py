@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from strata import units
 from strata.model.finding import Finding
 from strata.model.run import Report
-from strata.report import answer, figures, flushes, goals, ladder, row_lines, story, words
+from strata.report import answer, figures, flushes, goals, ladder, story, words
 from strata.report.check_lines import check_lines
+from strata.report.explained import ROW_HEAD, row_table
 from strata.report.ladder import MEANING, Ladder, Square
 from strata.report.paragraph import paragraph
-from strata.report.terminal import debug_build, incomplete
 from strata.report.textual import clean
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
@@ -28,7 +28,8 @@ def render(report: Report) -> str:
     """Verdict, table and caveats; a trailing newline is not added."""
     table = ladder.build(report)
     note = words.note(report.run)
-    blocks = [_verdict(report), _head(report, table), _table(table), _notes(table), _goals(report), _flushes(report)]
+    blocks = [_verdict(report), escape(words.head(report, table.common)), _table(table), _notes(table), _goals(report)]
+    blocks.append("\n".join(f"- Flushes · {escape(text)}" for text in flushes.lines(report)))
     blocks += [f"**Note:** {escape(note)}" if note else "", _checks(report), _footer(report)]
     return "\n\n".join(b for b in blocks if b)
 
@@ -37,9 +38,9 @@ def _verdict(report: Report) -> str:
     diagnosis = report.diagnosis
     v = diagnosis.verdict
     lines = [f"### Strata: {escape(answer.line(v))} (confidence {v.confidence:.2f})"]
-    if debug_build(report):
+    if words.debug_build(report):
         lines.append("> **Debug build:** the engine is not optimised; these figures do not represent the storage.")
-    if (unfinished := incomplete(report)) is not None:
+    if (unfinished := words.incomplete(report)) is not None:
         lines.append(f"> **{escape(unfinished)}**")
     lines.append(escape(paragraph(report.analysis, diagnosis)))
     lines += [_rows(report, finding) for finding in diagnosis.findings]
@@ -52,12 +53,12 @@ def _verdict(report: Report) -> str:
 
 def _rows(report: Report, finding: Finding) -> str:
     """The rows of a finding, measured beside predicted; nothing where it has none."""
-    rows = [[escape(text) for text in row] for row in row_lines.table(report.analysis, finding)]
+    rows = [[escape(text) for text in row] for row in row_table(report.analysis, finding)]
     if not rows:
         return ""
     # A line of HTML: what protects text in Markdown protects nothing there.
     head = f"<details><summary>Measured and predicted: {html.escape(clean(finding.title))} ({len(rows)})</summary>"
-    return "\n\n".join([head, gfm(row_lines.HEAD, rows, 1), "</details>"])
+    return "\n\n".join([head, gfm(ROW_HEAD, rows, 1), "</details>"])
 
 
 def _folded(title: str, lines: Sequence[str], *, open_: bool) -> str:
@@ -75,12 +76,6 @@ def _goals(report: Report) -> str:
     for asked, results in goals.rows(report):
         lines.append(f"- {escape(asked)}: {escape('; '.join(goals.told(r) for r in results))}")
     return "\n".join(lines)
-
-
-def _head(report: Report, table: Ladder) -> str:
-    parts = [report.run.plan.stack.name, table.common, words.rounds(report.run.plan)]
-    parts.append(words.noise_floor(report.analysis.noise))
-    return escape(" · ".join(p for p in parts if p))
 
 
 def _square(square: Square) -> str:
@@ -115,10 +110,6 @@ def _table(table: Ladder) -> str:
 def _notes(table: Ladder) -> str:
     legend = " · ".join(f"{mark} {MEANING[mark]}" for mark in table.marks)
     return "  \n".join([x for x in [legend, *(f"– {escape(n)}" for n in table.notes())] if x])
-
-
-def _flushes(report: Report) -> str:
-    return "\n".join(f"- Flushes · {escape(text)}" for text in flushes.lines(report))
 
 
 def _checks(report: Report) -> str:

@@ -1,10 +1,18 @@
-"""A matrix for the terminal: for each layer and pattern a table of depth × size, and what it is worth."""
+"""A matrix for the terminal and as Markdown: for each layer and pattern a table of depth × size, and what it is worth.
+
+Before it is measured: cells, time, predicted error and every byte.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from strata import units
 from strata.model.matrix import Given, MatrixCell, MatrixResult, Prediction
+from strata.model.plan import Plan
 from strata.report import figures
+from strata.report.markdown import escape, gfm
 from strata.report.textual import Paint, clean, right, wrap
 
 SMOOTHED, KINK, MOVED, GENERATOR = "~", "^", "?", "g"
@@ -21,15 +29,19 @@ def matrix_text(result: MatrixResult, width: int, color: bool = False) -> str:
     paint = Paint(color)
     out = [paint(x, "bold") for x in wrap(head_words(result), width)]
     out += wrap(worth_words(result), width, "  ")
-    for layer in result.layers:
-        for pattern in result.ask.grid.patterns:
-            cells = [c for c in result.cells if c.layer == layer and c.pattern == pattern]
-            if not cells:
-                continue
-            name = f"{layer} · {pattern} · IOPS" if len(result.layers) > 1 else f"{pattern} · IOPS"
-            out += ["", paint(clean(name), "bold"), *_table(result, cells, width, paint)]
+    for name, cells in panels(result):
+        if cells:
+            out += ["", paint(clean(f"{name} · IOPS"), "bold"), *_table(result, cells, width, paint)]
     out += ["", *(paint(x, "dim") for x in wrap(LEGEND, width)), *_footer(result, width, paint)]
     return "\n".join(out)
+
+
+def panels(result: MatrixResult) -> list[tuple[str, list[MatrixCell]]]:
+    """(name, cells) of each pattern at each layer; without the layer where there is one."""
+    pairs = [(layer, pattern) for layer in result.layers for pattern in result.ask.grid.patterns]
+    names = [" · ".join(pair) if len(result.layers) > 1 else pair[1] for pair in pairs]
+    cells = ([c for c in result.cells if (c.layer, c.pattern) == pair] for pair in pairs)
+    return list(zip(names, cells, strict=True))
 
 
 def head_words(result: MatrixResult) -> str:
@@ -153,13 +165,14 @@ def _footer(result: MatrixResult, width: int, paint: Paint) -> list[str]:
         )
     for remark in result.remarks:
         out += [paint(x, "yellow") for x in wrap(f"! {remark}", width, "", "  ")]
-    skipped: dict[str, int] = {}
-    for c in result.cells:
-        if c.why is not None:
-            skipped[f"{c.layer}: {c.why}"] = skipped.get(f"{c.layer}: {c.why}", 0) + 1
-    for why, n in skipped.items():
+    for why, n in _absent(result):
         out += wrap(f"– {figures.plural(n, 'cell')} {why}", width, "", "  ")
     return [*out, paint(f"run {clean(result.run)}", "dim")]
+
+
+def _absent(result: MatrixResult) -> Iterable[tuple[str, int]]:
+    """Why cells have no figure, and how many."""
+    return Counter(f"{c.layer}: {c.why}" for c in result.cells if c.why is not None).items()
 
 
 def noise_words(result: MatrixResult) -> str:
@@ -204,3 +217,91 @@ def prediction_lines(told: Prediction, width: int) -> list[str]:
 
 def _time(seconds: float) -> str:
     return units.duration(seconds * units.NS_PER_S)
+
+
+def matrix_markdown(result: MatrixResult) -> str:
+    """Headline, tables, legend and what it is worth; a trailing newline is not added."""
+    blocks = [f"### Strata: {escape(head_words(result))}", escape(worth_words(result))]
+    for name, cells in panels(result):
+        if cells:
+            blocks += [f"**{escape(name)}, IOPS**", _gfm(result, cells)]
+    blocks += [escape(LEGEND), escape(noise_words(result)), _remarks(result), _foretold(result)]
+    blocks.append(f"<sub>{escape(_origin(result))}</sub>")
+    return "\n\n".join(b for b in blocks if b)
+
+
+def _gfm(result: MatrixResult, cells: list[MatrixCell]) -> str:
+    by = {(c.iodepth, c.bs): c for c in cells}
+    head = ["depth", *(units.size(bs) for bs in result.ask.grid.sizes)]
+    rows = [[str(depth), *(_gfm_cell(by.get((depth, bs))) for bs in result.ask.grid.sizes)]
+            for depth in result.ask.grid.depths]  # fmt: skip
+    return gfm(head, rows, 0)
+
+
+def _gfm_cell(cell: MatrixCell | None) -> str:
+    if cell is None or cell.iops is None:
+        return "–"
+    # A sign that would begin markup stands as text.
+    return f"{short(cell.iops.value)} {error(cell)}{escape(mark(cell).strip())}"
+
+
+def _origin(result: MatrixResult) -> str:
+    """Which run, on which host, when, and the command that measures it again."""
+    host, made = result.environment.get("hostname"), result.created_unix_ns
+    parts = [f"run {result.run}", str(host or ""), "" if made is None else figures.utc(made), result.repeat]
+    return " · ".join(p for p in parts if p)
+
+
+def _remarks(result: MatrixResult) -> str:
+    lines = [f"- {escape(remark)}" for remark in result.remarks]
+    lines += [f"- – {figures.plural(n, 'cell')} {escape(why)}" for why, n in _absent(result)]
+    return "\n".join(lines)
+
+
+def _foretold(result: MatrixResult) -> str:
+    if not result.predictions:
+        return ""
+    lines = "\n".join(f"- {escape(prediction_words(told))}" for told in result.predictions)
+    return f"<details><summary>Predictions</summary>\n\n{lines}\n\n</details>"
+
+
+def matrix_plan_text(plan: Plan, told: Prediction, width: int, color: bool = False) -> str:
+    """In at most ``width`` columns, an endpoint longer than that whole."""
+    paint = Paint(color)
+    ask = plan.matrix
+    assert ask is not None, "not a matrix"
+    grid = ask.grid
+    measured = [c for c in plan.cells if c.skip is None]
+    layers = figures.plural(len(plan.stack.layers), "layer")
+    out = [paint(x, "bold") for x in wrap(f"{clean(plan.stack.name)} · {grid.name} matrix · {layers}", width)]
+    fixed = units.duration(len(measured) * 60 * units.NS_PER_S)
+    budget = units.duration(ask.budget_s * units.NS_PER_S)
+    out += wrap(f"{len(measured)} cells in {budget}; at a fixed 60 s per cell it would take {fixed}", width, "  ")
+    out += prediction_lines(told, width)
+    out += ["", *wrap(f"depths    {', '.join(map(str, grid.depths))}", width, "  ", "            ")]
+    out += wrap(f"sizes     {', '.join(units.size(s) for s in grid.sizes)}", width, "  ", "            ")
+    out += wrap(f"patterns  {', '.join(grid.patterns)}", width, "  ", "            ")
+    first = plan.workloads[0]
+    out += wrap(f"caching   {'unbuffered' if first.direct else 'buffered'}{_sync(plan)}", width, "  ", "            ")
+    out.append("")
+    for i, layer in enumerate(plan.stack.layers, 1):
+        some = sum(c.layer == layer.name for c in measured)
+        out += [
+            f"{i:>3}  {paint(clean(layer.name), 'bold')} · {figures.plural(some, 'cell')}",
+            f"     {clean(layer.endpoint)}",
+        ]
+    skipped = Counter(f"{c.layer}: {c.skip}" for c in plan.cells if c.skip is not None)
+    out.append("")
+    for why, n in skipped.items():
+        out += wrap(f"– {why} ({figures.plural(n, 'cell')})", width, "", "  ")
+    writes = f"writes at most {units.size(plan.bytes_written)} ({units.count(plan.bytes_written)} bytes)"
+    own = f", including its own file of {units.size(plan.file_size)}" if plan.file_size else ""
+    out += wrap(f"{writes}{own}; writing stops there" if plan.bytes_written else "writes nothing", width)
+    return "\n".join(out)
+
+
+def _sync(plan: Plan) -> str:
+    found = {w.sync.value for w in plan.workloads if w.rw.carries}
+    return (
+        "" if not found else ", writes not durable" if found == {"none"} else f", writes write-through ({found.pop()})"
+    )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 from strata import units
 from strata.model import histogram
 from strata.model.analysis import THREADS, CellSummary, Check
 from strata.model.by_direction import directions_of
 from strata.model.caching import Caching
-from strata.model.course import Course
+from strata.model.course import Aim, Course, Ending, Regime
 from strata.model.regime import last_regime
 from strata.model.result import EngineResult, ErrorCount, ThreadResult
 from strata.model.workload import Cache
 from strata.report import figures, flushes, words
-from strata.report.course_text import course_lines
 from strata.report.ends_text import cost_words, end_words, flows_line, percentile_words, split_words
-from strata.report.smb_text import smb_words
 from strata.report.textual import Paint, field, wrap
-from strata.report.trace_lines import summary_lines
+from strata.report.trace_text import summary_lines
 
 _LABEL = 12
 
@@ -41,9 +41,7 @@ def measure_text(
     """
     paint = Paint(color)
 
-    def line(label: str, text: str) -> list[str]:
-        return field(label, text, width, column=_LABEL)
-
+    line = partial(field, width=width, column=_LABEL)
     s = summary
     out = [paint(x, "bold") for x in wrap(f"{endpoint} · {s.workload.label}", width)]
     out += line("IOPS", f"{units.count(s.iops.value)} {figures.share_error(s.iops)}".rstrip())
@@ -209,3 +207,83 @@ def _lesser(result: EngineResult) -> list[str]:
     reason = result.engine.get("fallback_reason")
     without = [str(x).replace("_", " ", 1) for x in result.engine.get("setup", ()) if str(x).startswith("unregistered")]
     return ([str(reason)] if reason else []) + without
+
+
+def smb_words(effective: dict[str, Any]) -> str | None:
+    """``SMB 3.1.1 · encrypted by AES-128-GCM · 2 sessions``, and credits where they were too few; None of no share."""
+    agreed = effective.get("smb")
+    if not isinstance(agreed, dict):
+        return None
+    signing, encryption = agreed["signing"], agreed["encryption"]
+    words = [str(agreed["dialect"])]
+    if encryption != "none":
+        words.append(f"encrypted with {encryption}")
+    else:
+        words.append("neither signed nor encrypted" if signing == "none" else f"signed with {signing}, not encrypted")
+    if agreed["channels"] > 1:
+        words.append(f"{agreed['channels']} channels per session")
+    elif agreed["sessions"] > 1:
+        words.append(f"{agreed['sessions']} sessions")
+    credits, needed = agreed["credits"], agreed["credits_needed"]
+    if credits < needed:
+        words.append(
+            f"{units.count(credits)} credits, but the depth needs {units.count(needed)}: requests waited for "
+            "credits, and the latency includes that"
+        )
+    return " · ".join(words)
+
+
+_ENDED = {
+    Ending.PRECISION: "the requested precision was reached",
+    Ending.TIME: "the time limit was reached",
+    Ending.BYTES: "the byte limit was reached",
+    Ending.STARTS: "this run is as precise as requested; variation between identical runs prevents that for their mean",
+}
+
+
+def course_lines(course: Course) -> list[tuple[str, str]]:
+    """(label, text) of each line: what ended it, the ramp, and the regimes where there is more than one."""
+    seconds = course.regimes[-1].end_s
+    found = [("ended by", f"{_ended(course)}, after {seconds:.3g} s")]
+    steady = "steady" if course.steady else "alternates" if course.alternates else "not steady"
+    ramp = f", first {course.ramp_s:.3g} s excluded as ramp" if course.ramp_s > 0 else ""
+    worth = f"{units.significant(course.effective)} independent samples, correlated over {course.correlation_s:.2g} s"
+    found.append(("course", f"{steady}{ramp}; equivalent to {worth}"))
+    found.append(("starts", _starts(course)))
+    found.append(("criterion", course.criterion))
+    if len(course.regimes) > 1:
+        found += [(f"regime {n}", _regime(r, last=r is course.regimes[-1])) for n, r in enumerate(course.regimes, 1)]
+    return found
+
+
+def _starts(course: Course) -> str:
+    if course.between is None:
+        return "the variation between identical runs is not known here yet; ± covers this run only"
+    freedom = "" if course.between_df is None else f" ({course.between_df:.3g} degrees of freedom)"
+    if course.between == 0:
+        return f"earlier identical runs varied no more than samples within one run explain{freedom}"
+    share = figures.percent(course.between)
+    return f"earlier identical runs varied by {share}{freedom}; included in ± of IOPS and bandwidth"
+
+
+def _ended(course: Course) -> str:
+    if course.ended is None:
+        return "an external stop"
+    text = _ENDED[course.ended]
+    if course.ended is Ending.PRECISION and course.reached is False:
+        return "the requested precision was reached; samples that arrived while stopping widened the intervals again"
+    if course.aim is None or course.reached or course.ended is Ending.STARTS:
+        return text
+    return f"{text} before {_asked(course.aim)} was reached"
+
+
+def _asked(aim: Aim) -> str:
+    tail = "" if aim.percentile is None else f" and p{aim.percentile} ±{figures.percent(aim.percentile_within)}"
+    return f"±{figures.percent(aim.mean)}{tail}"
+
+
+def _regime(one: Regime, *, last: bool) -> str:
+    rate = f"{units.count(one.iops.value)} IOPS {figures.share_error(one.iops)}".rstrip()
+    state = "steady" if one.steady else "not steady"
+    where = units.span(f"{one.start_s:.3g} s", f"{one.end_s:.3g} s")
+    return f"{where}: {rate}, {state}" + ("; used for the figures above" if last else "")

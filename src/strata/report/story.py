@@ -94,17 +94,13 @@ def _scene(told: Told) -> Scene:
     experiment = told.outcome.experiment
     return Scene(
         changes=experiment.changes,
-        where=_where(experiment),
+        where=f"{experiment.layer}, {_under(experiment)}",
         measured=figures.interval(told.outcome.measured) + (" times" if experiment.prediction.unit == "ratio" else ""),
         foretold=tuple(
             Foretold(named(p, experiment.layer), p.words, _fate(told, p), p.rival)
             for p in experiment.predictions or (experiment.prediction,)
         ),
     )
-
-
-def _where(experiment: Experiment) -> str:
-    return f"{experiment.layer}, {_under(experiment)}"
 
 
 def _under(experiment: Experiment) -> str:

@@ -12,34 +12,25 @@ _LABEL = 12
 
 def device_facts(device: Device) -> tuple[str, ...]:
     """What is known of a device, in the order of interest. Unknown facts are absent."""
-    facts: list[str] = []
-    if device.size is not None:
-        facts.append(units.size(device.size))
-    if device.model:
-        facts.append(device.model.strip())
-    if device.firmware:
-        facts.append(f"firmware {device.firmware}")
-    if device.transport:
-        facts.append(device.transport)
     # Behind a virtual disk the flag is the hypervisor's guess.
-    if device.rotational is not None and "virtual" not in device.detail.get("medium", ""):
-        facts.append("rotating" if device.rotational else "not rotating")
-    if device.write_cache:
-        facts.append(f"write cache: {device.write_cache}")
-    if device.scheduler:
-        facts.append(f"scheduler {device.scheduler}")
-    if device.logical_block and device.physical_block:
-        facts.append(f"blocks {device.logical_block}/{device.physical_block} B logical/physical")
-    if device.queues:
-        depth = f" of {device.nr_requests}" if device.nr_requests else ""
-        facts.append(f"{figures.plural(device.queues, 'queue')}{depth}")
-    if device.alignment_offset:
-        facts.append(f"misaligned by {device.alignment_offset} B")
-    if device.read_only:
-        facts.append("read-only")
-    if device.members:
-        facts.append(f"members {', '.join(device.members)}")
-    return (*facts, *_details(device.detail))
+    sure = device.rotational is not None and "virtual" not in device.detail.get("medium", "")
+    blocks = f"{device.logical_block}/{device.physical_block}" if device.logical_block and device.physical_block else ""
+    depth = f" of {device.nr_requests}" if device.nr_requests else ""
+    facts = (
+        units.size(device.size) if device.size is not None else "",
+        (device.model or "").strip(),
+        f"firmware {device.firmware}" if device.firmware else "",
+        device.transport or "",
+        ("rotating" if device.rotational else "not rotating") if sure else "",
+        f"write cache: {device.write_cache}" if device.write_cache else "",
+        f"scheduler {device.scheduler}" if device.scheduler else "",
+        f"blocks {blocks} B logical/physical" if blocks else "",
+        f"{figures.plural(device.queues, 'queue')}{depth}" if device.queues else "",
+        f"misaligned by {device.alignment_offset} B" if device.alignment_offset else "",
+        "read-only" if device.read_only else "",
+        f"members {', '.join(device.members)}" if device.members else "",
+    )
+    return (*filter(None, facts), *_details(device.detail))
 
 
 def _details(detail: dict[str, str]) -> list[str]:
@@ -59,44 +50,32 @@ def file_system_facts(survey: Survey) -> tuple[str, ...]:
     """Source, sizes and options of the file system."""
     fs = survey.file_system
     facts = [f"from {fs.source}", f"{units.size(fs.available)} available of {units.size(fs.size)}"]
-    facts.append(f"block {units.size(fs.block_size)}")
-    if fs.options:
-        facts.append(",".join(fs.options))
-    if fs.remote:
-        facts.append("remote")
-    return (*facts, *_details(fs.detail))
+    facts += [f"block {units.size(fs.block_size)}", ",".join(fs.options), "remote" if fs.remote else ""]
+    return (*filter(None, facts), *_details(fs.detail))
 
 
 def cpu_facts(survey: Survey) -> tuple[str, ...]:
     """Processors, clocks and who lends them."""
     cpu = survey.cpu
-    facts = [cpu.model, f"{cpu.usable:g} of {figures.plural(cpu.logical, 'processor')} usable"]
-    if cpu.numa_nodes > 1:
-        facts.append(f"{cpu.numa_nodes} NUMA nodes")
-    if cpu.mhz:
-        facts.append(f"{cpu.mhz:.0f} MHz")
-    if cpu.governor:
-        facts.append(f"governor {cpu.governor}")
-    if cpu.turbo is not None:
-        facts.append("turbo on" if cpu.turbo else "turbo off")
-    if cpu.idle_state is not None:
-        wake = f"{units.count(cpu.idle_wake_us or 0)} µs wake-up latency, according to its driver"
-        facts.append(f"deepest sleep {cpu.idle_state} ({wake})")
-    if cpu.hypervisor:
-        facts.append(f"hypervisor {cpu.hypervisor}")
-    if cpu.clocksource:
-        facts.append(f"clock {cpu.clocksource}")
-    return tuple(facts)
+    wake = f"{units.count(cpu.idle_wake_us or 0)} µs wake-up latency, according to its driver"
+    more = (
+        f"{cpu.numa_nodes} NUMA nodes" if cpu.numa_nodes > 1 else "",
+        f"{cpu.mhz:.0f} MHz" if cpu.mhz else "",
+        f"governor {cpu.governor}" if cpu.governor else "",
+        "" if cpu.turbo is None else "turbo on" if cpu.turbo else "turbo off",
+        f"deepest sleep {cpu.idle_state} ({wake})" if cpu.idle_state is not None else "",
+        f"hypervisor {cpu.hypervisor}" if cpu.hypervisor else "",
+        f"clock {cpu.clocksource}" if cpu.clocksource else "",
+    )
+    return (cpu.model, f"{cpu.usable:g} of {figures.plural(cpu.logical, 'processor')} usable", *filter(None, more))
 
 
 def memory_facts(survey: Survey) -> tuple[str, ...]:
     """Memory, what of it holds file data, and the limit that binds."""
     m = survey.memory
     facts = [f"{units.size(m.available)} available of {units.size(m.total)}", f"{units.size(m.cached)} cached"]
-    facts.append(f"{units.size(m.dirty)} dirty")
-    if m.limit is not None:
-        facts.append(f"cgroup limit {units.size(m.limit)}")
-    return tuple(facts)
+    limit = () if m.limit is None else (f"cgroup limit {units.size(m.limit)}",)
+    return (*facts, f"{units.size(m.dirty)} dirty", *limit)
 
 
 def load_facts(survey: Survey) -> tuple[str, ...]:

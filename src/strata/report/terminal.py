@@ -1,20 +1,22 @@
-"""A report for the terminal: the table, the verdict, what proved it, what to do."""
+"""A report for the terminal: the table, the verdict, what proved it, what to do.
+
+Columns of the ladder that do not fit beside each other are stacked; a cell is never broken.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from strata import units
 from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.profile import GoalOutcome
-from strata.model.run import Report, RunStatus
-from strata.report import answer, figures, flushes, goals, ladder, ladder_text, story, words
+from strata.model.run import Report
+from strata.report import answer, figures, flushes, goals, ladder, story, words
 from strata.report.check_lines import CheckLine, check_lines
-from strata.report.how_much import gain
-from strata.report.listing_text import runs_text
-from strata.report.measure_text import measure_text
-from strata.report.plan_text import plan_text
-from strata.report.survey_text import survey_text
-from strata.report.textual import READING_WIDTH, Paint, clean, field, wrap
-
-__all__ = ["measure_text", "plan_text", "render", "runs_text", "survey_text"]
+from strata.report.ladder import MEANING, Column, Ladder, Mark, Row, Square
+from strata.report.paragraph import gain
+from strata.report.textual import READING_WIDTH, Paint, cell_len, clean, field, left, right, wrap, wrap_cell
 
 IMPOSSIBLE_EACH_KIND = 3
 RULED_OUT = 5
@@ -40,8 +42,8 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     text = min(width, READING_WIDTH)
     table = ladder.build(report)
     blocks = [
-        [paint(line, "bold") for line in wrap(_head(report, table.common), width)] + _banners(report, text, paint),
-        ladder_text.lines(table, width, paint) + _note(report, text, paint),
+        [paint(line, "bold") for line in wrap(words.head(report, table.common), width)] + _banners(report, text, paint),
+        ladder_lines(table, width, paint) + _note(report, text, paint),
         _goals(report, text, paint),
         _verdict(report, text, paint),
         _checks(check_lines(report), text, paint),
@@ -50,34 +52,144 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _head(report: Report, common: str) -> str:
-    parts = [report.run.plan.stack.name, common, words.rounds(report.run.plan)]
-    parts.append(words.noise_floor(report.analysis.noise))
-    return " · ".join(p for p in parts if p)
+GAP = 2
+RICH_WIDTH = 120
+_STYLES: dict[Mark, tuple[str, ...]] = {
+    Mark.SAME: ("green",),
+    Mark.SLOWER: ("yellow", "bold"),
+    Mark.MUCH_SLOWER: ("red", "bold"),
+    Mark.FASTER: ("cyan", "bold"),
+    Mark.UNSURE: ("yellow",),
+}
 
 
-def debug_build(report: Report) -> bool:
-    """Whether any figure comes from an engine compiled without optimisation."""
-    measured = any(r.result is not None and r.result.debug_build for r in report.results)
-    return measured or report.run.environment.build.get("profile") == "debug"
+@dataclass(frozen=True)
+class _Drawn:
+    """A column ready to print: heading lines and one text per row, all ``width`` cells wide."""
+
+    head: tuple[str, ...]
+    cells: tuple[str, ...]
+    styles: tuple[tuple[str, ...], ...]
+    width: int
 
 
-def incomplete(report: Report) -> str | None:
-    """What to say when the run did not get to its end; None when it did."""
-    if report.run.status is RunStatus.DONE:
-        return None
-    done = sum(1 for r in report.results if r.result is not None)
-    head = f"{done} of {figures.plural(len(report.run.plan.steps), 'step')} measured"
-    state = {RunStatus.RUNNING: "still running", RunStatus.STOPPED: "stopped", RunStatus.FAILED: "failed"}
-    why = f": {report.run.message}" if report.run.message else ""
-    return f"run {state[report.run.status]}, {head}{why}"
+def _parts(square: Square, level: int) -> tuple[str, tuple[str, ...]]:
+    """The kind of a square and its parts: level 0 is the least, 2 the most that is shown."""
+    if square.summary is None:
+        return "empty", ("–",)
+    if square.comparison is None:
+        s = square.summary
+        more: tuple[str, ...] = ()
+        if level >= 1:
+            more += (figures.share_error(s.iops), units.rate(s.bytes_per_second.value))
+        if level >= 2 and "50" in s.latency_ns:
+            more += (f"p50 {units.duration(s.latency_ns['50'].value)}",)
+        return "absolute", (units.count(s.iops.value), "IOPS", *more)
+    c = square.comparison
+    base = (figures.ratio(c.iops), figures.ratio_error(c.iops), square.mark or "")
+    return "ratio", (*base, figures.signed_duration(c.added_ns.value)) if level >= 2 else base
+
+
+def _column_cells(squares: Sequence[Square], level: int) -> list[str]:
+    """Aligns the parts of equal kind under each other: figures to the right, words and marks to the left."""
+    made = [_parts(s, level) for s in squares]
+    sizes: dict[tuple[str, int], int] = {}
+    for kind, parts in made:
+        for i, part in enumerate(parts):
+            sizes[kind, i] = max(sizes.get((kind, i), 0), cell_len(part))
+
+    def one(kind: str, parts: tuple[str, ...]) -> str:
+        words = {"absolute": {1}, "ratio": {1, 2}, "empty": {0}}[kind]
+        return " ".join(
+            (left if i in words else right)(p, sizes[kind, i]) for i, p in enumerate(parts) if sizes[kind, i]
+        ).rstrip()
+
+    return [one(kind, parts) for kind, parts in made]
+
+
+def _draw(column: Column, squares: Sequence[Square], level: int, most: int) -> _Drawn:
+    cells = _column_cells(squares, level)
+    titles = (clean(column.layer), clean(column.subtitle))
+    widest = max(cell_len(c) for c in cells)
+    title = max(cell_len(t) for t in titles)
+    width = max(widest, min(title, most))
+    head = (*wrap_cell(titles[0], width), *wrap_cell(titles[1], width))
+    styles = tuple(_STYLES[s.mark] if s.mark else () for s in squares)
+    return _Drawn(head, tuple(cells), styles, width)
+
+
+def _short(shape: str) -> str:
+    return shape.replace("depth ", "qd").replace(" threads", "t").replace(" KiB", "K").replace(" MiB", "M")
+
+
+def _labels(rows: Sequence[Row], narrow: bool) -> list[str]:
+    """Pattern and shape in two columns of their own."""
+    wide = max(cell_len(r.workload.pattern) for r in rows)
+    return [
+        f"{left(r.workload.pattern, wide)}  {_short(r.shape) if narrow else r.shape}".rstrip()
+        if r.shape
+        else r.workload.pattern
+        for r in rows
+    ]
+
+
+def _blocks(columns: Sequence[_Drawn], room: int) -> list[list[_Drawn]]:
+    blocks: list[list[_Drawn]] = [[]]
+    for column in columns:
+        used = sum(c.width + GAP for c in blocks[-1])
+        if blocks[-1] and used + column.width > room:
+            blocks.append([])
+        blocks[-1].append(column)
+    return blocks
+
+
+def _fitting(ladder: Ladder, width: int) -> tuple[list[str], list[list[_Drawn]]]:
+    """Labels and blocks of the richest form that fits in one block; the barest one in several where none does."""
+    squares = [[row.squares[i] for row in ladder.rows] for i in range(len(ladder.columns))]
+    levels = (2, 1, 0) if width >= RICH_WIDTH else (0,)
+    # (how much a square shows, shortened shapes, how wide a heading may make a column)
+    forms = [(level, False, 26) for level in levels] + [(0, False, 16), (0, True, 16), (0, True, 13)]
+    labels: list[str] = []
+    blocks: list[list[_Drawn]] = []
+    for level, narrow, heading in forms:
+        labels = _labels(ladder.rows, narrow)
+        drawn = [_draw(c, s, level, heading) for c, s in zip(ladder.columns, squares, strict=True)]
+        blocks = _blocks(drawn, width - 2 - max(map(cell_len, labels)) - GAP)
+        if len(blocks) == 1:
+            break
+    return labels, blocks
+
+
+def ladder_lines(ladder: Ladder, width: int, paint: Paint) -> list[str]:
+    """The table, its legend and why squares are empty."""
+    if not ladder.rows:
+        return ["  nothing was measured"]
+    labels, blocks = _fitting(ladder, width)
+    label_width = max(map(cell_len, labels))
+    out: list[str] = []
+    for block in blocks:
+        if out:
+            out.append("")
+        height = max(len(c.head) for c in block)
+        for i in range(height):
+            texts = [left(([""] * (height - len(c.head)) + list(c.head))[i], c.width) for c in block]
+            out.append(paint((" " * (2 + label_width + GAP) + (" " * GAP).join(texts)).rstrip(), "bold"))
+        for r, label in enumerate(labels):
+            cells = [paint(c.cells[r], *c.styles[r]) + " " * (c.width - cell_len(c.cells[r])) for c in block]
+            out.append(("  " + left(label, label_width) + " " * GAP + (" " * GAP).join(cells)).rstrip())
+    legend = " · ".join(f"{mark} {MEANING[mark]}" for mark in ladder.marks)
+    notes = [f"– {note}" for note in ladder.notes()]
+    tail = [*wrap(legend, width, "  ")] if legend else []
+    for note in notes:
+        tail += wrap(note, width, "  ", "    ")
+    return [*out, *([""] if tail else []), *(paint(t, "dim") for t in tail)]
 
 
 def _banners(report: Report, width: int, paint: Paint) -> list[str]:
     said = []
-    if debug_build(report):
+    if words.debug_build(report):
         said.append("! debug build: the engine is not optimised; these figures do not represent the storage")
-    if (unfinished := incomplete(report)) is not None:
+    if (unfinished := words.incomplete(report)) is not None:
         said.append(f"! {unfinished}")
     return [paint(line, "yellow", "bold") for text in said for line in wrap(text, width, "", "  ")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from strata import units
 from strata.model.verify import Fault, FaultKind, Integrity, Verified, VerifyResult
@@ -28,9 +29,7 @@ def verify_text(verified: VerifyResult, width: int, color: bool = False) -> str:
     """The whole of it in at most ``width`` columns, without a trailing newline."""
     paint, r = Paint(color), verified.result
 
-    def line(label: str, text: str) -> list[str]:
-        return field(label, text, width, column=_LABEL)
-
+    line = partial(field, width=width, column=_LABEL)
     size = (
         f"{units.size(r.blocks * r.block_bytes)} in {figures.plural(r.blocks, 'block')} of {units.size(r.block_bytes)}"
     )
@@ -38,7 +37,8 @@ def verify_text(verified: VerifyResult, width: int, color: bool = False) -> str:
     if r.journal is not None:
         j = r.journal
         said = f"{figures.plural(j.acknowledged, 'block')} acknowledged, {units.count(j.in_flight)} in flight"
-        out += line("journal", f"{said}, {units.count(j.unflushed)} not flushed{_cut(j.cut_short)}")
+        cut = "; its last record was being written when it stopped" if j.cut_short else ""
+        out += line("journal", f"{said}, {units.count(j.unflushed)} not flushed{cut}")
     if r.mode != "check":
         out += line("written", f"{_done(r.writes, r.write_bytes)}, {_flushed(r)}")
     out += line("read back", f"{_done(r.reads, r.read_bytes)}; the last pass {_coverage(r)}")
@@ -60,10 +60,6 @@ def verify_text(verified: VerifyResult, width: int, color: bool = False) -> str:
         out += line("stuck", f"{stuck.op}{at}, unanswered for {units.duration(stuck.age_ns)}")
     title = f"{verified.verdict.value}: {verified.why}"
     return "\n".join(out + [paint(x, _STYLE[verified.verdict], "bold") for x in line("verdict", title)])
-
-
-def _cut(cut_short: bool) -> str:
-    return "; its last record was being written when it stopped" if cut_short else ""
 
 
 def _done(count: int, size: int) -> str:

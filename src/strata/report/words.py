@@ -11,7 +11,7 @@ from strata.model.experiment import Outcome
 from strata.model.finding import EvidenceKind, Verdict, VerdictKind
 from strata.model.percentiles import PERCENTILES, needed
 from strata.model.plan import Plan
-from strata.model.run import NoiseProbe, Run, RunStatus
+from strata.model.run import NoiseProbe, Report, Run, RunStatus
 from strata.report import figures
 
 KIND = {
@@ -36,6 +36,29 @@ def rounds(plan: Plan) -> str:
     most = max(counts, default=plan.rounds)
     told = figures.plural(max(most, plan.rounds), "interleaved round")
     return told if most <= plan.rounds else f"{plan.rounds} to {told}"
+
+
+def head(report: Report, common: str) -> str:
+    """``demo · 8 KiB · 5 interleaved rounds · noise floor ±1.1 %``; ``common``: what all its workloads share."""
+    plan = report.run.plan
+    return " · ".join(filter(None, (plan.stack.name, common, rounds(plan), noise_floor(report.analysis.noise))))
+
+
+def debug_build(report: Report) -> bool:
+    """Whether any figure comes from an engine compiled without optimisation."""
+    measured = any(r.result is not None and r.result.debug_build for r in report.results)
+    return measured or report.run.environment.build.get("profile") == "debug"
+
+
+def incomplete(report: Report) -> str | None:
+    """What to say when the run did not get to its end; None when it did."""
+    if report.run.status is RunStatus.DONE:
+        return None
+    done = sum(1 for r in report.results if r.result is not None)
+    head = f"{done} of {figures.plural(len(report.run.plan.steps), 'step')} measured"
+    state = {RunStatus.RUNNING: "still running", RunStatus.STOPPED: "stopped", RunStatus.FAILED: "failed"}
+    why = f": {report.run.message}" if report.run.message else ""
+    return f"run {state[report.run.status]}, {head}{why}"
 
 
 def noise_floor(noise: NoiseFloor) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from strata.run.execute import execute
+from strata.run.judge import done_orders
 from strata.run.machine import RunMachine
 from strata.run.preconditioner import Write, Wrote, precondition
-from strata.run.resume import done_orders
 
 __all__ = ["RunMachine", "Write", "Wrote", "done_orders", "execute", "precondition"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from strata.model.plan import Cell, Step
@@ -45,3 +46,9 @@ def fault(result: EngineResult) -> str | None:
     if result.ops == 0:
         return f"no I/O completed within {result.seconds:.3g} s"
     return None
+
+
+def done_orders(results: Iterable[CellResult]) -> frozenset[int]:
+    """Orders of the steps that were measured. Failed and cut-short ones are not among them: a resume is also the
+    user's answer to what failed, and saving a step again replaces what was kept of it."""
+    return frozenset(r.order for r in results if r.error is None and r.result is not None)

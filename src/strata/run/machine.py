@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections import deque
 
-from strata.model.plan import Cell, Plan, Step
+from strata.model.plan import Cell, Plan, Step, StepKind
+from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.run.events import (
+from strata.run.execute import (
     Commit,
     Committed,
     Emit,
@@ -35,7 +36,6 @@ from strata.run.events import (
     StepFailed,
 )
 from strata.run.judge import cut_short, fault, result_of
-from strata.run.watch import Watch
 
 FAILURES_IN_A_ROW = 3
 STOPPED = "stopped; it can be resumed"
@@ -186,3 +186,72 @@ class RunMachine:
     def _finish(self, status: RunStatus, message: str) -> tuple[Instruction, ...]:
         self._over = Finish(status, message)
         return (self._over,)
+
+
+class Watch:
+    """Makes the `Progress` of each step, and learns how long a step takes. No clock."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._place = {step.order: place for place, step in enumerate(plan.steps, start=1)}
+        self._cells = {cell.key: cell for cell in plan.cells}
+        self._seconds = 0.0
+        self._steps = 0
+
+    def took(self, seconds: float) -> None:
+        """A step was measured in full in that time. Failed ones are left out: they are over too soon."""
+        self._seconds += seconds
+        self._steps += 1
+
+    def seconds_left(self, steps: int) -> float:
+        """For that many steps: the mean of those measured so far, before the first the plan's own estimate."""
+        if self._steps:
+            return steps * (self._seconds / self._steps + self._plan.cooldown_s)
+        return steps * self._plan.step_s
+
+    def preconditions(self, cell: Cell) -> Progress:
+        """This cell's workload is written until the rate is steady."""
+        return Progress(phase=Phase.PRECONDITION, layer=cell.layer, label=cell.workload.label)
+
+    def begins(self, step: Step, left: int) -> Progress:
+        """The step is about to be measured; ``left`` steps remain, this one included."""
+        return self._progress(step, left)
+
+    def ended(self, step: Step, result: CellResult, left: int) -> Progress:
+        """The step is committed; ``left`` steps remain after it."""
+        measured = result.result
+        return self._progress(step, left).model_copy(
+            update={
+                "finished": True,
+                "iops": measured.iops if measured else None,
+                "bytes_per_second": measured.bytes_per_second if measured else None,
+                "error": result.error,
+            }
+        )
+
+    def gave_up(self, step: Step, layer: str, error: str, left: int) -> Progress:
+        """No more steps of that layer will be run."""
+        return Progress(
+            phase=_phase(step),
+            layer=layer,
+            message=f"layer {layer} is given up after failures in a row: {error}",
+            seconds_left=self.seconds_left(left),
+            error=error,
+        )
+
+    def _progress(self, step: Step, left: int) -> Progress:
+        cell = self._cells[step.cell]
+        return Progress(
+            phase=_phase(step),
+            layer=cell.layer,
+            label=cell.workload.label,
+            round=step.round + 1,
+            rounds=self._plan.rounds_most,
+            step=self._place[step.order],
+            steps=len(self._plan.steps),
+            seconds_left=self.seconds_left(left),
+        )
+
+
+def _phase(step: Step) -> Phase:
+    return Phase.CONFIRM if step.kind is StepKind.CONFIRM else Phase.MEASURE

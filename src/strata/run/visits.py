@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from strata import units
 from strata.analyse.visit import visit_of
 from strata.errors import InconclusiveError
-from strata.model.matrix import Known, Prediction
+from strata.model.matrix import Known
 from strata.model.plan import Plan, Step
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.run.events import (
+from strata.run.execute import (
     Commit,
     Committed,
     Emit,
@@ -164,13 +164,10 @@ def refuse_what_the_floor_forbids(matrix: Matrix, plan: Plan) -> None:
     asked, between = units.percent(ask.target, 2), units.percent(told.noise.between, 2)
     if needed is None:
         why = f"equal starts differ by {between} here, which no longer time mends"
-        hint = f"ask for less: --until {units.percent(_reachable(told), 1).replace(' ', '')}"
+        reachable = max(told.half_width, 2.2 * told.noise.between / 4.9)
+        hint = f"ask for less: --until {units.percent(reachable, 1).replace(' ', '')}"
     else:
         takes, has = (units.duration(s * units.NS_PER_S) for s in (needed, ask.budget_s))
         why = f"with this noise it takes {takes} or more, and the budget is {has}"
         hint = f"--budget {max(1, math.ceil(needed / 60))}m, or leave --until out for what the budget brings"
     raise InconclusiveError(f"cannot promise ±{asked} in every cell at", plan.stack.name, why, hint)
-
-
-def _reachable(told: Prediction) -> float:
-    return max(told.half_width, 2.2 * told.noise.between / 4.9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strata.analyse.goals import goal_results
+from strata.analyse.whole import goal_results
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
 from strata.model.profile import GoalOutcome

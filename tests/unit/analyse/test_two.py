@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from strata.analyse.multiple import holm
 from strata.analyse.shift import gaps_of
+from strata.analyse.stats import holm
 from strata.analyse.two import by_cell, compare_cells
 from strata.model.compared import CellCompared, Change
 from strata.model.step_figures import GRID, StepFigures, pack

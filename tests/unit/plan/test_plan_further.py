@@ -25,7 +25,7 @@ from strata.model.workload import Sync, Workload
 from strata.plan import DIAGNOSE, Schedule, expand
 from strata.plan.detail import AT_STAKE, ROUNDS_MOST, further_round
 from strata.plan.screening import LEAST_S, MOST_S, RAMP_S, ROUNDS, SCREENING_S, START_S, lengths
-from strata.run.watch import Watch
+from strata.run.machine import Watch
 from strata.units import MIB
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.app.jobfile import read_jobs
+from strata.app.profiles import read_jobs
 from strata.errors import UsageError
 from strata.formats import fio_command
 from strata.model.access import BsShare, BsSplit, ByteRange, Interlocked, Once, Strided, WriteData, Zipf, Zone, Zones

@@ -9,7 +9,8 @@ from strata.model import histogram
 from strata.model.estimate import Estimate
 from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 from strata.model.result import Direction, EngineResult
-from strata.report import figures, terminal, words
+from strata.report import figures, words
+from strata.report.measure_text import measure_text
 
 
 def direction(bins: dict[int, int]) -> Direction:
@@ -26,7 +27,7 @@ def text_of(read: Direction, write: Direction) -> str:
         stop_reason="runtime", issued=ops, completed=ops, errored=0, stuck=0, read=read, write=write, intervals=(),
     )  # fmt: skip
     summary = build().analysis.cells[3].model_copy(update={"ios": ops, "latency_ns": {}})
-    return terminal.measure_text(summary, "file:/x", 400, result=result).replace("\u202f", " ")
+    return measure_text(summary, "file:/x", 400, result=result).replace("\u202f", " ")
 
 
 def test_a_mixed_workload_is_told_by_direction() -> None:

@@ -16,8 +16,7 @@ from strata.model.experiment import Refusal
 from strata.model.finding import Diagnosis, VerdictKind
 from strata.model.run import Report
 from strata.report import html, markdown, terminal
-from strata.report.explained import Explained, explained
-from strata.report.explained_text import explained_text
+from strata.report.explained import Explained, explained, explained_text
 from strata.report.paragraph import paragraph
 from strata.report.story import Fate, line, scenes
 

@@ -14,8 +14,7 @@ from strata.model.analysis import Analysis
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.reference import Reference, Source
 from strata.report import answer
-from strata.report.how_much import gain, loss
-from strata.report.paragraph import paragraph
+from strata.report.paragraph import gain, loss, paragraph
 
 
 def said(finding: dict[str, Any], **verdict: Any) -> Diagnosis:

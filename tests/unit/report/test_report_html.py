@@ -15,13 +15,12 @@ from sample_report import build, estimate
 from strata.model.analysis import Check, Equivalence, NoiseFloor
 from strata.model.run import Report, RunStatus
 from strata.report import answer, html
-from strata.report.html.charts import scale
+from strata.report.html.charts import svg
 from strata.report.html.charts.percentiles import percentiles, split
 from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.svg import element
 from strata.report.html.charts.waterfall import Bar, room_for, waterfall
-from strata.report.html.figures_csv import text_of
-from strata.report.html.frame import heat
+from strata.report.html.frame import heat, text_of
 from strata.report.html.page import bars
 
 NASTY = '<script>alert("x")</script><img src=http://evil.example/a>'
@@ -195,15 +194,15 @@ def test_faster_and_unsure_squares_have_their_own_look() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(45_000, 550_000), (1, 2), (1.9e6, 18e6), (3e9, 3.1e9)])
 def test_log_axes_hold_their_values_and_have_readable_ticks(low: float, high: float) -> None:
-    bottom, top = scale.log_range(low, high)
+    bottom, top = svg.log_range(low, high)
     assert bottom <= low < high <= top
     assert top / bottom >= 10
-    assert 2 <= len(scale.log_ticks(bottom, top)) <= 8
+    assert 2 <= len(svg.log_ticks(bottom, top)) <= 8
 
 
 @pytest.mark.parametrize("high", [0.3, 1, 7, 88_120, 1.1e6])
 def test_linear_ticks_stay_within_the_axis(high: float) -> None:
-    ticks = scale.linear_ticks(high)
+    ticks = svg.linear_ticks(high)
     assert ticks[0] == 0
     assert ticks[-1] <= high * 1.000001
     assert 3 <= len(ticks) <= 6

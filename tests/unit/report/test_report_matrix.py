@@ -14,11 +14,10 @@ from strata.model.estimate import Estimate
 from strata.model.matrix import Given, Grid, HeldOut, Known, MatrixAsk, MatrixCell, MatrixResult, Prediction
 from strata.model.noise import PooledNoise
 from strata.plan.matrix import matrix_of
-from strata.report import matrix_markdown
 from strata.report.html import matrix as page
 from strata.report.html.charts import heatmap
 from strata.report.html.charts.heatmap import said
-from strata.report.matrix_text import matrix_text, prediction_lines, share, short
+from strata.report.matrix_text import matrix_markdown, matrix_text, prediction_lines, share, short
 
 NASTY = '<script>alert("x")</script>'
 NOISE = PooledNoise(
@@ -112,7 +111,7 @@ def test_nothing_from_outside_gets_into_the_page() -> None:
 
 
 def test_the_markdown_has_every_cell_with_its_interval_and_its_sign() -> None:
-    made = matrix_markdown.render(build())
+    made = matrix_markdown(build())
     rows = [line for line in made.splitlines() if line.startswith("| ")]
     # Five patterns of a head, a rule and seven depths.
     assert len(rows) == 5 * 9 and all(row.count("|") == 10 for row in rows)
@@ -123,7 +122,7 @@ def test_the_markdown_has_every_cell_with_its_interval_and_its_sign() -> None:
 
 
 def test_nothing_from_outside_gets_into_the_markdown() -> None:
-    made = matrix_markdown.render(build(where=NASTY + " | *x*"))
+    made = matrix_markdown(build(where=NASTY + " | *x*"))
     assert made.count("<script") == made.count("\\<script") and "\\| \\*x\\*" in made
 
 

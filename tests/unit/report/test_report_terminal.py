@@ -21,6 +21,10 @@ from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTim
 from strata.model.run import Report, RunStatus
 from strata.report import html, ladder, markdown, terminal
 from strata.report.ladder import Mark
+from strata.report.listing_text import runs_text
+from strata.report.measure_text import measure_text
+from strata.report.plan_text import plan_text
+from strata.report.survey_text import survey_text
 from strata.report.terminal import RULED_OUT
 from strata.text.door import shown
 
@@ -49,10 +53,10 @@ def test_survey_plan_runs_and_measurement_read_as_they_were_looked_at(width: int
     run = report.run
     assert run.survey is not None
     texts = [
-        terminal.survey_text(run.survey, width),
-        terminal.plan_text(run.plan, width),
-        terminal.runs_text([RunHead.of(run)], width, verdicts={run.id: report.diagnosis.verdict}),
-        terminal.measure_text(report.analysis.cells[3], "file:/srv/build/strata.dat", width),
+        survey_text(run.survey, width),
+        plan_text(run.plan, width),
+        runs_text([RunHead.of(run)], width, verdicts={run.id: report.diagnosis.verdict}),
+        measure_text(report.analysis.cells[3], "file:/srv/build/strata.dat", width),
     ]
     golden_file.check(f"others-{width}.txt", "\n----\n".join(texts))
 
@@ -62,7 +66,7 @@ def test_a_plan_says_what_a_layer_stands_on_where_it_is_held_against_something_e
     disk, file, share = plan.stack.layers
     changed = {"on": ("disk",), "against": ("file system",), "expect": Expect(faster=Faster.QUEUES)}
     stack = plan.stack.model_copy(update={"layers": (disk, file, share.model_copy(update=changed))})
-    text = terminal.plan_text(plan.model_copy(update={"stack": stack}), 120)
+    text = plan_text(plan.model_copy(update={"stack": stack}), 120)
     assert f"{share.name} · on disk · compared with file system · may be faster (queues)" in text
     assert "file system · compared with disk · allowance 5 %" in text
 
@@ -381,14 +385,14 @@ def test_a_measurement_says_what_the_cache_held_and_what_each_thread_did() -> No
         stop_reason="runtime", issued=50, completed=50, errored=0, stuck=0, read=nothing, write=nothing, intervals=(),
         threads=(thread,), caching=Caching(asked=state, in_force=state, before=pages, after=after),
     )  # fmt: skip
-    plain = terminal.measure_text(summary, "file:/x", 400, result=result)
+    plain = measure_text(summary, "file:/x", 400, result=result)
     said = plain.replace("\u202f", " ")
     assert (
         "buffered, cold requested; 0 % of 100 pages in memory before, 40 % after (up to 40 KiB not yet written" in said
     )
     assert "thread 0" not in said
-    told = terminal.measure_text(summary, "file:/x", 400, result=result, verbose=True)
+    told = measure_text(summary, "file:/x", 400, result=result, verbose=True)
     assert "100 IOPS · 400 KiB/s · mean 100 µs, p99 200 µs, max 400 µs · 100 ns user + 900 ns system per I/O" in told
     assert "7 voluntary, 2 other switches · waited 3.00 µs for a processor · pinned to processors 1" in told
     unlike = Check(kind="threads", layer="x", workload_key="w", impossible=False, message="thread 1 did 9 %")
-    assert "thread 0" in terminal.measure_text(summary, "file:/x", 400, checks=(unlike,), result=result)
+    assert "thread 0" in measure_text(summary, "file:/x", 400, checks=(unlike,), result=result)

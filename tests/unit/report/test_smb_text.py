@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.report.smb_text import smb_words
+from strata.report.measure_text import smb_words
 
 AGREED = {
     "dialect": "SMB 3.1.1",

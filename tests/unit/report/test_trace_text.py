@@ -9,8 +9,7 @@ from rich.cells import cell_len
 from traces import figures, recording
 
 from strata.model.trace import TraceResult, summary_of
-from strata.report.trace_lines import summary_lines
-from strata.report.trace_text import trace_text
+from strata.report.trace_text import summary_lines, trace_text
 
 STREAM = [("WS", n) for n in range(40)]
 MIXED = [*STREAM, *(("R", 7000 - 3 * n) for n in range(30))]

@@ -7,7 +7,7 @@ from run_samples import cell_result, engine_result, plan
 
 from strata.model.progress import Phase
 from strata.model.run import RunStatus
-from strata.run.events import Commit, Committed, Emit, Finish, Interrupted, Measure, Started, StepDone, StepFailed
+from strata.run.execute import Commit, Committed, Emit, Finish, Interrupted, Measure, Started, StepDone, StepFailed
 from strata.run.machine import FAILURES_IN_A_ROW, RunMachine
 
 

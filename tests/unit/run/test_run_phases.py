@@ -11,8 +11,17 @@ from strata.model.progress import Phase
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
 from strata.model.rw import Rw
-from strata.run.events import Emit, Finish, Interrupted, Measure, Precondition, PreconditionDone, Rest, Started
-from strata.run.execute import execute
+from strata.run.execute import (
+    Emit,
+    Finish,
+    Interrupted,
+    Measure,
+    Precondition,
+    PreconditionDone,
+    Rest,
+    Started,
+    execute,
+)
 from strata.run.machine import RunMachine
 
 BUDGET = PreconditionBudget(seconds_max=1.0, bytes_max=1, round_s=0.1)

@@ -12,8 +12,7 @@ from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, WriteRound
 from strata.model.rw import Rw
 from strata.model.workload import ClosedLoop, Workload
-from strata.run.preconditioner import Lost, Preconditioner, Write, Wrote, precondition
-from strata.run.steady import steadiness
+from strata.run.preconditioner import Lost, Preconditioner, Write, Wrote, precondition, steadiness
 
 CELL = Cell(layer="file", workload=Workload(rw=Rw.RANDWRITE, bs=4096, arrival=ClosedLoop(iodepth=8)))
 BUDGET = PreconditionBudget(seconds_max=10.0, bytes_max=10_000, round_s=1.0)

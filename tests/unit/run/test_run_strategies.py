@@ -15,10 +15,8 @@ from strata.model.progress import Progress
 from strata.model.result import CellResult, EngineResult, Interval, IntervalDirection
 from strata.model.run import RunStatus
 from strata.model.rw import Rw
-from strata.run.events import Committed, StepDone
-from strata.run.execute import execute
+from strata.run.execute import Committed, Once, StepDone, execute
 from strata.run.matrix import Matrix
-from strata.run.once import Once
 from strata.run.visits import SETTLE_S, WRITES_USED_UP, Visits
 
 BIN_NS = 50_000_000
@@ -213,7 +211,7 @@ def test_what_goes_wrong_with_one_step_is_raised_as_it_is(error: Exception) -> N
 
 
 def test_one_step_takes_no_event_that_it_did_not_ask_for() -> None:
-    from strata.run.events import Ready
+    from strata.run.execute import Ready
 
     assert Once(ONE).handle(Committed(0))
     with pytest.raises(ValueError, match="asked for no Ready"):

@@ -14,7 +14,7 @@ from strata.app.diagnosing import unfinished
 from strata.app.kept import list_runs, load_kept, load_report
 from strata.model.matrix import MatrixResult
 from strata.model.run import Label, RunStatus
-from strata.run.resume import done_orders
+from strata.run.judge import done_orders
 from strata.store import open_store
 
 DUMP = Path(__file__).parents[2] / "data" / "store" / "2026-11-23.sql.xz"

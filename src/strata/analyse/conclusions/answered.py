@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import outstanding, value
-from strata.analyse.time_beyond import Points, of_row, of_table, shares
+from strata.analyse.laws.base import Points, of_row, of_table, outstanding, shares, value
 from strata.model.cause import Cause
 from strata.model.figures import Conclusion, Figure, Role, Row, Standing, Table
 

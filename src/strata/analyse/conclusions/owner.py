@@ -20,8 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from strata import units
-from strata.analyse.crossing import CROSSES, STAYS, busier, copies_beyond
-from strata.analyse.laws.base import Interval, bounds, measured, value, writes
+from strata.analyse.laws.base import CROSSES, STAYS, Interval, bounds, busier, copies_beyond, measured, value, writes
 from strata.analyse.laws.cap import at_cap
 from strata.model.cause import Cause
 from strata.model.figures import Conclusion, Row, Standing, Table

@@ -8,7 +8,7 @@ A law's docstring is its page. It says of itself:
 ``NAME``, ``TITLE``, ``SAYS``   its key, its heading, and what it says when it does not hold
 ``ORDER``                       its place among all laws: they are asked and told in this order
 ``check(table)``                asked of a table of figures; ``of_run(run)`` of one of our own runs; one of them or both
-``NEXT``, ``NEXT_OF_RUN``       what to do first: where ``of_run`` found it; instead of what ``check`` says, in a run
+``NEXT``, ``NEXT_OF_RUN``       what to do first: where a flag does not say; in a run, whatever the flag says
 ``OF_NULL``                     it means something where nothing is driven; all others speak of a target
 ``COLOURS``                     it never makes a figure of our own impossible
 """
@@ -19,10 +19,11 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from types import ModuleType
 
+from strata.analyse.laws.base import RunView
 from strata.analyse.laws.own import table_of
-from strata.analyse.laws.view import RunView
 from strata.model.analysis import Check
 from strata.model.figures import Flag, Table
 from strata.model.lying import modules
@@ -40,11 +41,18 @@ class Law:
     order: float
     page: str
     table: Callable[[Table], Iterator[Flag]] | None
-    run: Callable[[RunView], Iterator[Check]] | None
+    run: Callable[[RunView], Iterator[Flag]] | None
     next_step: str
     next_of_run: str
     of_null: bool
     colours: bool
+
+    def asked(self, table: Table, run: RunView | None = None) -> Iterator[Flag]:
+        """What it finds in a table, and in the run that the table is of."""
+        of_table = () if self.table is None else self.table(table)
+        for flag in chain(of_table, () if self.run is None or run is None else self.run(run)):
+            said = {"law": self.name, "title": self.title, "next_step": flag.next_step or self.next_step}
+            yield flag.model_copy(update=said)
 
 
 @functools.cache
@@ -71,8 +79,7 @@ def _law(module: ModuleType) -> Law:
 
 def check_table(table: Table) -> tuple[Flag, ...]:
     """Everything that does not hold in a table, contradictions first."""
-    found = [_titled(law, flag) for law in laws() if law.table is not None for flag in law.table(table)]
-    return tuple(sorted(found, key=lambda f: not f.broken))
+    return tuple(sorted((flag for law in laws() for flag in law.asked(table)), key=lambda f: not f.broken))
 
 
 def flags_of_run(run: RunView) -> tuple[Flag, ...]:
@@ -103,26 +110,4 @@ def check_run(run: RunView) -> tuple[Check, ...]:
 
 def _found(run: RunView) -> list[tuple[Law, Flag]]:
     table = table_of(run)
-    found: list[tuple[Law, Flag]] = []
-    for law in laws():
-        found += [(law, _titled(law, flag)) for flag in (law.table(table) if law.table is not None else ())]
-        found += [(law, _as_flag(law, check)) for check in (law.run(run) if law.run is not None else ())]
-    return sorted(found, key=lambda f: not f[1].broken)
-
-
-def _titled(law: Law, flag: Flag) -> Flag:
-    return flag.model_copy(update={"title": law.title})
-
-
-def _as_flag(law: Law, check: Check) -> Flag:
-    words = {"layer": check.layer} if check.layer else {}
-    words |= {"workload": check.workload_key} if check.workload_key else {}
-    return Flag(
-        law=check.kind,
-        title=law.title,
-        row="/".join(words.values()),
-        broken=check.impossible,
-        reason=check.message,
-        next_step=law.next_step,
-        words=words,
-    )
+    return sorted(((law, flag) for law in laws() for flag in law.asked(table, run)), key=lambda f: not f[1].broken)

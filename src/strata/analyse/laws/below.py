@@ -28,6 +28,7 @@ from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "faster-than-below", "faster than the layer below", 160
 SAYS = "a layer is faster than one it stands on, and the stack gives no reason for it"
+NEXT = "Find the cache (write cache, page cache at the remote end) or the other volume, then measure again without it."
 IMPOSSIBLE = 0.10
 
 
@@ -61,13 +62,4 @@ def _beyond(table: Table, row: Row, below: str, low: float, ratio: float) -> Ite
     broken = low > allowed + IMPOSSIBLE and table.word(row, "caching") == "off"
     text = f"{units.significant(ratio)} times the IOPS of {below}, which it stands on"
     text += ": a cache answers, or the layers do not reach the same data" if broken else ": check for a cache"
-    yield flag(
-        NAME,
-        row,
-        text,
-        "Find the cache (write cache, page cache at the remote end) or the other volume, then measure again without "
-        "it.",
-        broken=broken,
-        column="iops",
-        numbers={"ratio": ratio},
-    )
+    yield flag(row, text, broken=broken, column="iops", numbers={"ratio": ratio})

@@ -36,28 +36,16 @@ def check(table: Table) -> Iterator[Flag]:
     for row in table.of(Role.MEASURED):
         file, cache = value(table, row, "file"), value(table, row, "cache")
         if file and cache and file < cache and table.word(row, "caching") == "on":
-            yield flag(
-                NAME,
-                row,
-                f"the file of {units.size(file)} fits the cache of {units.size(cache)}, and caching is on",
-                "Use a larger file, or turn caching off.",
-                broken=False,
-                column="file",
-                numbers={"file": file, "cache": cache},
-            )
+            text = f"the file of {units.size(file)} fits the cache of {units.size(cache)}, and caching is on"
+            step = "Use a larger file, or turn caching off."
+            yield flag(row, text, step, column="file", numbers={"file": file, "cache": cache})
     for row in measured(table, "reached"):
         share = row.figures["reached"].base
         witness = table.word(row, "witness") or OWN
         if share >= SHARE or table.word(row, "caching") == "on" or witness == NONE:
             continue
         what = "by a cache, or from parts of the file that were never written"
-        yield flag(
-            NAME,
-            row,
-            f"the device read {units.significant(share)} bytes per byte requested, unbuffered: the reads were "
-            f"answered {what if witness == OWN else 'by a cache on the way to it, or took another path'}",
-            "Use a larger file, drop the cache, and make sure that the file is written before it is read.",
-            broken=witness == OWN,
-            column="reached",
-            numbers={"reached": share},
-        )
+        text = f"the device read {units.significant(share)} bytes per byte requested, unbuffered: the reads were "
+        text += f"answered {what if witness == OWN else 'by a cache on the way to it, or took another path'}"
+        step = "Use a larger file, drop the cache, and make sure that the file is written before it is read."
+        yield flag(row, text, step, broken=witness == OWN, column="reached", numbers={"reached": share})

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check
+from strata.analyse.laws.base import RunView, colour
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "caching", "caching requested and in effect", 180
 SAYS = "the cache was not as cold or warm, or a write not as durable, as requested"
 NEXT = "Remove what keeps the file in memory, or request the caching that was in effect."
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """A cold cache that was not cold, a warm one that was not warm, a flag that was not in force."""
     for cell in run.rounds.values():
         states = [r.result.caching for r in cell.results if r.result is not None and r.result.caching is not None]
@@ -35,4 +35,4 @@ def of_run(run: RunView) -> Iterator[Check]:
         text = "; ".join(departing[0].departures)
         if len(states) > 1:
             text = f"in {len(departing)} of {len(states)} rounds, for example: {text}"
-        yield colour(NAME, text, cell.layer, cell.workload.key)
+        yield colour(text, cell.layer, cell.workload.key)

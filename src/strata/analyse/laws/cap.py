@@ -22,6 +22,7 @@ from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "cap", "not a capacity", 110
 SAYS = "a requested rate that was reached is not a capacity"
+NEXT = "Run without the rate cap to find what the storage can do."
 REACHED = 0.98
 
 
@@ -41,12 +42,5 @@ def check(table: Table) -> Iterator[Flag]:
         return
     row, cap = held[0]
     rows = f"{len(held)} rows are" if len(held) > 1 else "the row is"
-    yield flag(
-        NAME,
-        row if len(held) == 1 else None,
-        f"{rows} at the requested {units.count(cap)} IOPS: that is the setting, not a capacity",
-        "Run without the rate cap to find what the storage can do.",
-        broken=False,
-        column="cap",
-        numbers={"asked": cap, "rows": float(len(held))},
-    )
+    text = f"{rows} at the requested {units.count(cap)} IOPS: that is the setting, not a capacity"
+    yield flag(row if len(held) == 1 else None, text, column="cap", numbers={"asked": cap, "rows": float(len(held))})

@@ -39,13 +39,13 @@ def check(table: Table) -> Iterator[Flag]:
                 text = f"{row.figures['before'].value:g} to {row.figures['after'].value:g} is "
                 text += f"{_signed(middle)}, but {_signed(said.base)} is reported"
                 numbers = {"reported": said.base, "found": middle}
-                yield flag(NAME, row, text, NEXT, broken=True, column="change", numbers=numbers)
+                yield flag(row, text, broken=True, column="change", numbers=numbers)
         if "difference" in row.figures:
             told = row.figures["difference"].bounds()
             if told[0] > after[1] - before[0] + 1e-9 or told[1] < after[0] - before[1] - 1e-9:
                 middle = row.figures["after"].base - row.figures["before"].base
                 text = f"the difference is {middle:g}, but {row.figures['difference'].value:g} is reported"
-                yield flag(NAME, row, text, NEXT, broken=True, column="difference", numbers={"found": middle})
+                yield flag(row, text, broken=True, column="difference", numbers={"found": middle})
 
 
 def _shift(span: Interval) -> Interval:

@@ -22,6 +22,7 @@ from strata.model.figures import Dimension, Figure, Flag, Role, Table
 
 NAME, TITLE, ORDER = "constant", "called constant", 250
 SAYS = "a figure called constant is not constant"
+NEXT = "State the range over which it is constant, or give both ends."
 WITHIN = 1.25
 
 
@@ -46,15 +47,7 @@ def check(table: Table) -> Iterator[Flag]:
         times, least, most = max(grown, key=lambda g: g[0])
         text = f"{key} is called constant and grows {units.significant(times, 2)} times, from {_told(least)} to "
         text += f"{_told(most)}; it grows in {len(grown)} of {len(several)} series"
-        yield flag(
-            NAME,
-            said,
-            text,
-            "State the range over which it is constant, or give both ends.",
-            broken=True,
-            column=key,
-            numbers={"times": times, "series": float(len(grown))},
-        )
+        yield flag(said, text, broken=True, column=key, numbers={"times": times, "series": float(len(grown))})
 
 
 def _told(figure: Figure) -> str:

@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.crossing import copies_beyond
-from strata.analyse.laws.base import bounds, flag, measured, value, writes
+from strata.analyse.laws.base import bounds, copies_beyond, flag, measured, value, writes
 from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE, ORDER = "copies", "copies written", 290
@@ -42,12 +41,13 @@ def check(table: Table) -> Iterator[Flag]:
         least = (1 + remote) * app
         if remote < 1 or device >= least * (1 - SHORT):
             continue
+        text = f"the wire carries {remote} copies of every byte, so the disks take at least {units.rate(least)}; the "
+        text += f"one called physical takes {units.rate(device)}: it is the virtual disk, above the mirror"
+        step = "Read the counters of the physical disks of every node."
         yield flag(
-            NAME,
             row,
-            f"the wire carries {remote} copies of every byte, so the disks take at least {units.rate(least)}; the "
-            f"one called physical takes {units.rate(device)}: it is the virtual disk, above the mirror",
-            "Read the counters of the physical disks of every node.",
+            text,
+            step,
             broken=True,
             column="device",
             numbers={"remote_copies": float(remote), "device": device, "least": least},
@@ -67,13 +67,9 @@ def _said(table: Table) -> Iterator[Flag]:
             shown = copies_beyond(row.figures["wire.total"].base / app, 0.0)
             if wire[0] / app <= copies - 1 + SHORT:
                 continue
+            text = f"{copies:g} copies put {copies - 1:g} on the wire for each byte written; {row.name} shows {shown}, "
+            text += f"so there are at least {shown + 1}, or something else is on the wire"
+            step = "Check how many copies the volume keeps and where; read bytes sent and received separately."
             yield flag(
-                NAME,
-                said,
-                f"{copies:g} copies put {copies - 1:g} on the wire for each byte written; {row.name} shows {shown}, "
-                f"so there are at least {shown + 1}, or something else is on the wire",
-                "Check how many copies the volume keeps and where; read bytes sent and received separately.",
-                broken=True,
-                column="count.copies",
-                numbers={"said": copies, "shown": shown + 1.0},
+                said, text, step, broken=True, column="count.copies", numbers={"said": copies, "shown": shown + 1.0}
             )

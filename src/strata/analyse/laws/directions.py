@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.crossing import busier
-from strata.analyse.laws.base import flag, measured, value, writes
+from strata.analyse.laws.base import busier, flag, measured, value, writes
 from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "directions", "rate per direction", 280
 SAYS = "both directions of a link are added up in one figure"
+NEXT = "Read bytes sent and bytes received separately."
 TOLERANCE = 0.05
 
 
@@ -35,16 +35,9 @@ def check(table: Table) -> Iterator[Flag]:
         if one_way is None or total <= one_way * (1 + TOLERANCE):
             continue
         bits = [units.significant(x * 8 / 1e9) for x in (one_way, total)]
-        yield flag(
-            NAME,
-            row,
-            f"{units.rate(total)} are both directions together: {units.rate(one_way)} one way and "
-            f"{units.rate(total - one_way)} the other, so the link is used for {bits[0]} Gb/s, not {bits[1]}",
-            "Read bytes sent and bytes received separately.",
-            broken=False,
-            column="wire.total",
-            numbers={"total": total, "busier": one_way},
-        )
+        text = f"{units.rate(total)} are both directions together: {units.rate(one_way)} one way and "
+        text += f"{units.rate(total - one_way)} the other, so the link is used for {bits[0]} Gb/s, not {bits[1]}"
+        yield flag(row, text, column="wire.total", numbers={"total": total, "busier": one_way})
 
 
 def _busier(table: Table, row: Row, total: float) -> float | None:

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check
+from strata.analyse.laws.base import RunView, colour
 from strata.model.counters import blockdev
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "discards", "discards beside the workload", 345
 SAYS = "a device discarded blocks beside the measurement"
@@ -30,7 +30,7 @@ SHARE = 0.01
 """Seconds of discards in each second from which they are told."""
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """One for each cell, naming the device that spent most on them."""
     for cell in run.cells:
         if cell.workload.rw.discards:
@@ -43,4 +43,4 @@ def of_run(run: RunView) -> Iterator[Check]:
         moved = cell.readings.value(blockdev.DISCARD_BYTES, device=most["device"], node=most.node) or 0.0
         share = units.percent(most.value, 2)
         text = f"{most['device']} discarded {units.rate(moved)} beside the workload, {share} of the time"
-        yield colour(NAME, text, cell.layer, cell.workload.key)
+        yield colour(text, cell.layer, cell.workload.key)

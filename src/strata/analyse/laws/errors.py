@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check
+from strata.analyse.laws.base import RunView, colour
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "errors", "I/O errors", 150
 SAYS = "I/Os or measurements failed"
@@ -26,11 +26,11 @@ OF_NULL = True
 NEXT = "Fix what the message names, then measure again."
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Cells with errors, also those that gave no figure at all."""
     for cell in run.rounds.values():
         parts = [f"{units.count(cell.errors)} I/Os failed"] if cell.errors else []
         if cell.failed:
             parts.append(f"{len(cell.failed)} measurement(s) failed: {cell.failed[0]}")
         if parts:
-            yield colour(NAME, "; ".join(parts), cell.layer, cell.workload.key)
+            yield colour("; ".join(parts), cell.layer, cell.workload.key)

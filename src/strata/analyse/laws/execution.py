@@ -52,13 +52,13 @@ def _against(plan: Row, row: Row) -> Iterator[Flag]:
         asked, done = plan.figures.get(key), row.figures.get(key)
         if asked is not None and done is not None and not _same(asked, done):
             text = f"{key} {_told(asked)} was planned, {_told(done)} was run"
-            yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={"asked": asked.base, "run": done.base})
+            yield flag(row, text, broken=True, column=key, numbers={"asked": asked.base, "run": done.base})
     for key in LABELS:
         asked_word, done_word = plan.words.get(key), row.words.get(key)
         if asked_word and done_word and asked_word != done_word:
             text = f"{key} {asked_word} was planned, {done_word} was run"
             text += ": a cache answers" if key == "caching" and done_word == "on" else ""
-            yield flag(NAME, row, text, NEXT, broken=True, column=key)
+            yield flag(row, text, broken=True, column=key)
 
 
 def _coverage(grid: list[Row], rows: list[Row]) -> Iterator[Flag]:
@@ -72,15 +72,8 @@ def _coverage(grid: list[Row], rows: list[Row]) -> Iterator[Flag]:
         for found, times in missing.items():
             values = ", ".join(_told(f) for f in {a.base: a for a in asked}.values())
             text = f"{key} {found:g} of {times} measured rows is not in the plan, which has {values}"
-            yield flag(
-                NAME,
-                None,
-                text,
-                "Add it to the plan, or measure what is planned.",
-                broken=False,
-                column=key,
-                numbers={key: found, "rows": float(times)},
-            )
+            step = "Add it to the plan, or measure what is planned."
+            yield flag(None, text, step, column=key, numbers={key: found, "rows": float(times)})
 
 
 def _same(a: Figure, b: Figure) -> bool:

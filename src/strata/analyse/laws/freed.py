@@ -23,9 +23,9 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.model.access import Once
-from strata.model.analysis import Check
+from strata.model.figures import Flag
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Workload
 
@@ -36,7 +36,7 @@ COLOURS = True
 AGAIN = 0.1
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """One for each cell of trims that met too many blocks again."""
     for cell in run.cells:
         w = cell.workload
@@ -51,7 +51,7 @@ def of_run(run: RunView) -> Iterator[Check]:
         if again > AGAIN:
             share = units.percent(again, 2)
             text = f"{share} of the trims found nothing left to free: there were {units.size(round(there))}"
-            yield colour(NAME, text, cell.layer, w.key)
+            yield colour(text, cell.layer, w.key)
 
 
 def _met(w: Workload, trimmed: float, there: float) -> float:

@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check, Generator
+from strata.analyse.laws.base import RunView, colour
+from strata.model.analysis import Generator
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "generator", "load generator", 90
 SAYS = "the load generator is near its own limit"
@@ -38,7 +39,7 @@ def ceiling(generator: Generator | None, key: str) -> float | None:
     return next((v for k, v in generator.iops.items() if k.partition("-")[2] == shape), None)
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Cells from half of the ceiling on."""
     for cell in run.cells:
         top = ceiling(run.generator, cell.workload.key)
@@ -48,4 +49,4 @@ def of_run(run: RunView) -> Iterator[Check]:
         text += " on a null endpoint"
         limit = share >= HEADROOM_LIMIT
         text += ": the load generator is the limit" if limit else ": its own cost is part of the figure"
-        yield colour(NAME, text, cell.layer, cell.workload.key)
+        yield colour(text, cell.layer, cell.workload.key)

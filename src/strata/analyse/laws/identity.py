@@ -17,20 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check
+from strata.analyse.laws.base import RunView, colour
 from strata.model.endpoint import EndpointKind
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "identity", "same data", 320
 SAYS = "a layer was not shown to reach the same data"
 NEXT = "Point every layer at the same file or device."
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Layers without a proof."""
     if run.data is None:
         return
     for layer in run.plan.stack.layers:
         if layer.name not in run.data.identity and layer.target.kind is not EndpointKind.NULL:
             text = f"{layer.name} was not shown to reach the same data as the layers below it"
-            yield colour(NAME, text, layer.name)
+            yield colour(text, layer.name)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from strata.analyse.laws.base import Interval, overlap, times
-from strata.model.figures import Figure, Role, Rounding, Row, Table
+from strata.analyse.laws.base import Interval, given, overlap, times
+from strata.model.figures import Figure, Rounding, Row, Table
 
 STRICT, LOOSE = 1e-6, 0.005
 """Which reading a column has is found without slack; a row is held to it within half a per cent (two clocks)."""
@@ -47,9 +47,7 @@ class Column:
 def columns(table: Table) -> Iterator[Column]:
     """Each group of rows whose rates are printed in one unit and whose IOPS and size are known."""
     found: dict[tuple[str, str], list[Row]] = {}
-    for row in table.rows:
-        if row.role is Role.PLANNED:
-            continue
+    for row in given(table):
         rate, size = row.figures.get("rate"), table.figure(row, "size")
         if rate is None or size is None or "iops" not in row.figures or not rate.readings or not size.readings:
             continue

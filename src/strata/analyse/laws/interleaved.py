@@ -23,6 +23,7 @@ from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "interleaved", "interleaved sequential writes", 130
 SAYS = "several threads write one sequential stream"
+NEXT = "Report it as interlocked multi-threaded sequential, and run it with one thread as well."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -35,5 +36,4 @@ def check(table: Table) -> Iterator[Flag]:
             f"{threads:g} threads write one sequential stream: the writes arrive interleaved, close to random for a "
             "rotating disk"
         )
-        step = "Report it as interlocked multi-threaded sequential, and run it with one thread as well."
-        yield flag(NAME, row, text, step, broken=False, column="threads", numbers={"threads": threads})
+        yield flag(row, text, column="threads", numbers={"threads": threads})

@@ -50,12 +50,12 @@ def check(table: Table) -> Iterator[Flag]:
             text += f"its utilisation is {units.percent(share)} in {course.points[-1].row.name}"
         if not course.full:
             text += ": a rate that stops growing names no resource" if course.shape is not Shape.GROWS else ""
+        step = f"Print the utilisation of {resource} in the last row, or take some of it away: at the limit, the rate "
+        step += "falls with it."
         yield flag(
-            NAME,
             row,
             text,
-            f"Print the utilisation of {resource} in the last row, or take some of it away: at the limit, the rate "
-            "falls with it.",
+            step,
             broken=share is not None and share < FAR,
             column="limit",
             numbers={} if share is None else {"used": share},

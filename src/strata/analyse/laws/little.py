@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import Interval, bounds, flag, outstanding, throughput, times, value
-from strata.model.figures import Flag, Role, Row, Table
+from strata.analyse.laws.base import Interval, bounds, flag, given, outstanding, throughput, times, value
+from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "little", "Little's law", 10
 NEXT_OF_RUN = "Measure again; if it persists, report it as an error of the measurement."
@@ -40,10 +40,9 @@ FEW = 100
 
 def check(table: Table) -> Iterator[Flag]:
     """Rows in which more is in flight than is kept outstanding, or clearly less."""
-    for row in table.rows:
-        if row.role is not Role.PLANNED:
-            yield from _in_flight(table, row)
-            yield from _ratio(table, row)
+    for row in given(table):
+        yield from _in_flight(table, row)
+        yield from _ratio(table, row)
 
 
 def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
@@ -74,7 +73,7 @@ def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
             if over
             else "Use an engine that keeps the depth (asynchronous, unbuffered)."
         )
-        yield flag(NAME, row, text, step, broken=over, column=key, numbers={"in_flight": middle, "outstanding": n})
+        yield flag(row, text, step, broken=over, column=key, numbers={"in_flight": middle, "outstanding": n})
 
 
 def _products(table: Table, row: Row) -> list[tuple[str, str, Interval, bool]]:
@@ -106,13 +105,7 @@ def _ratio(table: Table, row: Row) -> Iterator[Flag]:
     slower, rate = value(table, row, "ratio.time"), value(table, row, "ratio.iops")
     if slower is None or rate is None or abs(slower * rate - 1) <= RATIO_TOLERANCE:
         return
-    yield flag(
-        NAME,
-        row,
-        f"a time {units.significant(slower)} times as long leaves a closed loop {units.percent(1 / slower)} of its "
-        f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is stated",
-        "Calculate IOPS = outstanding ÷ mean time.",
-        broken=True,
-        column="ratio.iops",
-        numbers={"said": rate, "expected": 1 / slower},
-    )
+    text = f"a time {units.significant(slower)} times as long leaves a closed loop {units.percent(1 / slower)} of its "
+    text += f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is stated"
+    step = "Calculate IOPS = outstanding ÷ mean time."
+    yield flag(row, text, step, broken=True, column="ratio.iops", numbers={"said": rate, "expected": 1 / slower})

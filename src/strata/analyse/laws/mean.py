@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from strata import units
-from strata.analyse.laws.base import flag, value
-from strata.analyse.time_beyond import Points, of_row, of_table
+from strata.analyse.laws.base import Points, flag, of_row, of_table, value
 from strata.model.figures import Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "mean", "mean and percentiles", 65
@@ -52,7 +51,7 @@ def _outside(row: Row | None, mean: Figure | None, points: Points) -> Iterator[F
         return
     text = f"the mean is {units.duration(mean.base)}, and the percentiles add up to {bound}"
     numbers = {"mean": mean.base, "least": least} | ({} if most is None else {"most": most})
-    yield flag(NAME, row, text, NEXT, broken=True, column="time.mean", numbers=numbers)
+    yield flag(row, text, broken=True, column="time.mean", numbers=numbers)
 
 
 def within(points: Points) -> tuple[float, float | None]:

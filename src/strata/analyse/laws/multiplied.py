@@ -27,6 +27,7 @@ from strata.model.figures import Flag, Role, Rounding, Row, Table
 
 NAME, TITLE, ORDER = "multiplied", "more resources, as much faster", 235
 SAYS = "a speed-up claimed for more nodes does not hold for some figures"
+NEXT = "State for which figures it holds, and give the others beside them."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -55,12 +56,4 @@ def _short(said: Row, claimed: float, short: list[Answer], rows: int) -> Flag:
     each = ", ".join(f"{a.row.name} {units.significant(a.times)} times" for a in short)
     text = f"{claimed:g} times as fast is stated; {each} as fast"
     text += f" ({rows - len(short)} of {rows} figures are)" if len(short) < rows else ""
-    return flag(
-        NAME,
-        said,
-        text,
-        "State for which figures it holds, and give the others beside them.",
-        broken=len(short) == rows,
-        column="ratio",
-        numbers={"said": claimed, "least": worst.times},
-    )
+    return flag(said, text, broken=len(short) == rows, column="ratio", numbers={"said": claimed, "least": worst.times})

@@ -24,6 +24,7 @@ from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "nearness", "decided by nearness", 300
 SAYS = "a cause named by the nearest reference, which decides nothing"
+NEXT = "Decide by counters or a trace: where requests queue, and what is busy."
 USED = 0.5
 
 
@@ -43,8 +44,7 @@ def check(table: Table) -> Iterator[Flag]:
             text = f"{iops:g} is close to {near} ({first:g}), which is used for {units.percent(share, 2)} only"
         else:
             continue
-        step = "Decide by counters or a trace: where requests queue, and what is busy."
-        yield flag(NAME, row, text, step, broken=False, column="iops", numbers={near: first, other: second})
+        yield flag(row, text, column="iops", numbers={near: first, other: second})
 
 
 def _used(table: Table, row: Row, resource: str) -> float | None:

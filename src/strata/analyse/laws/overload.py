@@ -19,8 +19,8 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import Check
+from strata.analyse.laws.base import RunView, colour
+from strata.model.figures import Flag
 from strata.model.workload import OpenLoop
 
 NAME, TITLE, ORDER = "overload", "overload", 100
@@ -31,7 +31,7 @@ RATE_SHORT = 0.02
 SLOTS_FULL = 0.5
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Open-loop cells that fell short."""
     for cell in run.cells:
         arrival = cell.workload.arrival
@@ -48,4 +48,4 @@ def of_run(run: RunView) -> Iterator[Check]:
             f"keep up, and response times grow with the length of the run; {units.significant(cell.outstanding)} of "
             f"at most {bound} I/Os were in flight"
         )
-        yield colour(NAME, text, cell.layer, cell.workload.key)
+        yield colour(text, cell.layer, cell.workload.key)

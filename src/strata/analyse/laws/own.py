@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from strata.analyse.crossing import CROSSES, STAYS
 from strata.analyse.laws import cache
-from strata.analyse.laws.base import percentile_of
-from strata.analyse.laws.view import RunView
+from strata.analyse.laws.base import CROSSES, STAYS, RunView, percentile_of
 from strata.analyse.rounds import CellRounds
 from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison
@@ -48,15 +46,9 @@ def _words(layer: str, w: Workload) -> dict[str, str]:
         "workload": w.key,
         "pattern": w.pattern,
         "caching": "off" if w.direct else "on",
-        "loop": _loop(w),
+        "loop": "open" if isinstance(w.arrival, OpenLoop) else "closed" if w.saturates else "held",
         "ranges": "shared" if isinstance(w.order, Interlocked) else "own",
     }
-
-
-def _loop(w: Workload) -> str:
-    if isinstance(w.arrival, OpenLoop):
-        return "open"
-    return "closed" if w.saturates else "held"
 
 
 def _cap(w: Workload) -> float | None:

@@ -51,7 +51,8 @@ IOPS). Rows of one layer with one workload are its repetitions. At most 64 layer
 
 def laws_page() -> str:
     """The page as Markdown, with a final newline."""
-    kinds = "\n".join(f"| `{name}` | {_unit(dimension)} | {what} |" for name, (dimension, what) in KINDS.items())
+    unit = {one: one.value for one in Dimension} | {Dimension.PLAIN: ""}
+    kinds = "\n".join(f"| `{name}` | {unit[dimension]} | {what} |" for name, (dimension, what) in KINDS.items())
     labels = "\n".join(f"| {label} | {what} |" for label, what in _LABELS)
     parts = [
         _HEAD,
@@ -83,10 +84,6 @@ _LABELS = (
     ),
     ("`limit`", "of a said row: the resource named as the limit (`server`, `client`, `wire`, `device`)"),
 )
-
-
-def _unit(dimension: Dimension) -> str:
-    return "" if dimension is Dimension.PLAIN else dimension.value
 
 
 def _law(law: Law) -> str:

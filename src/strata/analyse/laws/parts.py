@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from strata import units
-from strata.analyse.laws.base import Interval, flag, overlap
+from strata.analyse.laws.base import Interval, flag, given, overlap
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "parts", "parts and whole", 40
@@ -34,9 +34,7 @@ NEXT = "Find the missing part, or the total that comes from another run."
 
 def check(table: Table) -> Iterator[Flag]:
     """Rows whose parts do not add up."""
-    for row in table.rows:
-        if row.role is Role.PLANNED:
-            continue
+    for row in given(table):
         for key in row.figures:
             yield from _within(row, key)
         yield from _equal_parts(row)
@@ -45,7 +43,7 @@ def check(table: Table) -> Iterator[Flag]:
             both = _sum([busy.bounds(), idle.bounds()])
             if not overlap(both, (1 - CLOCKS, 1 + CLOCKS)):
                 text = f"busy and idle add up to {units.percent(sum(both) / 2)} of the time"
-                yield flag(NAME, row, text, NEXT, broken=True, column="busy")
+                yield flag(row, text, broken=True, column="busy")
     yield from _lines(table)
 
 
@@ -97,19 +95,9 @@ def _compare(
     if overlap(joined, whole.bounds(), CLOCKS if whole.dimension is Dimension.SHARE else 1e-6):
         return
     middle = sum(joined) / 2
-    yield flag(
-        NAME,
-        row,
-        f"{key} is {whole.base:.6g}, and {what} is {middle:.6g} ({_unit(whole)})",
-        NEXT,
-        broken=True,
-        column=key,
-        numbers={"whole": whole.base, "parts": middle},
-    )
-
-
-def _unit(figure: Figure) -> str:
-    return "a count" if figure.dimension is Dimension.PLAIN else str(figure.dimension.value)
+    unit = "a count" if whole.dimension is Dimension.PLAIN else whole.dimension.value
+    text = f"{key} is {whole.base:.6g}, and {what} is {middle:.6g} ({unit})"
+    yield flag(row, text, broken=True, column=key, numbers={"whole": whole.base, "parts": middle})
 
 
 def _sum(spans: list[Interval]) -> Interval:

@@ -20,9 +20,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from strata import units
-from strata.analyse.laws.base import flag, percentiles, value
-from strata.analyse.laws.view import RunView, colour
-from strata.model.analysis import SAMPLES, Check
+from strata.analyse.laws.base import RunView, colour, flag, percentiles, value
+from strata.model.analysis import SAMPLES
 from strata.model.figures import Flag, Role, Row, Table
 from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 
@@ -38,14 +37,11 @@ def check(table: Table) -> Iterator[Flag]:
             points = [(p, k, row) for p, k in _of(row, suffix)]
             yield from _order(points)
             yield from _support(table, row, points, suffix)
-    single = [(row.figures["percentile"].base, "time", row) for row in _rows(table)]
+    rows = [r for r in table.of(Role.MEASURED) if {"percentile", "time"} <= set(r.figures)]
+    single = [(row.figures["percentile"].base, "time", row) for row in rows]
     yield from _order(sorted(single, key=lambda x: x[0]))
     for point in single:
         yield from _support(table, point[2], [point], "")
-
-
-def _rows(table: Table) -> list[Row]:
-    return [r for r in table.of(Role.MEASURED) if {"percentile", "time"} <= set(r.figures)]
 
 
 def _of(row: Row, suffix: str) -> list[tuple[float, str]]:
@@ -61,7 +57,7 @@ def _order(points: Sequence[tuple[float, str, Row]]) -> Iterator[Flag]:
         if q > p and high < low:
             text = f"p{q:.10g} is {units.duration(above.figures[higher].base)}, below p{p:.10g} with "
             text += units.duration(row.figures[key].base)
-            yield flag(NAME, above, text, "Check the columns of these figures.", broken=True, column=higher)
+            yield flag(above, text, "Check the columns of these figures.", broken=True, column=higher)
 
 
 def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], suffix: str) -> Iterator[Flag]:
@@ -79,14 +75,14 @@ def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], s
     )
     text += f" (and {len(bare) - 1} higher)" if len(bare) > 1 else ""
     numbers = {"percentile": p, "ios": ios, "beyond": beyond}
-    yield flag(NAME, row, text, NEXT, broken=False, column=key, numbers=numbers)
+    yield flag(row, text, column=key, numbers=numbers)
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Our own cells that do not carry p99: what is not supported is not printed, and that is said."""
     for cell in run.cells:
         known = supported(PERCENTILES, cell.ios)
         if "99" not in known:
             best = f"up to p{known[-1]}" if known else "not even the median"
             text = f"{units.count(cell.ios)} I/Os are enough for {best}; p99 needs {units.count(needed('99'))}"
-            yield colour(NAME, text, cell.layer, cell.workload.key)
+            yield colour(text, cell.layer, cell.workload.key)

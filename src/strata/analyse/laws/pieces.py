@@ -22,10 +22,11 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.laws.base import flag, value
-from strata.model.figures import Figure, Flag, Role, Table
+from strata.model.figures import Flag, Role, Table
 
 NAME, TITLE, ORDER = "pieces", "pieces of an I/O", 270
 SAYS = "an I/O is split into another number of pieces than stated"
+NEXT = "State the alignment, or count the worst case."
 ALIGN = 4 * units.KIB
 
 
@@ -45,23 +46,11 @@ def check(table: Table) -> Iterator[Flag]:
         known = value(table, row, "align")
         # A file begins at a unit of its own.
         align = known or (unit if "size" not in row.figures else ALIGN)
-        if told in {worst(size, unit, align) for size in _sizes(figure)}:
+        if told in {worst(figure.value * scale, unit, align) for _, scale in figure.readings}:
             continue
         size = figure.base
         right, aligned = worst(size, unit, align), worst(size, unit, unit)
         text = f"{units.size(size)} over units of {units.size(unit)} are split into {right} pieces"
         text += f" at the worst offset (a multiple of {units.size(align)}), {told:g} is stated"
         text += ": that holds for aligned I/O only" if told == aligned else ""
-        yield flag(
-            NAME,
-            row,
-            text,
-            "State the alignment, or count the worst case.",
-            broken=True,
-            column="pieces",
-            numbers={"pieces": float(right), "said": told},
-        )
-
-
-def _sizes(figure: Figure) -> list[float]:
-    return [figure.value * scale for _, scale in figure.readings]
+        yield flag(row, text, broken=True, column="pieces", numbers={"pieces": float(right), "said": told})

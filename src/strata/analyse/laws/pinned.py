@@ -23,6 +23,7 @@ from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "pinned", "busiest processor", 210
 SAYS = "the busiest processor is not one that the generator was pinned to"
+NEXT = "Check which interrupts and threads run there, and add their time to the cost of an I/O."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -37,13 +38,6 @@ def check(table: Table) -> Iterator[Flag]:
     if other.figures["busy"].bounds()[0] <= ours.figures["busy"].bounds()[1]:
         return
     shares = {"other": other.figures["busy"].base, "pinned": ours.figures["busy"].base}
-    yield flag(
-        NAME,
-        other,
-        f"processor {other.words['cpu']} is the busiest with {units.percent(shares['other'])}; the busiest of the "
-        f"pinned ones ({', '.join(sorted(pinned))}) has {units.percent(shares['pinned'])}",
-        "Check which interrupts and threads run there, and add their time to the cost of an I/O.",
-        broken=False,
-        column="busy",
-        numbers=shares,
-    )
+    text = f"processor {other.words['cpu']} is the busiest with {units.percent(shares['other'])}; the busiest of the "
+    text += f"pinned ones ({', '.join(sorted(pinned))}) has {units.percent(shares['pinned'])}"
+    yield flag(other, text, column="busy", numbers=shares)

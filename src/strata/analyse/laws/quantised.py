@@ -51,15 +51,7 @@ def _zeros(table: Table) -> Iterator[Flag]:
             text = f"{key} is printed as 0 at {units.count(iops)} IOPS"
             text += f"; {n:g} outstanding give {units.duration(n / iops * 1e9)}" if n else ""
             text += f", less than the step of {units.duration(step)}" if n and n / iops * 1e9 < step else ""
-            yield flag(
-                NAME,
-                row,
-                text,
-                "Read the raw counter (busy time and count).",
-                broken=False,
-                column=key,
-                numbers={"step_ns": step},
-            )
+            yield flag(row, text, "Read the raw counter (busy time and count).", column=key, numbers={"step_ns": step})
 
 
 def _alike(table: Table) -> Iterator[Flag]:
@@ -74,13 +66,7 @@ def _alike(table: Table) -> Iterator[Flag]:
     (unit, shown), share = max(apart.items(), key=lambda x: x[1])
     count = sum(len(by[k]) for k in apart)
     step = min(r.figures["rate"].step for r in rows)
-    yield flag(
-        NAME,
-        None,
-        f"{count} rows look equal in steps of {step:g} {unit} and are up to {units.percent(share, 2)} apart by IOPS "
-        f"× size ({shown:g} {unit}): that column cannot be compared there",
-        "Compare IOPS, or print the rate with three significant digits.",
-        broken=False,
-        column="rate",
-        numbers={"apart": share, "rows": float(count)},
-    )
+    text = f"{count} rows look equal in steps of {step:g} {unit} and are up to {units.percent(share, 2)} apart by IOPS "
+    text += f"× size ({shown:g} {unit}): that column cannot be compared there"
+    advice = "Compare IOPS, or print the rate with three significant digits."
+    yield flag(None, text, advice, column="rate", numbers={"apart": share, "rows": float(count)})

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from strata import units
-from strata.analyse.laws.base import Interval, flag, overlap, value
+from strata.analyse.laws.base import flag, overlap, value
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "quotes", "quotations", 240
@@ -40,12 +40,8 @@ def check(table: Table) -> Iterator[Flag]:
         yield _nowhere(table, said, found, keys)
 
 
-def _span(figure: Figure, scale: float | None = None) -> Interval:
-    return figure.bounds(scale)
-
-
 def _agrees(said: Mapping[str, Figure], row: Row, keys: list[str]) -> bool:
-    return all(overlap(_span(said[k]), _span(row.figures[k])) for k in keys)
+    return all(overlap(said[k].bounds(), row.figures[k].bounds()) for k in keys)
 
 
 def _other_unit(said: Row, rows: list[Row], keys: list[str]) -> Flag | None:
@@ -55,15 +51,15 @@ def _other_unit(said: Row, rows: list[Row], keys: list[str]) -> Flag | None:
             # Exactly as many bytes as the other unit would be: a step would let 512 KB pass for 524 288.
             for row in rows:
                 others = [k for k in keys if k != key]
-                if overlap(_span(figure, scale), _span(row.figures[key])) and _agrees(said.figures, row, others):
+                if overlap(figure.bounds(scale), row.figures[key].bounds()) and _agrees(said.figures, row, others):
                     literal, meant = figure.readings[0], figure.value * scale
                     text = f"{figure.value:g} {literal[0]} are {units.count(figure.base)} bytes; what was measured has "
                     text += f"{units.count(meant)}, which is {figure.value:g} {unit}"
+                    step = f"Write {figure.value:g} {unit}."
                     return flag(
-                        NAME,
                         said,
                         text,
-                        f"Write {figure.value:g} {unit}.",
+                        step,
                         broken=True,
                         column=key,
                         numbers={"said": figure.base, "measured": row.figures[key].base},
@@ -74,7 +70,7 @@ def _other_unit(said: Row, rows: list[Row], keys: list[str]) -> Flag | None:
 def _nowhere(table: Table, said: Row, rows: list[Row], keys: list[str]) -> Flag:
     places = []
     for key in keys:
-        at = [r.name for r in rows if overlap(_span(said.figures[key]), _span(r.figures[key]))]
+        at = [r.name for r in rows if overlap(said.figures[key].bounds(), r.figures[key].bounds())]
         places.append(
             f"{_told(said.figures[key])} is in {' and '.join(at[:2])}"
             if at
@@ -86,15 +82,9 @@ def _nowhere(table: Table, said: Row, rows: list[Row], keys: list[str]) -> Flag:
         text += f"; so at most {ios * (1 - p / 100):.0f} I/Os are as slow"
         beyond = value(table, said, "beyond")
         text += f", not {beyond:.0f}" if beyond is not None else ""
-    return flag(
-        NAME,
-        said,
-        f"no row has these together: {text}",
-        "Quote one complete row.",
-        broken=True,
-        column=keys[0],
-        numbers={k: said.figures[k].base for k in keys},
-    )
+    text = f"no row has these together: {text}"
+    step = "Quote one complete row."
+    return flag(said, text, step, broken=True, column=keys[0], numbers={k: said.figures[k].base for k in keys})
 
 
 def _percentile_of(said: Row, rows: list[Row]) -> float | None:
@@ -103,7 +93,7 @@ def _percentile_of(said: Row, rows: list[Row]) -> float | None:
     if time is None:
         return None
     for row in rows:
-        if {"time", "percentile"} <= set(row.figures) and overlap(_span(time), _span(row.figures["time"])):
+        if {"time", "percentile"} <= set(row.figures) and overlap(time.bounds(), row.figures["time"].bounds()):
             return row.figures["percentile"].base
     return None
 

@@ -37,7 +37,7 @@ def check(table: Table) -> Iterator[Flag]:
             if len(wrong) * 2 > len(column.rows):
                 text = f"no unit and rounding makes IOPS × size match the rate in more than {column.agree} of "
                 text += f"{len(column.rows)} rows"
-                yield flag(NAME, None, text, NEXT, broken=True, column="rate")
+                yield flag(None, text, broken=True, column="rate")
                 continue
         for row in column.rows:
             if not inference.holds(table, row, column.best, inference.LOOSE):
@@ -59,9 +59,7 @@ def _slip(table: Table, row: Row, column: inference.Column) -> Flag:
         text += f" ({column.agree} of {len(column.rows)} rows match as {column.best.words})"
     if fits := _digit_less(table, row, column):
         text += f"; {units.count(fits)} would match, one digit less"
-    return flag(
-        NAME, row, text, NEXT, broken=True, column="rate", numbers={"iops": iops.value, "size": size, "rate": said}
-    )
+    return flag(row, text, broken=True, column="rate", numbers={"iops": iops.value, "size": size, "rate": said})
 
 
 def _rate(bytes_per_second: float, reading: inference.Reading) -> str:
@@ -94,4 +92,4 @@ def _counted(table: Table) -> Iterator[Flag]:
         if size is None or ios is None or total is None or overlap(times(ios, (size, size)), total, inference.LOOSE):
             continue
         text = f"{ios[0]:.0f} I/Os of {units.size(size)} are not {units.size(total[0])}"
-        yield flag(NAME, row, text, NEXT, broken=True, column="bytes", numbers={"ios": ios[0], "bytes": total[0]})
+        yield flag(row, text, broken=True, column="bytes", numbers={"ios": ios[0], "bytes": total[0]})

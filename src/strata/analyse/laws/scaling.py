@@ -24,6 +24,7 @@ from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "scaling", "more than linear", 200
 SAYS = "more than n times the rate from n threads"
+NEXT = "Measure the first point again, longer, and compare the processor time per byte."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -44,13 +45,6 @@ def _beyond(table: Table, series: list[Row]) -> Iterator[Flag]:
         if found is None or times <= 1 or found[0] / base[1] <= times * allowed:
             continue
         got = sum(found) / sum(base)
-        yield flag(
-            NAME,
-            row,
-            f"{times:g} times the threads give {units.significant(got)} times the rate: more than linear, so "
-            f"something else limited the first point ({first.name})",
-            "Measure the first point again, longer, and compare the processor time per byte.",
-            broken=False,
-            column="threads",
-            numbers={"threads": times, "rate": got},
-        )
+        text = f"{times:g} times the threads give {units.significant(got)} times the rate: more than linear, so "
+        text += f"something else limited the first point ({first.name})"
+        yield flag(row, text, column="threads", numbers={"threads": times, "rate": got})

@@ -22,6 +22,7 @@ from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "seed", "repeated seed", 140
 SAYS = "repetitions draw the same random offsets"
+NEXT = "Give each repetition its own seed."
 
 
 def check(table: Table) -> Iterator[Flag]:
@@ -38,5 +39,4 @@ def check(table: Table) -> Iterator[Flag]:
                 text = (
                     f"{times} repetitions draw the same random offsets (seed {seed}): later ones find them in a cache"
                 )
-                step = "Give each repetition its own seed."
-                yield flag(NAME, rows[0], text, step, broken=False, column="seed", numbers={"repetitions": times})
+                yield flag(rows[0], text, column="seed", numbers={"repetitions": times})

@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag
-from strata.analyse.time_beyond import Points, of_row, of_table, shares
+from strata.analyse.laws.base import Points, flag, of_row, of_table, shares
 from strata.model.figures import Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "tail", "share of time in the tail", 70
 SAYS = "a few slow I/Os take most of the time"
+NEXT = "Look at the slow I/Os over time (a stall, a flush or a full cache); judge by the share of time."
 SHARE, TAIL, NEARLY = 0.3, 1.0, 0.95
 
 
@@ -45,13 +45,6 @@ def _heavy(row: Row | None, mean: Figure | None, points: Points) -> Iterator[Fla
     share, p = max((s for s in found if s[0] >= NEARLY * best), key=lambda s: s[1])
     if share < SHARE:
         return
-    yield flag(
-        NAME,
-        row,
-        f"at least {units.percent(share, 2)} of the time is spent in the slowest {100 - p:.3g} % of the I/Os: they "
-        f"make the mean of {units.duration(mean.base)}, the percentiles below do not show it",
-        "Look at the slow I/Os over time (a stall, a flush or a full cache); judge by the share of time.",
-        broken=False,
-        column="time.mean",
-        numbers={"share": share, "percentile": p},
-    )
+    text = f"at least {units.percent(share, 2)} of the time is spent in the slowest {100 - p:.3g} % of the I/Os: they "
+    text += f"make the mean of {units.duration(mean.base)}, the percentiles below do not show it"
+    yield flag(row, text, column="time.mean", numbers={"share": share, "percentile": p})

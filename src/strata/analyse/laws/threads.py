@@ -18,9 +18,10 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.analyse.rounds import CellRounds
-from strata.model.analysis import THREADS, Check
+from strata.model.analysis import THREADS
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = THREADS, "threads", 190
 SAYS = "equal threads got unequal service, or ran elsewhere than pinned"
@@ -34,11 +35,11 @@ SIGMAS = 6.0
 """Few I/Os differ by chance; this many standard deviations do not."""
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Over all rounds, so that what differs by chance from round to round cancels."""
     for cell in run.rounds.values():
         if said := [*_unequal(cell), *_elsewhere(cell)]:
-            yield colour(NAME, "; ".join(said), cell.layer, cell.workload.key)
+            yield colour("; ".join(said), cell.layer, cell.workload.key)
 
 
 def _unequal(cell: CellRounds) -> list[str]:

@@ -39,14 +39,10 @@ def check(table: Table) -> Iterator[Flag]:
         if not proof:
             continue
         first = proof[0].figures
-        yield flag(
-            NAME,
-            None,
+        text = (
             f"the column is labelled {column.unit} but holds {column.best.words}: {len(proof)} of {len(column.rows)} "
-            f"rows match in no other way, for example {first['rate'].value:g} beside {first['iops'].value:g} IOPS "
-            f"({proof[0].name})",
-            f"Read and label it as {column.best.unit}.",
-            broken=False,
-            column="rate",
-            numbers={"scale": column.best.scale},
         )
+        text += f"rows match in no other way, for example {first['rate'].value:g} beside {first['iops'].value:g} IOPS "
+        text += f"({proof[0].name})"
+        step = f"Read and label it as {column.best.unit}."
+        yield flag(None, text, step, column="rate", numbers={"scale": column.best.scale})

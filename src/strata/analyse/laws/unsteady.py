@@ -21,10 +21,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from strata import units
-from strata.analyse.laws.view import RunView, colour
+from strata.analyse.laws.base import RunView, colour
 from strata.analyse.noise import interval_rates
 from strata.analyse.rounds import CellRounds
-from strata.model.analysis import UNSTEADY, Check, NoiseFloor
+from strata.model.analysis import UNSTEADY, NoiseFloor
+from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = UNSTEADY, "unsteady", 80
 SAYS = "the rate drifts, drops or varies within a measurement"
@@ -33,12 +34,12 @@ BURST = 100.0
 """From a hundredfold rise on the first third held nothing, or a stall, and a factor would say nothing."""
 
 
-def of_run(run: RunView) -> Iterator[Check]:
+def of_run(run: RunView) -> Iterator[Flag]:
     """Cells that drift, fall off a cliff or spread."""
     for cell in run.cells:
         message = _unsteady(run.of(cell), run.noise)
         if message is not None:
-            yield colour(NAME, message, cell.layer, cell.workload.key)
+            yield colour(message, cell.layer, cell.workload.key)
 
 
 def _unsteady(cell: CellRounds, noise: NoiseFloor) -> str | None:

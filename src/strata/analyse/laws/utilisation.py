@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import bounds, flag, throughput, times, value
-from strata.model.figures import Flag, Role, Table
+from strata.analyse.laws.base import bounds, flag, given, throughput, times, value
+from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "utilisation", "utilisation", 50
 SAYS = "a resource is busy for more than all of the time"
@@ -32,24 +32,22 @@ NEXT = "Find the denominator of the share: cores, directions, servers."
 
 def check(table: Table) -> Iterator[Flag]:
     """Rows in which something is busier than possible."""
-    for row in table.rows:
-        if row.role is Role.PLANNED:
-            continue
+    for row in given(table):
         for key in row.figures:
             span = bounds(table, row, key) if key.partition(".")[0] in ("busy", "idle") else None
             if span is not None and (span[0] > 1 + TOLERANCE or span[1] < 0):
                 text = f"{key} is {units.percent(row.figures[key].base)} of the time"
-                yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={key: row.figures[key].base})
+                yield flag(row, text, broken=True, column=key, numbers={key: row.figures[key].base})
         servers, service = value(table, row, "count.servers"), bounds(table, row, "time.service")
         rate = throughput(table, row)
         if servers and service and rate:
             low = times(rate, service)[0] / units.NS_PER_S
             if low > servers * (1 + TOLERANCE):
                 text = f"IOPS × service time keeps {units.significant(low)} servers busy of {servers:g}"
-                yield flag(NAME, row, text, NEXT, broken=True, column="time.service", numbers={"busy": low})
+                yield flag(row, text, broken=True, column="time.service", numbers={"busy": low})
         link = value(table, row, "link")
         for key in ("wire.sent", "wire.received"):
             wire = bounds(table, row, key)
             if link and wire and wire[0] > link * (1 + TOLERANCE):
                 text = f"{units.rate(wire[0])} in one direction on a link of {units.rate(link)}"
-                yield flag(NAME, row, text, NEXT, broken=True, column=key, numbers={key: wire[0], "link": link})
+                yield flag(row, text, broken=True, column=key, numbers={key: wire[0], "link": link})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strata.analyse.matrix.next import Wish, seen_once, visit_seconds, wishes
-from strata.analyse.matrix.spot import Spot
+from strata.analyse.matrix.starts import Spot
 from strata.analyse.matrix.table import Filled, Theta, table_of
 from strata.analyse.visit import Visit, visit_from, visit_of
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from strata.analyse.series.longrun import Floats
 
-PARAMETERS = 5
 FEWEST = 8
 """Cells of one pattern below which the five parameters are not fitted."""
 ROUGH = 0.05

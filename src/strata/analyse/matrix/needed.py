@@ -16,8 +16,7 @@ import numpy as np
 
 from strata.analyse.matrix import gp
 from strata.analyse.matrix.next import SPARED, STRETCHED, TWICE, VISITS_MOST, visit_seconds
-from strata.analyse.matrix.spot import Spot
-from strata.analyse.matrix.starts import Starts, share_below
+from strata.analyse.matrix.starts import Spot, Starts, share_below
 from strata.analyse.matrix.table import NARROWED_MOST, Filled, Theta
 from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import t_quantile

@@ -17,8 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from strata.analyse.matrix.own import Own
-from strata.analyse.matrix.table import Filled
+from strata.analyse.matrix.table import Filled, Own
 from strata.model.noise import PooledNoise
 
 VISITS_MOST = 24

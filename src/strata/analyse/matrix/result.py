@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from strata.analyse.matrix.spot import Spot
+from strata.analyse.matrix.starts import Spot
 from strata.analyse.matrix.table import Filled, table_of
 from strata.analyse.pooled import pooled
 from strata.analyse.visit import Visit, visit_of
@@ -68,12 +68,9 @@ def cells_of(
 def within(plan: Plan, cells: Sequence[MatrixCell], ask: MatrixAsk) -> bool:
     """Whether every cell that the plan did not skip has an interval within the target; one that failed has none."""
     asked = [c for planned, c in zip(plan.cells, cells, strict=True) if planned.skip is None]
-    return all(c.iops is not None and _share(c.iops) <= ask.target * 1.0001 for c in asked)
-
-
-def _share(one: Estimate) -> float:
     # The interval lies around a logarithm: its upper side is the longer one.
-    return math.inf if one.high is None else one.high / one.value - 1
+    highs = [(c.iops.high, c.iops.value) if c.iops is not None else (None, 1.0) for c in asked]
+    return all(high is not None and high / value - 1 <= ask.target * 1.0001 for high, value in highs)
 
 
 def _shape(w: Workload) -> tuple[str, int]:

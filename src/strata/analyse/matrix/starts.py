@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.matrix.spot import Spot
 from strata.analyse.pooled import BOUND, CellNoise, cell_noise, correlation, excess_of, moderated
 from strata.analyse.series.longrun import Floats
 from strata.analyse.visit import Visit
@@ -35,6 +34,16 @@ WORTH = 2.0
 """Degrees of freedom for which the one number of the table counts at each place."""
 LEAST = 1e-3
 """Weights below this share of the greatest are left out."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """``group`` is its layer and ``pattern`` its pattern, as numbers; ``size`` in bytes."""
+
+    group: int
+    pattern: int
+    depth: int
+    size: int
 
 
 @dataclass(frozen=True)

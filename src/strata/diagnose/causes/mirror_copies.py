@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from strata import units
-from strata.analyse.crossing import copies_beyond
+from strata.analyse.laws.base import copies_beyond
 from strata.diagnose import card, counted, crossing
 from strata.diagnose.case import Case, Station
 from strata.diagnose.opinion import Opinion, Weight

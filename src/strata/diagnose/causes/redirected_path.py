@@ -29,7 +29,7 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.analyse.crossing import CROSSES, STAYS, copies_beyond
+from strata.analyse.laws.base import CROSSES, STAYS, copies_beyond
 from strata.diagnose import crossing, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.crossing import Crossing

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from strata.model.compared import Change, ComparedRuns, Shift
+from strata.model.compared import Change, ComparedRuns
 from strata.report import compare_lines
 from strata.report.html import frame
 from strata.report.html.charts.forest import forest
-from strata.report.html.figures_csv import Cell, ends, interval, text_of
+from strata.report.html.frame import Cell, ends, interval, text_of
 
 _ORDER = {Change.SLOWER: 0, Change.FASTER: 1, Change.CANNOT_TELL: 2, Change.EQUIVALENT: 3}
 _LOOK = {Change.SLOWER: "slower", Change.FASTER: "faster", Change.CANNOT_TELL: "unsure", Change.EQUIVALENT: "same"}
@@ -43,14 +43,11 @@ def csv_of(compared: ComparedRuns) -> str:
         row += [int(c.beyond_margin), *ends(c.a), *ends(c.b), *ends(c.iops), c.p_difference, c.p_equivalence]
         row.append(c.between_runs)
         for key in keys:
-            row += _shift(compare_lines.shift_of(c, key))
+            one = compare_lines.shift_of(c, key)
+            row += [None] * 5 if one is None else [one.a_ns, one.b_ns, *ends(one.ratio)]
         rows.append(row)
     return text_of(head, rows)
 
 
 def _name(key: str) -> str:
     return key if key == "mean" else f"p{key}"
-
-
-def _shift(one: Shift | None) -> list[Cell]:
-    return [None] * 5 if one is None else [one.a_ns, one.b_ns, *ends(one.ratio)]

@@ -7,13 +7,17 @@ not escaped.
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 import re
+from collections.abc import Iterable, Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from strata import units
+from strata.model.estimate import Estimate
 from strata.report import answer, ends_text, figures, goals, ladder, words
 from strata.report.html.charts import svg
 from strata.text.controls import lines
@@ -70,3 +74,36 @@ def heat(ratio: float) -> str:
     """How strongly a square is coloured, 0 to 1: none at equality, full at a tenth or ten times."""
     distance = abs(1 - ratio) if ratio >= 0.5 else min(1.0, 0.5 + (0.5 - ratio) * 1.25)
     return f"{min(1.0, distance):.2f}"
+
+
+Cell = str | int | float | None
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def text_of(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """RFC 4180 with plain line feeds. What is not known is empty, never 0."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([_field(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def interval(name: str) -> tuple[str, str, str]:
+    """The headings of an estimate: ``iops``, ``iops_low``, ``iops_high``."""
+    return name, f"{name}_low", f"{name}_high"
+
+
+def ends(estimate: Estimate | None) -> tuple[Cell, Cell, Cell]:
+    """An estimate as `interval` heads it."""
+    return (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+
+
+def value_of(estimate: Estimate | None) -> float | None:
+    """Its value alone."""
+    return None if estimate is None else estimate.value
+
+
+def _field(value: Cell) -> Cell:
+    # A name from outside must stay a name in a spreadsheet: these begin a formula there.
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from strata.model.history import CellHistory, History
-from strata.report import compare_lines, figures, history_lines
+from strata.report import compare_lines, figures, history_text
 from strata.report.html import frame
 from strata.report.html.charts.course import course
-from strata.report.html.figures_csv import text_of
+from strata.report.html.frame import text_of
 
 
 def render(history: History) -> str:
@@ -20,9 +20,9 @@ def render(history: History) -> str:
         "strata-history",
         ("history.css",),
         change=compare_lines.change,
-        lines=history_lines,
+        lines=history_text,
         span=_span(cells),
-        cells=[(c, course(f"course-{i}", c), history_lines.rows(c)) for i, c in enumerate(cells)],
+        cells=[(c, course(f"course-{i}", c), history_text.rows(c)) for i, c in enumerate(cells)],
     )
 
 

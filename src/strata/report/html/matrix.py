@@ -10,7 +10,7 @@ from strata.model.matrix import MatrixCell, MatrixResult
 from strata.report import matrix_text, survey_text, words
 from strata.report.html import frame
 from strata.report.html.charts.heatmap import QUANTITIES, Quantity, heatmap, width_of
-from strata.report.html.figures_csv import Cell, ends, interval, text_of, value_of
+from strata.report.html.frame import Cell, ends, interval, text_of, value_of
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,10 @@ def _figures(c: MatrixCell) -> list[Cell]:
 def _panels(result: MatrixResult) -> list[Panel]:
     grid = result.ask.grid
     found: list[Panel] = []
-    for layer in result.layers:
-        for pattern in grid.patterns:
-            cells = tuple(c for c in result.cells if (c.layer, c.pattern) == (layer, pattern))
-            name = f"{layer} · {pattern}" if len(result.layers) > 1 else pattern
-            maps = tuple(
-                (q, heatmap(f"heat-{len(found)}-{n}", f"{name}: {q.name} by depth and size", q, cells, grid.depths,
-                            grid.sizes))
-                for n, q in enumerate(QUANTITIES)
-            )  # fmt: skip
-            found.append(Panel(name, maps, cells))
+    for at, (name, cells) in enumerate(matrix_text.panels(result)):
+        maps = tuple(
+            (q, heatmap(f"heat-{at}-{n}", f"{name}: {q.name} by depth and size", q, cells, grid.depths, grid.sizes))
+            for n, q in enumerate(QUANTITIES)
+        )
+        found.append(Panel(name, maps, tuple(cells)))
     return found

@@ -10,21 +10,20 @@ from typing import Any
 from markupsafe import Markup
 
 from strata.model.analysis import UNSTEADY, CellSummary
+from strata.model.ends import LatencySplit
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, row_lines, story, survey_text
+from strata.report import answer, figures, ladder, story, survey_text, words
 from strata.report.check_lines import check_lines, told
-from strata.report.how_much import gain
+from strata.report.explained import ROW_HEAD, row_table
 from strata.report.html import counters, frame
-from strata.report.html import ends as both_ends
 from strata.report.html.charts.percentiles import percentiles
 from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
-from strata.report.html.figures_csv import Cell, ends, interval, text_of
+from strata.report.html.frame import Cell, ends, interval, text_of
 from strata.report.ladder import Ladder, Row, Square
-from strata.report.paragraph import paragraph
-from strata.report.terminal import debug_build, incomplete
+from strata.report.paragraph import gain, paragraph
 
 NOISY = 0.10
 """From this spread between equal rounds on the page says at its top that the machine was noisy."""
@@ -100,7 +99,8 @@ def context(report: Report) -> dict[str, Any]:
         "outcomes": [(f, prediction(f"prediction-{i}", f.outcome)) for i, f in enumerate(outcomes) if f.outcome],
         "paragraph": paragraph(report.analysis, diagnosis),
         "gain": gain(report.analysis, diagnosis),
-        "row_lines": row_lines,
+        "row_head": ROW_HEAD,
+        "row_table": row_table,
         "told": story.outcome,
         "scenes": story.scenes(diagnosis),
         "refused": story.refused(diagnosis),
@@ -108,7 +108,7 @@ def context(report: Report) -> dict[str, Any]:
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
-        "ends": both_ends.section(report),
+        "ends": section(report),
         "counters": counters.rows(report, table),
         "counter_columns": counters.columns(report),
         "percentile_keys": _percentile_keys(report),
@@ -151,11 +151,11 @@ def bars(report: Report, key: str) -> tuple[Bar, ...]:
 def banners(report: Report) -> list[tuple[str, str]]:
     """(heading, what it means) of all that a reader must know before the first figure."""
     said = []
-    if debug_build(report):
+    if words.debug_build(report):
         said.append(
             ("Debug build", "The engine was compiled without optimisation. These figures do not represent the storage.")
         )
-    if (unfinished := incomplete(report)) is not None:
+    if (unfinished := words.incomplete(report)) is not None:
         said.append(("Unfinished", f"This {unfinished}."))
     impossible = [c for c in report.analysis.checks if c.impossible]
     if impossible:
@@ -171,3 +171,44 @@ def banners(report: Report) -> list[tuple[str, str]]:
         cells = figures.plural(unsteady, "cell")
         said.append(("Unsteady", f"{cells} not steady during the measurement; see the checks."))
     return said
+
+
+SHOWN_PERCENTILES = ("50", "90", "99")
+SHOWN = 12
+"""Notes beyond that repeat themselves."""
+
+
+@dataclass(frozen=True)
+class EndsSection:
+    """Cells in the run's order; ``notes`` name their cell."""
+
+    splits: tuple[tuple[CellSummary, LatencySplit], ...]
+    percentiles: tuple[str, ...]
+    flows: tuple[CellSummary, ...]
+    cycles: tuple[CellSummary, ...]
+    sources: tuple[str, ...]
+    notes: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def section(report: Report) -> EndsSection | None:
+    """None where no cell has anything to show."""
+    cells = report.analysis.cells
+    splits = tuple((c, split) for c in cells for split in c.splits)
+    told: dict[str, list[str]] = {}
+    for cell in cells:
+        for note in (*cell.notes, *(n for split in cell.splits for n in split.notes)):
+            told.setdefault(note, []).append(f"{cell.layer}, {cell.workload.label}")
+    more = {note: f" and {len(places) - 1} more" if len(places) > 1 else "" for note, places in told.items()}
+    notes = tuple(f"{note} ({places[0]}{more[note]})" for note, places in list(told.items())[:SHOWN])
+    known = {p.percentile for _, split in splits for p in split.percentiles}
+    found = EndsSection(
+        splits=splits,
+        percentiles=tuple(p for p in SHOWN_PERCENTILES if p in known),
+        flows=tuple(c for c in cells if c.flows),
+        cycles=tuple(c for c in cells if c.cycles),
+        sources=tuple(dict.fromkeys(cost.source for c in cells for cost in c.cycles)),
+        notes=notes,
+        absent=tuple(dict.fromkeys(why for c in cells for why in c.absent)),
+    )
+    return found if splits or found.flows or found.cycles else None

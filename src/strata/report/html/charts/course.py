@@ -10,7 +10,7 @@ from strata import units
 from strata.model.history import CellHistory
 from strata.report import figures
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import linear, linear_ticks
+from strata.report.html.charts.svg import linear, linear_ticks, linear_top
 from strata.report.html.charts.timeline import short_count
 
 WIDTH, HEIGHT = 480, 210
@@ -22,16 +22,12 @@ def course(ident: str, cell: CellHistory) -> Markup | None:
     if not cell.points:
         return None
     most = max(p.iops for p in cell.points) or 1.0
-    ticks = linear_ticks(most)
-    high = ticks[-1] if ticks[-1] >= most else ticks[-1] + ticks[1]
+    high = linear_top(most)
     last = len(cell.points) - 1
     # One run alone stands in the middle: it is neither the first nor the last of anything.
     x = linear(0, last, LEFT + 6, RIGHT - 6) if last else lambda _: (LEFT + RIGHT) / 2
     y = linear(0, high, BOTTOM, TOP)
-    drawn: list[Markup] = []
-    for tick in linear_ticks(high):
-        drawn.append(svg.line(LEFT, y(tick), RIGHT, y(tick), "grid"))
-        drawn.append(svg.text(LEFT - 6, y(tick) + 4, short_count(tick), "tick", "end"))
+    drawn = svg.left_axis(LEFT, RIGHT, [(y(tick), short_count(tick)) for tick in linear_ticks(high)])
     edges = [0, *(c.index for c in cell.changes), len(cell.points)]
     for start, end in pairwise(edges):
         level = sorted(p.iops for p in cell.points[start:end])[(end - start) // 2]
@@ -42,7 +38,7 @@ def course(ident: str, cell: CellHistory) -> Markup | None:
         drawn.append(svg.text(at, TOP - 8, figures.signed_percent(change.ratio.value - 1), "figure", "middle"))
     for i, p in enumerate(cell.points):
         told = svg.title(f"{p.run}, {figures.utc(p.created_unix_ns)}: {units.count(p.iops)} IOPS")
-        drawn.append(svg.element("circle", told, cx=x(i), cy=y(p.iops), r=2.6, class_=f"dot {svg.layer_class(0)}"))
+        drawn.append(svg.dot(x(i), y(p.iops), svg.layer_class(0), told))
     drawn += _dates(cell)
     drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "IOPS by run (dates in UTC)", "axis", "middle"))
     said = f"{figures.plural(len(cell.points), 'run')}, {figures.plural(len(cell.changes), 'change')} of level"

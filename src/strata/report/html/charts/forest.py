@@ -11,7 +11,7 @@ from strata.model.compared import CellCompared, Change
 from strata.report import figures
 from strata.report.compare_lines import MARK, change
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import Scale, logarithmic
+from strata.report.html.charts.svg import Scale, logarithmic
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 480, 14, 466, 24, 34, 34
 LEAST, MOST = 0.01, 100.0

@@ -39,13 +39,9 @@ class Quantity:
     rate: bool = False
 
 
-def _mib(value: float) -> str:
-    return short(value / units.MIB)
-
-
 QUANTITIES = (
     Quantity("IOPS", "more", lambda c: None if c.iops is None else c.iops.value, short, rate=True),
-    Quantity("MiB/s", "more", lambda c: c.bytes_per_second, _mib, rate=True),
+    Quantity("MiB/s", "more", lambda c: c.bytes_per_second, lambda v: short(v / units.MIB), rate=True),
     Quantity("mean", "longer", lambda c: c.mean_ns, units.duration),
     Quantity("p99", "longer", lambda c: c.p99_ns, units.duration),
 )
@@ -108,21 +104,22 @@ def said(cell: MatrixCell) -> str:
     if cell.iops is None:
         return f"{where}: not measured ({cell.why or 'out of budget'})"
     one = cell.iops
-    parts = [f"{where}: {units.count(one.value)} IOPS, {cell.given.value}"]
-    if one.low is not None and one.high is not None:
-        parts.append(f"95 % interval {units.count(one.low)} to {units.count(one.high)}")
-    if cell.measured is not None and cell.given is Given.SMOOTHED:
-        parts.append(f"measured {units.count(cell.measured.value)}")
-    if cell.smoothed is not None and cell.given is Given.MEASURED:
-        parts.append(f"from its neighbours {units.count(cell.smoothed.value)}")
-    parts.append(f"{figures.plural(cell.visits, 'visit')}, {cell.seconds:.1f} s")
-    if cell.mean_ns is not None:
-        parts.append(f"mean {units.duration(cell.mean_ns)}")
-    if cell.p99_ns is not None:
-        parts.append(f"p99 {units.duration(cell.p99_ns)}")
-    parts += ["kink, not smoothed"] * cell.kink + ["changed between visits"] * cell.moved
-    parts += ["near the load generator's limit"] * cell.generator_bound
-    return ", ".join(parts)
+    both = one.low is not None and one.high is not None
+    measured = cell.measured if cell.given is Given.SMOOTHED else None
+    smoothed = cell.smoothed if cell.given is Given.MEASURED else None
+    parts = (
+        f"{where}: {units.count(one.value)} IOPS, {cell.given.value}",
+        f"95 % interval {units.count(one.low or 0)} to {units.count(one.high or 0)}" if both else "",
+        f"measured {units.count(measured.value)}" if measured is not None else "",
+        f"from its neighbours {units.count(smoothed.value)}" if smoothed is not None else "",
+        f"{figures.plural(cell.visits, 'visit')}, {cell.seconds:.1f} s",
+        f"mean {units.duration(cell.mean_ns)}" if cell.mean_ns is not None else "",
+        f"p99 {units.duration(cell.p99_ns)}" if cell.p99_ns is not None else "",
+        "kink, not smoothed" if cell.kink else "",
+        "changed between visits" if cell.moved else "",
+        "near the load generator's limit" if cell.generator_bound else "",
+    )
+    return ", ".join(filter(None, parts))
 
 
 def _where(cell: MatrixCell) -> str:

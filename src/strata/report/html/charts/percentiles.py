@@ -10,7 +10,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.percentiles import BEYOND
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import linear, log_range, log_ticks, logarithmic, tail
+from strata.report.html.charts.svg import linear, log_range, log_ticks, logarithmic, tail
 
 WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 56, 348, 12, 196
@@ -48,10 +48,7 @@ def percentiles(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]
     low, high = log_range(min(values), max(values))
     x = linear(tail(TICKS[0]), tail(TICKS[-1]), LEFT, RIGHT)
     y = logarithmic(low, high, BOTTOM, TOP)
-    drawn: list[Markup] = []
-    for tick in log_ticks(low, high):
-        drawn.append(svg.line(LEFT, y(tick), RIGHT, y(tick), "grid"))
-        drawn.append(svg.text(LEFT - 6, y(tick) + 4, tick_time(tick), "tick", "end"))
+    drawn = svg.left_axis(LEFT, RIGHT, [(y(tick), tick_time(tick)) for tick in log_ticks(low, high)])
     for tick in TICKS:
         drawn.append(svg.line(x(tail(tick)), TOP, x(tail(tick)), BOTTOM, "grid"))
         last = "end" if tick == TICKS[-1] else "middle"
@@ -64,7 +61,7 @@ def percentiles(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]
                 drawn.append(svg.path([(x(tail(p)), y(ns)) for p, ns in curve], f"curve {kind} {colour}"))
         for p, ns in (*firm, *thin[1:]):
             told = svg.title(f"{cell.layer}: {p:g} % of I/Os within {units.duration(ns)}")
-            drawn.append(svg.element("circle", told, cx=x(tail(p)), cy=y(ns), r=2.6, class_=f"dot {colour}"))
+            drawn.append(svg.dot(x(tail(p)), y(ns), colour, told))
     said = "; ".join(
         f"{c.layer}: " + ", ".join(f"p{k} {units.duration(e.value)}" for k, e in c.latency_ns.items()) for _, c in cells
     )

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from strata.model.experiment import Outcome
 from strata.report import answer, figures, words
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import linear, linear_ticks
+from strata.report.html.charts.svg import linear, linear_ticks
 from strata.report.html.charts.timeline import short_count
 
 AXES = {"iops": "IOPS", "mean_ns": "mean time of a request, ns"}

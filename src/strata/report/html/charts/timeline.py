@@ -10,7 +10,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.plan import round_words
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import linear, linear_ticks
+from strata.report.html.charts.svg import linear, linear_ticks, linear_top
 
 WIDTH, HEIGHT = 360, 190
 LEFT, RIGHT, TOP, BOTTOM = 56, 352, 12, 152
@@ -39,8 +39,7 @@ def timeline(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]) -
     numbers = sorted({n for _, _, rounds in lines for n in rounds})
     longest = max(points[-1][0] for _, _, rounds in lines for points in rounds.values()) or 1.0
     most = max(v for _, c, _ in lines for _, _, v in c.timeline) or 1.0
-    ticks = linear_ticks(most)
-    high = ticks[-1] if ticks[-1] >= most else ticks[-1] + ticks[1]
+    high = linear_top(most)
     y = linear(0, high, BOTTOM, TOP)
     slot = (RIGHT - LEFT) / len(numbers)
     drawn: list[Markup] = []
@@ -48,20 +47,18 @@ def timeline(ident: str, label: str, cells: Sequence[tuple[int, CellSummary]]) -
         if i % 2 == 0:
             drawn.append(svg.rect(LEFT + i * slot, TOP, slot, BOTTOM - TOP, "band"))
         drawn.append(svg.text(LEFT + (i + 0.5) * slot, BOTTOM + 16, str(number + 1), "tick", "middle"))
-    for tick in linear_ticks(high):
-        drawn.append(svg.line(LEFT, y(tick), RIGHT, y(tick), "grid"))
-        drawn.append(svg.text(LEFT - 6, y(tick) + 4, short_count(tick), "tick", "end"))
+    drawn += svg.left_axis(LEFT, RIGHT, [(y(tick), short_count(tick)) for tick in linear_ticks(high)])
     drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "IOPS by round", "axis", "middle"))
     for index, cell, rounds in lines:
         for i, number in enumerate(numbers):
             points = rounds.get(number, [])
             x = linear(0, longest, LEFT + i * slot + INSET, LEFT + (i + 1) * slot - INSET)
-            told = svg.title(f"{cell.layer}, {round_words(number)}: {_span(points)}") if points else ""
+            values = [v for _, v in points]
+            span = f"{units.count(min(values))} to {units.count(max(values))} IOPS" if points else ""
+            told = svg.title(f"{cell.layer}, {round_words(number)}: {span}")
             if len(points) == 1:
                 at = points[0]
-                drawn.append(
-                    svg.element("circle", told, cx=x(at[0]), cy=y(at[1]), r=2.6, class_=f"dot {svg.layer_class(index)}")
-                )
+                drawn.append(svg.dot(x(at[0]), y(at[1]), svg.layer_class(index), told))
             elif points:
                 drawn.append(svg.path([(x(s), y(v)) for s, v in points], f"curve firm {svg.layer_class(index)}", told))
     said = "; ".join(f"{c.layer}: {units.count(c.iops.value)} IOPS over {c.rounds} rounds" for _, c, _ in lines)
@@ -74,8 +71,3 @@ def short_count(value: float) -> str:
         if value >= factor:
             return f"{value / factor:g}{unit}"
     return f"{value:g}"
-
-
-def _span(points: Points) -> str:
-    values = [v for _, v in points]
-    return f"{units.count(min(values))} to {units.count(max(values))} IOPS"

@@ -10,7 +10,7 @@ from strata import units
 from strata.model.estimate import Estimate
 from strata.report import figures
 from strata.report.html.charts import svg
-from strata.report.html.charts.scale import Scale, linear, linear_ticks
+from strata.report.html.charts.svg import Scale, linear, linear_ticks
 
 WIDTH, RIGHT, TOP, ROW, BAR = 360, 282, 6, 26, 14
 LONGEST_NAME, CHARACTER, LEAST_LEFT = 22, 6.1, 60
@@ -61,10 +61,6 @@ def room_for(characters: int) -> float:
     return max(LEAST_LEFT, 10 + CHARACTER * min(characters, LONGEST_NAME))
 
 
-def _name(layer: str) -> str:
-    return layer if len(layer) <= LONGEST_NAME else layer[: LONGEST_NAME - 1] + "…"
-
-
 def _told(bar: Bar) -> str:
     return units.duration(bar.time.value) if bar.whole else figures.signed_duration(bar.time.value)
 
@@ -83,8 +79,9 @@ def _bar(bar: Bar, top: float, x: Scale, left: float, more: bool) -> list[Markup
     from_x, to_x = x(bar.start), x(bar.end)
     kind = "bar" if bar.whole else "bar added" if bar.time.value >= 0 else "bar saved"
     told = svg.title(f"{bar.layer}: {_told(bar)}{_ends(bar)}")
+    name = bar.layer if len(bar.layer) <= LONGEST_NAME else bar.layer[: LONGEST_NAME - 1] + "…"
     drawn = [
-        svg.text(left - 6, middle + 4, _name(bar.layer), "name", "end"),
+        svg.text(left - 6, middle + 4, name, "name", "end"),
         svg.rect(from_x, middle - BAR / 2, to_x - from_x, BAR, f"{kind} {svg.layer_class(bar.index)}", told),
     ]
     if abs(to_x - from_x) < 1.5:
