@@ -43,7 +43,7 @@ KINDS = (
     Kind("option", r"\bmisalign\b", beside=("src/strata/diagnose",)),
     Kind(
         "scheme",
-        r'EndpointKind\.NFS|_core\.nfs_|\bNFS = "|"nfs"(?!, "nfs4")|nfs://|\bNfs[A-Z]\w+|\bnfs::|\bnfs_\w+\b|(Self|Target)::Nfs',
+        r'EndpointKind\.NFS|\bNFS = "|"nfs"(?!, "nfs4")|nfs://|\bNfs([A-Z]\w+)?\b|\bnfs::|\bnfs_\w+\b',
         beside=("src/strata/discover", "src/strata/probes", "src/strata/model/counters"),
     ),
     Kind("counter", r"\btcp\.RESENT\b|^RESENT\b"),

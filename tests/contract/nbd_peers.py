@@ -90,7 +90,7 @@ def theirs(command: list[str | Path], socket: Path) -> Iterator[str]:
 
 def load(uri: str, rw: str, ios: int, **extra: Any) -> dict[str, Any]:
     """Load `uri` with `ios` I/Os; the result."""
-    size = json.loads(_core.nbd_probe(uri, 1))["size_bytes"]
+    size = json.loads(_core.remote_probe(uri, 1))["size_bytes"]
     connections, sync = extra.pop("connections", 1), extra.pop("sync", "none")
     job = {
         "schema": 1,

@@ -33,20 +33,20 @@ Ask = Callable[[int, int], object]
 
 
 def _nbd(port: int, patience_ns: int) -> object:
-    return _core.nbd_probe(f"nbd://127.0.0.1:{port}/", 1, patience_ns)
+    return _core.remote_probe(f"nbd://127.0.0.1:{port}/", 1, patience_ns)
 
 
 def _portmapper(port: int, patience_ns: int) -> object:
     # The port of MOUNT is told, so the first thing that is asked is MOUNT itself: the same calls as the portmapper's.
-    return _core.nfs_probe(f"nfs://127.0.0.1/export/file?mountport={port}", 1, patience_ns)
+    return _core.remote_probe(f"nfs://127.0.0.1/export/file?mountport={port}", 1, patience_ns)
 
 
 def _iscsi(port: int, patience_ns: int) -> object:
-    return _core.iscsi_probe(f"iscsi://127.0.0.1:{port}/iqn.2026-01.t:t/0", 1, patience_ns)
+    return _core.remote_probe(f"iscsi://127.0.0.1:{port}/iqn.2026-01.t:t/0", 1, patience_ns)
 
 
 def _smb(port: int, patience_ns: int) -> object:
-    return _core.smb_probe(f"smb://u:p@127.0.0.1:{port}/share/file", None, 1, patience_ns)
+    return _core.remote_probe(f"smb://u:p@127.0.0.1:{port}/share/file", 1, patience_ns)
 
 
 ASKS: dict[str, Ask] = {"nbd": _nbd, "nfs": _portmapper, "iscsi": _iscsi, "smb": _smb}

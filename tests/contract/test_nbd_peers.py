@@ -112,7 +112,7 @@ def test_a_file_is_served_to_qemu_with_its_own_blocks(tmp_path: Path, image: Pat
     with ours({"listen": {"unix": str(socket)}, "export": "disk 1", "backing": backing}):
         uri = f"nbd+unix:///disk%201?socket={socket}"
         run("qemu-img", "compare", "-f", "raw", "-F", "raw", uri, image)
-        assert _core.nbd_read(uri, 12_345, 1000) == before[12_345:13_345]
+        assert _core.remote_read(uri, 12_345, 1000) == before[12_345:13_345]
         with pytest.raises(OSError, match="read-only"):
             load(uri, "write", 1)
     assert image.read_bytes() == before
@@ -126,11 +126,11 @@ def test_nbdkit_memory(tmp_path: Path, replies: list[str]) -> None:
     need("nbdkit")
     socket = tmp_path / "k"
     with theirs(["nbdkit", "-f", "-U", socket, *replies, "memory", str(SIZE)], socket) as uri:
-        seen = json.loads(_core.nbd_probe(uri, 3))
+        seen = json.loads(_core.remote_probe(uri, 3))
         assert seen["size_bytes"] == SIZE and seen["multi_conn"] is True
         assert seen["structured"] is not bool(replies)
         assert len(seen["rtt_ns"]) == 3 and min(seen["rtt_ns"]) > 0
-        assert _core.nbd_read(uri, 0, 5000) == bytes(5000)  # never written: a hole
+        assert _core.remote_read(uri, 0, 5000) == bytes(5000)  # never written: a hole
         for rw in ("write", "randread", "randrw"):
             result = load(f"{uri}&replies=structured", rw, 2000, connections=3, threads=2)
             # What the address asks for, as far as the server can.
@@ -140,7 +140,7 @@ def test_nbdkit_memory(tmp_path: Path, replies: list[str]) -> None:
             assert result["stop_reason"] == "ios" and result["errored"] == 0
             # Drained I/Os were issued, but are not counted in the directions.
             assert 2000 <= result["read"]["ops"] + result["write"]["ops"] <= result["completed"]
-        assert _core.nbd_read(uri, 0, 4096) != bytes(4096)
+        assert _core.remote_read(uri, 0, 4096) != bytes(4096)
 
 
 def test_nbdkit_file_holds_what_was_written(tmp_path: Path, image: Path) -> None:
@@ -148,14 +148,14 @@ def test_nbdkit_file_holds_what_was_written(tmp_path: Path, image: Path) -> None
     socket = tmp_path / "k"
     before = image.read_bytes()
     with theirs(["nbdkit", "-f", "-U", socket, "file", image], socket) as uri:
-        assert _core.nbd_read(uri, 100, 1 << 20) == before[100 : 100 + (1 << 20)]
+        assert _core.remote_read(uri, 100, 1 << 20) == before[100 : 100 + (1 << 20)]
         blocks = len(before) // 4096
         result = load(uri, "write", blocks, sync="dsync")
         assert result["effective"]["sync"] == "dsync" and result["errored"] == 0
         after = image.read_bytes()
         assert len(after) == len(before)
         assert all(after[at : at + 4096] != before[at : at + 4096] for at in range(0, len(before), 4096))
-        assert _core.nbd_read(uri, 0, len(after)) == after
+        assert _core.remote_read(uri, 0, len(after)) == after
 
 
 def test_injected_errors_are_counted_by_errno(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_qemu_nbd_file(tmp_path: Path, image: Path) -> None:
     socket = tmp_path / "q"
     before = image.read_bytes()
     with theirs(["qemu-nbd", "-t", "-e", "4", "-f", "raw", "-k", socket, image], socket) as uri:
-        assert _core.nbd_read(uri, 4097, 70_000) == before[4097:74_097]
+        assert _core.remote_read(uri, 4097, 70_000) == before[4097:74_097]
         result = load(uri, "randrw", 2000, iodepth=32)
         assert result["errored"] == 0 and result["read"]["ops"] > 0 and result["write"]["ops"] > 0
 
@@ -213,12 +213,14 @@ def test_a_server_that_vanishes_ends_the_run(tmp_path: Path) -> None:
 
 def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="cannot connect") as refused:
-        _core.nbd_probe(f"nbd+unix:///?socket={tmp_path}/none", 1)
+        _core.remote_probe(f"nbd+unix:///?socket={tmp_path}/none", 1)
     assert isinstance(refused.value, FileNotFoundError)
     with pytest.raises(ValueError, match="write nbd://"):
-        _core.nbd_probe("http://somewhere", 1)
+        _core.remote_probe("nbd://somewhere:port", 1)
+    with pytest.raises(ValueError, match="is none of nbd, smb"):
+        _core.remote_probe("http://somewhere", 1)
     with pytest.raises(ConnectionRefusedError):
-        _core.nbd_read("nbd://127.0.0.1:1/", 0, 1)
+        _core.remote_read("nbd://127.0.0.1:1/", 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_a_far_wire_shows_in_the_probe_and_a_cap_in_the_rate(tmp_path: Path) -> 
     config = {"listen": {"tcp": "127.0.0.1:0"}, "backing": MEMORY, "shape": shape}
     with ours(config) as ready:
         uri = f"nbd://127.0.0.1:{ready['port']}"
-        seen = json.loads(_core.nbd_probe(uri, 5))
+        seen = json.loads(_core.remote_probe(uri, 5))
         assert min(seen["rtt_ns"]) >= 4_000_000  # the cap does not touch the handshake
         result = load(uri, "randread", 500, iodepth=16)
         rate = result["read"]["ops"] / (result["measured_ns"] / 1e9)

@@ -18,7 +18,7 @@ from strata.engine.fio.engine import _let_go_late
 from strata.engine.fio.reading import Reading
 from strata.engine.fio.stream import Stream
 from strata.engine.job import build_job
-from strata.engine.remote_file import SCHEMES
+from strata.engine.remote_file import ADDRESSES
 from strata.errors import RunFailed, UsageError
 from strata.formats import fio_command
 from strata.host import registry
@@ -171,7 +171,7 @@ def test_an_image_is_reached_without_its_clients_cache(tmp_path: Path, monkeypat
 def test_what_is_made_there_is_found_again_after_a_crash() -> None:
     for uri in (RBD, GLUSTER):
         assert registry.Entry.of_remote(uri, None, Mark.new(MIB)).remote
-        assert uri.startswith(SCHEMES)
+        assert uri.startswith(ADDRESSES)
 
 
 class Memory:

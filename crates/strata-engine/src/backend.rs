@@ -1,7 +1,8 @@
-//! Which queue carries a job: opens the target and says how each thread makes its queue.
+//! The backends of this machine: files, devices and nothing.
 //!
 //! A backend is one function that ends in [`Launch::go`] with a factory `Fn(thread) -> Result<Made<Q>>`.
 
+use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,49 +13,10 @@ use strata_pattern::Area;
 use crate::conductor::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
-use crate::job::{Aim, EngineChoice, Job, Sync, Target};
+use crate::job::{EngineChoice, Sync};
 use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
-use crate::remote::Remote;
-use crate::run::{Launch, Run, limit};
-use crate::smb;
+use crate::run::{Launch, Run};
 use crate::worker::{Made, Recipe};
-use crate::{iscsi, nbd, nfs};
-
-/// Open the targets of `job` and start its threads.
-pub(crate) fn launch(job: &Job, recipe: Recipe, build: BuildInfo) -> Result<Run> {
-    let limit = limit(job, &recipe.pattern);
-    let (aims, writes) = (job.aims(), job.workload.rw.writes());
-    if let [Aim { target, .. }] = &*aims
-        && let Some(remote) = Remote::of(target, writes)
-    {
-        return match target {
-            Target::Nfs { .. } => nfs::launch(&remote, recipe, build, limit),
-            Target::Iscsi { .. } => iscsi::launch(&remote, recipe, build, limit),
-            _ => nbd::launch(&remote, recipe, build, limit),
-        };
-    }
-    if let [Aim { target: Target::Smb { uri, password, connections, direct, sync, netns }, .. }] = &*aims {
-        let (netns, connections, sync) = (netns.as_deref(), *connections, *sync);
-        let remote = Remote { uri, netns, connections, sync, write: writes };
-        let uri = smb::address(&remote, password.clone())?;
-        let manner = smb::Manner { connections, sync, write: writes, unbuffered: *direct, epilogue: None };
-        return smb::launch(uri, manner, recipe, build, limit);
-    }
-    let spec = |aim: &Aim| match &aim.target {
-        Target::File { path, fd, direct, sync, .. } => {
-            Some(Spec { path: path.into(), fd: *fd, kind: Kind::File, direct: *direct, sync: *sync })
-        }
-        Target::Block { path, fd, direct, sync, .. } => {
-            Some(Spec { path: path.into(), fd: *fd, kind: Kind::Block, direct: *direct, sync: *sync })
-        }
-        _ => None,
-    };
-    let specs: Vec<Spec> = aims.iter().filter_map(spec).collect();
-    if specs.is_empty() {
-        return null(recipe, build, limit);
-    }
-    disk(&specs, job.engine, job.workload.rw.change(), recipe, build, limit, None)
-}
 
 /// A file or device and how to open it.
 pub(crate) struct Spec {
@@ -66,7 +28,7 @@ pub(crate) struct Spec {
     pub sync: Sync,
 }
 
-fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Result<Run> {
+pub(crate) fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Result<Run> {
     let (depth, block_bytes) = (recipe.depth, recipe.block_bytes);
     let effective = Effective {
         direct: false,
@@ -77,7 +39,7 @@ fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Resul
         block_bytes,
         connections: 1,
         netns: None,
-        smb: None,
+        agreed: BTreeMap::new(),
         targets: Vec::new(),
     };
     let endpoint = "null:".to_owned();
@@ -129,7 +91,7 @@ pub(crate) fn disk(
         block_bytes,
         connections: 1,
         netns: None,
-        smb: None,
+        agreed: BTreeMap::new(),
         targets: each_of_several(specs, &opened, &recipe),
     };
     // As they are all of one kind.

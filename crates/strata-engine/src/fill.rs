@@ -21,7 +21,7 @@ use crate::worker::{Dress, Recipe};
 
 /// Room for the mark at the head of a file, in bytes.
 const HEAD_BYTES: usize = 4096;
-const DEPTH: u32 = 8;
+pub(crate) const DEPTH: u32 = 8;
 /// As good as for ever: a fill ends when it is done.
 const NO_END_NS: u64 = 365 * 86_400 * 1_000_000_000;
 const DRAIN_NS: u64 = 30_000_000_000;

@@ -1,30 +1,28 @@
 //! Writing a whole test file behind a network once, as [`crate::fill`] does with one of this machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use strata_pattern::{BlockMap, Rng, Segment, fill_incompressible};
-use strata_proto::nfs;
+use strata_remote::{Kind, Load, Place, Scheme, dispatch};
 
 use crate::conductor::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
-use crate::fill::{block_bytes, recipe};
+use crate::fill::{DEPTH, block_bytes, recipe};
 use crate::job::Sync;
 use crate::outcome::BuildInfo;
-use crate::remote::{Remote, refusal, refused};
+use crate::remote::{self, refused};
 use crate::run::Run;
 
 /// Blocks for servers that take no longer ones.
-const SMALLER: u32 = 32 << 10;
-const SMALLEST: u32 = 4096;
+const SMALLER: [u32; 2] = [32 << 10, 4096];
 
 /// A remote file to fill.
 #[derive(Clone, Debug)]
 pub struct RemoteFillSpec {
-    /// Where it is: an `nfs://` address of an existing file of at least `size_bytes`.
-    pub uri: String,
-    /// The network namespace it is dialled from.
-    pub netns: Option<String>,
+    /// Where it is: an existing file of at least `size_bytes`.
+    pub place: Place,
     /// How much of it, from the beginning.
     pub size_bytes: u64,
     /// Seed of the data.
@@ -33,45 +31,58 @@ pub struct RemoteFillSpec {
     pub header: Vec<u8>,
 }
 
-/// Fill a remote file: the first block, header included, is on the server's medium when this returns; then all other
-/// whole blocks by the load loop; at the end what is left, and a COMMIT.
+/// Fill a remote file: the first block, header included, is written when this returns; then all other whole blocks by the
+/// load loop; at the end what is left, and a flush.
 ///
 /// # Errors
 /// The sizes do not fit, the server cannot be reached, or the first block cannot be written.
 pub fn fill_remote(spec: &RemoteFillSpec, build: BuildInfo) -> Result<Run> {
-    let netns = spec.netns.as_deref();
-    let remote = Remote { uri: &spec.uri, netns, connections: 1, sync: Sync::None, write: true };
-    let file = crate::nfs::find(&remote)?;
-    let (fitting, most) = (block_bytes(spec.size_bytes, &spec.header)?, file.write_most.min(file.read_most));
-    let block = [fitting, SMALLER, SMALLEST].into_iter().find(|&block| block <= most).unwrap_or(SMALLEST);
-    let (blocks, bytes) = (spec.size_bytes / u64::from(block), u64::from(block));
-    let whole = blocks * bytes;
-    let segment = Segment { start: bytes, length: whole - bytes, target: bytes };
-    let map = BlockMap::new(&[segment], bytes)
+    let kind = Kind::of(&spec.place.uri).map_err(refused)?;
+    dispatch!(kind, S => fill::<S>(spec, build))
+}
+
+fn fill<S: Scheme>(spec: &RemoteFillSpec, build: BuildInfo) -> Result<Run> {
+    let &RemoteFillSpec { ref place, size_bytes, seed, ref header } = spec;
+    let fitting = block_bytes(size_bytes, header)?;
+    let load = Load {
+        threads: 1,
+        depth: DEPTH,
+        block: fitting,
+        connections: 1,
+        write: true,
+        dsync: false,
+        dsync_open: false,
+        unbuffered: false,
+        patience: Duration::MAX,
+    };
+    let mut remote = remote::open::<S>(place, load)?;
+    let facts = remote.there.facts();
+    let fits = |block: &u32| facts.longest.is_none_or(|most| *block <= most);
+    let block = [fitting, SMALLER[0]].into_iter().find(fits).unwrap_or(SMALLER[1]);
+    remote.load.block = block;
+    let (blocks, step) = (size_bytes / u64::from(block), u64::from(block));
+    let whole = blocks * step;
+    let map = BlockMap::new(&[Segment { start: step, length: whole - step, target: step }], step)
         .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
-    let recipe = recipe(map, spec.seed, block);
-    if file.size_bytes < spec.size_bytes {
-        let why = format!(
-            "cannot fill {} bytes of a file of {}; extend it first",
-            spec.size_bytes, file.size_bytes
-        );
-        return refusal(&file.uri, libc::EINVAL, &why);
+    if facts.size_bytes < size_bytes {
+        let (uri, there) = (&remote.uri, facts.size_bytes);
+        let why = format!("{uri}: cannot fill {size_bytes} bytes of a file of {there}; extend it first");
+        return Err(Error::system(why, std::io::Error::from_raw_os_error(libc::EINVAL)));
     }
     let random = |bytes: u64, stream: u64| {
         let mut data = vec![0; bytes as usize];
-        fill_incompressible(&mut data, &mut Rng::new(spec.seed ^ stream, 3 << 32));
+        fill_incompressible(&mut data, &mut Rng::new(seed ^ stream, 3 << 32));
         data
     };
-    let mut first = random(block.into(), 0);
-    first[..spec.header.len()].copy_from_slice(&spec.header);
-    nfs::write_range(&file.uri, 0, &first, crate::nfs::PATIENCE).map_err(refused)?;
-    let (found, tail) = (file.clone(), random(spec.size_bytes - whole, 1));
-    let epilogue: Epilogue = Arc::new(move |reason| {
-        if reason != Reason::Ios {
-            return Ok(());
-        }
-        nfs::write_range(&found.uri, whole, &tail, crate::nfs::PATIENCE).map_err(refused)?;
-        found.commit(crate::nfs::PATIENCE).map_err(refused)
+    let mut first = random(step, 0);
+    first[..header.len()].copy_from_slice(header);
+    let (there, uri, tail) = (remote.there.clone(), remote.uri.clone(), random(size_bytes - whole, 1));
+    there.write(&uri, 0, &first, false).map_err(refused)?;
+    let epilogue: Epilogue = Arc::new(move |reason| match reason {
+        Reason::Ios => there.write(&uri, whole, &tail, true).map_err(refused),
+        _ => Ok(()),
     });
-    crate::nfs::go(file, &remote, recipe, build, Some((blocks - 1, Reason::Ios)), Some(epilogue))
+    let recipe = recipe(map, seed, block);
+    let netns = place.netns.as_ref().map(|path| path.display().to_string());
+    remote::go(remote, Sync::None, netns, recipe, build, Some((blocks - 1, Reason::Ios)), Some(epilogue))
 }

@@ -4,7 +4,7 @@ mod access;
 mod rw;
 
 use serde::{Deserialize, Deserializer};
-use strata_smb::Password;
+use strata_remote::{Kind, Password, schemes};
 
 pub use access::{Aim, BsShare, BsSplit, Data, Deal, Order, Range, Zone};
 pub use rw::Rw;
@@ -56,113 +56,94 @@ pub struct Job {
     pub drain_ns: u64,
 }
 
-/// What is loaded.
+macro_rules! targets {
+    (() $($(#[$doc:meta])* $module:ident $Scheme:ident,)*) => {
+        /// What is loaded.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+        pub enum Target {
+            /// An existing regular file.
+            File {
+                /// Where.
+                path: String,
+                /// A descriptor of it that is held open: it is opened beside that, and not by its name.
+                #[serde(default)]
+                fd: Option<i32>,
+                /// Past the page cache.
+                direct: bool,
+                /// Write-through or not.
+                #[serde(default)]
+                sync: Sync,
+                /// Must be false: the engine never creates files.
+                #[serde(default)]
+                create: bool,
+            },
+            /// A block device.
+            Block {
+                /// Where.
+                path: String,
+                /// As of a file.
+                #[serde(default)]
+                fd: Option<i32>,
+                /// Past the page cache.
+                direct: bool,
+                /// Write-through or not.
+                #[serde(default)]
+                sync: Sync,
+                /// Without it the device is opened read-only and a job that writes is refused.
+                #[serde(default)]
+                allow_write: bool,
+            },
+            /// Nothing: the engine's own cost.
+            Null {},
+            $($(#[$doc])* $Scheme(Remote),)*
+        }
+
+        impl Target {
+            /// Which scheme leads there and what is said of it, where it is behind a network.
+            #[must_use]
+            pub fn remote(&self) -> Option<(Kind, &Remote)> {
+                match self {
+                    Self::File { .. } | Self::Block { .. } | Self::Null {} => None,
+                    $(Self::$Scheme(remote) => Some((Kind::$Scheme, remote)),)*
+                }
+            }
+        }
+    };
+}
+schemes! { [targets] }
+
+/// What is loaded behind a network.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Target {
-    /// An existing regular file.
-    File {
-        /// Where.
-        path: String,
-        /// A descriptor of it that is held open: it is opened beside that, and not by its name.
-        #[serde(default)]
-        fd: Option<i32>,
-        /// Past the page cache.
-        direct: bool,
-        /// Write-through or not.
-        #[serde(default)]
-        sync: Sync,
-        /// Must be false: the engine never creates files.
-        #[serde(default)]
-        create: bool,
-    },
-    /// A block device.
-    Block {
-        /// Where.
-        path: String,
-        /// As of a file.
-        #[serde(default)]
-        fd: Option<i32>,
-        /// Past the page cache.
-        direct: bool,
-        /// Write-through or not.
-        #[serde(default)]
-        sync: Sync,
-        /// Without it the device is opened read-only and a job that writes is refused.
-        #[serde(default)]
-        allow_write: bool,
-    },
-    /// Nothing: the engine's own cost.
-    Null {},
-    /// An export of an NBD server.
-    Nbd {
-        /// `nbd://host:port/export` or `nbd+unix:///export?socket=/path`.
-        uri: String,
-        /// Connections, dealt out to the threads; each thread has at least one of its own.
-        #[serde(default = "one")]
-        connections: u32,
-        /// Write-through (FUA) or not.
-        #[serde(default)]
-        sync: Sync,
-        /// Path of the network namespace it is dialled from; without one the process's own.
-        #[serde(default)]
-        netns: Option<String>,
-    },
-    /// A file on an SMB 3.1.1 share.
-    Smb {
-        /// `smb://[user@]host[:port]/share/path[?options]`.
-        uri: String,
-        /// In place of one in `uri`.
-        #[serde(default, deserialize_with = "hidden")]
-        password: Option<Password>,
-        /// Connections, dealt out to the threads; each thread has at least one of its own.
-        #[serde(default = "one")]
-        connections: u32,
-        /// Ask the server to go past its cache. Nothing tells whether it does.
-        #[serde(default)]
-        direct: bool,
-        /// Write-through or not.
-        #[serde(default)]
-        sync: Sync,
-        /// Path of the network namespace it is dialled from; without one the process's own.
-        #[serde(default)]
-        netns: Option<String>,
-    },
-    /// A file on an NFS server, version 3.
-    Nfs {
-        /// `nfs://host[:port]/export/path[?connections=N&uid=N&gid=N&mountport=N]`.
-        uri: String,
-        /// Connections, dealt out to the threads; each thread has at least one of its own.
-        #[serde(default = "one")]
-        connections: u32,
-        /// Write-through (FILE_SYNC) or not.
-        #[serde(default)]
-        sync: Sync,
-        /// Path of the network namespace it is dialled from; without one the process's own.
-        #[serde(default)]
-        netns: Option<String>,
-    },
-    /// A logical unit of an iSCSI target.
-    Iscsi {
-        /// `iscsi://host[:port]/target-name/lun`.
-        uri: String,
-        /// Sessions, dealt out to the threads; each thread has at least one of its own.
-        #[serde(default = "one")]
-        connections: u32,
-        /// Write-through (FUA) or not.
-        #[serde(default)]
-        sync: Sync,
-        /// Path of the network namespace it is dialled from; without one the process's own.
-        #[serde(default)]
-        netns: Option<String>,
-    },
+#[serde(deny_unknown_fields)]
+pub struct Remote {
+    /// Its address.
+    pub uri: String,
+    /// In place of one in `uri`, where the scheme knows passwords.
+    #[serde(default, deserialize_with = "hidden")]
+    pub password: Option<Password>,
+    /// Connections, dealt out to the threads; each thread has at least one of its own.
+    #[serde(default = "one")]
+    pub connections: u32,
+    /// Ask the server to go past its cache, where the protocol can. Nothing tells whether it does.
+    #[serde(default)]
+    pub direct: bool,
+    /// Write-through or not.
+    #[serde(default)]
+    pub sync: Sync,
+    /// Path of the network namespace it is dialled from; without one the process's own.
+    #[serde(default)]
+    pub netns: Option<String>,
 }
 
 impl Job {
     /// Whether any of it is behind a network.
     #[must_use]
     pub fn is_remote(&self) -> bool {
-        self.target.iter().chain(self.targets.iter().map(|aim| &aim.target)).any(Target::is_remote)
+        self.target
+            .iter()
+            .chain(self.targets.iter().map(|aim| &aim.target))
+            .any(|target| target.remote().is_some())
     }
 }
 
@@ -174,17 +155,8 @@ impl Target {
             Self::File { .. } => "file",
             Self::Block { .. } => "block",
             Self::Null {} => "null",
-            Self::Nbd { .. } => "nbd",
-            Self::Nfs { .. } => "nfs",
-            Self::Iscsi { .. } => "iscsi",
-            Self::Smb { .. } => "smb",
+            _ => self.remote().map_or("", |(kind, _)| kind.name()),
         }
-    }
-
-    /// Whether connections lead there.
-    #[must_use]
-    pub fn is_remote(&self) -> bool {
-        !matches!(self, Self::File { .. } | Self::Block { .. } | Self::Null {})
     }
 }
 

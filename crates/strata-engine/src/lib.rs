@@ -12,15 +12,11 @@ mod errno;
 mod error;
 mod fill;
 mod fill_remote;
-mod fill_smb;
 mod in_place;
-mod iscsi;
 pub mod job;
 pub mod ledger;
 pub mod load;
 mod merge;
-mod nbd;
-mod nfs;
 mod outcome;
 pub mod pace;
 mod place;
@@ -31,7 +27,7 @@ mod run;
 #[cfg(test)]
 mod scripted;
 mod shape;
-mod smb;
+mod start;
 #[cfg(test)]
 mod timing_tests;
 pub mod tsc;
@@ -41,10 +37,10 @@ mod worker;
 pub use error::{Error, Result};
 pub use fill::{FillSpec, fill};
 pub use fill_remote::{RemoteFillSpec, fill_remote};
-pub use fill_smb::{SmbFill, fill_smb};
 pub use job::Job;
 pub use outcome::BuildInfo;
-pub use run::{Run, start};
+pub use run::Run;
+pub use start::start;
 
 use base64::Engine as _;
 use strata_hist::Histogram;

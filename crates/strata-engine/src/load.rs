@@ -215,7 +215,7 @@ where
         let lost_at_ns = self.clock.now_ns();
         if let Err(e) = &outcome {
             self.control.stop(Reason::Error, lost_at_ns);
-            let errno = strata_proto::errno(e);
+            let errno = strata_remote::errno(e);
             // What had come back well before the loss was noticed did complete; like the drain's, it is not measured.
             let ledger = self.ledger;
             self.queue.reap(|Completion { slot, result }| {

@@ -1,5 +1,7 @@
 //! The result, schema 1, as it is written in JSON.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::control::Reason;
@@ -87,35 +89,12 @@ pub struct Effective {
     /// The network namespace the connections were made from, where it is not the process's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub netns: Option<String>,
-    /// What was agreed on with an SMB server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub smb: Option<EffectiveSmb>,
+    /// What only the scheme of the target has to say, under its key.
+    #[serde(flatten)]
+    pub agreed: BTreeMap<&'static str, serde_json::Value>,
     /// Each of several files or devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<EffectiveTarget>,
-}
-
-/// What was agreed on with an SMB server, on the first connection.
-#[derive(Clone, Debug, Serialize)]
-pub struct EffectiveSmb {
-    pub dialect: &'static str,
-    /// Of every request; `none` also where all is encrypted.
-    pub signing: &'static str,
-    pub encryption: &'static str,
-    /// Sessions, over all threads.
-    pub sessions: u32,
-    /// Connections of one session; above one it is multichannel.
-    pub channels: u32,
-    /// Longest read and write the server takes, bytes.
-    pub max_read_bytes: u32,
-    pub max_write_bytes: u32,
-    /// Credits of one connection when it was opened. One pays for a request of 64 KiB.
-    pub credits: u32,
-    /// Credits with which the whole depth of one connection could be in flight. Where they are more than `credits`, requests
-    /// wait for credits, and that is in their service time.
-    pub credits_needed: u32,
-    /// The server was asked to go past its cache.
-    pub unbuffered_asked: bool,
 }
 
 /// What was in force at one of several targets; see [`Effective`].

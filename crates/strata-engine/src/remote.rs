@@ -1,53 +1,113 @@
-//! What a job says of a target behind a network, whatever is spoken there.
+//! The backend of whatever is behind a network, over the queue of its scheme.
 
-use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::error::Error;
-use crate::job::{Sync, Target};
+use strata_remote::{Facts, Load, Need, Place, Remote, Scheme};
 
-/// A remote target as it is asked for.
-pub(crate) struct Remote<'a> {
-    pub uri: &'a str,
-    /// Where it is dialled from.
-    pub netns: Option<&'a str>,
-    /// At least so many connections.
-    pub connections: u32,
-    pub sync: Sync,
-    pub write: bool,
-}
+use crate::conductor::Epilogue;
+use crate::control::Reason;
+use crate::error::{Error, Result};
+use crate::job::{self, Sync};
+use crate::outcome::{BuildInfo, Effective};
+use crate::run::{Launch, Run};
+use crate::worker::{Made, Recipe};
 
-impl<'a> Remote<'a> {
-    /// What the job says of `target`, where that is remote.
-    pub(crate) fn of(target: &'a Target, write: bool) -> Option<Self> {
-        let (Target::Nbd { uri, connections, sync, netns }
-        | Target::Nfs { uri, connections, sync, netns }
-        | Target::Iscsi { uri, connections, sync, netns }) = target
-        else {
-            return None;
-        };
-        Some(Self { uri, netns: netns.as_deref(), connections: *connections, sync: *sync, write })
-    }
-}
-
-impl Remote<'_> {
-    pub(crate) fn namespace(&self) -> Option<PathBuf> {
-        self.netns.map(Into::into)
-    }
-
-    /// Connections of thread number `thread` out of `threads`, when there are `all` together.
-    pub(crate) fn share(all: u32, thread: u32, threads: u32) -> u32 {
-        all / threads + u32::from(thread < all % threads)
-    }
-}
-
-/// A refusal of ours, named with the address.
-pub(crate) fn refusal<T>(uri: &impl std::fmt::Display, errno: i32, why: &str) -> Result<T, Error> {
-    let source = std::io::Error::from_raw_os_error(errno);
-    Err(Error::Io(strata_io::Error { what: format!("{uri}: {why}"), path: None, source }))
-}
-
-/// What the client says, as an error of a run.
+/// What a client says, as an error of a run.
 pub(crate) fn refused(error: std::io::Error) -> Error {
-    let source = std::io::Error::from_raw_os_error(strata_proto::errno(&error));
-    Error::Io(strata_io::Error { what: error.to_string(), path: None, source })
+    Error::Io(strata_remote::refused(&error))
+}
+
+/// Look at what is at `place`.
+pub(crate) fn open<S: Scheme>(place: &Place, load: Load) -> Result<Remote<S>> {
+    let address = S::parse(place).map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
+    Remote::open(address, load).map_err(refused)
+}
+
+/// Load what a job names, over the connections asked for, or as many as its address asks for.
+pub(crate) fn launch<S: Scheme>(
+    asked: &job::Remote,
+    write: bool,
+    recipe: Recipe,
+    build: BuildInfo,
+    limit: Option<(u64, Reason)>,
+) -> Result<Run> {
+    let job::Remote { uri, password, connections, direct, sync, netns } = asked;
+    let place = Place { uri: uri.clone(), netns: netns.as_ref().map(Into::into), password: password.clone() };
+    let load = Load {
+        threads: recipe.threads,
+        depth: recipe.depth,
+        block: recipe.block_bytes,
+        connections: *connections,
+        write,
+        dsync: *sync != Sync::None,
+        dsync_open: *sync == Sync::Dsync,
+        unbuffered: *direct,
+        patience: Duration::MAX,
+    };
+    let remote = open::<S>(&place, load)?;
+    go(remote, *sync, netns.clone(), recipe, build, limit, None)
+}
+
+/// Load what was looked at.
+pub(crate) fn go<S: Scheme>(
+    remote: Remote<S>,
+    sync: Sync,
+    netns: Option<String>,
+    recipe: Recipe,
+    build: BuildInfo,
+    limit: Option<(u64, Reason)>,
+    epilogue: Option<Epilogue>,
+) -> Result<Run> {
+    let facts = remote.there.facts();
+    fits(&remote, &facts, &recipe)?;
+    remote.try_queue().map_err(refused)?;
+    let effective = Effective {
+        // A server's cache is the server's.
+        direct: false,
+        sync: sync.name(),
+        mem_align: 1,
+        offset_align: facts.align,
+        blocks: recipe.pattern.blocks(0),
+        block_bytes: recipe.block_bytes,
+        connections: remote.load.connections,
+        netns,
+        agreed: remote.there.agreed(&remote.load).into_iter().collect(),
+        targets: Vec::new(),
+    };
+    let endpoint = remote.uri.to_string();
+    let factory = move |thread: u32| {
+        let queue = remote.queue(thread).map_err(refused)?;
+        let setup = S::setup(&queue, &remote.load);
+        Ok(Made { queue, setup })
+    };
+    let (kind, fallback_reason) = (S::NAME, None);
+    Launch { recipe, factory, kind, fallback_reason, effective, endpoint, build, limit, epilogue }.go()
+}
+
+/// Whether it can do what the job asks.
+fn fits<S: Scheme>(remote: &Remote<S>, facts: &Facts, recipe: &Recipe) -> Result<()> {
+    let need = Need {
+        connections: remote.load.connections,
+        write: remote.load.write,
+        writes: " and the workload writes",
+        flush: recipe.pattern.flush.is_some(),
+        end: recipe.pattern.end(0),
+        shorter: "shorten the segments",
+    };
+    facts.check(&remote.uri, &need).map_err(refused)?;
+    let (align, uri) = (facts.align, &remote.uri);
+    let odd = facts.blocks.then(|| recipe.pattern.sizes.all().find(|bytes| !bytes.is_multiple_of(align)));
+    let why = match (odd.flatten(), recipe.pattern.misaligned(0, align.into())) {
+        (Some(bytes), _) => {
+            format!("{uri}: its blocks have {align} bytes, bs is {bytes}; choose a multiple")
+        }
+        (None, Some(offset)) if facts.blocks => {
+            format!("{uri}: its blocks have {align} bytes, an I/O begins at byte {offset}; move the segments")
+        }
+        (None, Some(offset)) => format!(
+            "{uri}: it takes offsets of a multiple of {align} bytes, a block lies at {offset}; move the segments"
+        ),
+        (None, None) => return Ok(()),
+    };
+    Err(Error::system(why, std::io::Error::from_raw_os_error(libc::EINVAL)))
 }

@@ -1,23 +1,18 @@
-//! From a checked job to running threads, and the handle on them.
+//! From a backend to running threads, and the handle on them.
 
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use strata_io::Queue;
-use strata_pattern::Pattern;
 
-use crate::backend;
 use crate::clock::{self, Clock, Monotonic};
 use crate::conductor::{Board, Conductor, Epilogue};
 use crate::control::{Control, Reason};
 use crate::error::{Error, Result};
-use crate::job::{Job, OnError};
 use crate::outcome::{BuildInfo, ClockInfo, Effective, EngineInfo};
-use crate::place;
-use crate::shape;
 use crate::tsc::Tsc;
-use crate::worker::{self, Dress, Made, Recipe};
+use crate::worker::{self, Made, Recipe};
 
 /// A run in progress or done. Dropping it asks the run to stop.
 pub struct Run {
@@ -27,43 +22,6 @@ pub struct Run {
     spans: (u64, u64),
     /// The run's own clock: instants of two clocks cannot be compared to the ns.
     now_ns: Box<dyn Fn() -> u64 + Send + Sync>,
-}
-
-/// Start `job`; the threads are loading when this returns.
-///
-/// # Errors
-/// The job is refused, the target cannot be opened as asked, or a thread cannot make its queue.
-pub fn start(job: &Job, build: BuildInfo) -> Result<Run> {
-    let recipe = recipe(job)?;
-    backend::launch(job, recipe, build)
-}
-
-fn recipe(job: &Job) -> Result<Recipe> {
-    let w = &job.workload;
-    Ok(Recipe {
-        pattern: shape::pattern(job).map_err(Error::Job)?,
-        seed: w.seed,
-        threads: w.threads,
-        depth: w.iodepth,
-        batch: job.batch,
-        block_bytes: w.bs,
-        rate: w.rate_iops,
-        limits: w.limits,
-        ramp_ns: job.ramp_ns,
-        runtime_ns: job.runtime_ns,
-        interval_ns: job.interval_ns,
-        stop_on_error: job.on_error == OnError::Stop,
-        pin: place::of(job)?,
-        dress: shape::likeness(w).map_or(Dress::Stamp, Dress::Like),
-        drain_ns: job.drain_ns,
-    })
-}
-
-/// The limit of a job in I/Os of this pattern, and what it is called.
-pub(crate) fn limit(job: &Job, pattern: &Pattern) -> Option<(u64, Reason)> {
-    let ios = job.stop_after.ios.map(|n| (n, Reason::Ios));
-    let whole = |bytes: u64| ((bytes as f64 / pattern.mean_bytes()).ceil() as u64, Reason::Bytes);
-    [ios, job.stop_after.bytes.map(whole)].into_iter().flatten().min_by_key(|&(n, _)| n)
 }
 
 /// What a backend knows when it is ready to make queues.
@@ -211,12 +169,14 @@ impl Drop for Run {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::io;
 
     use strata_io::{Completion, Io};
-    use strata_pattern::{BlockMap, Mix, Order, Segment};
+    use strata_pattern::{BlockMap, Mix, Order, Pattern, Segment};
 
     use super::*;
+    use crate::worker::Dress;
 
     /// Hands over one I/O and never comes back from the second.
     #[derive(Default)]
@@ -288,7 +248,7 @@ mod tests {
                 block_bytes: 512,
                 connections: 1,
                 netns: None,
-                smb: None,
+                agreed: BTreeMap::new(),
                 targets: vec![],
             },
             endpoint: "test".to_owned(),

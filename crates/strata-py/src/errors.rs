@@ -34,6 +34,14 @@ pub fn system(error: &strata_io::Error) -> PyErr {
     }
 }
 
+/// `OSError(errno, text)`, or `ValueError` for what the caller wrote wrong.
+pub fn io(error: &std::io::Error) -> PyErr {
+    if error.kind() == std::io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
+        return PyValueError::new_err(error.to_string());
+    }
+    PyOSError::new_err((strata_remote::errno(error), error.to_string()))
+}
+
 /// Longest wait without a look at pending signals.
 pub const LOOK: Duration = Duration::from_millis(50);
 

@@ -5,13 +5,11 @@
 mod build_info;
 mod errors;
 mod hist;
-mod iscsi;
 mod lab;
-mod nbd;
-mod nfs;
 mod paths;
+mod remote;
 mod run;
-mod smb;
+mod target;
 mod trace;
 mod verify;
 
@@ -25,19 +23,15 @@ mod _core {
     #[pymodule_export]
     use super::hist::{hist_decode, hist_from_bins, hist_merge, hist_quantiles, hist_summary};
     #[pymodule_export]
-    use super::iscsi::{iscsi_probe, iscsi_read};
-    #[pymodule_export]
     use super::lab::{lab_direct, lab_disk, lab_hop};
-    #[pymodule_export]
-    use super::nbd::{nbd_probe, nbd_read, target_serve};
-    #[pymodule_export]
-    use super::nfs::{nfs_create, nfs_fill, nfs_probe, nfs_read, nfs_remove};
     #[pymodule_export]
     use super::paths::{cache_state, cached_bytes, drop_cached, fiemap, io_limits};
     #[pymodule_export]
+    use super::remote::{remote_create, remote_fill, remote_probe, remote_read, remote_remove};
+    #[pymodule_export]
     use super::run::{Run, fill, start};
     #[pymodule_export]
-    use super::smb::{smb_create, smb_fill, smb_probe, smb_read, smb_remove};
+    use super::target::target_serve;
     #[pymodule_export]
     use super::trace::{Trace, trace, trace_read};
     #[pymodule_export]

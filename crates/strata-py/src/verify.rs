@@ -64,7 +64,7 @@ impl Verification {
 #[pyfunction]
 pub fn verify(py: Python<'_>, job_json: &str) -> PyResult<Verification> {
     let job = Job::parse(job_json).map_err(|e| raised(&e))?;
-    let remote = job.target.is_remote();
+    let remote = job.target.remote().is_some();
     let begin = move || strata_verify::start(job);
     let begun = if remote { errors::apart(py, begin)? } else { errors::detached(py, begin)? };
     Ok(Verification { inner: begun.map_err(|e| raised(&e))?, remote })

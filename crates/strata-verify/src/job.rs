@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
+use strata_remote::{Kind, schemes};
 
 use crate::book::{Loss, MOST_BLOCKS};
 use crate::error::{Error, Result};
@@ -65,80 +66,72 @@ pub struct Job {
     pub engine: EngineChoice,
 }
 
-/// What is written and read.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Target {
-    /// A regular file.
-    File {
-        /// Where.
-        path: PathBuf,
-        /// A descriptor of it that is held open: it is opened beside that, and not by its name.
-        #[serde(default)]
-        fd: Option<i32>,
-        /// Past the page cache.
-        direct: bool,
-        /// Write-through.
-        dsync: bool,
-    },
-    /// A block device.
-    Block {
-        /// Where.
-        path: PathBuf,
-        /// As of a file.
-        #[serde(default)]
-        fd: Option<i32>,
-        /// Past the page cache.
-        direct: bool,
-        /// Write-through.
-        dsync: bool,
-        /// Without it only a check is carried out.
-        allow_write: bool,
-    },
-    /// An export of an NBD server.
-    Nbd {
-        /// Its address.
-        uri: String,
-        /// Connections, dealt out to the threads.
-        connections: u32,
-        /// Write-through (FUA).
-        dsync: bool,
-    },
-    /// A file on an NFS server, version 3.
-    Nfs {
-        /// Its address.
-        uri: String,
-        /// Connections, dealt out to the threads.
-        connections: u32,
-        /// Write-through (FILE_SYNC).
-        dsync: bool,
-    },
-    /// A logical unit of an iSCSI target.
-    Iscsi {
-        /// Its address.
-        uri: String,
-        /// Sessions, dealt out to the threads.
-        connections: u32,
-        /// Write-through (FUA).
-        dsync: bool,
-    },
+macro_rules! targets {
+    (() $($(#[$doc:meta])* $module:ident $Scheme:ident,)*) => {
+        /// What is written and read.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+        pub enum Target {
+            /// A regular file.
+            File {
+                /// Where.
+                path: PathBuf,
+                /// A descriptor of it that is held open: it is opened beside that, and not by its name.
+                #[serde(default)]
+                fd: Option<i32>,
+                /// Past the page cache.
+                direct: bool,
+                /// Write-through.
+                dsync: bool,
+            },
+            /// A block device.
+            Block {
+                /// Where.
+                path: PathBuf,
+                /// As of a file.
+                #[serde(default)]
+                fd: Option<i32>,
+                /// Past the page cache.
+                direct: bool,
+                /// Write-through.
+                dsync: bool,
+                /// Without it only a check is carried out.
+                allow_write: bool,
+            },
+            $($(#[$doc])* $Scheme(Remote),)*
+        }
+
+        impl Target {
+            /// Which scheme leads there and what is said of it, where it is behind a network.
+            #[must_use]
+            pub fn remote(&self) -> Option<(Kind, &Remote)> {
+                match self {
+                    Self::File { .. } | Self::Block { .. } => None,
+                    $(Self::$Scheme(remote) => Some((Kind::$Scheme, remote)),)*
+                }
+            }
+
+            pub(crate) fn dsync(&self) -> bool {
+                match self {
+                    Self::File { dsync, .. } | Self::Block { dsync, .. } => *dsync,
+                    $(Self::$Scheme(remote) => remote.dsync,)*
+                }
+            }
+        }
+    };
 }
+schemes! { [targets] }
 
-impl Target {
-    /// Whether it is behind a network.
-    #[must_use]
-    pub fn is_remote(&self) -> bool {
-        !matches!(self, Self::File { .. } | Self::Block { .. })
-    }
-
-    pub(crate) fn dsync(&self) -> bool {
-        let (Self::File { dsync, .. }
-        | Self::Block { dsync, .. }
-        | Self::Nbd { dsync, .. }
-        | Self::Nfs { dsync, .. }
-        | Self::Iscsi { dsync, .. }) = self;
-        *dsync
-    }
+/// What is behind a network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remote {
+    /// Its address.
+    pub uri: String,
+    /// Connections, dealt out to the threads.
+    pub connections: u32,
+    /// Write-through.
+    pub dsync: bool,
 }
 
 /// Order of the blocks in a pass.

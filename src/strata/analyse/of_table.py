@@ -16,6 +16,7 @@ from strata.analyse.laws import check_table
 from strata.analyse.laws.base import noise
 from strata.errors import UsageError
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison, NoiseFloor
+from strata.model.endpoint import SCHEMES
 from strata.model.estimate import Estimate
 from strata.model.figures import Figure, Flag, Role, Row, Table
 from strata.model.rw import Rw
@@ -28,9 +29,8 @@ PATTERNS = {
     "random read": Rw.RANDREAD,
     "random write": Rw.RANDWRITE,
 }
-PROTOCOLS = ("smb", "nfs", "nbd", "iscsi")
-PLACES = {"iscsi": "iqn.2000-01.invalid:figures/0"}
-"""At a server that nobody has: what an address of that protocol names behind it, where it is no path."""
+PROTOCOLS = {scheme.name: scheme.figure for scheme in SCHEMES.values() if scheme.figure is not None}
+"""At a server that nobody has: what an address of that protocol names behind it."""
 IOPS_LEAST, IOPS_MOST = 1e-3, 1e12
 """What lies beyond is a slip of whoever wrote it: no ratio is made of it."""
 COMPARISONS_MOST = 200
@@ -112,11 +112,10 @@ def _stack(table: Table, rows: Iterable[Row]) -> Stack | None:
             raise _too_much(table, f"its rows have more than {LAYERS_MOST} layers")
         protocol = table.word(row, "protocol")
         slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "layer"
-        remote = protocol in PROTOCOLS
-        below, place = _below(row, layers), PLACES.get(protocol or "", "figures/data")
+        below, place = _below(row, layers), PROTOCOLS.get(protocol or "")
         layers[name] = Layer(
             name=name,
-            endpoint=f"{protocol}://{slug}.invalid/{place}" if remote else f"file:/figures/{slug}",
+            endpoint=f"{protocol}://{slug}.invalid/{place}" if place else f"file:/figures/{slug}",
             node=None,
             on=below[:1],
             against=below,

@@ -17,11 +17,11 @@ from strata.host import registry, testfile
 from strata.host.heldfile import HeldFile
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.base import Value
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import SCHEMES, Endpoint, EndpointKind
 from strata.model.plan import HEAD, Segment
 from strata.model.workload import Workload
 
-VOLUMES = (EndpointKind.BLOCK, EndpointKind.NBD, EndpointKind.ISCSI)
+VOLUMES = (EndpointKind.BLOCK, *(EndpointKind(scheme.name) for scheme in SCHEMES.values() if not scheme.file))
 """What is overwritten as a whole, and is no file that could be made or kept."""
 
 
@@ -117,9 +117,9 @@ def opened(
                 target = _file(endpoint, workload, size, keep, made, fill_new)
             case EndpointKind.BLOCK:
                 target = _block(endpoint, workload, destructive, made)
-            case EndpointKind.NBD | EndpointKind.ISCSI:
+            case kind if kind in VOLUMES:
                 target = _device_of_a_server(endpoint, workload, destructive, patience_ns)
-            case EndpointKind.NFS | EndpointKind.SMB | EndpointKind.RBD | EndpointKind.GLUSTER:
+            case _:
                 target = _file_of_a_server(endpoint, workload, size, keep, made, fill_new, patience_ns)
         _check_room(endpoint.uri, workload, target)
         yield target

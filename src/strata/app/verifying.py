@@ -16,7 +16,7 @@ from strata.engine.job import local_target
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.model.base import Value
-from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.progress import Phase, Progress
 from strata.model.verify import VerifyResult, judge
 from strata.plan.words import workload_from_words
@@ -72,7 +72,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     endpoint = Endpoint.parse(understood(uri, "verify") if uri else str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
-    if endpoint.kind is EndpointKind.SMB or endpoint.kind in CLUSTER:
+    if endpoint.scheme is not None and not endpoint.scheme.verified:
         hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
         raise UsageError("cannot verify", endpoint.uri, f"verification does not speak {endpoint.kind.name}", hint)
     if o.journal is not None and known is None and os.path.lexists(o.journal):

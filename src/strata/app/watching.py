@@ -14,9 +14,6 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.stack import Stack
 from strata.probes import Node
 
-_PORTS = {"nbd": 10809, "smb": 445, "nfs": 2049, "iscsi": 3260}
-"""Where a URI without a port leads."""
-
 
 @dataclass(frozen=True)
 class Watch:
@@ -40,7 +37,7 @@ def ports_of(endpoints: Iterable[Endpoint]) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for endpoint in endpoints:
         parts = urlsplit(endpoint.uri)
-        port = (parts.port or _PORTS.get(parts.scheme)) if parts.hostname else None
+        port = (parts.port or (endpoint.scheme and endpoint.scheme.port)) if parts.hostname else None
         if port:
             found[port] = None
     return tuple(found)

@@ -128,35 +128,23 @@ def local_target(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _target(endpoint: Endpoint, workload: Workload, allow_write: bool) -> dict[str, Any]:
-    sync = workload.sync.value
-    match endpoint.kind:
-        case EndpointKind.NULL:
+    sync, scheme = workload.sync.value, endpoint.scheme
+    if scheme is None:
+        if endpoint.kind is EndpointKind.NULL:
             return {"kind": "null"}
-        case EndpointKind.FILE:
-            return {**local_target(endpoint), "direct": workload.direct, "sync": sync}
-        case EndpointKind.BLOCK:
-            base = {**local_target(endpoint), "direct": workload.direct, "sync": sync}
-            return base | ({"allow_write": True} if allow_write else {})
-        case EndpointKind.NBD | EndpointKind.NFS | EndpointKind.ISCSI:
-            return {
-                "kind": endpoint.kind.value,
-                "uri": endpoint.uri,
-                "connections": endpoint.connections,
-                "sync": sync,
-                "netns": endpoint.netns,
-            }
-        case EndpointKind.RBD | EndpointKind.GLUSTER:
-            raise UsageError("the native engine does not support", endpoint.uri, "", "--engine fio")
-        case EndpointKind.SMB:
-            return {
-                "kind": "smb",
-                "uri": endpoint.uri,
-                "password": endpoint.password,
-                "connections": endpoint.connections,
-                "direct": workload.direct,
-                "sync": sync,
-                "netns": endpoint.netns,
-            }
+        base = {**local_target(endpoint), "direct": workload.direct, "sync": sync}
+        return base | ({"allow_write": True} if endpoint.kind is EndpointKind.BLOCK and allow_write else {})
+    if scheme.library:
+        raise UsageError("the native engine does not support", endpoint.uri, "", "--engine fio")
+    return {
+        "kind": endpoint.kind.value,
+        "uri": endpoint.uri,
+        **({"password": endpoint.password} if scheme.login else {}),
+        "connections": endpoint.connections,
+        **({"direct": workload.direct} if scheme.unbuffered else {}),
+        "sync": sync,
+        "netns": endpoint.netns,
+    }
 
 
 def seed_of(workload: Workload, round_index: int) -> int:

@@ -13,7 +13,7 @@ from strata.engine.job import build_job
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
 from strata.host.hurry import hurried, waiting
-from strata.model.endpoint import CLUSTER, Endpoint
+from strata.model.endpoint import CLUSTER, SCHEMES, Endpoint
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
 from strata.model.workload import Workload
@@ -162,8 +162,8 @@ def hint(error: OSError) -> str:
     """The next step for an errno; empty where there is none to name."""
     if "cannot pin" in str(error.strerror):
         return f"this process may use CPUs {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
-    if "smb://" in str(error.strerror):
-        # A share's client names the next step itself.
+    if any(f"{scheme.name}://" in str(error.strerror) for scheme in SCHEMES.values() if not scheme.hint):
+        # Its client names the next step itself.
         return ""
     hints = {
         1: "this needs more privileges; or leave the layer out (--layers)",

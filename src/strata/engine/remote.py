@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from strata import _core, units
@@ -17,7 +15,7 @@ from strata.host import signatures
 from strata.host.hurry import at_most
 from strata.host.mark import MARK_BYTES, Mark, parse_header
 from strata.model.analysis import Remote
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import CLUSTER, Endpoint
 from strata.model.estimate import Estimate
 
 PATIENCE_NS = 30 * units.NS_PER_S
@@ -52,8 +50,11 @@ def read_remote(endpoint: Endpoint, offset: int, length: int, patience_ns: int =
 
     Raises `RunFailed`, also when no answer comes within ``patience_ns``.
     """
+    patience_ns = at_most(patience_ns)
     try:
-        return _WAYS[endpoint.kind].read(endpoint, offset, length, at_most(patience_ns))
+        if endpoint.kind in CLUSTER:
+            return ask(endpoint, "read", patience_ns, offset=offset, length=length)[1]
+        return _core.remote_read(endpoint.uri, offset, length, patience_ns, endpoint.netns, endpoint.password)
     except (OSError, ValueError) as e:
         raise unreachable("cannot read", endpoint, e) from e
 
@@ -95,69 +96,18 @@ def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> R
     """The client's own words, and what to look at next."""
     words = said(error).removeprefix(f"{endpoint.uri}: ")
     # What cannot be entered says its own next step.
-    hint = "" if "network namespace" in words else _WAYS[endpoint.kind].hint
+    hint = "" if "network namespace" in words or endpoint.scheme is None else endpoint.scheme.hint
     if hint and isinstance(error, ConnectionRefusedError):
         hint = "no server is listening there; start it first"
     return RunFailed(what, endpoint.uri, words, hint)
 
 
-@dataclass(frozen=True)
-class _Way:
-    """How endpoints of a kind are looked at: (endpoint, rounds, patience), (endpoint, offset, length, patience).
-
-    ``hint``: what to check when they fail; empty where the client says so itself.
-    """
-
-    probe: Callable[[Endpoint, int, int], str]
-    read: Callable[[Endpoint, int, int, int], bytes]
-    hint: str
-
-
-def _by_address(
-    probe: Callable[[str, int, int, str | None], str],
-    read: Callable[[str, int, int, int, str | None], bytes],
-    hint: str,
-) -> _Way:
-    return _Way(
-        lambda at, rounds, patience_ns: probe(at.uri, rounds, patience_ns, at.netns),
-        lambda at, offset, length, patience_ns: read(at.uri, offset, length, patience_ns, at.netns),
-        hint,
-    )
-
-
-def _by_library(hint: str) -> _Way:
-    return _Way(
-        lambda at, rounds, patience_ns: json.dumps(ask(at, "probe", patience_ns, rounds=rounds)[0]),
-        lambda at, offset, length, patience_ns: ask(at, "read", patience_ns, offset=offset, length=length)[1],
-        hint,
-    )
-
-
-_WAYS = {
-    EndpointKind.RBD: _by_library("check it with rbd info; ?conf=PATH and ?user=NAME select cluster and user"),
-    EndpointKind.GLUSTER: _by_library("check that glusterd is running there and that the volume is started"),
-    EndpointKind.NBD: _by_address(
-        _core.nbd_probe, _core.nbd_read, "check that the server is running and that the export name is correct"
-    ),
-    EndpointKind.NFS: _by_address(
-        _core.nfs_probe, _core.nfs_read, "check that the server is running and exports the path"
-    ),
-    EndpointKind.ISCSI: _by_address(
-        _core.iscsi_probe, _core.iscsi_read, "check that the target is running, and its name and LUN"
-    ),
-    EndpointKind.SMB: _Way(
-        lambda at, rounds, patience_ns: _core.smb_probe(at.uri, at.password, rounds, patience_ns, at.netns),
-        lambda at, offset, length, patience_ns: _core.smb_read(
-            at.uri, at.password, offset, length, patience_ns, at.netns
-        ),
-        "",
-    ),
-}
-
-
 def _probed(endpoint: Endpoint, rounds: int, patience_ns: int) -> dict[str, Any]:
+    patience_ns = at_most(patience_ns)
     try:
-        seen: dict[str, Any] = json.loads(_WAYS[endpoint.kind].probe(endpoint, rounds, at_most(patience_ns)))
+        if endpoint.kind in CLUSTER:
+            return dict(ask(endpoint, "probe", patience_ns, rounds=rounds)[0])
+        told = _core.remote_probe(endpoint.uri, rounds, patience_ns, endpoint.netns, endpoint.password)
+        return dict(json.loads(told))
     except (OSError, ValueError) as e:
         raise unreachable("cannot reach", endpoint, e) from e
-    return seen

@@ -7,8 +7,6 @@ server's to know. It is registered like one of this machine, so that `strata cle
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from strata import _core
@@ -19,20 +17,7 @@ from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry
 from strata.host.hurry import at_most
 from strata.host.mark import Mark, header_bytes
-from strata.model.endpoint import Endpoint, EndpointKind
-
-
-@dataclass(frozen=True)
-class _Way:
-    """How files of a kind are managed: (endpoint, size, header), (endpoint, size, seed, header), (endpoint, header).
-
-    ``remove`` raises EPERM or EBUSY for a file that is another one by now or in use.
-    """
-
-    create: Callable[[Endpoint, int, bytes], object]
-    fill: Callable[[Endpoint, int, int, bytes], object]
-    remove: Callable[[Endpoint, bytes], object]
-
+from strata.model.endpoint import CLUSTER, SCHEMES, Endpoint, EndpointKind
 
 SLOWEST_NS_PER_BYTE = 1000
 """A server that takes less than a megabyte a second while its file is filled has stopped."""
@@ -43,43 +28,10 @@ def _longest(size: int) -> int:
     return PATIENCE_NS + size * SLOWEST_NS_PER_BYTE
 
 
-def _fill_cluster(endpoint: Endpoint, size: int, seed: int, header: bytes) -> None:
-    try:
-        ask(endpoint, "fill", _longest(size), size=size, seed=seed, header=header)
-    except OSError as e:
-        raise unreachable("cannot fill the test file", endpoint, e) from e
-
-
-_OF_A_CLUSTER = _Way(
-    lambda at, size, header: ask(at, "create", PATIENCE_NS, size=size, header=header),
-    _fill_cluster,
-    lambda at, header: ask(at, "remove", at_most(PATIENCE_NS), header=header),
-)
-
-_WAYS = {
-    EndpointKind.RBD: _OF_A_CLUSTER,
-    EndpointKind.GLUSTER: _OF_A_CLUSTER,
-    EndpointKind.NFS: _Way(
-        lambda at, size, header: _core.nfs_create(at.uri, size, header, PATIENCE_NS, at.netns),
-        lambda at, size, seed, header: finish_fill(
-            lambda: _core.nfs_fill(at.uri, size, seed, header, at.netns), at.uri, _longest(size)
-        ),
-        lambda at, _header: _core.nfs_remove(at.uri, at_most(PATIENCE_NS), at.netns),
-    ),
-    EndpointKind.SMB: _Way(
-        lambda at, size, header: _core.smb_create(at.uri, at.password, size, header, PATIENCE_NS, at.netns),
-        lambda at, size, seed, header: finish_fill(
-            lambda: _core.smb_fill(at.uri, at.password, size, seed, header, at.netns), at.uri, _longest(size)
-        ),
-        # Through the handle that the mark is read on.
-        lambda at, header: _core.smb_remove(at.uri, at.password, header, at_most(PATIENCE_NS), at.netns),
-    ),
-}
-
-FILES = frozenset(_WAYS)
+FILES = frozenset(EndpointKind(scheme.name) for scheme in SCHEMES.values() if scheme.file)
 """Kinds of remote endpoints that are files, which can be made and removed."""
 
-SCHEMES = tuple(f"{kind.value}:" for kind in FILES)
+ADDRESSES = tuple(f"{kind.value}:" for kind in FILES)
 """How their addresses begin."""
 
 
@@ -111,8 +63,12 @@ def create(endpoint: Endpoint, size: int) -> Mark:
     mark = Mark.new(size)
     # Before it is made: from its first instant on a crash leaves nothing that `strata clean` does not know.
     registry.add(registry.Entry.of_remote(endpoint.uri, endpoint.netns, mark))
+    header = header_bytes(mark)
     try:
-        _WAYS[endpoint.kind].create(endpoint, size, header_bytes(mark))
+        if endpoint.kind in CLUSTER:
+            ask(endpoint, "create", PATIENCE_NS, size=size, header=header)
+        else:
+            _core.remote_create(endpoint.uri, size, header, PATIENCE_NS, endpoint.netns, endpoint.password)
     except FileExistsError as e:
         registry.forget(mark)
         why, hint = "a file of this name exists", "remove it, or give another path"
@@ -125,7 +81,15 @@ def create(endpoint: Endpoint, size: int) -> Mark:
 
 def fill(endpoint: Endpoint, mark: Mark, seed: int) -> None:
     """Writes the whole file once: the mark, then incompressible data, then a flush. Raises `RunFailed`."""
-    _WAYS[endpoint.kind].fill(endpoint, mark.size, seed, header_bytes(mark))
+    size, header = mark.size, header_bytes(mark)
+    if endpoint.kind not in CLUSTER:
+        uri, netns, password = endpoint.uri, endpoint.netns, endpoint.password
+        finish_fill(lambda: _core.remote_fill(uri, size, seed, header, netns, password), uri, _longest(size))
+        return
+    try:
+        ask(endpoint, "fill", _longest(size), size=size, seed=seed, header=header)
+    except OSError as e:
+        raise unreachable("cannot fill the test file", endpoint, e) from e
 
 
 def remove(endpoint: Endpoint, mark: Mark) -> None:
@@ -138,11 +102,16 @@ def remove(endpoint: Endpoint, mark: Mark) -> None:
         if there != mark:
             why = f"it carries the mark {there.uuid if there else None}, not {mark.uuid}"
             raise SafetyRefusal("refused to remove", endpoint.uri, why)
+        header, patience_ns = header_bytes(mark), at_most(PATIENCE_NS)
         try:
-            _WAYS[endpoint.kind].remove(endpoint, header_bytes(mark))
-        except OSError as e:
+            if endpoint.kind in CLUSTER:
+                ask(endpoint, "remove", patience_ns, header=header)
+            else:
+                # Where the protocol can, through the handle that the mark is read on.
+                _core.remote_remove(endpoint.uri, header, patience_ns, endpoint.netns, endpoint.password)
+        except (OSError, ValueError) as e:
             failure = unreachable("cannot remove the test file", endpoint, e)
-            if e.errno in (errno.EPERM, errno.EBUSY):
+            if isinstance(e, OSError) and e.errno in (errno.EPERM, errno.EBUSY):
                 raise SafetyRefusal(failure.what, failure.where, failure.why, failure.hint) from e
             raise failure from e
     registry.forget(mark)
@@ -156,7 +125,7 @@ def clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
     removed: list[str] = []
     left: list[str] = []
     for entry in registry.abandoned():
-        if not entry.remote or not entry.path.startswith(SCHEMES):
+        if not entry.remote or not entry.path.startswith(ADDRESSES):
             continue
         endpoint = Endpoint.parse(entry.path)
         if endpoint.kind not in FILES:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 
 from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
-from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.fio_words import entering, grid, plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
@@ -22,8 +22,9 @@ def fio_command(
 ) -> str | None:
     """One command line; None where fio cannot be told (no engine for `null:`, no word for the pattern) or would write
     to a device."""
-    unknown = (EndpointKind.NULL, EndpointKind.NFS, EndpointKind.ISCSI, EndpointKind.SMB, *CLUSTER)
-    if endpoint.kind in unknown or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
+    ioengine = "io_uring" if endpoint.scheme is None else endpoint.scheme.fio
+    unknown = ioengine is None or endpoint.kind is EndpointKind.NULL
+    if unknown or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
         return None
     pattern = _pattern(workload, segments)
     if pattern is None:
@@ -43,10 +44,11 @@ def fio_command(
         f"--ramp_time={0 if workload.cache is Cache.COLD else round(ramp_s * 1000)}ms",
         f"--runtime={round(runtime_s * 1000)}ms",
     ]
-    if endpoint.kind is EndpointKind.NBD:
-        words += ["--ioengine=nbd", f"--uri={plain_uri(endpoint.uri)}"]
+    words.append(f"--ioengine={ioengine}")
+    if endpoint.remote:
+        words.append(f"--uri={plain_uri(endpoint.uri)}")
     else:
-        words += ["--ioengine=io_uring", f"--filename={endpoint.path}", f"--direct={int(workload.direct)}"]
+        words += [f"--filename={endpoint.path}", f"--direct={int(workload.direct)}"]
         # fio has no RWF_DSYNC; O_DSYNC is the same promise for every write.
         if workload.sync is not Sync.NONE:
             words.append("--sync=dsync")

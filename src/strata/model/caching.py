@@ -84,13 +84,9 @@ def refusal(endpoint: Endpoint, workload: Workload, *, read_only: bool = False) 
         return why
     if workload.cache is Cache.AS_FOUND:
         return None
+    if endpoint.scheme is not None:
+        return f"{endpoint.scheme.caches} cannot be made {workload.cache} from here"
     match endpoint.kind:
-        case EndpointKind.NBD | EndpointKind.NFS | EndpointKind.ISCSI | EndpointKind.SMB:
-            named = {EndpointKind.NBD: "an NBD", EndpointKind.NFS: "this NFS", EndpointKind.SMB: "this SMB"}
-            client = named.get(endpoint.kind, "an iSCSI")
-            return f"{client} client has no cache, and the server's cache cannot be made {workload.cache} from here"
-        case EndpointKind.RBD | EndpointKind.GLUSTER:
-            return f"the caches of its client library and its servers cannot be made {workload.cache} from here"
         case EndpointKind.NULL:
             return "nothing is read or written, so there is no cache"
         case EndpointKind.BLOCK if workload.cache is Cache.COLD:

@@ -6,9 +6,6 @@ import re
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-RBD_FORM = "rbd:pool/image[?conf=/etc/ceph/ceph.conf&user=admin]"
-GLUSTER_FORM = "gluster://host/volume/path/file"
-
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 

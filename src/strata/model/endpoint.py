@@ -6,7 +6,6 @@ import difflib
 import ipaddress
 import re
 import socket
-from enum import StrEnum
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, PrivateAttr, SecretStr
@@ -15,27 +14,16 @@ from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
 from strata.model.base import Value
 from strata.model.workload_options import CONNECTIONS_MOST
+from strata.schemes import SCHEMES, EndpointKind
+from strata.schemes.declared import Scheme
 from strata.text import controls, secrets
 
+__all__ = ["CLUSTER", "REMOTE", "SCHEMES", "WRITTEN", "Endpoint", "EndpointKind", "address", "is_loopback"]
 
-class EndpointKind(StrEnum):
-    """The kinds an engine can drive."""
-
-    FILE = "file"
-    BLOCK = "block"
-    NULL = "null"
-    NBD = "nbd"
-    SMB = "smb"
-    NFS = "nfs"
-    ISCSI = "iscsi"
-    RBD = "rbd"
-    GLUSTER = "gluster"
-
-
-CLUSTER = frozenset({EndpointKind.RBD, EndpointKind.GLUSTER})
+CLUSTER = frozenset(EndpointKind(scheme.name) for scheme in SCHEMES.values() if scheme.library)
 """Kinds that a cluster's own client library reaches, inside fio."""
 
-REMOTE = frozenset({EndpointKind.NBD, EndpointKind.SMB, EndpointKind.NFS, EndpointKind.ISCSI}) | CLUSTER
+REMOTE = frozenset(EndpointKind(name) for name in SCHEMES)
 """Kinds that are reached over connections."""
 
 
@@ -82,6 +70,11 @@ class Endpoint(Value):
         """Whether connections lead there."""
         return self.kind in REMOTE
 
+    @property
+    def scheme(self) -> Scheme | None:
+        """What is known of its scheme; None for what is of this machine."""
+        return SCHEMES.get(self.kind)
+
     def seen_from(self, netns: str) -> Endpoint:
         """The same endpoint, reached from the network namespace at this path."""
         return self.model_copy(update={"netns": netns}) if self.remote else self
@@ -104,37 +97,19 @@ class Endpoint(Value):
             return cls(kind=EndpointKind(scheme), uri=f"{scheme}:{path}", path=path)
         if scheme == "null":
             return cls(kind=EndpointKind.NULL, uri="null:")
-        if scheme == "smb":
-            bare, password = smb_uri.split(uri)
-            if (why := smb_uri.problem(bare)) is not None:
-                raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, smb_uri.WRITE)
-            made = cls(kind=EndpointKind.SMB, uri=bare, connections=smb_uri.connections(bare))
-            return made.with_password(password)
-        if scheme in FORMS:
-            return _remote(uri, scheme)
-        if scheme in ("rbd", "gluster"):
-            return _cluster(uri, EndpointKind(scheme))
+        found = next((known for known in SCHEMES.values() if scheme in known.forms), None)
+        if found is not None:
+            return (_with_login if found.login else _cluster if found.library else _remote)(uri, scheme, found)
         meant = difflib.get_close_matches(scheme.lower(), WRITTEN, 1)
         hint = f"write {WRITTEN[meant[0]]}" if meant else f"use one of: {', '.join(WRITTEN.values())}"
         raise UsageError("cannot use the endpoint", secrets.hidden(uri), f"unknown scheme {scheme!r}", hint)
 
 
-FORMS = {
-    "nbd": (EndpointKind.NBD, "nbd://host:port/export"),
-    "nbd+unix": (EndpointKind.NBD, "nbd+unix:///?socket=/path"),
-    "nfs": (EndpointKind.NFS, "nfs://host[:port]/export/path/file"),
-    "iscsi": (EndpointKind.ISCSI, "iscsi://host[:port]/iqn.2026-01.example:target/lun"),
-}
-"""Schemes of remote endpoints: their kind, and how they are written."""
-
 WRITTEN = {
     "file": "file:/path",
     "block": "block:/dev/…",
     "null": "null:",
-    "smb": "smb://user@host/share/file",
-    **{scheme: form for scheme, (_, form) in FORMS.items()},
-    "rbd": cluster_uri.RBD_FORM,
-    "gluster": cluster_uri.GLUSTER_FORM,
+    **{word: form for scheme in SCHEMES.values() for word, form in scheme.forms.items()},
 }
 """How an endpoint of each scheme is written."""
 
@@ -162,11 +137,17 @@ def is_loopback(host: str) -> bool:
     return (getattr(known, "ipv4_mapped", None) or known).is_loopback
 
 
-def _remote(uri: str, scheme: str) -> Endpoint:
-    kind, form = FORMS[scheme]
+def _with_login(uri: str, _word: str, scheme: Scheme) -> Endpoint:
+    bare, password = smb_uri.split(uri)
+    if (why := smb_uri.problem(bare)) is not None:
+        raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, smb_uri.WRITE)
+    made = Endpoint(kind=EndpointKind(scheme.name), uri=bare, connections=smb_uri.connections(bare))
+    return made.with_password(password)
 
+
+def _remote(uri: str, word: str, scheme: Scheme) -> Endpoint:
     def refused(why: str) -> UsageError:
-        return UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
+        return UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {scheme.forms[word]}")
 
     if secrets.spans(uri) or "@" in re.split("[/?#]", uri.partition("://")[2])[0]:
         raise refused(
@@ -180,35 +161,26 @@ def _remote(uri: str, scheme: str) -> Endpoint:
     except ValueError as e:
         raise refused(str(e).lower()) from e
     query = parse_qs(parts.query)
-    if scheme == "nbd+unix":
+    if word.endswith("+unix"):
         if "socket" not in query:
             raise refused("the socket is missing")
     elif not parts.hostname:
         raise refused("the host is missing")
-    names = [name for name in parts.path.split("/") if name]
-    if kind is EndpointKind.NFS:
-        if not names or parts.path.endswith("/"):
-            raise refused("the path of the file is missing")
-        if (version := query.get("version", ["3"])[0]) != "3":
-            raise refused(f"version {version} of NFS is not supported, only 3")
-    if kind is EndpointKind.ISCSI and (len(names) != 2 or not names[1].isdigit()):
-        raise refused("target and logical unit are missing")
+    if (why := scheme.problem(parts.path.split("/"), query)) is not None:
+        raise refused(why)
     connections = query.get("connections", ["1"])[0]
     if not connections.isdigit() or not 1 <= int(connections) <= CONNECTIONS_MOST:
         raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not in 1..{CONNECTIONS_MOST}")
-    return Endpoint(kind=kind, uri=uri, connections=int(connections))
+    return Endpoint(kind=EndpointKind(scheme.name), uri=uri, connections=int(connections))
 
 
-def _cluster(uri: str, kind: EndpointKind) -> Endpoint:
-    form = cluster_uri.RBD_FORM if kind is EndpointKind.RBD else cluster_uri.GLUSTER_FORM
+def _cluster(uri: str, word: str, scheme: Scheme) -> Endpoint:
+    form, kind = scheme.forms[word], EndpointKind(scheme.name)
     if secrets.spans(uri):
         why = "passwords, keys and ports that are not a number are not supported"
         raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
     try:
-        if kind is EndpointKind.RBD:
-            cluster_uri.rbd(uri)
-        else:
-            cluster_uri.gluster(uri)
+        (cluster_uri.rbd if kind is EndpointKind.RBD else cluster_uri.gluster)(uri)
     except ValueError as e:
         raise UsageError("cannot use the endpoint", uri, str(e), f"write {form}") from e
     return Endpoint(kind=kind, uri=uri)

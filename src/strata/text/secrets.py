@@ -13,6 +13,8 @@ from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+from strata.schemes import SCHEMES
+
 HIDDEN = "***"
 SECRET_NAME = re.compile(r"password|passwd|passphrase|(?<![a-z])pass$|pwd|secret|token|[?&:;]key\b", re.IGNORECASE)
 """Names of options whose value is a secret. ``passfile``, ``credentials`` and ``sslkey`` name files."""
@@ -21,7 +23,9 @@ VARIABLES = ("STRATA_SMB_PASSWORD", "PGPASSWORD")
 STORE_VARIABLE = "STRATA_STORE"
 
 _SCHEME = re.compile(r"(?<![\w+.-])([a-z][\w+.-]*):(/{0,2})", re.IGNORECASE)
-_WITH_USERS = frozenset({"smb", "nbd", "nfs", "iscsi", "gluster", "postgres", "postgresql", "postgresql+psycopg"})
+_WITH_USERS = frozenset({"postgres", "postgresql", "postgresql+psycopg"}).union(
+    s.name for s in SCHEMES.values() if s.named
+)
 """Schemes whose secret is looked for although the slashes are missing."""
 _PATHS = frozenset({"file", "block", "null", "sqlite"})
 _SERVER = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:\d*)?")

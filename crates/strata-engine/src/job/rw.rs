@@ -77,7 +77,7 @@ impl Rw {
             Target::Block { allow_write: false, .. } if self.writes() => {
                 Some("the workload writes to a block device and allow_write is not set")
             }
-            _ if target.is_remote() && self.writes() && !self.carries() => {
+            _ if target.remote().is_some() && self.writes() && !self.carries() => {
                 Some("rw: only files and block devices of this machine can be trimmed")
             }
             _ => None,

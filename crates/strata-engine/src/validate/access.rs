@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use strata_io::bounds::{BS_MOST, CONNECTIONS_MOST};
+use strata_remote::{Scheme, dispatch};
 
 use crate::job::{Aim, Deal, Job, Order, Target, Workload, Zone};
 use crate::shape;
@@ -28,7 +29,7 @@ pub fn target_problems(job: &Job) -> Vec<String> {
     {
         found.push(format!("targets: {} and {} cannot be loaded by one engine", kind(first), kind(other)));
     }
-    if aims.len() > 1 && aims.iter().any(|aim| aim.target.is_remote()) {
+    if aims.len() > 1 && aims.iter().any(|aim| aim.target.remote().is_some()) {
         let text = "targets: one export at a time, as one file or unit of a server; load several by runs of their own";
         found.push(text.to_owned());
     }
@@ -69,15 +70,19 @@ fn one_target(target: &Target, name: &str) -> Vec<String> {
                 found.push(format!("{name}.path: {path:?} is not an absolute path of a device"));
             }
         }
-        Target::Nbd { connections, .. }
-        | Target::Nfs { connections, .. }
-        | Target::Iscsi { connections, .. }
-        | Target::Smb { connections, .. } => {
-            if !(1..=CONNECTIONS_MOST).contains(connections) {
-                found.push(format!("{name}.connections: {connections} is not in 1..={CONNECTIONS_MOST}"));
+        _ => {}
+    }
+    if let Some((kind, remote)) = target.remote() {
+        let connections = remote.connections;
+        if !(1..=CONNECTIONS_MOST).contains(&connections) {
+            found.push(format!("{name}.connections: {connections} is not in 1..={CONNECTIONS_MOST}"));
+        }
+        let words = dispatch!(kind, S => S::WORDS);
+        for (word, given) in [("password", remote.password.is_some()), ("direct", remote.direct)] {
+            if given && !words.contains(&word) {
+                found.push(format!("{name}.{word}: a target of {} has none", kind.name()));
             }
         }
-        Target::Null {} => {}
     }
     found
 }

@@ -33,12 +33,6 @@ WHY = {
 }
 """Why not; a field without a reason here is named as it is."""
 
-NOT_SPOKEN = {
-    EndpointKind.NFS: "its nfs engine is not in common builds; mount the export and measure file:/…",
-    EndpointKind.ISCSI: "its libiscsi engine is not in common builds; log in with the system's initiator and measure "
-    "block:/dev/…",
-}
-
 INSTALL = {
     EndpointKind.RBD: "on Debian it is in the package fio, on Fedora in fio-engine-rbd (fio --enghelp lists engines)",
     EndpointKind.GLUSTER: "on Debian it is in the package fio; elsewhere mount the volume and measure file:/… on it",
@@ -53,10 +47,9 @@ def refusals(
     endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ioengines: Collection[str]
 ) -> list[str]:
     """One reason for each thing that fio cannot be told."""
-    if endpoint.kind is EndpointKind.SMB:
-        return ["fio has no I/O engine for SMB shares"]
-    if endpoint.kind in (EndpointKind.NFS, EndpointKind.ISCSI):
-        return [f"Strata does not run fio over {endpoint.kind.value}: {NOT_SPOKEN[endpoint.kind]}"]
+    scheme = endpoint.scheme
+    if scheme is not None and scheme.not_fio:
+        return [scheme.not_fio]
     said = [
         f"{name} is not supported with fio" + (f" ({WHY[name]})" if name in WHY else "")
         for name in _beyond(workload, CARRIED) + _beyond(workload.arrival, CARRIED_ARRIVALS)
@@ -73,9 +66,9 @@ def refusals(
             said.append(
                 f"the range holds {blocks} blocks of {workload.bs} bytes, too few for {workload.threads} threads"
             )
-    if endpoint.kind is EndpointKind.NBD:
+    if scheme is not None and scheme.fio is not None:
         if workload.sync is Sync.DSYNC and workload.rw.writes:
-            said.append("fio's nbd engine does not support write-through")
+            said.append(f"fio's {scheme.fio} engine does not support write-through")
         if endpoint.connections > workload.threads:
             said.append(
                 f"fio opens one connection per thread: {endpoint.connections} connections "
@@ -114,19 +107,18 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
     match endpoint.kind:
         case EndpointKind.NULL:
             return ["null"]
-        case EndpointKind.NBD:
-            return ["nbd"]
         case EndpointKind.RBD:
             return ["rbd"]
         case EndpointKind.GLUSTER:
             # gfapi waits for each I/O; gfapi_async looks for completions every 100 µs and forgets how they ended.
             return ["gfapi"] if workload.arrival.iodepth == 1 else ["gfapi_async"]
-        case EndpointKind.NFS | EndpointKind.ISCSI | EndpointKind.SMB:
-            return []
         case EndpointKind.FILE | EndpointKind.BLOCK:
             # libaio is asynchronous on unbuffered files only, psync has no depth: neither may pass for what was asked.
             also = ["libaio"] if workload.direct else ["psync"] if workload.arrival.iodepth == 1 else []
             return ["io_uring", *also]
+        case _:
+            scheme = endpoint.scheme
+            return [] if scheme is None or scheme.fio is None else [scheme.fio]
 
 
 def words(request: Request, carrier: str, filename: str, output: str) -> list[str]:
@@ -236,7 +228,7 @@ def _harmless() -> list[str]:
 def _carrier(request: Request, carrier: str, filename: str) -> list[str]:
     w, endpoint = request.workload, request.endpoint
     said = [f"--ioengine={carrier}"]
-    if endpoint.kind is EndpointKind.NBD:
+    if endpoint.scheme is not None and endpoint.scheme.fio is not None:
         return [*said, f"--uri={plain_uri(endpoint.uri)}"]
     if endpoint.kind is EndpointKind.NULL:
         return said

@@ -171,8 +171,7 @@ def _last_words(carried: Carried) -> str:
 
 
 def _hint(request: Request) -> str:
-    if request.endpoint.kind is EndpointKind.NBD:
-        return "check that the server is running and that the export name is correct"
-    if request.endpoint.kind in CLUSTER:
-        return "see the message of fio above, and the logs of the cluster"
-    return "try --engine native"
+    scheme = request.endpoint.scheme
+    if scheme is None:
+        return "try --engine native"
+    return "see the message of fio above, and the logs of the cluster" if scheme.library else scheme.hint
