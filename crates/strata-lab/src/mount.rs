@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fuser::{Filesystem, MountOption, Session, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
-use strata_proto::server::StopOnSignals;
+use strata_proto::nbd::server::StopOnSignals;
 
 /// How often it is looked whether a signal came: the most that stopping takes longer.
 const LOOK: Duration = Duration::from_millis(20);

@@ -1,25 +1,25 @@
 //! Storage protocols: NBD (a codec without I/O, a shaped server, a client queue), NFS version 3 and iSCSI (client queues).
 //!
-//! [`codec`] knows NBD's bytes only. [`server`] is `strata target`: it may look at a clock, because
-//! shaping a wire is its purpose. [`client`], [`nfs`] and [`iscsi`] carry the load loop's
+//! [`nbd::codec`] knows NBD's bytes only. [`nbd::server`] is `strata target`: it may look at a clock, because
+//! shaping a wire is its purpose. The clients [`nbd`], [`nfs`] and [`iscsi`] carry the load loop's
 //! I/Os over one or more connections and never look at a clock to measure (the engine stamps).
 
 mod address;
-mod carrier;
-pub mod client;
-pub mod codec;
+mod error;
+mod fields;
 pub mod iscsi;
 pub mod line;
 mod lock;
 mod named;
+pub mod nbd;
 pub mod netns;
 pub mod nfs;
 mod rpc;
-pub mod server;
 mod sock;
 #[cfg(test)]
 #[path = "../tests/storm/mod.rs"]
 mod storm;
+mod transport;
 pub mod turns;
 
 pub use named::{errno, named, named_as};

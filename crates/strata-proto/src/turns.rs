@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::codec::ProtoError;
+use crate::error::ProtoError;
 
 /// Connections that carry the requests of one queue.
 pub trait Turns {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use common::{MEMORY, NULL, one, target, wait_for};
 use strata_io::{Io, Op, Queue};
-use strata_proto::client::{NbdQueue, OpenSpec, Uri, probe, read_range};
-use strata_proto::server::Server;
+use strata_proto::nbd::server::Server;
+use strata_proto::nbd::{NbdQueue, OpenSpec, Uri, probe, read_range};
 
 /// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(60);

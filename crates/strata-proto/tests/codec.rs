@@ -1,8 +1,8 @@
 //! The codec alone, against values and against noise.
 
 use proptest::prelude::*;
-use strata_proto::codec::client_handshake::{OptionReply, apply_info, parse_greeting, parse_server};
-use strata_proto::codec::*;
+use strata_proto::nbd::codec::client_handshake::{OptionReply, apply_info, parse_greeting, parse_server};
+use strata_proto::nbd::codec::*;
 
 fn export() -> Export {
     let blocks = Some(BlockSizes { minimum: 512, preferred: 4096, maximum: MAX_PAYLOAD });

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use common::{MEMORY, Target, target};
-use strata_proto::codec::{Command, Request, consts};
+use strata_proto::nbd::codec::{Command, Request, consts};
 
 fn request(command: Command, flags: u16, offset: u64, length: u32) -> [u8; 28] {
     Request { flags, command, cookie: 7, offset, length }.encode()
@@ -177,7 +177,7 @@ fn more_clients_than_allowed_are_hung_up_on_and_the_places_come_free() {
     let json =
         format!(r#"{{"listen":{{"unix":"{}"}},"backing":{MEMORY},"max_connections":2}}"#, socket.display());
     let config = serde_json::from_str(&json).expect("a configuration");
-    let server = strata_proto::server::Server::start(&config).expect("a server");
+    let server = strata_proto::nbd::server::Server::start(&config).expect("a server");
     let uri = format!("nbd+unix:///?socket={}", socket.display()).parse().expect("an address");
     let target = Target { server, uri, socket, dir };
     let (one, two) = (target.raw(), target.raw());

@@ -6,8 +6,8 @@ mod bodies;
 mod storm;
 
 use storm::storm;
-use strata_proto::codec::client_handshake::{info_option, option};
-use strata_proto::codec::{Command, Request, consts, simple_reply};
+use strata_proto::nbd::codec::client_handshake::{info_option, option};
+use strata_proto::nbd::codec::{Command, Request, consts, simple_reply};
 
 /// What coverage-guided fuzzing kept: one input a line, hexadecimal.
 fn seeds(text: &str) -> Vec<Vec<u8>> {

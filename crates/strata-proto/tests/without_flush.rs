@@ -7,8 +7,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 
 use common::{MEMORY, one, target};
 use strata_io::Op;
-use strata_proto::client::{NbdQueue, OpenSpec};
-use strata_proto::codec::consts;
+use strata_proto::nbd::codec::consts;
+use strata_proto::nbd::{NbdQueue, OpenSpec};
 
 /// Bytes a server says before the flags of its export: greeting, header of the first reply to
 /// `GO`, kind and size of its information.

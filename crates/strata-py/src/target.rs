@@ -4,7 +4,7 @@ use std::io;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use strata_proto::server::{Config, Server, StopOnSignals};
+use strata_proto::nbd::server::{Config, Server, StopOnSignals};
 
 use crate::errors;
 

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use strata_proto::client::{self, NbdQueue, OpenSpec, Uri};
-use strata_proto::codec::{Export, consts};
+use strata_proto::nbd::codec::{Export, consts};
+use strata_proto::nbd::{self, NbdQueue, OpenSpec, Uri};
 
 use crate::{Facts, Load, Place, Scheme};
 
@@ -60,7 +60,7 @@ impl Scheme for Nbd {
     }
 
     fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Value> {
-        let seen = client::probe(uri, rounds, patience)?;
+        let seen = nbd::probe(uri, rounds, patience)?;
         let blocks = seen.export.blocks; // null where the server tells none
         Ok(json!({
             "size_bytes": seen.export.size_bytes,
@@ -77,6 +77,6 @@ impl Scheme for Nbd {
     }
 
     fn read(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io::Result<Vec<u8>> {
-        client::read_range(uri, offset, length, patience)
+        nbd::read_range(uri, offset, length, patience)
     }
 }

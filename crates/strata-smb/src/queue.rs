@@ -1,4 +1,4 @@
-//! The load loop's carrier over SMB.
+//! The load loop's transport over SMB.
 
 use std::io;
 use std::time::Duration;

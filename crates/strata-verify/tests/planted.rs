@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use strata_proto::server::{Config, Endpoint, Server};
+use strata_proto::nbd::server::{Config, Endpoint, Server};
 use strata_verify::{Job, Run, start};
 
 const MIB: u64 = 1 << 20;

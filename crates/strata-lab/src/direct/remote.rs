@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use strata_io::{Io, Queue};
 use strata_pattern::Op;
-use strata_proto::client::{self as nbd, NbdQueue};
+use strata_proto::nbd::{self, NbdQueue};
 use strata_smb::{self as smb, SmbQueue};
 
 /// The longest request that goes out whole.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use strata_proto::server::StopOnSignals;
+use strata_proto::nbd::server::StopOnSignals;
 
 use super::files::Files;
 use super::lower::ALIGN;

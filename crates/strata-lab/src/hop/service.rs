@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use strata_proto::server::StopOnSignals;
+use strata_proto::nbd::server::StopOnSignals;
 
 use super::ctl::Ctl;
 use super::line::{Line, Params};

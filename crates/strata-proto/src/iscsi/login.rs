@@ -6,7 +6,7 @@ use super::pdu::{
     BHS, Bhs, CMD_SN_AT, EXP_STAT_SN_AT, FINAL, IMMEDIATE, ITT_AT, LOGIN, LOGIN_RESPONSE, STAT_SN_AT, Window,
 };
 use super::uri::Uri;
-use crate::codec::ProtoError;
+use crate::error::ProtoError;
 use crate::named::{any_number, named_as};
 
 /// Longest data segment we take, in bytes.

@@ -15,6 +15,8 @@ mod unit;
 mod uri;
 mod wire;
 
-pub use queue::{IscsiQueue, OpenSpec};
+pub use queue::IscsiQueue;
 pub use unit::{Probe, Unit, probe, read_range};
 pub use uri::Uri;
+
+pub use crate::transport::OpenSpec;

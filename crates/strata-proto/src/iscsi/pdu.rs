@@ -1,6 +1,6 @@
 //! The basic header segment of a PDU, 48 bytes, and the numbers in it.
 
-use crate::codec::ProtoError;
+use crate::error::ProtoError;
 
 /// Length of a header, in bytes.
 pub(super) const BHS: usize = 48;

@@ -1,4 +1,4 @@
-//! The load loop's carrier over iSCSI.
+//! The load loop's transport over iSCSI.
 
 use std::io;
 use std::time::Duration;
@@ -8,22 +8,8 @@ use strata_io::{Completion, Io, Op, Queue};
 use super::session::Session;
 use super::unit::Unit;
 use super::wire::Scsi;
-use crate::carrier::{Carrier, SHORT_DEPTH};
-use crate::codec::MAX_PAYLOAD;
 use crate::named::named_as;
-
-/// What a queue is asked to be.
-#[derive(Clone, Copy, Debug)]
-pub struct OpenSpec {
-    /// Commands in flight at most, over all sessions.
-    pub depth: u32,
-    /// Bytes of the longest I/O.
-    pub block: u32,
-    /// Sessions, each of one connection; commands are dealt out to them in turn.
-    pub connections: u32,
-    /// Writes are durable when they are answered (FUA).
-    pub dsync: bool,
-}
+use crate::transport::{MAX_PAYLOAD, OpenSpec, SHORT_DEPTH, Transport};
 
 /// A [`Queue`] over one or more sessions with one logical unit.
 ///
@@ -31,7 +17,7 @@ pub struct OpenSpec {
 /// CACHE of the whole unit.
 #[derive(Debug)]
 pub struct IscsiQueue {
-    carrier: Carrier<Scsi>,
+    transport: Transport<Scsi>,
     block_bytes: u32,
 }
 
@@ -61,31 +47,31 @@ impl IscsiQueue {
             let wire = Scsi::new(session.agreed, uri.lun_bytes(), unit.block_bytes, spec.dsync);
             wires.push((session.line.into_socket(), wire));
         }
-        let carrier = Carrier::new(uri.to_string(), wires, spec.depth, spec.block)?;
-        Ok(Self { carrier, block_bytes: unit.block_bytes })
+        let transport = Transport::new(uri.to_string(), wires, spec.depth, spec.block)?;
+        Ok(Self { transport, block_bytes: unit.block_bytes })
     }
 }
 
 impl Queue for IscsiQueue {
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
-        self.carrier.buffer(slot)
+        self.transport.buffer(slot)
     }
 
     fn push(&mut self, slot: u32, io: Io) {
         let block = u64::from(self.block_bytes);
         let whole = (io.offset() | u64::from(io.len())).is_multiple_of(block);
         if matches!(io.op(), Op::Read | Op::Write) && !whole {
-            return self.carrier.refuse(slot, libc::EINVAL);
+            return self.transport.refuse(slot, libc::EINVAL);
         }
-        self.carrier.push(slot, io);
+        self.transport.push(slot, io);
     }
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        self.carrier.submit(wait, timeout)
+        self.transport.submit(wait, timeout)
     }
 
     fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
-        self.carrier.reap(f)
+        self.transport.reap(f)
     }
 
     /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.

@@ -10,7 +10,7 @@ use super::pdu::{
 };
 use super::scsi::{self, Cdb, Sense};
 use super::uri::Uri;
-use crate::codec::ProtoError;
+use crate::error::ProtoError;
 use crate::line::{Line, NOTICES};
 use crate::named::{named, named_as};
 

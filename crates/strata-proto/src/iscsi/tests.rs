@@ -6,8 +6,8 @@ use super::pdu::{
     RESIDUAL_AT, RESPONSE, TTT_AT, Window,
 };
 use super::wire::Scsi;
-use crate::carrier::stream::{Came, GENERATION, LEN, feed};
 use crate::storm::storm;
+use crate::transport::stream::{Came, GENERATION, LEN, feed};
 
 fn wire() -> Scsi {
     let terms = Terms { max_sent: 1024, immediate: 512 };

@@ -8,8 +8,8 @@ use strata_io::Op;
 use super::scsi;
 use super::session::Session;
 use super::uri::Uri;
-use crate::codec::ProtoError;
-use crate::codec::bytes::Fields;
+use crate::error::ProtoError;
+use crate::fields::Fields;
 use crate::named::named_as;
 
 /// Bytes asked for at once.

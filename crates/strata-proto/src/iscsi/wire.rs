@@ -13,8 +13,9 @@ use super::pdu::{
 };
 use super::scsi;
 use super::session::pong;
-use crate::carrier::{Answer, Ask, Done, OfLink, Out, Wire, short_name};
-use crate::codec::{ProtoError, Want};
+use crate::error::ProtoError;
+use crate::transport::Want;
+use crate::transport::{Answer, Ask, Done, OfLink, Out, Wire, short_name};
 
 const STATUS: u8 = 0x01;
 const UNDERFLOW: u8 = 0x02;

@@ -8,7 +8,7 @@ use super::consts::{ATTRIBUTES, BEFORE, COMMIT, REGULAR};
 use super::share::{Handle, Share};
 use super::uri::Uri;
 use super::verifier::Verifier;
-use crate::codec::bytes::Fields;
+use crate::fields::Fields;
 use crate::named::{named, named_as};
 use crate::rpc::Xdr;
 

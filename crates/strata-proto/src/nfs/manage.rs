@@ -7,8 +7,8 @@ use super::consts::{ATTRIBUTES, BEFORE, FILE_SYNC, READ, REMOVE, SETATTR, WRITE}
 use super::file::NfsFile;
 use super::share::Share;
 use super::uri::Uri;
-use crate::codec::ProtoError;
-use crate::codec::bytes::Fields;
+use crate::error::ProtoError;
+use crate::fields::Fields;
 use crate::named::named_as;
 use crate::rpc::Xdr;
 

@@ -17,5 +17,7 @@ mod wire;
 
 pub use file::NfsFile;
 pub use manage::{Probe, create, probe, read_range, remove, write_range};
-pub use queue::{NfsQueue, OpenSpec};
+pub use queue::NfsQueue;
 pub use uri::Uri;
+
+pub use crate::transport::OpenSpec;

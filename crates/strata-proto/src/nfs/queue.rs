@@ -1,4 +1,4 @@
-//! The load loop's carrier over NFS.
+//! The load loop's transport over NFS.
 
 use std::io;
 use std::time::Duration;
@@ -7,23 +7,9 @@ use strata_io::{Completion, Io, Queue};
 
 use super::file::NfsFile;
 use super::wire::Nfs;
-use crate::carrier::{Carrier, SHORT_DEPTH};
-use crate::codec::MAX_PAYLOAD;
 use crate::named::{named, named_as};
 use crate::rpc::Session;
-
-/// What a queue is asked to be.
-#[derive(Clone, Copy, Debug)]
-pub struct OpenSpec {
-    /// Calls in flight at most, over all connections.
-    pub depth: u32,
-    /// Bytes of the longest I/O.
-    pub block: u32,
-    /// Connections; calls are dealt out to them in turn.
-    pub connections: u32,
-    /// Writes are durable when they are answered (FILE_SYNC); else the server may keep them until a flush (COMMIT).
-    pub dsync: bool,
-}
+use crate::transport::{MAX_PAYLOAD, OpenSpec, SHORT_DEPTH, Transport};
 
 /// A [`Queue`] over one or more connections to one file.
 ///
@@ -31,7 +17,7 @@ pub struct OpenSpec {
 /// were moved.
 #[derive(Debug)]
 pub struct NfsQueue {
-    carrier: Carrier<Nfs>,
+    transport: Transport<Nfs>,
 }
 
 impl NfsQueue {
@@ -60,25 +46,25 @@ impl NfsQueue {
             let wire = Nfs::new(&file.handle, uri.cred, spec.dsync, file.verifier.clone());
             wires.push((session.into_socket(), wire));
         }
-        Ok(Self { carrier: Carrier::new(uri.to_string(), wires, spec.depth, spec.block)? })
+        Ok(Self { transport: Transport::new(uri.to_string(), wires, spec.depth, spec.block)? })
     }
 }
 
 impl Queue for NfsQueue {
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
-        self.carrier.buffer(slot)
+        self.transport.buffer(slot)
     }
 
     fn push(&mut self, slot: u32, io: Io) {
-        self.carrier.push(slot, io);
+        self.transport.push(slot, io);
     }
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        self.carrier.submit(wait, timeout)
+        self.transport.submit(wait, timeout)
     }
 
     fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
-        self.carrier.reap(f)
+        self.transport.reap(f)
     }
 
     /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.

@@ -8,10 +8,11 @@ use strata_io::Op;
 use super::consts::{ATTRIBUTES, BEFORE, FILE_SYNC, UNSTABLE, errno_of};
 use super::verifier::Verifier;
 use super::wire::Pending;
-use crate::carrier::{Answer, Done, OfLink};
-use crate::codec::bytes::Fields;
-use crate::codec::{MAX_PAYLOAD, ProtoError, Want};
+use crate::error::ProtoError;
+use crate::fields::Fields;
 use crate::rpc::{Header, LAST, MARK_LEN, header};
+use crate::transport::{Answer, Done, OfLink};
+use crate::transport::{MAX_PAYLOAD, Want};
 
 /// Most bytes of a reply beside the data of a read: heads, attributes, a verifier, and room to spare.
 const MAX_BESIDE: u32 = 4096;

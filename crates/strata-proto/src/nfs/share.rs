@@ -8,8 +8,8 @@ use super::consts::{
     NFS_VERSION, UMNT,
 };
 use super::uri::Uri;
-use crate::codec::ProtoError;
-use crate::codec::bytes::Fields;
+use crate::error::ProtoError;
+use crate::fields::Fields;
 use crate::named::{named, named_as};
 use crate::rpc::{Session, Xdr, port_of};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::consts::{ATTRIBUTES, BEFORE, FILE_SYNC, UNSTABLE};
 use super::verifier::Verifier;
 use super::wire::Nfs;
-use crate::carrier::stream::{Came, GENERATION, LEN, feed};
 use crate::rpc::{Cred, LAST, Xdr};
 use crate::storm::storm;
+use crate::transport::stream::{Came, GENERATION, LEN, feed};
 
 fn wire(dsync: bool) -> Nfs {
     Nfs::new(&[7; 32], Cred { uid: 0, gid: 0 }, dsync, Arc::new(Verifier::default()))

@@ -8,9 +8,9 @@ use strata_io::Op;
 use super::consts::{COMMIT, FILE_SYNC, NFS_PROGRAM, NFS_VERSION, READ, UNSTABLE, WRITE};
 use super::replies::Replies;
 use super::verifier::Verifier;
-use crate::carrier::{Ask, Done, OfLink, Out, Wire, short_name};
-use crate::codec::Want;
 use crate::rpc::{Cred, LAST, MARK_LEN, Xdr, call};
+use crate::transport::Want;
+use crate::transport::{Ask, Done, OfLink, Out, Wire, short_name};
 
 /// Room for the longest head of a call: mark, RPC head with credentials, a handle of 64 bytes, the numbers of a WRITE.
 const ROOM: usize = 176;

@@ -7,7 +7,7 @@ use super::call::Cred;
 use super::session::Session;
 use super::xdr::Xdr;
 use crate::address::Place;
-use crate::codec::bytes::Fields;
+use crate::fields::Fields;
 use crate::named::{named, named_as};
 
 const PORT: u16 = 111;

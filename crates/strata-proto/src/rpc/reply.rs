@@ -1,6 +1,6 @@
 //! The head of a reply.
 
-use crate::codec::ProtoError;
+use crate::error::ProtoError;
 
 /// What the bytes of a reply that have come so far amount to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::call::{Cred, call};
 use super::reply::{Header, header};
 use super::reserved;
 use crate::address::Place;
-use crate::codec::ProtoError;
+use crate::error::ProtoError;
 use crate::line::{Line, NOTICES};
 use crate::named::any_number;
 use crate::sock::Socket;

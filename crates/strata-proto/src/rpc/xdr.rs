@@ -1,7 +1,7 @@
 //! XDR: big-endian words, and bytes filled up to a multiple of four.
 
-use crate::codec::ProtoError;
-use crate::codec::bytes::Fields;
+use crate::error::ProtoError;
+use crate::fields::Fields;
 
 /// A message that is being written.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! What a server may send: replies to four reads in flight, then option replies. Body of the fuzz target.
 
-use strata_proto::codec::client_handshake::{OptionReply, apply_info, parse_greeting, parse_server};
-use strata_proto::codec::{Done, Export, Lookup, Pending, ReplyMachine, Want};
+use strata_proto::nbd::codec::client_handshake::{OptionReply, apply_info, parse_greeting, parse_server};
+use strata_proto::nbd::codec::{Done, Export, Lookup, Pending, ReplyMachine, Want};
 
 const LEN: u32 = 65_536;
 

@@ -1,6 +1,6 @@
 //! What a client may send: the handshake, then request headers. Body of the fuzz target.
 
-use strata_proto::codec::{Export, Progress, REQUEST_LEN, Request, ServerHandshake};
+use strata_proto::nbd::codec::{Export, Progress, REQUEST_LEN, Request, ServerHandshake};
 
 /// Whatever the bytes, this does not panic, and it ends.
 pub fn body(input: &[u8]) {

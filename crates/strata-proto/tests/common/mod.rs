@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use strata_io::{Completion, Io, Op, Queue};
-use strata_proto::client::{NbdQueue, OpenSpec, Uri};
-use strata_proto::server::{Config, Server};
+use strata_proto::nbd::server::{Config, Server};
+use strata_proto::nbd::{NbdQueue, OpenSpec, Uri};
 
 /// A server on a unix socket in a directory of its own.
 pub struct Target {
