@@ -1,0 +1,105 @@
+//! Whole runs and fills over a network, on servers of our own.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
+
+#[allow(dead_code)]
+#[path = "../../strata-proto/tests/nfs_server/mod.rs"]
+mod nfs_server;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use strata_engine::{BuildInfo, Error, Job, RemoteFillSpec, Run, fill_remote, start};
+use strata_proto::nbd::server::{Config, Endpoint, Server};
+use strata_remote::{Kind, Place, Scheme, dispatch};
+
+const MIB: u64 = 1 << 20;
+
+fn nbd() -> (Server, String) {
+    let config = json!({"listen": {"tcp": "127.0.0.1:0"}, "backing": {"kind": "memory", "size_bytes": MIB}});
+    let server = Server::start(&serde_json::from_value::<Config>(config).unwrap()).unwrap();
+    let Endpoint::Tcp(address) = server.endpoint() else { panic!("tcp was asked for") };
+    let uri = format!("nbd://{address}/");
+    (server, uri)
+}
+
+/// A job of 64 reads of the whole of it, with these changes of its target and its workload.
+fn run(kind: &str, uri: &str, target: &Value, length: u64) -> Result<Run, Error> {
+    let mut to = json!({"kind": kind, "uri": uri});
+    to.as_object_mut().unwrap().extend(target.as_object().unwrap().clone());
+    let segments = json!([{"start": 0, "length": length, "target": 0}]);
+    let job = json!({
+        "schema": 1, "target": to, "runtime_ns": 60_000_000_000_u64, "stop_after": {"ios": 64},
+        "workload": {"rw": "randread", "bs": 4096, "iodepth": 4, "threads": 2, "segments": segments},
+    });
+    start(&Job::parse(&job.to_string())?, BuildInfo::default())
+}
+
+fn finish(run: &Run) -> Value {
+    serde_json::from_str(&run.wait(Duration::from_secs(60)).unwrap().unwrap()).unwrap()
+}
+
+fn refusal(run: Result<Run, Error>) -> String {
+    run.expect_err("refused").to_string()
+}
+
+#[test]
+fn every_thread_has_a_connection_and_the_scheme_says_what_was_agreed_on() {
+    let (_server, uri) = nbd();
+    let result = finish(&run("nbd", &uri, &json!({"connections": 3}), MIB).unwrap());
+    assert_eq!((&result["read"]["ops"], &result["stop_reason"]), (&json!(64), &json!("ios")));
+    assert_eq!(
+        (&result["engine"]["kind"], &result["engine"]["setup"][0]),
+        (&json!("nbd"), &json!("simple_replies"))
+    );
+    let in_force = &result["effective"];
+    assert_eq!((&in_force["connections"], &in_force["sync"]), (&json!(3), &json!("none")));
+    assert_eq!((in_force.get("smb"), in_force.get("netns")), (None, None));
+    let served = nfs_server::Server::start(MIB as usize, nfs_server::PLAIN);
+    let result = finish(&run("nfs", &served.uri, &json!({"sync": "dsync"}), MIB).unwrap());
+    let setup = &result["engine"]["setup"];
+    assert_eq!((&setup[0], &setup[1]), (&json!("nfs3"), &json!("file_sync")));
+    assert_eq!(
+        (&result["effective"]["connections"], &result["effective"]["sync"]),
+        (&json!(2), &json!("dsync"))
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_address_and_the_next_step() {
+    let (_server, uri) = nbd();
+    let said = refusal(run("nbd", &uri, &json!({}), 2 * MIB));
+    let end = format!("{uri}: the blocks end at byte 2097152, the export has 1048576; shorten the segments");
+    assert!(said.starts_with(&end), "{said}");
+    let said = refusal(run("iscsi", &uri, &json!({}), MIB));
+    assert!(said.contains("target.uri: iSCSI address") && said.contains("write iscsi://"), "{said}");
+    let said = refusal(run("nbd", &uri, &json!({"direct": true, "password": "p"}), MIB));
+    assert!(said.contains("target.direct: a target of nbd has none"), "{said}");
+    assert!(said.contains("target.password: a target of nbd has none"), "{said}");
+    let said = refusal(run("ftp", &uri, &json!({}), MIB));
+    assert!(said.contains("`null`, `nbd`, `smb`, `nfs`, `iscsi`"), "{said}");
+}
+
+#[test]
+fn a_file_is_filled_behind_its_head_with_other_data_in_each_block() {
+    for moves in [1 << 24, 8 << 10] {
+        let ways = nfs_server::Ways { moves, ..nfs_server::PLAIN };
+        let served = nfs_server::Server::start(MIB as usize + 700, ways);
+        let place = Place { uri: served.uri.clone(), netns: None, password: None };
+        let spec =
+            RemoteFillSpec { place: place.clone(), size_bytes: MIB + 700, seed: 3, header: b"MARK".to_vec() };
+        assert_eq!(finish(&fill_remote(&spec, BuildInfo::default()).unwrap())["stop_reason"], "ios");
+        let kind = Kind::of(&place.uri).unwrap();
+        let patience = Duration::from_secs(10);
+        let data =
+            dispatch!(kind, S => S::read(&S::parse(&place).unwrap().0, 0, MIB + 700, patience)).unwrap();
+        assert_eq!(&data[..4], b"MARK");
+        let mut pages: Vec<_> = data.chunks(512).collect();
+        pages.sort_unstable();
+        assert!(pages.windows(2).all(|two| two[0] != two[1]), "nothing is there twice, or was left out");
+    }
+    let (_server, uri) = nbd();
+    let place = Place { uri, netns: None, password: None };
+    let spec = RemoteFillSpec { place, size_bytes: MIB, seed: 3, header: vec![] };
+    let said = refusal(fill_remote(&spec, BuildInfo::default()));
+    assert!(said.contains("it is no file"), "{said}");
+}
