@@ -1,0 +1,38 @@
+"""An endpoint scheme is declared once in Rust and once in Python, and the two agree."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from strata import _core
+from strata.engine.job import Timing, build_job
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Segment
+from strata.model.workload import ClosedLoop, Rw, Workload
+from strata.schemes import SCHEMES, EndpointKind
+
+OURS = [scheme for scheme in SCHEMES.values() if not scheme.library]
+
+
+def test_both_lists_have_the_same_names() -> None:
+    with pytest.raises(ValueError, match="is none of") as said:
+        _core.remote_probe("none://host/x", 1)
+    assert set(str(said.value).partition("none of ")[2].split(", ")) == {scheme.name for scheme in OURS}
+
+
+def test_every_kind_is_of_this_machine_or_has_a_scheme() -> None:
+    assert {kind.value for kind in EndpointKind} == {"file", "block", "null", *SCHEMES}
+
+
+@pytest.mark.parametrize("scheme", OURS, ids=lambda scheme: scheme.name)
+def test_the_engine_takes_the_words_of_its_target(scheme: object) -> None:
+    found = next(one for one in OURS if one is scheme)
+    endpoint = Endpoint.parse(f"{found.name}://host.invalid/{found.figure}").with_password("p" if found.login else None)
+    workload = Workload(rw=Rw.RANDREAD, bs=4096, direct=True, arrival=ClosedLoop(iodepth=1))
+    segments = (Segment(start=0, length=4096, target=0),)
+    job = build_job(endpoint, workload, segments, Timing(ramp_s=0, runtime_s=0))
+    with pytest.raises(ValueError, match="runtime_ns: 0") as said:
+        _core.start(json.dumps(job))
+    assert "target" not in str(said.value)
