@@ -5,12 +5,16 @@
 #[path = "../../strata-proto/tests/nfs_server/mod.rs"]
 mod nfs_server;
 
+#[path = "../../strata-smb/tests/common/mod.rs"]
+mod samba;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use strata_engine::{BuildInfo, Error, Job, RemoteFillSpec, Run, fill_remote, start};
 use strata_proto::nbd::server::{Config, Endpoint, Server};
-use strata_remote::{Kind, Place, Scheme, dispatch};
+use strata_remote::smb::Smb;
+use strata_remote::{Kind, Password, Place, Scheme, dispatch};
 
 const MIB: u64 = 1 << 20;
 
@@ -102,4 +106,31 @@ fn a_file_is_filled_behind_its_head_with_other_data_in_each_block() {
     let spec = RemoteFillSpec { place, size_bytes: MIB, seed: 3, header: vec![] };
     let said = refusal(fill_remote(&spec, BuildInfo::default()));
     assert!(said.contains("it is no file"), "{said}");
+}
+
+#[test]
+fn a_share_is_driven_through_the_same_calls_and_says_what_was_agreed_on() {
+    let Some(served) = samba::smbd("") else { return };
+    let uri = format!("smb://root@127.0.0.1:{}/share/new?connections=2", served.port);
+    let password = Some(Password::new(samba::PASSWORD.to_owned()));
+    let place = Place { uri: uri.clone(), netns: None, password };
+    let (address, patience) = (Smb::parse(&place).unwrap().0, samba::PATIENCE);
+    Smb::create(&address, MIB + 700, b"MARK", patience).unwrap();
+    let spec = RemoteFillSpec { place, size_bytes: MIB + 700, seed: 3, header: b"MARK".to_vec() };
+    assert_eq!(finish(&fill_remote(&spec, BuildInfo::default()).unwrap())["stop_reason"], "ios");
+    let data = Smb::read(&address, 0, MIB + 700, patience).unwrap();
+    let mut pages: Vec<_> = data.chunks(512).collect();
+    pages.sort_unstable();
+    assert!(data.starts_with(b"MARK") && pages.windows(2).all(|two| two[0] != two[1]));
+    let asked = json!({"password": samba::PASSWORD, "direct": true, "sync": "dsync"});
+    let result = finish(&run("smb", &uri, &asked, MIB).unwrap());
+    let (setup, in_force) = (&result["engine"]["setup"], &result["effective"]);
+    assert_eq!((&setup[0], &result["read"]["ops"]), (&json!("SMB 3.1.1"), &json!(64)));
+    assert_eq!((&in_force["connections"], &in_force["direct"]), (&json!(2), &json!(false)));
+    let agreed = in_force["smb"].as_object().unwrap();
+    assert_eq!((&agreed["sessions"], &agreed["channels"]), (&json!(2), &json!(1)));
+    assert_eq!((&agreed["credits_needed"], &agreed["unbuffered_asked"]), (&json!(4), &json!(true)));
+    assert_eq!(agreed.len(), 10);
+    assert!(Smb::remove(&address, b"OTHER", patience).is_err());
+    Smb::remove(&address, b"MARK", patience).unwrap();
 }
