@@ -65,10 +65,8 @@ fn one_target(target: &Target, name: &str) -> Vec<String> {
                 found.push(format!("{name}.create: the engine never creates files; make the file first"));
             }
         }
-        Target::Block { path, .. } => {
-            if !path_is_good(path) || !Path::new(path).is_absolute() {
-                found.push(format!("{name}.path: {path:?} is not an absolute path of a device"));
-            }
+        Target::Block { path, .. } if !path_is_good(path) || !Path::new(path).is_absolute() => {
+            found.push(format!("{name}.path: {path:?} is not an absolute path of a device"));
         }
         _ => {}
     }
