@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console, Group
 from rich.terminal_theme import MONOKAI
 
-from strata.app.diagnosing import diagnose_path
+from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
 from strata.errors import Stopped
 from strata.model.progress import Phase, Progress

@@ -16,10 +16,10 @@ from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from strata.app.watching import watch_endpoints
+from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.engine import Backing, TargetConfig, TargetProcess
 from strata.model.endpoint import Endpoint
-from strata.probes import AT_EDGES, OF_NODE, PROBES, REMOTE, Node, Probe, Sampler, Scope
+from strata.probes import AT_EDGES, OF_NODE, PROBES, REMOTE, Probe, ProbedNode, ProbeScope, Sampler
 
 BAR = 0.01
 """Of one core, at one sample a second."""
@@ -91,7 +91,7 @@ def exporter() -> Iterator[str]:
 
 
 @contextmanager
-def namespaces() -> Iterator[tuple[Node, ...]]:
+def namespaces() -> Iterator[tuple[ProbedNode, ...]]:
     """Two with a veth between them; none without root."""
     names = [f"sbench-{os.getpid()}-{n}" for n in (1, 2)]
 
@@ -107,7 +107,7 @@ def namespaces() -> Iterator[tuple[Node, ...]]:
             print("namespaces: left out (root, ip)")
             yield ()
             return
-        yield tuple(Node(name=name, netns=f"/run/netns/{name}") for name in names)
+        yield tuple(ProbedNode(name=name, netns=f"/run/netns/{name}") for name in names)
     finally:
         for name in names:
             subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
@@ -126,7 +126,7 @@ def connection() -> Iterator[int]:
             yield int(server.getsockname()[1])
 
 
-def table(scope: Scope, count: int, reads: int) -> float:
+def table(scope: ProbeScope, count: int, reads: int) -> float:
     """Prints a row for each probe; the sum of what is read all the time, cold, in µs."""
     total = 0.0
     print(f"{'probe':12} {'columns':>7} {'open µs':>9} {'back to back µs':>16} {'after a pause µs':>17}  not here")
@@ -166,7 +166,7 @@ def spent_ns(pid: int) -> int:
 
 def target_cost(rounds: int) -> None:
     """The server's processor time for each request with and without statistics, alternating; the least of each."""
-    from strata.app.measuring import measure_endpoint, timing_of, workload_from_words
+    from strata.app.measure import measure_endpoint, timing_of, workload_from_words
 
     costs: dict[bool, list[float]] = {False: [], True: []}
     workload, timing = workload_from_words("randread", "4k", iodepth=16), timing_of("0", "1s", "1s")
@@ -191,7 +191,7 @@ def target_cost(rounds: int) -> None:
 
 def main(quick: bool) -> int:
     count, reads, seconds = (3, 40, 3.0) if quick else (9, 200, 10.0)
-    watch = watch_endpoints([Endpoint.parse(f"file:{Path.cwd()}")])
+    sampled = sampling_scope_of_endpoints([Endpoint.parse(f"file:{Path.cwd()}")])
     with ExitStack() as held:
         port = held.enter_context(connection())
         url = held.enter_context(exporter())
@@ -202,17 +202,19 @@ def main(quick: bool) -> int:
         held.callback(child.wait)
         held.callback(child.kill)
         print(
-            f"{os.cpu_count()} processors, Linux {os.uname().release}, devices {', '.join(watch.devices) or 'none'}\n"
+            f"{os.cpu_count()} processors, Linux {os.uname().release}, devices {', '.join(sampled.devices) or 'none'}\n"
         )
-        scope = Scope(devices=watch.devices, paths=watch.paths, ports=(port,), pids=(child.pid,), url=url, stats=stats)
+        scope = ProbeScope(
+            devices=sampled.devices, paths=sampled.paths, ports=(port,), pids=(child.pid,), url=url, stats=stats
+        )
         total = table(scope, count, reads)
         print(
             f"\nwhat is read all the time: {total:.0f} µs a sample after a pause, {total / 1e4:.3f} % of a core at 1 s"
         )
-        here = Node(ports=(port,), pids=(child.pid,), stats=stats)
+        here = ProbedNode(ports=(port,), pids=(child.pid,), stats=stats)
 
         def make(interval_s: float) -> Sampler:
-            return Sampler(watch.devices, interval_s, paths=watch.paths, nodes=(here, *nodes))
+            return Sampler(sampled.devices, interval_s, paths=sampled.paths, nodes=(here, *nodes))
 
         shares = {}
         for interval_s in (1.0, 0.25):

@@ -18,8 +18,8 @@ from filling import CELLS, ROUNDS, fill
 from sqlalchemy import text
 
 import strata.cli  # noqa: F401  (a command's own setting of the collector)
-from strata.app.comparing import compared
-from strata.app.remembering import points_of
+from strata.app.compare import compared
+from strata.app.history import points_of
 from strata.store import Store, open_store
 
 LIMIT_MS = 200

@@ -17,13 +17,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from strata.app.tracing import targets_of
+from strata.app.trace import targets_of
 from strata.engine import Request, Timing, engine_of
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.rw import Rw
-from strata.model.trace import Recording
+from strata.model.trace import TraceRecording
 from strata.model.workload import ClosedLoop, Limits, OpenLoop, Workload
 from strata.probes.trace import recording
 
@@ -50,7 +50,7 @@ class Shot:
     iops: float
     p50: float
     cpu_per_io: float
-    told: Recording | None
+    told: TraceRecording | None
 
 
 @contextmanager

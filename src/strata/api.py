@@ -25,12 +25,17 @@ from typing import Any, TypedDict, Unpack
 
 from pydantic import ValidationError
 
-from strata.app import comparing, diagnosing, kept, matrixing, measuring, naming, surveying
+from strata.app import compare as app_compare
+from strata.app import diagnose as app_diagnose
+from strata.app import kept, naming
+from strata.app import matrix as app_matrix
+from strata.app import measure as app_measure
+from strata.app import survey as app_survey
 from strata.app.circumstances import called
-from strata.app.comparing import MARGIN
+from strata.app.compare import MARGIN
 from strata.app.documents import Kept, read_document
-from strata.app.matrixing import MatrixWords
-from strata.app.measuring import OneResult, dealt, workload_from_words
+from strata.app.matrix import MatrixWords
+from strata.app.measure import OneResult, dealt, workload_from_words
 from strata.app.options import Options, check_budget, unsaid
 from strata.app.profiles import find_profile
 from strata.app.runner import as_progress
@@ -143,7 +148,7 @@ def survey(where: Where = Path()) -> Survey:
 
     Takes half a second, in which the load of the machine is looked at. Raises `UsageError` where nothing is there.
     """
-    return surveying.survey_path(where if isinstance(where, Stack) else Path(where))
+    return app_survey.survey_path(where if isinstance(where, Stack) else Path(where))
 
 
 def diagnose(
@@ -175,11 +180,11 @@ def diagnose(
     emit = on_progress or _nobody
     with called():
         if demo is not None:
-            return document(diagnosing.diagnose_demo(demo, chosen, emit))
+            return document(app_diagnose.diagnose_demo(demo, chosen, emit))
         if where is not None and not isinstance(where, Stack):
             where = naming.file_or_directory(Path(where))
         assert isinstance(where, (Stack, Path))
-        return document(diagnosing.diagnose_path(where, chosen, emit))
+        return document(app_diagnose.diagnose_path(where, chosen, emit))
 
 
 def measure(
@@ -230,7 +235,7 @@ def measure(
         if alone:
             return _endpoints(tuple(map(str, named)), workload, until, destructive, given, emit)
         chosen = _options(Options(), given | {"only": _only(workload, given), "confirm": False})
-        return document(diagnosing.diagnose_path(first if isinstance(first, Stack) else Path(first), chosen, emit))
+        return document(app_diagnose.diagnose_path(first if isinstance(first, Stack) else Path(first), chosen, emit))
 
 
 def compare(
@@ -249,7 +254,7 @@ def compare(
     said. Raises `InconclusiveError` where the environments forbid it, unless ``anyway``, and where no cell is in both;
     `UsageError` for a run that is not there.
     """
-    return comparing.compare_runs(
+    return app_compare.compare_runs(
         _run_of(a), None if b is None else _run_of(b), store, margin=margin, between_runs=between_runs, anyway=anyway
     )
 
@@ -341,7 +346,7 @@ def _matrix(
     words = MatrixWords(matrix=asked) if isinstance(asked, str) else asked
     if destructive is not None:
         words = words.model_copy(update={"destructive": destructive})
-    return matrixing.measure_matrix(where, words, options, emit)
+    return app_matrix.measure_matrix(where, words, options, emit)
 
 
 def _endpoints(
@@ -361,10 +366,10 @@ def _endpoints(
     aim = aim_of(until, None, None, longest, None) if isinstance(until, str) else until
     if isinstance(until, Aim) and longest is not None:
         aim = until.model_copy(update={"seconds_max": longest})
-    timing = measuring.timing_of(given.get("ramp_s"), longest, given.get("interval_s"), aim)
+    timing = app_measure.timing_of(given.get("ramp_s"), longest, given.get("interval_s"), aim)
     usual = Options()
     names = ("size", "keep", "placement", "precondition_s", "precondition_bytes", "engine", "trace", "store", "label")
-    return measuring.measure_endpoint(
+    return app_measure.measure_endpoint(
         uris,
         workload,
         timing,

@@ -10,7 +10,7 @@ from postgres_server import server
 from sqlalchemy import text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from strata.app.comparing import compared
+from strata.app.compare import compared
 from strata.model.compared import Change
 from strata.store import Store, open_store
 from strata.store.recall import figures_query, history_query

@@ -98,12 +98,12 @@ def _become(words: list[str], out: int, err: int) -> None:
 
 def _preload() -> None:
     """What the commands load when they run: once, and not in every case."""
-    import strata.app.checking
-    import strata.app.deriving
-    import strata.app.diagnosing
+    import strata.app.check
+    import strata.app.derive
+    import strata.app.diagnose
+    import strata.app.history
     import strata.app.profiles
-    import strata.app.remembering
-    import strata.app.verifying
+    import strata.app.verify
     import strata.cli.main
     import strata.store.opening  # noqa: F401
 

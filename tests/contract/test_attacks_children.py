@@ -17,7 +17,7 @@ from strata.engine import Backing, TargetConfig, TargetProcess
 from strata.host import process, programs
 from strata.host.libraries.asking import ask
 from strata.host.process import Child
-from strata.probes.port import Scope
+from strata.probes.port import ProbeScope
 from strata.probes.smbd import open_probe
 from strata_lab import disks
 
@@ -71,7 +71,7 @@ def test_root_runs_no_program_of_the_path_it_was_given(trap: Path, monkeypatch: 
     disks.tool(["sh", "-c", "true"], "try")
     disks.tool(["true"], "try")
     source_revision()
-    open_probe(Scope(smb_conf="smb.conf"))
+    open_probe(ProbeScope(smb_conf="smb.conf"))
     assert process.run(programs.in_netns("/proc/self/ns/net", ["true"]), 60.0).code == 0
     with Child(["sh", "-c", "true"]) as child:
         assert child.wait(60.0)

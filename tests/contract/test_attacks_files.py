@@ -20,15 +20,15 @@ from absent import absent
 from loops import checksum
 from others import as_another, directory_of_another, ended
 
-import strata.app.measuring
+import strata.app.measure
 import strata.app.opening
 import strata.app.place
 import strata.app.runner
-import strata.app.verifying
-from strata.app.measuring import OneResult, measure_endpoint
+import strata.app.verify
+from strata.app.measure import OneResult, measure_endpoint
 from strata.app.opening import opened
 from strata.app.place import Place
-from strata.app.verifying import VerifyOptions, verify_endpoint
+from strata.app.verify import VerifyOptions, verify_endpoint
 from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal, StrataError
 from strata.host import registry, testfile
@@ -67,8 +67,8 @@ class Scene:
         """``swap`` comes right before the step ``module.function``, once."""
         module, _, name = step.rpartition(".")
         owner = {
-            m.__name__: m for m in (strata.app.measuring, strata.app.opening, strata.app.place, strata.app.runner)
-        }.get(f"strata.app.{module}", strata.app.verifying)
+            m.__name__: m for m in (strata.app.measure, strata.app.opening, strata.app.place, strata.app.runner)
+        }.get(f"strata.app.{module}", strata.app.verify)
         real = getattr(owner, name)
 
         def hooked(*words: Any, **named: Any) -> Any:
@@ -95,7 +95,7 @@ def measured(path: Path, *, engine: str = "native", workload: Workload = WRITES)
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("step", ["opening.fill", "measuring.measure_generator", "runner.prepare_cell"])
+@pytest.mark.parametrize("step", ["opening.fill", "measure.measure_generator", "runner.prepare_cell"])
 @pytest.mark.parametrize("swap", [Scene.link, Scene.rename_over], ids=["link", "accident"])
 def test_a_new_file_swapped_before_a_step_of_measure(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, step: str, swap: Callable[[Scene], None]
@@ -133,7 +133,7 @@ def test_a_file_of_ours_swapped_between_its_check_and_the_run(scene: Scene, monk
 def test_verify_writes_and_removes_the_file_that_was_checked(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, swap: Callable[[Scene], None]
 ) -> None:
-    scene.before_the_step(monkeypatch, "verifying.run_verification", lambda: swap(scene))
+    scene.before_the_step(monkeypatch, "verify.run_verification", lambda: swap(scene))
     done = verify_endpoint(f"file:{scene.path}", VerifyOptions(size=2 * MIB, direct=False), lambda _: None)
     scene.unharmed()
     assert done.verdict.value == "sound", done.why

@@ -16,9 +16,9 @@ from loops import need_root
 
 from strata.app import outputs
 from strata.errors import RunFailed, SafetyRefusal, StrataError
-from strata.host import instances, ours, registry, xdg
+from strata.host import instances, ownership, registry, xdg
+from strata.host.atomic_write import directory, replace_in
 from strata.host.mark import Mark
-from strata.host.replacing import directory, replace_in
 from strata.store import open_store
 from strata_lab import labs
 
@@ -98,11 +98,11 @@ def test_a_way_that_others_can_turn_elsewhere_is_refused(common: Path, monkeypat
         (common / "link", "symbolic link"),
     ):
         with pytest.raises(SafetyRefusal, match=why):
-            ours.folder(path, "", HOLDS)
+            ownership.folder(path, "", HOLDS)
     # A link of our own on the way is somebody's disk with more room.
     (common / "mine").mkdir()
     (common / "short").symlink_to("mine")
-    assert ours.folder(common / "short" / "new", "", HOLDS).is_dir()
+    assert ownership.folder(common / "short" / "new", "", HOLDS).is_dir()
 
 
 def test_one_of_ours_that_others_can_look_into_is_closed_and_one_they_can_write_in_is_not_used(
@@ -112,18 +112,18 @@ def test_one_of_ours_that_others_can_look_into_is_closed_and_one_they_can_write_
     path.mkdir(0o700)
     (path / "own").touch()
     path.chmod(0o755)
-    ours.folder(path, "", HOLDS)
+    ownership.folder(path, "", HOLDS)
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     assert "was open to other users (0755)" in capsys.readouterr().err
     path.chmod(0o757)
     with pytest.raises(SafetyRefusal, match="other users may write in it") as refused:
-        ours.folder(path, "", HOLDS)
+        ownership.folder(path, "", HOLDS)
     assert refused.value.hint.endswith(f"chmod 700 {path}")
     # Not a directory for this alone: to close it would break others.
     path.chmod(0o755)
     (path / "precious").touch()
     with pytest.raises(SafetyRefusal, match="it holds precious"):
-        ours.folder(path, "", HOLDS)
+        ownership.folder(path, "", HOLDS)
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
 
 

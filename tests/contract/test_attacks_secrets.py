@@ -141,7 +141,7 @@ def test_the_command_line_is_warned_about_and_children_have_it_not(tmp_path: Pat
 
 def test_a_mistake_of_our_own_shows_no_password() -> None:
     script = (
-        "import sys; sys.argv = ['strata', sys.argv[1]]; from strata.text.door import open_; open_()\n"
+        "import sys; sys.argv = ['strata', sys.argv[1]]; from strata.text.output import open_; open_()\n"
         "try: int(sys.argv[1][8:30])\n"
         "except ValueError as e: raise RuntimeError('at ' + sys.argv[1]) from e"
     )

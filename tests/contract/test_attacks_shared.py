@@ -20,7 +20,7 @@ from others import as_another, directory_of_another, ended
 
 from strata.app.opening import opened
 from strata.app.place import Place
-from strata.app.verifying import VerifyOptions, verify_endpoint
+from strata.app.verify import VerifyOptions, verify_endpoint
 from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety, testfile

@@ -17,7 +17,7 @@ import pytest
 from commands import STRATA, strata, target
 
 from strata import units
-from strata.app.serving import warning
+from strata.app.target import warning
 from strata.engine import Backing, TargetConfig
 
 MIB = units.MIB

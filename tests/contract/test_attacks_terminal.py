@@ -161,7 +161,7 @@ def test_a_stream_that_knows_ascii_only_gets_all_that_is_said(env: dict[str, str
 
 
 def test_a_mistake_of_our_own_is_told_through_the_same_door() -> None:
-    script = f"from strata.text.door import open_; open_(); raise ValueError({HOSTILE!a} + chr(181) + chr(0xdcff))"
+    script = f"from strata.text.output import open_; open_(); raise ValueError({HOSTILE!a} + chr(181) + chr(0xdcff))"
     for env in ({}, *ASCII):
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=os.environ | env, check=False)
         text = done.stderr.decode()

@@ -152,7 +152,7 @@ def test_what_cannot_be_had_is_a_usage_error(words: tuple[object, ...], said: st
 
 def test_layers_without_a_cache_are_left_out_with_the_reason() -> None:
     from strata.app.options import Options
-    from strata.app.planning import plan_of
+    from strata.app.plan import plan_of
     from strata.model.stack import Layer, Stack
     from strata.plan.words import workload_from_words
 

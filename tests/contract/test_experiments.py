@@ -14,10 +14,10 @@ import pytest
 from engine_cases import MIB, request
 from namespaces import two_nodes
 
-from strata.app import experimenting
+from strata.app import experiment as app_experiment
 from strata.app.demos import scenario
-from strata.app.diagnosing import DEMO_SIZE, chosen_workloads, demo_source
-from strata.app.experimenting import Refused, _before, _carried_out, condition, tried_of
+from strata.app.diagnose import DEMO_SIZE, chosen_workloads, demo_source
+from strata.app.experiment import Refused, _before, _carried_out, condition, tried_of
 from strata.app.kept import opened
 from strata.app.options import Options
 from strata.app.place import Place
@@ -30,7 +30,7 @@ from strata.model.access import ByteRange
 from strata.model.analysis import NoiseFloor
 from strata.model.endpoint import Endpoint, address
 from strata.model.estimate import Estimate
-from strata.model.experiment import Condition, Experiment, Outcome, Prediction, Refusal, Told, Tried
+from strata.model.experiment import Condition, Experiment, ExperimentRecord, Outcome, Prediction, Refusal, Tried
 from strata.model.plan import HEAD, StepKind
 from strata.model.run import Report
 from strata.model.rw import Rw
@@ -85,11 +85,11 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
         # A run that was killed in an experiment left some of its cells, and began it again after that.
         nothing = Estimate(value=1.0, low=1.0, high=1.0, n=2, unit="ratio")
         outcome = Outcome(experiment=found.experiment, measured=nothing, holds=True, statement="a test")
-        story, cells = (Told(outcome=outcome),), session.store.cells(run.id)
+        story, cells = (ExperimentRecord(outcome=outcome),), session.store.cells(run.id)
         left = [c.model_copy(update={"order": c.order - 10**6}) for c in mine if c.round == 0]
         assert left and tried_of(run.plan, story, [*cells, *left], analysis.noise) == (found,)
         no = outcome.model_copy(update={"experiment": found.experiment.model_copy(update={"reference": "elsewhere"})})
-        assert tried_of(run.plan, (Told(outcome=no),), cells, analysis.noise) == ()
+        assert tried_of(run.plan, (ExperimentRecord(outcome=no),), cells, analysis.noise) == ()
         refusals = (Refusal(experiment=no.experiment, because="a test"),)
         session.store.save_outcome(run.id, analysis, told.model_copy(update={"story": story, "refused": refusals}))
         assert _before(session, analysis.noise) == ((found,), refusals)
@@ -141,7 +141,7 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, mon
         assert "no layer" in because(asked(reads).model_copy(update={"layer": "elsewhere"}))
         assert not [c for c in session.store.cells(run.id) if c.experiment]
         for error in (SafetyRefusal, StoreError, Stopped):
-            monkeypatch.setattr(experimenting, "condition", partial(_ends, error("about the run")))
+            monkeypatch.setattr(app_experiment, "condition", partial(_ends, error("about the run")))
             with pytest.raises(error):
                 _carried_out(session, asked(reads), NOISE)
 

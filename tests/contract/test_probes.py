@@ -19,14 +19,14 @@ from strata.errors import UsageError
 from strata.host.proc import Sys
 from strata.model.counters import cpu
 from strata.model.series import Series, SeriesKind
-from strata.probes import PROBES, Probe, Sampler, Scope
-from strata.probes.port import Column, Kept
+from strata.probes import PROBES, Probe, ProbeScope, Sampler
+from strata.probes.port import Column, PersistentFile
 
 
-def here() -> Scope:
+def here() -> ProbeScope:
     """What a probe could be asked to look at on this machine."""
     device = sorted(p.name for p in Path("/sys/class/block").iterdir())[0]
-    return Scope(devices=(device,), paths=("/",), pids=(os.getppid(),), ports=(1,))
+    return ProbeScope(devices=(device,), paths=("/",), pids=(os.getppid(),), ports=(1,))
 
 
 def pick(found: Sequence[Series], metric: str, **labels: str) -> Series:
@@ -72,7 +72,7 @@ def test_a_probe_keeps_its_columns_and_gives_its_descriptors_back(name: str) -> 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_a_machine_that_has_none_of_it_gives_nothing(name: str, tmp_path: Path) -> None:
-    probe = PROBES[name](Scope(Sys(tmp_path), devices=("vda",), paths=("/",), pids=(1,), ports=(1,)))
+    probe = PROBES[name](ProbeScope(Sys(tmp_path), devices=("vda",), paths=("/",), pids=(1,), ports=(1,)))
     assert not any(v is not None for v in probe.read())
     probe.close()
 
@@ -148,7 +148,7 @@ def stat(root: Path, text: str) -> None:
 
 def test_the_fields_of_a_device_in_their_units(tmp_path: Path) -> None:
     stat(tmp_path, "1 2 8 4000 5 6 16 8000 9 10000 11000 14 15 32 16000 12 13000")
-    probe = PROBES["blockdev"](Scope(Sys(tmp_path), devices=("sda", "/dev/sda", "absent")))
+    probe = PROBES["blockdev"](ProbeScope(Sys(tmp_path), devices=("sda", "/dev/sda", "absent")))
     found = dict(zip([c.metric.removeprefix("blockdev_") for c in probe.columns], probe.read(), strict=True))
     probe.close()
     assert found == {
@@ -174,7 +174,7 @@ def test_the_fields_of_a_device_in_their_units(tmp_path: Path) -> None:
 
 def test_an_old_kernel_counts_no_flushes(tmp_path: Path) -> None:
     stat(tmp_path, "1 2 8 4 5 6 16 8 9 10 11")
-    probe = PROBES["blockdev"](Scope(Sys(tmp_path), devices=("sda",)))
+    probe = PROBES["blockdev"](ProbeScope(Sys(tmp_path), devices=("sda",)))
     assert {c.metric for c in probe.columns}.isdisjoint({"blockdev_flushes", "blockdev_flush_seconds"})
     assert len(probe.read()) == 11
     probe.close()
@@ -251,7 +251,7 @@ class Broken:
 
 
 def test_a_start_that_fails_closes_what_it_opened() -> None:
-    def opener(scope: Scope) -> Probe:
+    def opener(scope: ProbeScope) -> Probe:
         return Broken()
 
     with pytest.raises(MemoryError):
@@ -272,6 +272,6 @@ def test_misuse_is_refused() -> None:
 
 def test_a_file_longer_than_one_read(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(b"x" * 150_000)
-    kept = Kept("/long", Sys(tmp_path))
+    kept = PersistentFile("/long", Sys(tmp_path))
     assert len(kept.read()) == len(kept.read()) == 150_000
     kept.close()

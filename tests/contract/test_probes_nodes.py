@@ -16,12 +16,12 @@ import pytest
 from loops import MIB, image, loop, need, need_root, run
 from namespaces import Nodes, inside, two_nodes
 
-from strata.engine import Backing, Shape, TargetConfig, TargetProcess
+from strata.engine import Backing, Shaping, TargetConfig, TargetProcess
 from strata.errors import UsageError
 from strata.host.netns import within
 from strata.model import histogram
 from strata.model.series import Series
-from strata.probes import Node, Sampler
+from strata.probes import ProbedNode, Sampler
 from strata.probes.target import ask, between
 
 PORT = 15099
@@ -64,8 +64,8 @@ def server(nodes: Nodes) -> Iterator[subprocess.Popen[bytes]]:
             child.stdout.close()
 
 
-def nodes_of(two: Nodes) -> list[Node]:
-    return [Node("n1", two.first, ports=(PORT,)), Node("n2", two.second, ports=(PORT,))]
+def nodes_of(two: Nodes) -> list[ProbedNode]:
+    return [ProbedNode("n1", two.first, ports=(PORT,)), ProbedNode("n2", two.second, ports=(PORT,))]
 
 
 @pytest.mark.root
@@ -117,7 +117,7 @@ def test_a_node_has_all_its_servers_and_what_they_ask_of_others() -> None:
         client = within(two.first, lambda: socket.create_connection((two.second_address, PORT)))
         idle = within(two.first, lambda: socket.create_connection((two.second_address, PORT)))
         # A minute between samples: the second one is the last.
-        sampler = Sampler([], 60, nodes=[Node("n1", two.first), Node("n2", two.second)]).start()
+        sampler = Sampler([], 60, nodes=[ProbedNode("n1", two.first), ProbedNode("n2", two.second)]).start()
         client.sendall(bytes(SIZE))
         time.sleep(0.1)
         found = sampler.stop()
@@ -162,7 +162,7 @@ def test_a_shaped_interface_shows_its_backlog_and_what_it_drops() -> None:
 @pytest.mark.root
 def test_a_namespace_that_is_not_there_is_said_and_takes_nothing_else_along() -> None:
     need_root()
-    sampler = Sampler([], 60, nodes=[Node("gone", "/run/netns/strata-is-not-there")]).start()
+    sampler = Sampler([], 60, nodes=[ProbedNode("gone", "/run/netns/strata-is-not-there")]).start()
     found = sampler.stop()
     assert any("counters of gone" in why and "No such file" in why for why in sampler.absent)
     assert any(s.metric == "cpu_seconds" for s in found)
@@ -195,7 +195,7 @@ def test_a_process_that_is_held_back_by_a_quota(tmp_path: Path) -> None:
         (group / "cpu.cfs_period_us").write_text("10000")
         (group / "cpu.cfs_quota_us").write_text("1000")
         (group / "tasks").write_text(str(child.pid))
-        sampler = Sampler([], 60, nodes=[Node("n", pids=(child.pid,))]).start()
+        sampler = Sampler([], 60, nodes=[ProbedNode("n", pids=(child.pid,))]).start()
         stat = group / "cpu.stat"
         before = stat.read_text().split()
         for _ in range(200):
@@ -243,7 +243,7 @@ def test_bytes_written_to_a_loop_device_show_there_and_under_it(tmp_path: Path) 
 
 def test_a_target_tells_what_its_side_took(tmp_path: Path) -> None:
     stats = str(tmp_path / "stats")
-    shape = Shape(service_time_ns=3_000_000, latency_ns=20_000_000)
+    shape = Shaping(service_time_ns=3_000_000, latency_ns=20_000_000)
     config = TargetConfig(backing=Backing(kind="memory", size_bytes=MIB, read_only=False), shape=shape, stats=stats)
     with TargetProcess(config) as target:
         from strata.engine import read_remote
@@ -251,7 +251,7 @@ def test_a_target_tells_what_its_side_took(tmp_path: Path) -> None:
 
         endpoint = Endpoint.parse(target.uri())
         before = ask(stats, times=True)
-        sampler = Sampler([], 60, nodes=[Node(stats=stats)]).start()
+        sampler = Sampler([], 60, nodes=[ProbedNode(stats=stats)]).start()
         begun = time.monotonic()
         for _ in range(4):
             read_remote(endpoint, 0, 4096)
@@ -283,7 +283,7 @@ def test_a_target_that_began_anew_has_no_distribution_in_between() -> None:
 
 
 def test_samples_of_all_nodes_share_their_instants() -> None:
-    sampler = Sampler([], 0.02, nodes=[Node("a"), Node("b")]).start()
+    sampler = Sampler([], 0.02, nodes=[ProbedNode("a"), ProbedNode("b")]).start()
     done = threading.Event()
     done.wait(0.2)
     found = sampler.stop()

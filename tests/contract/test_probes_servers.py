@@ -17,7 +17,7 @@ import pytest
 
 from strata.host.proc import Sys
 from strata.model.counters import servers
-from strata.probes import PROBES, Scope, processes
+from strata.probes import PROBES, ProbeScope, processes
 from strata.probes.port import Probe
 from strata.probes.servers import PROCESSES_MOST, ServersProbe
 from strata.probes.servers.find import listeners
@@ -95,7 +95,7 @@ def until(read: Callable[[], dict[str, float | None]], processes: int) -> dict[s
 def test_a_process_for_each_connection_counts_from_its_birth_and_after_its_end() -> None:
     with running(FORKING) as server:
         port = int(told(server))
-        probe = PROBES["servers"](Scope(ports=(port,)))
+        probe = PROBES["servers"](ProbeScope(ports=(port,)))
         read = reader(probe)
         try:
             first = read()
@@ -128,7 +128,7 @@ def test_a_process_for_each_connection_counts_from_its_birth_and_after_its_end()
 def test_the_busiest_thread_of_an_idle_process_with_one_that_spins() -> None:
     with running(THREADS) as child:
         assert told(child) == "ready"
-        probe = PROBES["servers"](Scope(pids=(child.pid,)))
+        probe = PROBES["servers"](ProbeScope(pids=(child.pid,)))
         read = reader(probe)
         try:
             assert read()["server_busiest_thread"] is None, "nothing to hold it against"
@@ -159,14 +159,14 @@ def used_by(pid: int) -> float:
 
 def test_we_ourselves_are_no_server_of_ours() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mine:
-        probe = PROBES["servers"](Scope(ports=(mine.getsockname()[1],), pids=(os.getpid(),)))
+        probe = PROBES["servers"](ProbeScope(ports=(mine.getsockname()[1],), pids=(os.getpid(),)))
         assert probe.columns == () and probe.absent == ()
         probe.close()
 
 
 def test_whoever_started_us_is_no_server_of_the_path() -> None:
     """A shell's or a service manager's listener would have our own processors counted as the server's."""
-    probe = PROBES["servers"](Scope(pids=(os.getppid(), 1)))
+    probe = PROBES["servers"](ProbeScope(pids=(os.getppid(), 1)))
     assert probe.columns == () and probe.absent == ()
     probe.close()
 
@@ -199,7 +199,7 @@ def test_of_a_crowd_the_root_and_the_newest_are_read_and_none_twice() -> None:
     with subprocess.Popen(words, **how) as child, running(THREADS) as other:
         try:
             assert told(child) == "ready" and told(other) == "ready"
-            probe = ServersProbe(Scope(pids=(child.pid, other.pid)))
+            probe = ServersProbe(ProbeScope(pids=(child.pid, other.pid)))
             read = crowd_of(probe)
             before = until(read, 71)
             assert sorted(len(one.account.last) for one in probe._servers) == [1, PROCESSES_MOST - 1]
@@ -230,10 +230,10 @@ def crowd_of(probe: ServersProbe) -> Callable[[], dict[str, float | None]]:
 def test_who_shares_a_group_and_is_ours_is_not_counted() -> None:
     with running(THREADS) as server, running(THREADS) as ours:
         assert told(server) == "ready" and told(ours) == "ready"
-        probe = ServersProbe(Scope(pids=(server.pid,)))
+        probe = ServersProbe(ProbeScope(pids=(server.pid,)))
         others = f"{ours.pid} {os.getpid()} {os.getppid()} 1"
         group = cast("Any", SimpleNamespace(read=others.encode))
-        probe._servers[0].fellows = group
+        probe._servers[0].group_members = group
         read = reader(probe)
         assert [read()["server_processes"] for _ in range(3)] == [1, 1, 1]
         probe.close()
@@ -265,7 +265,7 @@ def test_recordings_of_a_session_ask_each_process_once(monkeypatch: pytest.Monke
     def found(port: int) -> tuple[int, ...]:
         shared.begin()
         asked.clear()
-        return listeners(Scope(ports=(port,), processes=shared))
+        return listeners(ProbeScope(ports=(port,), processes=shared))
 
     with running(FORKING) as one:
         port = int(told(one))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from loops import ENV, MIB, need, need_root, run
 
-from strata.probes import Node, Sampler
+from strata.probes import ProbedNode, Sampler
 from strata.probes.smbd import parse
 
 CONF = """\
@@ -86,7 +86,7 @@ def test_protocol_and_file_system_times_of_a_samba_server(tmp_path: Path) -> Non
     (tmp_path / "data").write_bytes(bytes(4 * MIB))
     with samba(tmp_path) as (conf, port):
         argv = [client, "//127.0.0.1/s", "-p", str(port), "-N", "-s", conf]
-        node = Node("server", ports=(port,), smb_conf=conf)
+        node = ProbedNode("server", ports=(port,), smb_conf=conf)
         sampler = Sampler([], 60, nodes=[node]).start()
         commands = f"put {tmp_path}/data f; get f {tmp_path}/back"
         done = subprocess.run([*argv, "-c", commands], env=ENV, capture_output=True, text=True, timeout=60, check=False)

@@ -17,8 +17,8 @@ from commands import STRATA, strata, working_disk
 from loops import MIB, image, loop, need_root
 from tracing import BLOCK, extents, jittered, trace, with_tracefs
 
-from strata.app.deriving import derive
-from strata.model.trace import Recording
+from strata.app.derive import derive
+from strata.model.trace import TraceRecording
 
 pytestmark = pytest.mark.root
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,7 +208,7 @@ SMALL = """
 import sys
 from pathlib import Path
 import strata.probes.trace as probe
-from strata.app.tracing import targets_of
+from strata.app.trace import targets_of
 probe._BUFFER_KIB = 64
 with probe.recording(targets_of(Path(sys.argv[1]))[:1], 60.0) as window:
     print("ready", flush=True)
@@ -234,7 +234,7 @@ def test_what_is_lost_is_counted_and_said(device: str) -> None:
     finally:
         begun.kill()
         begun.communicate()
-    told = Recording.model_validate_json(said)
+    told = TraceRecording.model_validate_json(said)
     assert not told.whole
     assert told.losses.overrun > 30_000
     assert told.losses.gaps > 0

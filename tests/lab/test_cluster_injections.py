@@ -11,7 +11,7 @@ from strata_lab import inject
 from strata_lab.client import measure
 from strata_lab.down import down
 from strata_lab.leftovers import leftovers
-from strata_lab.truth import Cell
+from strata_lab.truth import ProofCell
 from strata_lab.up import up
 
 CAUSES = ("redirected-path", "mirror-copies", "reordering", "hot-node")
@@ -23,7 +23,7 @@ def test_the_cap_of_a_virtual_disk_holds_it_and_not_the_store_below() -> None:
     lab = up("vm-disks", f"i{os.getpid() % 10**8}", {"disks": "2", "data": "4m", "medium": "none"})
     try:
         asked.apply(lab)
-        cell = Cell("store, served", "randread", "8k", 4, runtime="300ms")
+        cell = ProofCell("store, served", "randread", "8k", 4, runtime="300ms")
         # 30 a second, and at first what the group lets through after a rest: a tenth of a second's worth.
         assert 0 < measure(lab, cell).iops < 60
         assert measure(lab, replace(cell, layer="store")).iops > 60

@@ -23,7 +23,7 @@ from strata_lab.ledger import Ledger, heads, names
 from strata_lab.leftovers import leftovers
 from strata_lab.namespaces import remove
 from strata_lab.prove import put_in
-from strata_lab.truth import Cell
+from strata_lab.truth import ProofCell
 from strata_lab.up import up
 
 pytestmark = pytest.mark.root
@@ -36,7 +36,7 @@ def test_a_local_lab_carries_io_to_its_modelled_disk_and_leaves_nothing(name: st
     stack = Stack.from_toml((lab.data / "stack.toml").read_text())
     assert [x.name for x in stack.layers] == ["disk", "file system"]
     assert stack.nodes[0].netns == f"/run/netns/strata-{name}-n1"
-    seen = measure(lab, Cell("file system", "randread", "8k", 4, runtime="300ms"))
+    seen = measure(lab, ProofCell("file system", "randread", "8k", 4, runtime="300ms"))
     # Four servers of 0.8 ms: never faster, whatever the machine does.
     assert 0 < seen.iops < 5200
     assert seen.figures["disk.ios"] * 8192 >= seen.moved_bytes > 0
@@ -83,7 +83,7 @@ def test_two_labs_side_by_side_do_not_meet(name: str) -> None:
         down(first)
         assert leftovers(name, first.token) == ()
         # The other one still serves, over its wire.
-        seen = measure(second, Cell("top", "randread", "8k", 4, runtime="200ms"))
+        seen = measure(second, ProofCell("top", "randread", "8k", 4, runtime="200ms"))
         assert seen.figures["wire.n2.0.rx_bytes"] >= seen.moved_bytes > 0
     finally:
         down(second)
@@ -107,7 +107,7 @@ def test_a_hop_sees_the_frames_of_the_wire_not_those_that_tcp_hands_over(name: s
     full = []
     for rw in ("read", "write"):
         control.reset()
-        measure(lab, Cell("top", rw, "128k", 4, runtime="200ms"))
+        measure(lab, ProofCell("top", rw, "128k", 4, runtime="200ms"))
         truth = control.truth()
         for name_of, way in (("ab", truth.ab), ("ba", truth.ba)):
             assert way.bytes / way.frames <= 1514
@@ -123,7 +123,7 @@ def test_a_hop_sees_the_frames_of_the_wire_not_those_that_tcp_hands_over(name: s
 def test_off_the_blocks_of_the_medium_a_read_is_one_more_and_a_write_reads_two_before(name: str) -> None:
     asked = inject.parse("misaligned")
     lab = up("local", name, {**SMALL, **asked.injection.options})
-    read, write = (Cell("file system", rw, "8k", 8, runtime="300ms") for rw in ("randread", "randwrite"))
+    read, write = (ProofCell("file system", rw, "8k", 8, runtime="300ms") for rw in ("randread", "randwrite"))
     healthy = measure(lab, write).figures
     assert (healthy["disk.straddled_share"], healthy["disk.rmw_per_write"]) == (0, 0)
     asked.apply(lab)
@@ -258,7 +258,7 @@ def test_every_server_outlives_the_command_that_started_it(name: str) -> None:
     run("up", "block-share", "--name", name, "--set=server=nbdkit", *(f"--set={k}={v}" for k, v in SMALL.items()))
     lab = Lab.open(name)
     assert all(child.alive for child in lab.processes)
-    assert measure(lab, Cell("top", "randread", "8k", 4, runtime="200ms")).iops > 0
+    assert measure(lab, ProofCell("top", "randread", "8k", 4, runtime="200ms")).iops > 0
 
 
 def test_a_queue_setting_of_a_loop_device_is_put_back(name: str) -> None:
@@ -289,7 +289,7 @@ def test_a_reduced_lab_needs_no_right_and_pretends_its_wire(
         assert "reduced lab" in said[0]
         assert [n.netns for n in lab.nodes] == [None, None]
         # 500 us each way, whatever else is slow.
-        assert measure(lab, Cell("top", "randread", "8k", 1, runtime="200ms")).mean_ns > 1e6
+        assert measure(lab, ProofCell("top", "randread", "8k", 1, runtime="200ms")).mean_ns > 1e6
         with pytest.raises(UsageError, match="smbd and Ganesha need root"):
             up("share", f"{name}b", {})
     finally:

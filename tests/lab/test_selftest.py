@@ -11,7 +11,7 @@ import pytest
 from strata.errors import InconclusiveError, RunFailed, UsageError
 from strata_lab import shipped, where
 from strata_lab.ledger import names
-from strata_lab.selftest import Trial, Verdict, selftest, trials
+from strata_lab.selftest import SelftestCase, Verdict, selftest, trials
 from strata_lab.truth import Severity
 
 FULL = trials(quick=False)
@@ -21,7 +21,7 @@ FULL = trials(quick=False)
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("trial", FULL, ids=lambda trial: trial.what.replace(" ", "-"))
-def test_it_is_as_promised_and_leaves_nothing(trial: Trial) -> None:
+def test_it_is_as_promised_and_leaves_nothing(trial: SelftestCase) -> None:
     (outcome,) = selftest([trial], print)
     print("\n".join(outcome.said))
     if outcome.verdict is Verdict.NOT_TOLD:
@@ -67,11 +67,11 @@ def test_what_is_raised_becomes_a_verdict_and_the_next_one_is_tried(
     monkeypatch.setattr("strata_lab.selftest.up", lambda *_: Up())
     monkeypatch.setattr("strata_lab.selftest.down", lambda _: 0)
     monkeypatch.setattr("strata_lab.selftest.leftovers", lambda *_: ())
-    outcomes = list(selftest([Trial("x", "local", {}, do)] * 2, lambda _: None))
+    outcomes = list(selftest([SelftestCase("x", "local", {}, do)] * 2, lambda _: None))
     assert [o.verdict for o in outcomes] == [verdict, verdict]
     # Whatever it was, what stays behind is a failure.
     monkeypatch.setattr("strata_lab.selftest.leftovers", lambda *_: ("mount /x",))
-    (left,) = selftest([Trial("x", "local", {}, do)], lambda _: None)
+    (left,) = selftest([SelftestCase("x", "local", {}, do)], lambda _: None)
     assert (left.verdict, left.said[-1]) == (Verdict.FAILED, "left behind: mount /x")
 
 

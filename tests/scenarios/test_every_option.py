@@ -223,7 +223,7 @@ def unfinished_of(monkeypatch: pytest.MonkeyPatch, command: str, way: tuple[str,
 
         plan = SimpleNamespace(matrix=object() if way[1] == T.MATRIX else None)
         run = SimpleNamespace(id="x", plan=plan)
-        monkeypatch.setattr("strata.app.diagnosing.unfinished", lambda *_: run)
+        monkeypatch.setattr("strata.app.diagnose.unfinished", lambda *_: run)
 
 
 def test_every_command_and_every_way_is_looked_at() -> None:

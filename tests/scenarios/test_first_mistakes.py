@@ -90,7 +90,7 @@ def test_a_folder_that_may_not_be_entered(tmp_path: Path, words: tuple[str, ...]
     # In this very process: an ordinary user may be unable to read the interpreter of the tests.
     code = f"""
 import os, sys
-import strata.app.diagnosing, strata.app.measuring, strata.app.surveying, strata.report.plain, strata.report.survey_text
+import strata.app.diagnose, strata.app.measure, strata.app.survey, strata.report.plain, strata.report.survey_text
 from strata.cli import main
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
 sys.argv[1:] = {argv!r}

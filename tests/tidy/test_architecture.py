@@ -39,11 +39,11 @@ def test_every_room_and_crate_has_its_words() -> None:
 STEPS = {
     "A workload option": {
         "src/strata/model/workload_options.py": '"misalign"', "src/strata/cli/bundles.py": "class _Words",
-        "src/strata/cli/helping.py": "OPTIONS", "src/strata/cli/measuring.py": "workload_from_words(",
+        "src/strata/cli/help.py": "OPTIONS", "src/strata/cli/measure.py": "workload_from_words(",
         "src/strata/plan/words.py": '"misalign"', "src/strata/model/workload.py": "misalign:",
         "src/strata/engine/job.py": '"misalign"', "src/strata/engine/native.py": "_core",
         "crates/strata-engine/src/job.rs": "misalign", "crates/strata-engine/src/validate/access.rs": "misalign",
-        "crates/strata-engine/src/shape.rs": "Cut {", "crates/strata-pattern/src/blocks.rs": "shift",
+        "crates/strata-engine/src/job_pattern.rs": "Cut {", "crates/strata-pattern/src/blocks.rs": "shift",
         "src/strata/formats/fio.py": "misalign",
     },
     "A counter": {

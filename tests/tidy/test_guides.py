@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel
 from sample_report import build
 
-from strata.app.matrixing import MatrixPlan
-from strata.app.measuring import OneResult
+from strata.app.matrix import MatrixPlan
+from strata.app.measure import OneResult
 from strata.model import compared, experiment, figures, finding, history, matrix, trace, verify
 from strata.model.analysis import Check, Comparison, NoiseFloor
 from strata.model.base import Value
@@ -62,7 +62,7 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "`findings[]`": finding.Finding,
     "`findings[].evidence[]`": finding.Evidence,
     "`ruled_out[]`": finding.RuledOut,
-    "`story[]`": experiment.Told,
+    "`story[]`": experiment.ExperimentRecord,
     "`refused[]`": experiment.Refusal,
     "`comparisons[]`": Comparison,
     "A verdict explained: `strata.explain/1`": explained.Explained,

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from strata.cli.examples import EXAMPLES
-from strata.cli.helping import GROUPS, MANY
+from strata.cli.help import GROUPS, MANY
 from strata.cli.main import app
 
 ROOT: Any = typer.main.get_command(app)
@@ -83,7 +83,7 @@ HEAVY = (
     "rich",
     "strata._core",
     "strata.model.workload",
-    "strata.app.measuring",
+    "strata.app.measure",
     "strata_lab.lab",
 )
 

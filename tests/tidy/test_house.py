@@ -75,7 +75,7 @@ def test_one_outside_library_one_room(library: str, rooms: set[str]) -> None:
 
 
 def test_what_others_wrote_is_read_in_one_place() -> None:
-    """`strata.host.foreign` opens it and `strata.parsing` takes it in; the lab reads what it wrote itself."""
+    """`strata.host.untrusted` opens it and `strata.parsing` takes it in; the lab reads what it wrote itself."""
     parsers = {room(p) for p in SOURCES if re.search(r"\btomllib\b|\bzlib\.decompress|\bjson\.load\(", _code(p))}
     assert {p for p in parsers if not p.startswith("lab/")} == {"parsing.py"}
     assert not {room(p) for p in SOURCES if room(p).startswith(("store/", "formats/")) and "json.loads(" in _code(p)}
@@ -101,12 +101,12 @@ def test_only_the_engine_reads_the_measuring_clock() -> None:
 
 
 def test_text_reaches_a_terminal_through_one_door() -> None:
-    """`text.door` alone shows what a terminal would obey, and says in other words what a stream cannot write."""
+    """`text.output` alone shows what a terminal would obey, and says in other words what a stream cannot write."""
     writes = (
         r"(?<![\w.])print\(|std(?:out|err)\.(?:write|buffer)|\b(?:s?echo|input|rprint)\(|Console\(|os\.write\([12],"
     )
     # The live view draws with a library, which moves the cursor; all its words come through `textual.clean`.
-    doors = {"text/door.py", "report/live.py"}
+    doors = {"text/output.py", "report/live.py"}
     assert {room(p) for p in SOURCES if re.search(writes, _code(p))} - doors == set()
 
 
@@ -208,7 +208,7 @@ def test_every_parameter_of_the_labs_parts_is_on_their_page() -> None:
     page = (ROOT / "docs" / "design" / "lab-parts.md").read_text()
     for source in ("model/params.rs", "hop/line.rs"):
         text = (ROOT / "crates" / "strata-lab" / "src" / source).read_text()
-        keys = re.findall(r'^\s+"([a-z_]+)" => (?:self|way|\()', text, re.M)
+        keys = re.findall(r'^\s+"([a-z_]+)" => (?:self|direction|\()', text, re.M)
         assert len(keys) >= 5, source
         assert [key for key in keys if f"`{key}`" not in page] == [], source
 

@@ -32,7 +32,7 @@ def quick() -> ModuleType:
         ("src/strata/plan/profiles/vdi.toml", "plan/test_profiles.py"),
         ("tests/unit/store/store_samples.py", "store/test_store_keeps.py"),
         ("tests/unit/report/golden_file.py", "report/test_report_terminal.py"),
-        ("src/strata/app/comparing.py", "test_api.py"),
+        ("src/strata/app/compare.py", "test_api.py"),
         ("lab/src/strata_lab/media.py", "test_lab_specification.py"),
     ],
 )

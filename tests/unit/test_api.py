@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import strata
 from strata import api
-from strata.app import circumstances, comparing, diagnosing, matrixing, measuring, surveying
+from strata.app import circumstances, compare, diagnose, matrix, measure, survey
 from strata.app.options import Options
 from strata.cli import tables
 from strata.cli.main import app
@@ -133,8 +133,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What reaches the use cases, in turn; what is only called back is left out."""
     found: list[Any] = []
     cases = (
-        (comparing, "compare_runs"), (diagnosing, "diagnose_path"), (diagnosing, "diagnose_demo"),
-        (matrixing, "measure_matrix"), (measuring, "measure_endpoint"), (surveying, "survey_path"),
+        (compare, "compare_runs"), (diagnose, "diagnose_path"), (diagnose, "diagnose_demo"),
+        (matrix, "measure_matrix"), (measure, "measure_endpoint"), (survey, "survey_path"),
     )  # fmt: skip
     for module, name in cases:
 
@@ -317,7 +317,7 @@ def test_a_survey_is_the_one_in_its_json(
     found = strata.survey(tmp_path)
     assert capfd.readouterr() == ("", "") and found.path == str(tmp_path)
     # The load of the machine is another one a moment later.
-    monkeypatch.setattr(surveying, "survey_path", lambda *_: found)
+    monkeypatch.setattr(survey, "survey_path", lambda *_: found)
     text = said("survey", str(tmp_path), "--json")
     assert json.loads(text)["survey"] == found.model_dump(mode="json")
     (tmp_path / "s.json").write_text(text)

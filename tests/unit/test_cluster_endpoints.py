@@ -12,10 +12,10 @@ import pytest
 from strata.engine import Request, Timing, engine_for, engine_of
 from strata.engine.fio import cluster
 from strata.engine.fio.cluster import Reached
-from strata.engine.fio.command import carriers, refusals, words
+from strata.engine.fio.command import ioengine_candidates, refusals, words
 from strata.engine.fio.drive import Carried
 from strata.engine.fio.engine import _let_go_late
-from strata.engine.fio.reading import Reading
+from strata.engine.fio.reading import ReportReader
 from strata.engine.fio.stream import Stream
 from strata.engine.job import build_job
 from strata.engine.remote_file import ADDRESSES
@@ -112,7 +112,7 @@ def test_the_carrier_follows_the_depth() -> None:
     every = {"rbd", "gfapi", "gfapi_async"}
     for uri, depth, carrier in ((RBD, 1, "rbd"), (RBD, 8, "rbd"), (GLUSTER, 1, "gfapi"), (GLUSTER, 2, "gfapi_async")):
         request = asked(uri, iodepth=depth)
-        assert carriers(request.endpoint, request.workload, every) == [carrier]
+        assert ioengine_candidates(request.endpoint, request.workload, every) == [carrier]
         assert refusals(request.endpoint, request.workload, request.segments, every) == []
 
 
@@ -270,7 +270,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_package() -> None:
 def test_a_thread_that_waited_for_another_to_close_the_volume_is_no_failure(
     uri: str, said: list[str], well: bool
 ) -> None:
-    carried = Carried(Reading(asked(uri)), Stream(), 1)
+    carried = Carried(ReportReader(asked(uri)), Stream(), 1)
     carried.reading.now.read.service[1000] = 1
     carried.stream.feed("".join(f"{line}\n" for line in said).encode())
     assert _let_go_late(asked(uri), carried) is well

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from strata.engine import Request, Timing
-from strata.engine.fio.command import carriers, words
-from strata.engine.fio.reading import Reading, Told, result
+from strata.engine.fio.command import ioengine_candidates, words
+from strata.engine.fio.reading import DriverFacts, ReportReader, result
 from strata.engine.fio.stream import Stream, merge_failures
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
@@ -59,9 +59,9 @@ def document(*jobs: tuple[int, dict[int, int]], blocks: int | None = None) -> di
     }
 
 
-def finished(reading: Reading, **told: Any) -> EngineResult:
+def finished(reading: ReportReader, **told: Any) -> EngineResult:
     given: dict[str, Any] = {"stop_reason": "runtime", "failures": {}, "complete": True, **told}
-    return result(reading, {}, Told(engine={}, effective={}, begun_unix_ns=1, **given))
+    return result(reading, {}, DriverFacts(engine={}, effective={}, begun_unix_ns=1, **given))
 
 
 def test_documents_are_found_between_notes_and_failed_requests() -> None:
@@ -96,7 +96,7 @@ def test_a_broken_document_is_a_word() -> None:
 
 
 def test_intervals_are_the_differences_of_cumulative_documents() -> None:
-    reading = Reading(request(threads=2))
+    reading = ReportReader(request(threads=2))
     # In the ramp nothing is in the buckets; the second job leaves it later.
     assert reading.take(document((90, {}), (90, {})), {}) is None
     first = reading.take(document((10, {100: 5}), (95, {})), {})
@@ -120,7 +120,7 @@ def test_intervals_are_the_differences_of_cumulative_documents() -> None:
 
 
 def test_no_interval_is_without_length() -> None:
-    reading = Reading(request())
+    reading = ReportReader(request())
     for ms, count in ((0, 2), (1, 3), (50, 9)):
         reading.take(document((ms, {100: count})), {})
     made = finished(reading)
@@ -131,7 +131,7 @@ def test_no_interval_is_without_length() -> None:
 
 
 def test_counting_that_begins_anew_was_the_ramp() -> None:
-    reading = Reading(request())
+    reading = ReportReader(request())
     reading.take(document((90, {100: 50})), {})
     reading.take(document((10, {200: 5})), {})
     made = finished(reading)
@@ -139,13 +139,13 @@ def test_counting_that_begins_anew_was_the_ramp() -> None:
 
 
 def test_transfers_of_less_than_a_block_are_no_measurement() -> None:
-    reading = Reading(request(iodepth=4))
+    reading = ReportReader(request(iodepth=4))
     reading.take(document((500, {100: 1000}), blocks=600), {})
     made = finished(reading)
     assert [(e.name, e.count, e.first_offset) for e in made.read.errors] == [("SHORT", 400, None)]
     assert "400 transfers" in (made.message or "")
     # What was in flight as the ramp ended is in one of fio's counts only, and no short transfer.
-    reading = Reading(request(iodepth=4))
+    reading = ReportReader(request(iodepth=4))
     reading.take(document((500, {100: 1000}), blocks=996), {})
     assert finished(reading).message is None
 
@@ -185,11 +185,16 @@ def test_rates_are_of_one_thread_and_direction() -> None:
 
 def test_a_carrier_that_would_not_keep_the_depth_is_none() -> None:
     file, built = Endpoint.parse("file:/x"), {"io_uring", "libaio", "psync"}
-    assert carriers(file, workload_from_words("randread", "4k", iodepth=4), built) == ["io_uring", "libaio"]
-    assert carriers(file, workload_from_words("randread", "4k", iodepth=4, direct=False), built) == ["io_uring"]
-    assert carriers(file, workload_from_words("randread", "4k", direct=False), built) == ["io_uring", "psync"]
-    assert carriers(file, workload_from_words("randread", "4k"), {"psync"}) == []
-    assert carriers(Endpoint.parse("nbd://h/x"), workload_from_words("randread", "4k"), built) == []
+    assert ioengine_candidates(file, workload_from_words("randread", "4k", iodepth=4), built) == ["io_uring", "libaio"]
+    assert ioengine_candidates(file, workload_from_words("randread", "4k", iodepth=4, direct=False), built) == [
+        "io_uring"
+    ]
+    assert ioengine_candidates(file, workload_from_words("randread", "4k", direct=False), built) == [
+        "io_uring",
+        "psync",
+    ]
+    assert ioengine_candidates(file, workload_from_words("randread", "4k"), {"psync"}) == []
+    assert ioengine_candidates(Endpoint.parse("nbd://h/x"), workload_from_words("randread", "4k"), built) == []
 
 
 @pytest.mark.parametrize(
@@ -213,7 +218,7 @@ def test_the_time_in_which_gfapi_lets_go_of_a_volume_is_not_measured() -> None:
         ([(500, 50), (17_000, 101)], 1002),
         ([(500, 50), (1001, 101), (1001, 101)], 1001),
     ):
-        reading = Reading(asked)
+        reading = ReportReader(asked)
         for ms, ops in told:
             reading.take(document((ms, {2_000_000: ops})), {})
         made = finished(reading)
@@ -221,14 +226,14 @@ def test_the_time_in_which_gfapi_lets_go_of_a_volume_is_not_measured() -> None:
         assert made.ops == told[-1][1] == sum(i.read.ops for i in made.intervals)
         assert made.intervals[-1].end_ns == made.measured_ns
     # The same documents of another endpoint are fio's to know.
-    reading = Reading(request())
+    reading = ReportReader(request())
     for ms, ops in ((500, 50), (17_000, 101)):
         reading.take(document((ms, {2_000_000: ops})), {})
     assert finished(reading).measured_ns == 17_000_000_000
 
 
 def test_nothing_is_measured_on_a_volume_after_fio_was_told_to_end() -> None:
-    reading = Reading(request().model_copy(update={"endpoint": Endpoint.parse("gluster://h/v/f")}))
+    reading = ReportReader(request().model_copy(update={"endpoint": Endpoint.parse("gluster://h/v/f")}))
     reading.take(document((200, {1_000_000: 20})), {})
     # The documents' clock: 1 000 200 ms when 200 ms of the run were over.
     reading.told_to_end(1_000_300 * 1_000_000)

@@ -40,7 +40,7 @@ def test_a_list_loads_neither_the_engine_nor_the_numerical_libraries(words: list
 
 def test_what_is_refused_before_it_is_measured_loads_no_numerical_library() -> None:
     """Nor does a measurement before its first I/O."""
-    code = "import json, sys, strata.app.measuring; print(json.dumps(sorted(sys.modules)))"
+    code = "import json, sys, strata.app.measure; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(json.loads(done.stdout)) & {"numpy", "scipy", "sqlalchemy", "rich.console"} == set()
 

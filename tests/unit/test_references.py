@@ -14,12 +14,12 @@ from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.estimate import Estimate
 from strata.model.expect import Expect
 from strata.model.finding import Cause, Diagnosis, Verdict, VerdictKind
-from strata.model.reference import Source
+from strata.model.reference import ReferenceSource
 from strata.model.run import Run, RunStatus
 from strata.model.stack import Layer, Stack
 from strata.store import Store, open_store
 
-from .test_remembering import ROUNDS, WORKLOADS, run_of, step_of
+from .test_history import ROUNDS, WORKLOADS, run_of, step_of
 
 NOTHING = Analysis(
     noise=NoiseFloor(between_rounds=0, within_bins=0, tolerance=0.01, rounds=3, cells=2),
@@ -79,7 +79,7 @@ def test_a_medium_that_is_slower_than_it_was_is_told_with_its_interval(store: St
     found = remembered_of(store, now)
     assert {r.workload_key for r in found} == {DEPTH_1, DEPTH_8}
     for one in found:
-        assert (one.layer, one.source, one.of) == ("disk", Source.BASELINE, "run run-001")
+        assert (one.layer, one.source, one.of) == ("disk", ReferenceSource.BASELINE, "run run-001")
         assert one.ratio.value == pytest.approx(0.5, rel=0.1) and one.slower and not one.fine
         assert one.ratio.low is not None and one.ratio.high is not None
         # What equal runs differ by is not known from one: the interval is no narrower than that.
@@ -156,5 +156,5 @@ def test_a_specification_is_held_against_the_workloads_that_it_speaks_of() -> No
     assert told["expect.iops"].fine and told["expect.iops"].workload_key == DEPTH_8
     analysis = NOTHING.model_copy(update={"references": found})
     assert analysis.reference("disk", DEPTH_1) == told["expect.latency"]
-    assert analysis.reference("disk", DEPTH_1, Source.BASELINE) is None
+    assert analysis.reference("disk", DEPTH_1, ReferenceSource.BASELINE) is None
     assert specified(Stack(name="s", layers=(Layer(name="disk", endpoint="block:/dev/x"),)), [summary(0, 1)]) == ()

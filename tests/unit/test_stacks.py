@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from strata.app.stacks import elsewhere, keep_layers, local_paths, read_stack
-from strata.app.surveying import survey_path
+from strata.app.survey import survey_path
 from strata.errors import RunFailed, UsageError
 from strata.host.netns import within
 from strata.model.stack import Layer, Node, Stack

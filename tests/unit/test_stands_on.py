@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from strata import units
+from strata.app.sampling_scope import _over_smb, sampling_scope_of
 from strata.app.stacks import drop_layers
-from strata.app.watching import _over_smb, watch_of
 from strata.errors import UsageError
 from strata.model.endpoint import Endpoint
 from strata.model.expect import Expect, Faster
@@ -152,7 +152,7 @@ def test_no_way_down_is_walked_twice() -> None:
     two = drop_layers(stack, {one.name for one in stack.layers[1:-1]})
     assert [(one.name, one.on) for one in two.layers] == [("l0", ()), (top.name, ("l0",))]
     endpoints = {one.name: one.target for one in stack.layers}
-    assert not watch_of(stack, endpoints, top.name).nodes[1:]
+    assert not sampling_scope_of(stack, endpoints, top.name).nodes[1:]
     at_smb = {"l0": Endpoint.parse("smb://h/v/x")}
     assert [_over_smb(stack, endpoints | more, top.name) for more in ({}, at_smb)] == [False, True]
 

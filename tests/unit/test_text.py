@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strata.errors import RunFailed, Stopped
-from strata.report.textual import Paint, table
-from strata.text import controls, door, plain
+from strata.report.text_layout import Paint, table
+from strata.text import controls, output, plain
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=30)
 
 
 @given(ANY)
 def test_nothing_is_left_that_a_terminal_would_obey(text: str) -> None:
-    for shown, kept in ((controls.line(text), ""), (controls.lines(text), "\n\t"), (door.shown(text), "\n\t")):
+    for shown, kept in ((controls.line(text), ""), (controls.lines(text), "\n\t"), (output.shown(text), "\n\t")):
         for char in shown:
             assert char in kept or unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp"), repr(shown)
             assert unicodedata.bidirectional(char) not in (
@@ -44,7 +44,7 @@ def test_what_is_shown_says_which_character_it_was() -> None:
 def test_a_json_document_keeps_its_meaning_in_every_encoding(text: str) -> None:
     document = json.dumps({"key": text}, ensure_ascii=False)
     for encoding in ("ascii", "latin-1", "utf-8"):
-        sent = plain.exact(door.shown(document), encoding)
+        sent = plain.exact(output.shown(document), encoding)
         assert json.loads(sent.encode(encoding).decode(encoding)) == {"key": text}
 
 
@@ -52,7 +52,7 @@ def test_a_json_document_keeps_its_meaning_in_every_encoding(text: str) -> None:
 def test_every_stream_can_write_every_text(text: str) -> None:
     for encoding in ("ascii", "latin-1", "cp1252", "utf-8"):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=plain.ERRORS)
-        door.say(text, stream)
+        output.say(text, stream)
 
 
 def test_no_word_for_a_character_has_a_meaning_in_json_or_is_not_ascii() -> None:
@@ -60,7 +60,7 @@ def test_no_word_for_a_character_has_a_meaning_in_json_or_is_not_ascii() -> None
 
 
 def test_a_name_cannot_hold_a_colour_and_our_own_arrive() -> None:
-    painted = door.shown(Paint(True)("name \x1b[31mred\x1b[0m", "bold"))
+    painted = output.shown(Paint(True)("name \x1b[31mred\x1b[0m", "bold"))
     assert painted == "\x1b[1mname \\x1b[31mred\\x1b[0m\x1b[0m"
 
 

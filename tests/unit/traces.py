@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from strata.host.foreign import opened
-from strata.model.trace import Losses, Recorder, Recording, TraceFigures
+from strata.host.untrusted import opened
+from strata.model.trace import Losses, Recorder, TraceFigures, TraceRecording
 from strata.probes.trace import TRACE_MOST, read_trace
 
 SECTORS = 16
@@ -39,8 +39,8 @@ def figures(folder: Path, ios: Sequence[Io], **more: object) -> TraceFigures:
     return found
 
 
-def recording(lost: int = 0, records: int = 300, wall_ns: int = 10**9, cpu_ns: int = 10**6) -> Recording:
+def recording(lost: int = 0, records: int = 300, wall_ns: int = 10**9, cpu_ns: int = 10**6) -> TraceRecording:
     """How it may have been recorded."""
     losses = Losses(overrun=lost, commit_overrun=0, dropped=0, missed=0, gaps=int(lost > 0), broken_pages=0, cut=0)
     recorder = Recorder(cpu_ns=cpu_ns, wall_ns=wall_ns, pages=9, records=records, foreign=0)
-    return Recording(ended_by="time", began_ns=0, whole=lost == 0, losses=losses, recorder=recorder)
+    return TraceRecording(ended_by="time", began_ns=0, whole=lost == 0, losses=losses, recorder=recorder)

@@ -21,7 +21,7 @@ from strata_lab.inject._wire import client_node, server_node
 from strata_lab.inside import on_a_thread_in, within
 from strata_lab.lab import Lab
 from strata_lab.nodes import FABRICS
-from strata_lab.truth import Cell, Hurts, Injection, per_severity
+from strata_lab.truth import ImpactMetric, Injection, ProofCell, per_severity
 
 PROGRAM = Path(beside.__file__)
 
@@ -85,7 +85,7 @@ def _felt(**of: Any) -> Injection:
 
 def _frozen(**of: Any) -> Injection:
     """Nothing is answered for so long, 400 ms apart on average."""
-    return _felt(value=per_severity(50, 120, 300), unit="ms", hurts=Hurts.TAIL, **of)
+    return _felt(value=per_severity(50, 120, 300), unit="ms", hurts=ImpactMetric.TAIL, **of)
 
 
 ALL: Mapping[str, Injection] = {
@@ -95,7 +95,7 @@ ALL: Mapping[str, Injection] = {
         layer="top",
         mechanism="SIGSTOP for so long, 400 ms apart on average",
         inject=_stop,
-        cell=Cell("top", "randread", "8k", 8, runtime="3s"),
+        cell=ProofCell("top", "randread", "8k", 8, runtime="3s"),
         must=(Cause.STALLS,),
     ),
     "tiny-frames": _felt(
@@ -106,7 +106,7 @@ ALL: Mapping[str, Injection] = {
         value=per_severity(600, 300, 150),
         unit="bytes",
         inject=_frames,
-        cell=Cell("top", "read", "128k", 8),
+        cell=ProofCell("top", "read", "128k", 8),
         must=(Cause.PROCESSORS, Cause.SINGLE_THREAD),
     ),
     "overtaking-frames": _felt(
@@ -117,7 +117,7 @@ ALL: Mapping[str, Injection] = {
         value=per_severity(10_000, 50_000, 200_000),
         unit="of a million frames",
         inject=_overtaking,
-        cell=Cell("top", "read", "128k", 8),
+        cell=ProofCell("top", "read", "128k", 8),
         must=(Cause.WIRE_LATENCY,),
     ),
     "small-window": _felt(
@@ -128,7 +128,7 @@ ALL: Mapping[str, Injection] = {
         value=per_severity(9000, 6500, 4608),
         unit="bytes",
         inject=_window,
-        cell=Cell("top", "read", "128k", 8),
+        cell=ProofCell("top", "read", "128k", 8),
         must=(Cause.SMALL_WINDOW,),
     ),
     "erratic-disk": _felt(
@@ -139,8 +139,8 @@ ALL: Mapping[str, Injection] = {
         value=per_severity(2400, 2900, 3600),
         unit="µs",
         inject=model("jitter=exponential svc={value}"),
-        cell=Cell("file system", "randread", "8k", 4, runtime="1500ms"),
-        hurts=Hurts.TAIL,
+        cell=ProofCell("file system", "randread", "8k", 4, runtime="1500ms"),
+        hurts=ImpactMetric.TAIL,
         must=(Cause.MEDIUM, Cause.SLOW_MEDIUM),
     ),
     "frozen-file-system": _frozen(
@@ -149,7 +149,7 @@ ALL: Mapping[str, Injection] = {
         layer="file system",
         mechanism="FIFREEZE for so long, 400 ms apart on average, as for a snapshot",
         inject=_freeze,
-        cell=Cell("file system", "randwrite", "8k", 8, runtime="3s"),
+        cell=ProofCell("file system", "randwrite", "8k", 8, runtime="3s"),
         must=(Cause.STALLS, Cause.SLOW_PHASES),
     ),
 }

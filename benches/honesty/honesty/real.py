@@ -14,10 +14,10 @@ from typing import Any
 
 from honesty.rows import Row
 from strata.analyse.series import course_of
-from strata.app.measuring import measure_endpoint
+from strata.app.measure import measure_endpoint
 from strata.app.opening import opened
 from strata.app.until import BIN_S
-from strata.engine import Backing, Shape, TargetConfig, TargetProcess, Timing
+from strata.engine import Backing, Shaping, TargetConfig, TargetProcess, Timing
 from strata.host import testfile
 from strata.model.course import Aim, Course, Ending
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -62,7 +62,7 @@ def endpoint(kind: str, directory: Path) -> Iterator[tuple[str, Endpoint, Worklo
     is the limit; ``disk``: the medium under ``directory``."""
     words = {"rw": Rw.RANDREAD, "bs": 4096}
     if kind == "target":
-        shape = Shape(service_threads=4, service_time_ns=500_000)
+        shape = Shaping(service_threads=4, service_time_ns=500_000)
         backing = Backing(kind="memory", size_bytes=SIZE, read_only=False)
         with TargetProcess(TargetConfig(backing=backing, shape=shape)) as server:
             name = "target, 4 servers of 500 µs, 4 KiB, depth 8"

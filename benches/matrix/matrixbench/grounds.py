@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from strata.engine import Backing, Shape, TargetConfig, TargetProcess
+from strata.engine import Backing, Shaping, TargetConfig, TargetProcess
 from strata.errors import StrataError
 
 SIZE = 256 << 20
@@ -43,7 +43,7 @@ def ground(kind: str, directory: Path) -> Iterator[Ground]:
     """
     if kind == "target":
         # The bandwidth, so that large blocks do not run into what this machine can copy: that has no set rate.
-        shape = Shape(service_threads=4, service_time_ns=1_000_000, bandwidth_bytes_per_s=500_000_000)
+        shape = Shaping(service_threads=4, service_time_ns=1_000_000, bandwidth_bytes_per_s=500_000_000)
         config = TargetConfig(backing=Backing(kind="memory", size_bytes=SIZE, read_only=False), shape=shape)
         with _awake(), TargetProcess(config) as server:
             uri = server.uri(1)

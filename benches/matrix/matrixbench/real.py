@@ -21,11 +21,11 @@ import numpy as np
 from matrixbench.grounds import SIZE, Ground
 from strata.analyse.pooled import cell_noise, correlation
 from strata.analyse.visit import Visit, visit_from, visit_of
-from strata.app.matrixing import MatrixWords, measure_matrix
+from strata.app.matrix import MatrixWords, measure_matrix
 from strata.app.opening import opened
 from strata.app.options import Options
 from strata.app.runner import run_sampled
-from strata.app.watching import Watch
+from strata.app.sampling_scope import SamplingScope
 from strata.engine import Request, Timing, engine_of
 from strata.engine.cell import prepare_cell
 from strata.host import testfile
@@ -124,7 +124,7 @@ class Bench:
         )  # fmt: skip
         # With the counters that every measurement reads: at depth 1 they cost some tenths of a percent.
         result, _ = run_sampled(
-            self._engine, prepare_cell(request), Watch(), lambda _interval, _glance: None, lambda: False
+            self._engine, prepare_cell(request), SamplingScope(), lambda _interval, _glance: None, lambda: False
         )
         return visit_of(i, result.intervals)
 

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use strata_pattern::{
-    Access, Area, BlockMap, Cut, Flush, Likeness, Maker, Mix, Op, Order, Pattern, Segment, Size, Sizes, Span,
-    Stamper, Stride, Zone, fill_incompressible,
+    Access, Area, BlockMap, Cut, DataGenerator, DataReduction, Flush, Mix, Op, Order, Pattern, Segment, Size,
+    Sizes, Span, Stamper, Stride, Zone, fill_incompressible,
 };
 
 const BATCHES: usize = 31;
@@ -86,8 +86,9 @@ fn main() {
     let mut buffer = vec![0u8; BLOCK as usize];
     fill_incompressible(&mut buffer, &mut strata_pattern::Rng::new(1, 0));
     let mut stamper = Stamper::new(1, 0);
-    let like =
-        |compress_percent, dedupe_percent| Maker::new(Likeness { compress_percent, dedupe_percent }, 1, 0);
+    let like = |compress_percent, dedupe_percent| {
+        DataGenerator::new(DataReduction { compress_percent, dedupe_percent }, 1, 0)
+    };
     let mut makers =
         [("all anew", like(0, 0)), ("half of it to save", like(50, 0)), ("half of it repeats", like(0, 50))];
     let writes = 8192u32;
@@ -99,8 +100,8 @@ fn main() {
             times.push(begun.elapsed().as_nanos() as f64 / f64::from(writes));
         };
         clocked(&mut times[0], &mut |buffer| stamper.stamp(buffer));
-        for ((_, maker), times) in makers.iter_mut().zip(&mut times[1..]) {
-            clocked(times, &mut |buffer| maker.make(buffer));
+        for ((_, generator), times) in makers.iter_mut().zip(&mut times[1..]) {
+            clocked(times, &mut |buffer| generator.make(buffer));
         }
     }
     let names = ["the default: random bytes combined with a fresh value"]

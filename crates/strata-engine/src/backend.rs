@@ -10,7 +10,7 @@ use std::sync::Arc;
 use strata_io::{Buffers, Change, Files, Kind, Null, OpenSpec, Pool, Psync, Uring};
 use strata_pattern::Area;
 
-use crate::conductor::Epilogue;
+use crate::collector::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::job::{EngineChoice, Sync};

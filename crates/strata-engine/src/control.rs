@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::ledger::Ledger;
+use crate::slot_table::SlotTable;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -17,7 +17,7 @@ pub enum Reason {
     Ios,
     /// `stop_after.bytes` was reached.
     Bytes,
-    /// An I/O failed and that ends the run, or the carrier failed.
+    /// An I/O failed and that ends the run, or the transport failed.
     Error,
     /// I/Os did not come back.
     Stuck,
@@ -40,8 +40,8 @@ pub struct Control {
     gate: Mutex<Gate>,
     gate_moved: Condvar,
     tickets: Option<AtomicU64>,
-    hurried: AtomicBool,
-    ledgers: Box<[Ledger]>,
+    drain_shortened: AtomicBool,
+    slot_tables: Box<[SlotTable]>,
 }
 
 impl Control {
@@ -54,15 +54,15 @@ impl Control {
             gate: Mutex::new(Gate::Shut),
             gate_moved: Condvar::new(),
             tickets: limit.map(AtomicU64::new),
-            hurried: AtomicBool::new(false),
-            ledgers: (0..threads).map(|_| Ledger::new(depth)).collect(),
+            drain_shortened: AtomicBool::new(false),
+            slot_tables: (0..threads).map(|_| SlotTable::new(depth)).collect(),
         }
     }
 
     /// The books of a thread.
     #[must_use]
-    pub fn ledger(&self, thread: u32) -> &Ledger {
-        &self.ledgers[thread as usize]
+    pub fn slot_table(&self, thread: u32) -> &SlotTable {
+        &self.slot_tables[thread as usize]
     }
 
     /// Instant at which measuring ends, in ns.
@@ -91,14 +91,14 @@ impl Control {
     }
 
     /// What is in flight at the end is not waited for as long as it takes any more, only while answers come.
-    pub fn hurry(&self) {
-        self.hurried.store(true, Relaxed);
+    pub fn shorten_drain(&self) {
+        self.drain_shortened.store(true, Relaxed);
     }
 
-    /// Whether somebody is in a hurry. Not for the loop.
+    /// Whether somebody is in a shorten_drain. Not for the loop.
     #[must_use]
-    pub fn hurried(&self) -> bool {
-        self.hurried.load(Relaxed)
+    pub fn drain_shortened(&self) -> bool {
+        self.drain_shortened.load(Relaxed)
     }
 
     /// Why the run was stopped; `None` when nothing but time or tickets ended it.

@@ -11,13 +11,13 @@ use strata_io::{Buffers, Change, Kind, beside};
 use strata_pattern::{BlockMap, Mix, Order, Pattern, Rng, Segment, fill_incompressible};
 
 use crate::backend::{self, Spec};
-use crate::conductor::Epilogue;
+use crate::collector::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::job::{EngineChoice, Sync};
 use crate::outcome::BuildInfo;
 use crate::run::Run;
-use crate::worker::{Dress, Recipe};
+use crate::worker::{BufferFill, Recipe};
 
 /// Room for the mark at the head of a file, in bytes.
 const HEAD_BYTES: usize = 4096;
@@ -109,7 +109,7 @@ pub(crate) fn recipe(map: BlockMap, seed: u64, block_bytes: u32) -> Recipe {
         interval_ns: SECOND_NS,
         stop_on_error: true,
         pin: None,
-        dress: Dress::Refill,
+        fill_buffer: BufferFill::Refill,
         drain_ns: DRAIN_NS,
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use strata_pattern::{BlockMap, Rng, Segment, fill_incompressible};
 use strata_remote::{Kind, Load, Place, Scheme, dispatch};
 
-use crate::conductor::Epilogue;
+use crate::collector::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::fill::{DEPTH, block_bytes, recipe};

@@ -75,7 +75,7 @@ where
                 self.recorder.lag.record(issue_ns.saturating_sub(intended_ns));
             }
             if result == io.len() as i32 {
-                self.ledger.completed(1);
+                self.slot_table.completed(1);
                 if measuring {
                     self.recorder.done(io.op(), io.len(), now_ns - issue_ns, 1);
                     self.recorder.counted(now_ns);
@@ -88,7 +88,7 @@ where
             } else {
                 let failure = Failure { op: io.op(), offset: io.offset(), result };
                 let (recorder, control, stop) = (&mut *self.recorder, self.control, self.plan.stop_on_error);
-                failure.count(recorder, self.ledger, control, last, stop, measuring, now_ns);
+                failure.count(recorder, self.slot_table, control, last, stop, measuring, now_ns);
             }
             if over {
                 return Ok(());
@@ -112,18 +112,18 @@ where
     #[inline(never)]
     fn carry_alike<const READS: bool>(&mut self, most: usize, times_ns: &mut [u64; AHEAD]) -> (usize, Seen) {
         let ios = self.access.ahead(most);
-        let (shape, slot, control) = (ios[0], &self.ledger.slots()[0], self.control);
+        let (shape, slot, control) = (ios[0], &self.slot_table.slots()[0], self.control);
         let (len, writes) = (shape.len(), shape.op() == Op::Write);
         let next_ns = if self.recorder.measuring() { self.recorder.next_ns() } else { 0 };
-        // SAFETY: called in this function alone, where the queue is borrowed, and never within `dress`.
-        let transfer = unsafe { self.queue.aim::<READS>(shape) };
+        // SAFETY: called in this function alone, where the queue is borrowed, and never within `fill_buffer`.
+        let transfer = unsafe { self.queue.prepare_transfers::<READS>(shape) };
         let mut rest = ios[1..].iter().zip(times_ns.iter_mut());
         let (mut io, mut n) = (shape, 1);
         slot.take(io);
-        self.ledger.issued(1);
+        self.slot_table.issued(1);
         let last = loop {
             if !READS && writes {
-                (self.dress)(&mut self.queue.buffer(0)[..len as usize]);
+                (self.fill_buffer)(&mut self.queue.buffer(0)[..len as usize]);
             }
             let issue_ns = self.clock.now_ns();
             slot.issue(issue_ns);
@@ -137,7 +137,7 @@ where
             {
                 *time_ns = seen_ns - issue_ns;
                 slot.replace(following);
-                self.ledger.passed();
+                self.slot_table.passed();
                 (io, n) = (following, n + 1);
             } else {
                 let (mut seen_ns, mut result) = (seen_ns, result);
@@ -157,15 +157,15 @@ where
         (n, last)
     }
 
-    /// Close what ended by `now_ns`, while `aloft` I/Os are still to be counted; where the number of I/Os is limited, from
+    /// Close what ended by `now_ns`, while `in_flight` I/Os are still to be counted; where the number of I/Os is limited, from
     /// the end of the ramp on they must be asked for.
     #[cold]
-    fn roll_in_place(&mut self, now_ns: u64, aloft: u64, allowance: &mut u64) {
+    fn roll_in_place(&mut self, now_ns: u64, in_flight: u64, allowance: &mut u64) {
         if self.recorder.roll(now_ns) {
             self.marks.measuring();
             if self.control.limited() {
                 *allowance = 0;
-                let _ = self.control.take(aloft);
+                let _ = self.control.take(in_flight);
             }
         }
     }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn making_the_data_is_not_the_ios_time() {
-        let setting = Setting { mix: Mix::Write, dress_ns: 7 * MS, ..SETTING };
+        let setting = Setting { mix: Mix::Write, fill_ns: 7 * MS, ..SETTING };
         let played = run(setting, Closed, None, |_, _| (3 * MS, WELL));
         let service = &played.merger.totals[1].service;
         assert_eq!((service.count(), service.max_ns()), (99, Some(3 * MS)));

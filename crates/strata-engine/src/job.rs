@@ -6,7 +6,7 @@ mod rw;
 use serde::{Deserialize, Deserializer};
 use strata_remote::{Kind, Password, schemes};
 
-pub use access::{Aim, BsShare, BsSplit, Data, Deal, Order, Range, Zone};
+pub use access::{BsShare, BsSplit, Data, Distribution, Order, Range, WeightedTarget, Zone};
 pub use rw::Rw;
 
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ pub struct Job {
     pub target: Option<Target>,
     /// In place of `target` and the workload's segments: several, each with its own.
     #[serde(default)]
-    pub targets: Vec<Aim>,
+    pub targets: Vec<WeightedTarget>,
     /// With what.
     pub workload: Workload,
     /// Time before anything is counted, in ns.
@@ -122,7 +122,7 @@ pub struct Remote {
     /// In place of one in `uri`, where the scheme knows passwords.
     #[serde(default, deserialize_with = "hidden")]
     pub password: Option<Password>,
-    /// Connections, dealt out to the threads; each thread has at least one of its own.
+    /// Connections, distributed over the threads; each thread has at least one of its own.
     #[serde(default = "one")]
     pub connections: u32,
     /// Ask the server to go past its cache, where the protocol can. Nothing tells whether it does.
@@ -142,7 +142,7 @@ impl Job {
     pub fn is_remote(&self) -> bool {
         self.target
             .iter()
-            .chain(self.targets.iter().map(|aim| &aim.target))
+            .chain(self.targets.iter().map(|weighted| &weighted.target))
             .any(|target| target.remote().is_some())
     }
 }
@@ -229,9 +229,9 @@ pub struct Workload {
     /// What written data is like; without it incompressible, in the cheapest way.
     #[serde(default)]
     pub data: Option<Data>,
-    /// How I/Os are dealt out to several targets.
+    /// How I/Os are distributed over several targets.
     #[serde(default)]
-    pub deal: Deal,
+    pub deal: Distribution,
     /// I/Os in flight for each thread.
     pub iodepth: u32,
     /// Threads.

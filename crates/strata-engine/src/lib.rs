@@ -5,7 +5,7 @@
 
 pub mod backend;
 pub mod clock;
-mod conductor;
+mod collector;
 pub mod control;
 mod cpu;
 mod errno;
@@ -14,7 +14,7 @@ mod fill;
 mod fill_remote;
 mod in_place;
 pub mod job;
-pub mod ledger;
+mod job_pattern;
 pub mod load;
 mod merge;
 mod outcome;
@@ -26,7 +26,7 @@ mod report;
 mod run;
 #[cfg(test)]
 mod scripted;
-mod shape;
+pub mod slot_table;
 mod start;
 #[cfg(test)]
 mod timing_tests;

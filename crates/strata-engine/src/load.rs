@@ -33,17 +33,17 @@ use strata_pattern::Access;
 
 use crate::clock::Clock;
 use crate::control::{Control, Reason};
-use crate::ledger::{Ledger, Shape, Stuck};
 use crate::pace::Pace;
 use crate::record::{Recorder, Sink};
+use crate::slot_table::{IoKind, SlotTable, Stuck};
 
 /// Longest wait without a look at the end of the run, in ns.
 pub(crate) const TICK_NS: u64 = 100_000_000;
 /// One submission in this many is split to time the submit call alone.
 pub(crate) const SAMPLE_EVERY: u64 = 64;
 
-/// In a hurry, how long the next answer of those in flight at the end is waited for, in ns.
-const HURRY_NS: u64 = 700_000_000;
+/// In a shorten_drain, how long the next answer of those in flight at the end is waited for, in ns.
+const SHORT_DRAIN_NS: u64 = 700_000_000;
 
 /// What a thread does, decided before it begins.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub struct Tally {
     pub issued: u64,
     /// Came back well.
     pub completed: u64,
-    /// Came back failed, or were lost with their carrier.
+    /// Came back failed, or were lost with their transport.
     pub errored: u64,
     /// Never came back.
     pub stuck: u64,
@@ -84,8 +84,8 @@ pub struct Ended {
     pub tally: Tally,
     /// Those that never came back.
     pub stuck: Vec<Stuck>,
-    /// Whether the carrier held; when it failed, the tally says what was lost with it.
-    pub carrier: io::Result<()>,
+    /// Whether the transport held; when it failed, the tally says what was lost with it.
+    pub transport: io::Result<()>,
 }
 
 /// The moments at which a thread's own cost is read.
@@ -107,9 +107,9 @@ pub struct Load<'a, Q, C, P, S: Sink, W, M> {
     /// Where.
     pub access: Access,
     /// Makes the data of a write, before its issue is stamped.
-    pub dress: W,
+    pub fill_buffer: W,
     /// What is in flight, with as many slots as [`Plan::depth`] says.
-    pub ledger: &'a Ledger,
+    pub slot_table: &'a SlotTable,
     /// Counts.
     pub recorder: &'a mut Recorder<S>,
     /// Shared with the other threads.
@@ -136,7 +136,7 @@ impl Free {
 
 /// I/Os of one kind that were handed over at one instant.
 struct Alike {
-    shape: Shape,
+    kind: IoKind,
     issue_ns: u64,
     /// How many; 0 before the first.
     n: u64,
@@ -144,15 +144,15 @@ struct Alike {
 
 impl Alike {
     #[inline]
-    fn differs(&self, shape: Shape, issue_ns: u64) -> bool {
+    fn differs(&self, kind: IoKind, issue_ns: u64) -> bool {
         // One branch for both: it is taken once a batch.
-        (self.issue_ns ^ issue_ns) | self.shape.difference(shape) != 0
+        (self.issue_ns ^ issue_ns) | self.kind.difference(kind) != 0
     }
 
     #[inline]
     fn count<S: Sink>(&self, recorder: &mut Recorder<S>, now_ns: u64) {
         if self.n > 0 {
-            recorder.done(self.shape.op(), self.shape.bytes(), now_ns - self.issue_ns, self.n);
+            recorder.done(self.kind.op(), self.kind.bytes(), now_ns - self.issue_ns, self.n);
         }
     }
 }
@@ -170,7 +170,7 @@ impl Failure {
     pub fn count<S: Sink>(
         self,
         recorder: &mut Recorder<S>,
-        ledger: &Ledger,
+        slot_table: &SlotTable,
         control: &Control,
         last: &mut Last,
         stop_on_error: bool,
@@ -178,7 +178,7 @@ impl Failure {
         now_ns: u64,
     ) {
         let Self { op, offset, result } = self;
-        ledger.errored(1);
+        slot_table.errored(1);
         let errno = if result < 0 { -result } else { 0 };
         if measuring {
             recorder.failed(op, errno, offset);
@@ -217,17 +217,17 @@ where
             self.control.stop(Reason::Error, lost_at_ns);
             let errno = strata_remote::errno(e);
             // What had come back well before the loss was noticed did complete; like the drain's, it is not measured.
-            let ledger = self.ledger;
+            let slot_table = self.slot_table;
             self.queue.reap(|Completion { slot, result }| {
-                if result == ledger.peek(slot).len() as i32 {
-                    ledger.slots()[slot as usize].clear();
-                    ledger.completed(1);
+                if result == slot_table.peek(slot).len() as i32 {
+                    slot_table.slots()[slot as usize].clear();
+                    slot_table.completed(1);
                 }
             });
-            for slot in ledger.aloft().collect::<Vec<_>>() {
-                let io = ledger.peek(slot);
-                ledger.slots()[slot as usize].clear();
-                ledger.errored(1);
+            for slot in slot_table.slots_in_flight().collect::<Vec<_>>() {
+                let io = slot_table.peek(slot);
+                slot_table.slots()[slot as usize].clear();
+                slot_table.errored(1);
                 if self.recorder.measuring() {
                     self.recorder.failed(io.op(), errno, io.offset());
                     self.recorder.counted(lost_at_ns);
@@ -238,14 +238,14 @@ where
         let end_ns = if last.end_ns > 0 { last.end_ns } else { self.control.end_ns() };
         let end_ns = self.recorder.close(end_ns);
         self.marks.ended();
-        let carrier = outcome.and_then(|()| self.drain());
-        if carrier.is_err() {
-            // Lost in the drain: gone with their carrier, not stuck.
-            self.ledger.errored(self.ledger.tally().stuck);
+        let transport = outcome.and_then(|()| self.drain());
+        if transport.is_err() {
+            // Lost in the drain: gone with their transport, not stuck.
+            self.slot_table.errored(self.slot_table.tally().stuck);
         }
-        let tally = Tally { end_ns, fatal: last.fatal, ..self.ledger.tally() };
-        let stuck = if tally.stuck > 0 { self.ledger.stuck(self.clock.now_ns()) } else { Vec::new() };
-        Ended { tally, stuck, carrier }
+        let tally = Tally { end_ns, fatal: last.fatal, ..self.slot_table.tally() };
+        let stuck = if tally.stuck > 0 { self.slot_table.stuck(self.clock.now_ns()) } else { Vec::new() };
+        Ended { tally, stuck, transport }
     }
 
     fn cycle(&mut self, last: &mut Last) -> io::Result<()> {
@@ -271,15 +271,15 @@ where
                 spent = allowance < room as u64;
                 room = room.min(allowance as usize);
             }
-            let aloft = depth - full as u32;
+            let in_flight = depth - full as u32;
             let ios = self.access.ahead(room);
-            let slots = self.ledger.slots();
+            let slots = self.slot_table.slots();
             let batch = full - ios.len()..full;
             let mut pairs = ios.iter().zip(&free.slots[batch.clone()]);
             let mut taken = 0;
             let mut more = false;
             loop {
-                match self.pace.due(elapsed_ns, aloft + taken as u32) {
+                match self.pace.due(elapsed_ns, in_flight + taken as u32) {
                     Due::After { wait_ns } => {
                         idle_ns = idle_ns.min(wait_ns);
                         break;
@@ -293,10 +293,10 @@ where
                         taken += 1;
                         slots[slot as usize].take(io);
                         if P::OPEN {
-                            self.ledger.intend(slot, start_ns + intended_ns);
+                            self.slot_table.intend(slot, start_ns + intended_ns);
                         }
                         if io.may_write() {
-                            (self.dress)(&mut self.queue.buffer(slot)[..io.len() as usize]);
+                            (self.fill_buffer)(&mut self.queue.buffer(slot)[..io.len() as usize]);
                         }
                         self.pace.advance(io.len());
                     }
@@ -328,17 +328,17 @@ where
                     let io = place.io();
                     self.queue.push(slot, io);
                     if P::OPEN && measuring {
-                        self.recorder.lag.record(issue_ns.saturating_sub(self.ledger.intended_ns(slot)));
+                        self.recorder.lag.record(issue_ns.saturating_sub(self.slot_table.intended_ns(slot)));
                     }
                 }
-                self.ledger.issued(taken as u64);
+                self.slot_table.issued(taken as u64);
                 let sampled = submissions.is_multiple_of(SAMPLE_EVERY);
                 submissions += 1;
                 if sampled {
                     self.queue.submit(0, None)?;
                     let handed_ns = self.clock.now_ns();
                     if measuring {
-                        let op = self.ledger.peek(free.slots[free.top]).op();
+                        let op = self.slot_table.peek(free.slots[free.top]).op();
                         self.recorder.lane(op).submit.record(handed_ns - issue_ns);
                     }
                     if wait > 0 {
@@ -371,29 +371,29 @@ where
     #[inline]
     fn see(&mut self, free: &mut Free, last: &mut Last, now_ns: u64) {
         let measuring = self.recorder.measuring();
-        let (recorder, ledger, control) = (&mut *self.recorder, self.ledger, self.control);
+        let (recorder, slot_table, control) = (&mut *self.recorder, self.slot_table, self.control);
         let stop_on_error = self.plan.stop_on_error;
         // I/Os of one batch that came back together took equally long: they are counted in one go.
-        let mut alike = Alike { shape: Shape::default(), issue_ns: 0, n: 0 };
+        let mut alike = Alike { kind: IoKind::default(), issue_ns: 0, n: 0 };
         let mut failed = 0;
-        let slots = ledger.slots();
+        let slots = slot_table.slots();
         let seen = self.queue.reap(|Completion { slot, result }| {
-            let (shape, issue_ns) = slots[slot as usize].clear();
+            let (kind, issue_ns) = slots[slot as usize].clear();
             free.back(slot);
-            if result != shape.bytes() as i32 {
+            if result != kind.bytes() as i32 {
                 failed += 1;
-                let failure = Failure { op: shape.op(), offset: ledger.offset(slot), result };
-                return failure.count(recorder, ledger, control, last, stop_on_error, measuring, now_ns);
+                let failure = Failure { op: kind.op(), offset: slot_table.offset(slot), result };
+                return failure.count(recorder, slot_table, control, last, stop_on_error, measuring, now_ns);
             }
-            if alike.differs(shape, issue_ns) {
+            if alike.differs(kind, issue_ns) {
                 if measuring {
                     alike.count(recorder, now_ns);
                 }
-                alike = Alike { shape, issue_ns, n: 0 };
+                alike = Alike { kind, issue_ns, n: 0 };
             }
             alike.n += 1;
             if P::OPEN && measuring {
-                recorder.lane(shape.op()).response.record(now_ns - ledger.intended_ns(slot));
+                recorder.lane(kind.op()).response.record(now_ns - slot_table.intended_ns(slot));
             }
         });
         if measuring {
@@ -402,26 +402,27 @@ where
                 recorder.counted(now_ns);
             }
         }
-        ledger.completed(seen as u64 - failed);
+        slot_table.completed(seen as u64 - failed);
     }
 
     /// Wait for what is in flight; none of it is counted as measured.
     fn drain(&mut self) -> io::Result<()> {
         let mut heard_ns = self.clock.now_ns();
         let last_ns = heard_ns.saturating_add(self.plan.drain_ns);
-        let ledger = self.ledger;
+        let slot_table = self.slot_table;
         loop {
             let came = self.queue.reap(|Completion { slot, result }| {
-                if result == ledger.slots()[slot as usize].clear().0.bytes() as i32 {
-                    ledger.completed(1);
+                if result == slot_table.slots()[slot as usize].clear().0.bytes() as i32 {
+                    slot_table.completed(1);
                 } else {
-                    ledger.errored(1);
+                    slot_table.errored(1);
                 }
             });
             let now_ns = self.clock.now_ns();
             heard_ns = if came > 0 { now_ns } else { heard_ns };
-            let deadline_ns = if self.control.hurried() { last_ns.min(heard_ns + HURRY_NS) } else { last_ns };
-            if ledger.aloft().next().is_none() || now_ns >= deadline_ns {
+            let deadline_ns =
+                if self.control.drain_shortened() { last_ns.min(heard_ns + SHORT_DRAIN_NS) } else { last_ns };
+            if slot_table.slots_in_flight().next().is_none() || now_ns >= deadline_ns {
                 return Ok(());
             }
             let wait_ns = TICK_NS.min(deadline_ns - now_ns);

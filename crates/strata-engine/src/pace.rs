@@ -10,8 +10,8 @@ pub trait Pace {
     /// Whether every I/O is due as soon as it can be.
     const ALWAYS: bool = false;
 
-    /// Whether the next I/O is due `elapsed_ns` after the start of the run, while `aloft` are in flight.
-    fn due(&mut self, elapsed_ns: u64, aloft: u32) -> Due;
+    /// Whether the next I/O is due `elapsed_ns` after the start of the run, while `in_flight` are in flight.
+    fn due(&mut self, elapsed_ns: u64, in_flight: u32) -> Due;
 
     /// An I/O of `bytes` was taken; go on to the one after it.
     fn advance(&mut self, bytes: u32);
@@ -39,8 +39,8 @@ impl Pace for Throttle {
     const OPEN: bool = false;
 
     #[inline]
-    fn due(&mut self, elapsed_ns: u64, aloft: u32) -> Due {
-        Throttle::due(self, elapsed_ns, aloft)
+    fn due(&mut self, elapsed_ns: u64, in_flight: u32) -> Due {
+        Throttle::due(self, elapsed_ns, in_flight)
     }
 
     #[inline]

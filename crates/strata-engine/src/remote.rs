@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use strata_remote::{Facts, Load, Need, Place, Remote, Scheme};
 
-use crate::conductor::Epilogue;
+use crate::collector::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
 use crate::job::{self, Sync};

@@ -81,10 +81,10 @@ fn all<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
     whole
 }
 
-/// Why the run ended before its time: the carrier was lost, or an I/O failed that ends the run. In the words of
+/// Why the run ended before its time: the transport was lost, or an I/O failed that ends the run. In the words of
 /// the first thread that saw it, with the endpoint's name.
 fn trouble(endpoint: &str, reports: &[Report]) -> Option<String> {
-    let lost = reports.iter().find_map(|r| r.carrier.as_ref().err()).map(ToString::to_string);
+    let lost = reports.iter().find_map(|r| r.transport.as_ref().err()).map(ToString::to_string);
     let failed = || reports.iter().find_map(|r| r.tally.fatal);
     let hung = || reports.iter().flat_map(|r| &r.stuck).max_by_key(|stuck| stuck.age_ns);
     let text = lost

@@ -7,7 +7,7 @@ use std::time::Duration;
 use strata_io::Queue;
 
 use crate::clock::{self, Clock, Monotonic};
-use crate::conductor::{Board, Conductor, Epilogue};
+use crate::collector::{Collector, Epilogue, RunStatus};
 use crate::control::{Control, Reason};
 use crate::error::{Error, Result};
 use crate::outcome::{BuildInfo, ClockInfo, Effective, EngineInfo};
@@ -17,7 +17,7 @@ use crate::worker::{self, Made, Recipe};
 /// A run in progress or done. Dropping it asks the run to stop.
 pub struct Run {
     control: Arc<Control>,
-    board: Arc<Board>,
+    status: Arc<RunStatus>,
     /// Ramp and interval in ns.
     spans: (u64, u64),
     /// The run's own clock: instants of two clocks cannot be compared to the ns.
@@ -60,7 +60,7 @@ impl<F> Launch<F> {
         let (resolution_ns, read_cost_ns) = clock::measure(&clock);
         let control =
             Arc::new(Control::new(self.limit.map(|(n, _)| n), self.recipe.threads, self.recipe.depth));
-        let board = Arc::new(Board::default());
+        let status = Arc::new(RunStatus::default());
         let (ready, readiness) = mpsc::channel();
         let (tell, events) = mpsc::channel();
         let (recipe, factory) = (Arc::new(self.recipe.clone()), Arc::new(self.factory));
@@ -93,10 +93,10 @@ impl<F> Launch<F> {
             build: self.build,
             clock: ClockInfo { kind: C::KIND, resolution_ns, read_cost_ns },
         };
-        let conductor = Conductor {
+        let collector = Collector {
             recipe: self.recipe,
             control: Arc::clone(&control),
-            board: Arc::clone(&board),
+            status: Arc::clone(&status),
             clock,
             events,
             engine,
@@ -105,17 +105,17 @@ impl<F> Launch<F> {
             limit: self.limit.map_or(Reason::Ios, |(_, reason)| reason),
             epilogue: self.epilogue,
         };
-        let notice = Arc::clone(&board);
-        let spans = (conductor.recipe.ramp_ns, conductor.recipe.interval_ns);
+        let notice = Arc::clone(&status);
+        let spans = (collector.recipe.ramp_ns, collector.recipe.interval_ns);
         let spawned = std::thread::Builder::new().name("strata-conductor".to_owned()).spawn(move || {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| conductor.conduct()));
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| collector.collect_all()));
             notice.finish(result.unwrap_or_else(|_| Err(Error::Bug("the conductor panicked".to_owned()))));
         });
         if let Err(e) = spawned {
             control.abandon();
             return Err(Error::system("cannot start the conductor thread", e));
         }
-        Ok(Run { control, board, spans, now_ns: Box::new(move || clock.now_ns()) })
+        Ok(Run { control, status, spans, now_ns: Box::new(move || clock.now_ns()) })
     }
 }
 
@@ -123,7 +123,7 @@ impl Run {
     /// The intervals finished since the last call: a JSON list.
     #[must_use]
     pub fn poll(&self) -> String {
-        self.board.poll()
+        self.status.poll()
     }
 
     /// Ask for a clean end; what was measured so far is the result.
@@ -132,8 +132,8 @@ impl Run {
     }
 
     /// From now on what is in flight at the end is waited for only while answers come.
-    pub fn hurry(&self) {
-        self.control.hurry();
+    pub fn shorten_drain(&self) {
+        self.control.shorten_drain();
     }
 
     /// Ask for an end with the interval that is running, so that every interval of the result is whole.
@@ -145,13 +145,13 @@ impl Run {
     /// Wait up to `timeout` for the result as JSON.
     #[must_use]
     pub fn wait(&self, timeout: Duration) -> Option<std::result::Result<String, Arc<Error>>> {
-        self.board.wait(timeout)
+        self.status.wait(timeout)
     }
 
     /// The result as JSON, when there is one.
     #[must_use]
     pub fn result(&self) -> Option<std::result::Result<String, Arc<Error>>> {
-        self.board.result()
+        self.status.result()
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     use strata_pattern::{BlockMap, Mix, Order, Pattern, Segment};
 
     use super::*;
-    use crate::worker::Dress;
+    use crate::worker::BufferFill;
 
     /// Hands over one I/O and never comes back from the second.
     #[derive(Default)]
@@ -229,7 +229,7 @@ mod tests {
             interval_ns: 1_000_000_000,
             stop_on_error: false,
             pin: None,
-            dress: Dress::Stamp,
+            fill_buffer: BufferFill::Stamp,
             drain_ns: 5_000_000,
         };
         let launch = Launch {

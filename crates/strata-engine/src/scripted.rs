@@ -10,11 +10,11 @@ use strata_pattern::{Access, BlockMap, Mix, Order, Pattern, Segment};
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::ledger::{Ledger, Stuck};
 use crate::load::{Ended, Load, Marks, Plan, Tally};
 use crate::merge::Merger;
 use crate::pace::Pace;
 use crate::record::{Part, Recorder, Sink};
+use crate::slot_table::{SlotTable, Stuck};
 
 pub const BLOCK: u32 = 4096;
 
@@ -38,22 +38,22 @@ impl Clock for FakeClock {
 
 /// What becomes of one I/O: how long it takes (`None`: for ever) and what it returns.
 #[derive(Clone, Copy, Debug)]
-pub struct Fate {
+pub struct ScriptedResult {
     pub latency_ns: Option<u64>,
     pub result: i32,
 }
 
-pub fn takes(latency_ns: u64) -> Fate {
-    Fate { latency_ns: Some(latency_ns), result: BLOCK as i32 }
+pub fn takes(latency_ns: u64) -> ScriptedResult {
+    ScriptedResult { latency_ns: Some(latency_ns), result: BLOCK as i32 }
 }
 
-pub type Script<'a> = Box<dyn FnMut(u64, u64) -> io::Result<Fate> + 'a>;
+pub type Script<'a> = Box<dyn FnMut(u64, u64) -> io::Result<ScriptedResult> + 'a>;
 
 /// I/O number n, handed over at t, meets `script(n, t)`. Every submit call costs `submit_ns`.
 pub struct Scripted<'a> {
     pub clock: FakeClock,
     pub submit_ns: u64,
-    /// From this instant on the carrier is gone.
+    /// From this instant on the transport is gone.
     pub lost_at_ns: u64,
     script: Script<'a>,
     pushed: Vec<u32>,
@@ -61,7 +61,7 @@ pub struct Scripted<'a> {
     drawn: Access,
     number: u64,
     /// (instant it is done, completion)
-    aloft: Vec<(u64, Completion)>,
+    in_flight: Vec<(u64, Completion)>,
     buffer: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Scripted<'a> {
     pub fn new(
         clock: &FakeClock,
         submit_ns: u64,
-        script: impl FnMut(u64, u64) -> io::Result<Fate> + 'a,
+        script: impl FnMut(u64, u64) -> io::Result<ScriptedResult> + 'a,
     ) -> Self {
         let (script, clock) = (Box::new(script) as Script<'a>, clock.clone());
         Self {
@@ -81,7 +81,7 @@ impl<'a> Scripted<'a> {
             // Offsets do not depend on the mix.
             drawn: access(Mix::Read),
             number: 0,
-            aloft: vec![],
+            in_flight: vec![],
             buffer: vec![0; BLOCK as usize],
         }
     }
@@ -94,7 +94,7 @@ impl Queue for Scripted<'_> {
 
     fn push(&mut self, slot: u32, io: Io) {
         assert!(io.offset().is_multiple_of(u64::from(BLOCK)) && io.len() == BLOCK);
-        let busy = self.aloft.iter().any(|(_, c)| c.slot == slot) || self.pushed.contains(&slot);
+        let busy = self.in_flight.iter().any(|(_, c)| c.slot == slot) || self.pushed.contains(&slot);
         assert!(!busy, "slot {slot} is in flight");
         assert_eq!(
             io.offset(),
@@ -111,13 +111,13 @@ impl Queue for Scripted<'_> {
             return Err(io::Error::from_raw_os_error(libc::ECONNRESET));
         }
         for slot in std::mem::take(&mut self.pushed) {
-            let fate = (self.script)(self.number, now)?;
+            let scripted = (self.script)(self.number, now)?;
             self.number += 1;
-            let done = fate.latency_ns.map_or(u64::MAX, |latency| now + latency);
-            self.aloft.push((done, Completion { slot, result: fate.result }));
+            let done = scripted.latency_ns.map_or(u64::MAX, |latency| now + latency);
+            self.in_flight.push((done, Completion { slot, result: scripted.result }));
         }
         if wait > 0 {
-            let mut done: Vec<u64> = self.aloft.iter().map(|&(done, _)| done).collect();
+            let mut done: Vec<u64> = self.in_flight.iter().map(|&(done, _)| done).collect();
             done.sort_unstable();
             let ready = done.get(wait as usize - 1).copied().unwrap_or(u64::MAX);
             let limit = timeout.map_or(u64::MAX, |t| now.saturating_add(t.as_nanos() as u64));
@@ -129,15 +129,15 @@ impl Queue for Scripted<'_> {
 
     fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
         let now = self.clock.now_ns();
-        let before = self.aloft.len();
-        self.aloft.sort_by_key(|&(done, _)| done);
-        self.aloft.retain(|&(done, completion)| {
+        let before = self.in_flight.len();
+        self.in_flight.sort_by_key(|&(done, _)| done);
+        self.in_flight.retain(|&(done, completion)| {
             if done <= now {
                 f(completion);
             }
             done > now
         });
-        before - self.aloft.len()
+        before - self.in_flight.len()
     }
 }
 
@@ -176,7 +176,10 @@ impl Queue for InPlace {
         0
     }
 
-    unsafe fn aim<const READS: bool>(&mut self, _alike: Io) -> impl Fn(u64) -> i32 + use<READS> {
+    unsafe fn prepare_transfers<const READS: bool>(
+        &mut self,
+        _alike: Io,
+    ) -> impl Fn(u64) -> i32 + use<READS> {
         let (clock, script, number) = (self.clock.clone(), self.script, Rc::clone(&self.number));
         move |_offset| {
             let n = number.replace(number.get() + 1);
@@ -212,7 +215,7 @@ pub struct Setting {
     pub ramp_ns: u64,
     pub runtime_ns: u64,
     pub interval_ns: u64,
-    pub dress_ns: u64,
+    pub fill_ns: u64,
 }
 
 pub const SETTING: Setting = Setting {
@@ -222,7 +225,7 @@ pub const SETTING: Setting = Setting {
     ramp_ns: 0,
     runtime_ns: 1_000_000_000,
     interval_ns: 100_000_000,
-    dress_ns: 0,
+    fill_ns: 0,
 };
 
 /// What a scripted run gave.
@@ -259,7 +262,7 @@ pub fn play_on<P: Pace, Q: Queue>(
     let start_ns = clock.now_ns();
     control.open_gate(start_ns, start_ns + setting.ramp_ns + setting.runtime_ns);
     let access = access(setting.mix);
-    let ledger = Ledger::new(setting.depth);
+    let slot_table = SlotTable::new(setting.depth);
     let parts = Parts::default();
     let mut recorder = Recorder::new(0, start_ns + setting.ramp_ns, setting.interval_ns, parts.clone());
     let plan = Plan {
@@ -269,14 +272,14 @@ pub fn play_on<P: Pace, Q: Queue>(
         stop_on_error: false,
         drain_ns: 30_000_000_000,
     };
-    let dressing = clock.clone();
-    let Ended { tally, stuck, carrier } = Load {
+    let filling = clock.clone();
+    let Ended { tally, stuck, transport } = Load {
         queue: &mut queue,
         clock,
         pace,
         access,
-        dress: |_: &mut [u8]| dressing.pass(setting.dress_ns),
-        ledger: &ledger,
+        fill_buffer: |_: &mut [u8]| filling.pass(setting.fill_ns),
+        slot_table: &slot_table,
         recorder: &mut recorder,
         control,
         marks: NoMarks,
@@ -287,5 +290,5 @@ pub fn play_on<P: Pace, Q: Queue>(
     parts.0.borrow().iter().for_each(|part| merger.add(part));
     merger.finish(0);
     let intervals = merger.complete();
-    Played { tally, stuck, outcome: carrier, recorder, merger, intervals, control: Rc::clone(control) }
+    Played { tally, stuck, outcome: transport, recorder, merger, intervals, control: Rc::clone(control) }
 }

@@ -7,11 +7,11 @@ use strata_remote::dispatch;
 use crate::backend::{self, Spec};
 use crate::control::Reason;
 use crate::error::{Error, Result};
-use crate::job::{Aim, Job, OnError, Target};
+use crate::job::{Job, OnError, Target, WeightedTarget};
 use crate::outcome::BuildInfo;
 use crate::run::Run;
-use crate::worker::{Dress, Recipe};
-use crate::{place, remote, shape};
+use crate::worker::{BufferFill, Recipe};
+use crate::{job_pattern, place, remote};
 
 /// Start `job`; the threads are loading when this returns.
 ///
@@ -20,13 +20,13 @@ use crate::{place, remote, shape};
 pub fn start(job: &Job, build: BuildInfo) -> Result<Run> {
     let recipe = recipe(job)?;
     let limit = limit(job, &recipe.pattern);
-    let (aims, writes) = (job.aims(), job.workload.rw.writes());
-    if let [Aim { target, .. }] = &*aims
+    let (all_targets, writes) = (job.all_targets(), job.workload.rw.writes());
+    if let [WeightedTarget { target, .. }] = &*all_targets
         && let Some((kind, asked)) = target.remote()
     {
         return dispatch!(kind, S => remote::launch::<S>(asked, writes, recipe, build, limit));
     }
-    let spec = |aim: &Aim| match &aim.target {
+    let spec = |weighted: &WeightedTarget| match &weighted.target {
         Target::File { path, fd, direct, sync, .. } => {
             Some(Spec { path: path.into(), fd: *fd, kind: Kind::File, direct: *direct, sync: *sync })
         }
@@ -35,7 +35,7 @@ pub fn start(job: &Job, build: BuildInfo) -> Result<Run> {
         }
         _ => None,
     };
-    let specs: Vec<Spec> = aims.iter().filter_map(spec).collect();
+    let specs: Vec<Spec> = all_targets.iter().filter_map(spec).collect();
     if specs.is_empty() {
         return backend::null(recipe, build, limit);
     }
@@ -45,7 +45,7 @@ pub fn start(job: &Job, build: BuildInfo) -> Result<Run> {
 fn recipe(job: &Job) -> Result<Recipe> {
     let w = &job.workload;
     Ok(Recipe {
-        pattern: shape::pattern(job).map_err(Error::Job)?,
+        pattern: job_pattern::pattern(job).map_err(Error::Job)?,
         seed: w.seed,
         threads: w.threads,
         depth: w.iodepth,
@@ -58,7 +58,7 @@ fn recipe(job: &Job) -> Result<Recipe> {
         interval_ns: job.interval_ns,
         stop_on_error: job.on_error == OnError::Stop,
         pin: place::of(job)?,
-        dress: shape::likeness(w).map_or(Dress::Stamp, Dress::Like),
+        fill_buffer: job_pattern::data_reduction(w).map_or(BufferFill::Stamp, BufferFill::Reduced),
         drain_ns: job.drain_ns,
     })
 }

@@ -10,7 +10,7 @@ use strata_pattern::{Mix, Rng};
 use crate::control::{Control, Reason};
 use crate::decode_histogram;
 use crate::pace::{Closed, Open};
-use crate::scripted::{BLOCK, FakeClock, Fate, Played, SETTING, Scripted, Setting, play, takes};
+use crate::scripted::{BLOCK, FakeClock, Played, SETTING, Scripted, ScriptedResult, Setting, play, takes};
 
 const MS: u64 = 1_000_000;
 
@@ -34,7 +34,7 @@ fn service_time_is_the_submit_call_and_the_latency_and_nothing_else() {
     let clock = FakeClock::default();
     clock.pass(12_345);
     // Making the data of each write takes 7 ms here; the I/O takes 300 ns to hand over and 1 ms to do.
-    let setting = Setting { mix: Mix::Write, dress_ns: 7 * MS, runtime_ns: 10_000 * MS, ..SETTING };
+    let setting = Setting { mix: Mix::Write, fill_ns: 7 * MS, runtime_ns: 10_000 * MS, ..SETTING };
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 300, |_, _| Ok(takes(MS))));
     let n = played.merger.totals[1].ops;
     // 10 s / (7 ms + 300 ns + 1 ms): the last one ends beyond the end.
@@ -112,7 +112,8 @@ fn the_ramp_and_the_drain_are_not_counted() {
 fn what_never_comes_back_is_stuck_and_does_not_hang() {
     let clock = FakeClock::default();
     let setting = Setting { depth: 3, ..SETTING };
-    let script = |n: u64, _| Ok(if n == 7 { Fate { latency_ns: None, result: 0 } } else { takes(MS) });
+    let script =
+        |n: u64, _| Ok(if n == 7 { ScriptedResult { latency_ns: None, result: 0 } } else { takes(MS) });
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
     assert_eq!(played.tally.stuck, 1);
     // Handed over at 2 ms (the third batch of a depth of 3), given up 30 s after the end of the run.
@@ -146,7 +147,7 @@ fn a_full_target_ends_the_run_with_what_was_measured() {
     let clock = FakeClock::default();
     let setting = Setting { mix: Mix::Write, ..SETTING };
     let script = |n: u64, _| {
-        Ok(if n < 100 { takes(MS) } else { Fate { latency_ns: Some(MS), result: -libc::ENOSPC } })
+        Ok(if n < 100 { takes(MS) } else { ScriptedResult { latency_ns: Some(MS), result: -libc::ENOSPC } })
     };
     let played = play(setting, Closed, &free(), Scripted::new(&clock, 0, script));
     assert_eq!((played.merger.totals[1].ops, played.merger.totals[1].errors), (100, 1));
@@ -162,7 +163,7 @@ fn errors_and_short_transfers_are_counted_apart() {
     let clock = FakeClock::default();
     let script = |n: u64, _| {
         let result = [BLOCK as i32, -libc::EIO, 512][(n % 3) as usize];
-        Ok(Fate { latency_ns: Some(MS), result })
+        Ok(ScriptedResult { latency_ns: Some(MS), result })
     };
     let played = play(SETTING, Closed, &free(), Scripted::new(&clock, 0, script));
     assert_eq!((played.merger.totals[0].ops, played.merger.totals[0].errors), (333, 666));
@@ -202,10 +203,10 @@ fn a_limit_is_met_exactly_and_its_last_io_is_counted() {
 }
 
 #[test]
-fn what_came_back_before_the_carrier_was_lost_did_complete() {
+fn what_came_back_before_the_transport_was_lost_did_complete() {
     let clock = FakeClock::default();
     let setting = Setting { depth: 4, batch: 4, ..SETTING };
-    // Three of four are done at once; handing over the fourth finds the carrier gone.
+    // Three of four are done at once; handing over the fourth finds the transport gone.
     let script = |n: u64, _| {
         if n < 3 { Ok(takes(0)) } else { Err(std::io::Error::from_raw_os_error(libc::ECONNRESET)) }
     };
@@ -229,7 +230,7 @@ fn what_is_lost_in_the_drain_is_failed_and_not_stuck() {
 }
 
 #[test]
-fn a_lost_carrier_leaves_the_sums_in_balance() {
+fn a_lost_transport_leaves_the_sums_in_balance() {
     let clock = FakeClock::default();
     let setting = Setting { depth: 4, ..SETTING };
     let script = |n: u64, _| {
@@ -258,7 +259,7 @@ proptest! {
         let script = |n: u64, _| {
             let latency_ns = Some(latencies[n as usize % latencies.len()]);
             let result = if n % fail_every == 1 { -libc::EIO } else { BLOCK as i32 };
-            Ok(Fate { latency_ns, result })
+            Ok(ScriptedResult { latency_ns, result })
         };
         let queue = Scripted::new(&clock, submit_ns, script);
         let played = if open {

@@ -5,7 +5,7 @@ mod access;
 use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
 
 use crate::job::Job;
-use crate::shape;
+use crate::job_pattern;
 
 /// Times beyond a year are mistakes, and keep sums of ns far from overflow.
 const MAX_TIME_NS: u64 = 366 * 86_400 * 1_000_000_000;
@@ -78,7 +78,7 @@ pub fn problems(job: &Job) -> Vec<String> {
     found.extend(access::target_problems(job));
     if found.is_empty() {
         // Whether there are blocks can only be told of a job that is sound otherwise.
-        found.extend(shape::pattern(job).err().unwrap_or_default());
+        found.extend(job_pattern::pattern(job).err().unwrap_or_default());
     }
     found
 }

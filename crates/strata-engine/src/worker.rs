@@ -9,28 +9,28 @@ use std::sync::mpsc::Sender;
 use strata_hist::Histogram;
 use strata_io::Queue;
 use strata_pace::{Limits, Schedule, Throttle};
-use strata_pattern::{Access, Likeness, Maker, Pattern, Rng, Stamper, fill_incompressible};
+use strata_pattern::{Access, DataGenerator, DataReduction, Pattern, Rng, Stamper, fill_incompressible};
 
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::cpu::{self, Usage};
 use crate::error::{Error, Result};
 use crate::job::Process;
-use crate::ledger::Stuck;
 use crate::load::{Ended, Load, Marks, Plan, Tally};
 use crate::pace::{Closed, Open, Pace};
 use crate::place::{self, Pin, Placement};
 use crate::record::{Lane, Part, Recorder};
+use crate::slot_table::Stuck;
 
 /// How the data of a write is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dress {
+pub enum BufferFill {
     /// Random data, made unlike what was written before.
     Stamp,
     /// All of it anew.
     Refill,
     /// As the job says.
-    Like(Likeness),
+    Reduced(DataReduction),
 }
 
 /// What the threads of a run have in common, decided before any of them begins.
@@ -49,7 +49,7 @@ pub struct Recipe {
     pub interval_ns: u64,
     pub stop_on_error: bool,
     pub pin: Option<Pin>,
-    pub dress: Dress,
+    pub fill_buffer: BufferFill,
     pub drain_ns: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct Made<Q> {
     pub setup: Vec<String>,
 }
 
-/// What a thread tells the conductor.
+/// What a thread tells the collector.
 #[derive(Debug)]
 pub enum Event {
     /// An interval is over.
@@ -94,7 +94,7 @@ pub struct Report {
     /// Where it was told to run.
     pub pinned: Option<Vec<u32>>,
     pub placement: Placement,
-    pub carrier: io::Result<()>,
+    pub transport: io::Result<()>,
 }
 
 struct Meter {
@@ -195,7 +195,7 @@ fn prepare<Q, C, F>(
         }
     };
     let queue = ManuallyDrop::into_inner(queue);
-    if report.tally.stuck > 0 || report.carrier.is_err() {
+    if report.tally.stuck > 0 || report.transport.is_err() {
         // The kernel may still write into the buffers: they must outlive this thread.
         queue.abandon();
     } else {
@@ -236,9 +236,9 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     let mut meter = Meter { events: events.clone(), begun: None, used: Usage::default() };
     let mut stamper = Stamper::new(recipe.seed, thread);
     let mut rng = Rng::new(recipe.seed, (2 << 32) + u64::from(thread));
-    let dress = recipe.dress;
-    let like = if let Dress::Like(like) = dress { like } else { Likeness::default() };
-    let mut maker = Maker::new(like, recipe.seed, thread);
+    let fill_buffer = recipe.fill_buffer;
+    let like = if let BufferFill::Reduced(like) = fill_buffer { like } else { DataReduction::default() };
+    let mut generator = DataGenerator::new(like, recipe.seed, thread);
     let plan = Plan {
         depth: recipe.depth,
         batch: recipe.batch,
@@ -246,17 +246,17 @@ fn load<Q: Queue, C: Clock, P: Pace>(
         stop_on_error: recipe.stop_on_error,
         drain_ns: recipe.drain_ns,
     };
-    let Ended { tally, stuck, carrier } = Load {
+    let Ended { tally, stuck, transport } = Load {
         queue,
         clock,
         pace,
         access,
-        dress: |buffer: &mut [u8]| match dress {
-            Dress::Stamp => stamper.stamp(buffer),
-            Dress::Refill => fill_incompressible(buffer, &mut rng),
-            Dress::Like(_) => maker.make(buffer),
+        fill_buffer: |buffer: &mut [u8]| match fill_buffer {
+            BufferFill::Stamp => stamper.stamp(buffer),
+            BufferFill::Refill => fill_incompressible(buffer, &mut rng),
+            BufferFill::Reduced(_) => generator.make(buffer),
         },
-        ledger: control.ledger(thread),
+        slot_table: control.slot_table(thread),
         recorder: &mut recorder,
         control,
         marks: &mut meter,
@@ -265,7 +265,7 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     .run();
     let Recorder { lanes, lag, .. } = recorder;
     let (pinned, placement) = (recipe.pin.as_ref().map(|p| p.of(thread).to_vec()), Placement::in_force());
-    Report { thread, tally, stuck, lanes: lanes.into(), lag, usage: meter.used, pinned, placement, carrier }
+    Report { thread, tally, stuck, lanes: lanes.into(), lag, usage: meter.used, pinned, placement, transport }
 }
 
 #[cfg(test)]
@@ -343,7 +343,7 @@ mod tests {
             interval_ns: 1_000_000_000,
             stop_on_error: false,
             pin: None,
-            dress: Dress::Stamp,
+            fill_buffer: BufferFill::Stamp,
             drain_ns: 1_000_000_000,
         };
         let end = Rc::new(Cell::default());

@@ -86,8 +86,8 @@ fn what_cannot_be_is_refused_with_the_address_and_the_next_step() {
 #[test]
 fn a_file_is_filled_behind_its_head_with_other_data_in_each_block() {
     for moves in [1 << 24, 8 << 10] {
-        let ways = nfs_server::Ways { moves, ..nfs_server::PLAIN };
-        let served = nfs_server::Server::start(MIB as usize + 700, ways);
+        let behaviour = nfs_server::Behaviour { moves, ..nfs_server::PLAIN };
+        let served = nfs_server::Server::start(MIB as usize + 700, behaviour);
         let place = Place { uri: served.uri.clone(), netns: None, password: None };
         let spec =
             RemoteFillSpec { place: place.clone(), size_bytes: MIB + 700, seed: 3, header: b"MARK".to_vec() };

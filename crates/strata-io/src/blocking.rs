@@ -11,7 +11,7 @@ use crate::queue::Op;
 
 /// All of an I/O but its offset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Aim {
+pub(crate) struct TransferArgs {
     pub file: RawFd,
     /// Of the buffer.
     pub address: *mut u8,
@@ -22,9 +22,9 @@ pub(crate) struct Aim {
 }
 
 // SAFETY: an address of memory that its owner keeps; who transfers promises that nothing else uses it then.
-unsafe impl Send for Aim {}
+unsafe impl Send for TransferArgs {}
 
-impl Aim {
+impl TransferArgs {
     /// Do it at byte `offset`, again after signals: bytes moved or a negated errno.
     ///
     /// # Safety

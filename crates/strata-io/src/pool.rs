@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::blocking::Aim;
+use crate::blocking::TransferArgs;
 use crate::buffers::Buffers;
 use crate::change::Change;
 use crate::files::Files;
@@ -120,13 +120,14 @@ struct Work {
 
 impl Work {
     /// # Safety
-    /// As [`Aim::transfer`].
+    /// As [`TransferArgs::transfer`].
     unsafe fn transfer(self, files: &Files) -> i32 {
         let Self { io, address, change } = self;
         let file = files.get(io.target()).as_raw_fd();
-        let aim = Aim { file, address: address as *mut u8, len: io.len() as usize, op: io.op(), change };
+        let args =
+            TransferArgs { file, address: address as *mut u8, len: io.len() as usize, op: io.op(), change };
         // SAFETY: the caller's promise; the file is open as long as `files`.
-        unsafe { aim.transfer(io.offset()) }
+        unsafe { args.transfer(io.offset()) }
     }
 }
 

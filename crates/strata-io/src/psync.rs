@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocking::Aim;
+use crate::blocking::TransferArgs;
 use crate::buffers::Buffers;
 use crate::change::Change;
 use crate::files::Files;
@@ -54,7 +54,7 @@ impl Queue for Psync {
         match (self.pushed.take(), timeout) {
             (Some(io), _) => {
                 // SAFETY: called at once, with no borrow of the buffer.
-                self.done = Some(unsafe { self.aim::<false>(io) }(io.offset()));
+                self.done = Some(unsafe { self.prepare_transfers::<false>(io) }(io.offset()));
             }
             // Nothing is in flight that could end the wait.
             (None, Some(timeout)) if wait > 0 && self.done.is_none() => std::thread::sleep(timeout),
@@ -75,10 +75,10 @@ impl Queue for Psync {
 
     const IN_PLACE: bool = true;
 
-    unsafe fn aim<const READS: bool>(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<READS> {
+    unsafe fn prepare_transfers<const READS: bool>(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<READS> {
         let (len, room) = (alike.len(), self.buffers.slot_bytes());
         assert!(len as usize <= room, "an I/O of {len} bytes in a buffer of {room}");
-        let aim = Aim {
+        let args = TransferArgs {
             file: self.files.get(alike.target()).as_raw_fd(),
             address: self.buffers.address(0),
             len: len as usize,
@@ -87,6 +87,6 @@ impl Queue for Psync {
         };
         // SAFETY: the file is one of `files`, which live as long as this queue; the address is the only slot of our own
         // buffers, at least `len` long; the rest is the caller's promise.
-        move |offset| unsafe { if READS { aim.read(offset) } else { aim.transfer(offset) } }
+        move |offset| unsafe { if READS { args.read(offset) } else { args.transfer(offset) } }
     }
 }

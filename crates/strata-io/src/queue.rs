@@ -31,7 +31,7 @@ pub trait Queue {
     /// long waits share: who has seen nothing come back waits again.
     ///
     /// # Errors
-    /// The carrier itself failed (ring refused, connection lost); errors of single I/Os come in
+    /// The transport itself failed (ring refused, connection lost); errors of single I/Os come in
     /// their completions instead.
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()>;
 
@@ -48,7 +48,10 @@ pub trait Queue {
     ///
     /// # Safety
     /// It is not called after this queue is gone, nor while the slot's buffer is borrowed.
-    unsafe fn aim<const READS: bool>(&mut self, alike: Io) -> impl Fn(u64) -> i32 + use<Self, READS> {
+    unsafe fn prepare_transfers<const READS: bool>(
+        &mut self,
+        alike: Io,
+    ) -> impl Fn(u64) -> i32 + use<Self, READS> {
         move |offset| unreachable!("{alike:?} at {offset} on a queue that works ahead")
     }
 

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What of it the kernel is told.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct MountOptions {
     /// The kind, as the table of mounts shows it behind `fuse.`.
     pub kind: &'static str,
     /// Whose the directory is; root lets others in.
@@ -27,7 +27,7 @@ pub struct Told {
 pub fn until_stopped<F: Filesystem + Send + Sync + 'static>(
     files: F,
     dir: &Path,
-    told: Told,
+    told: MountOptions,
     signals: &StopOnSignals,
 ) -> io::Result<()> {
     let session = Session::new(files, dir, &options(told))
@@ -51,7 +51,7 @@ pub fn place(dir: &Path) -> io::Result<(PathBuf, u32, u32)> {
     Ok((path, about.uid(), about.gid()))
 }
 
-fn options(told: Told) -> fuser::Config {
+fn options(told: MountOptions) -> fuser::Config {
     let mut options = fuser::Config::default();
     options.mount_options = vec![
         MountOption::FSName("strata-lab".to_owned()),

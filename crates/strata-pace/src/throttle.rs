@@ -38,13 +38,13 @@ impl Throttle {
         Self { limits, next_ns: 0.0, left: limits.burst, resume_ns: None }
     }
 
-    /// Whether the next I/O may start after `elapsed_ns`, while `aloft` are in flight.
+    /// Whether the next I/O may start after `elapsed_ns`, while `in_flight` are in flight.
     #[inline]
-    pub fn due(&mut self, elapsed_ns: u64, aloft: u32) -> Due {
+    pub fn due(&mut self, elapsed_ns: u64, in_flight: u32) -> Due {
         if self.limits.burst > 0 && self.left == 0 {
             match self.resume_ns {
                 // The pause begins when the burst is done; until then only a completion can change anything.
-                None if aloft > 0 => return Due::After { wait_ns: u64::MAX },
+                None if in_flight > 0 => return Due::After { wait_ns: u64::MAX },
                 None => {
                     self.resume_ns = Some(elapsed_ns + self.limits.think_ns);
                     return Due::After { wait_ns: self.limits.think_ns.max(1) };

@@ -10,7 +10,7 @@ const RECENT: u64 = 1024;
 
 /// What the written data is like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Likeness {
+pub struct DataReduction {
     /// So much of it a compressor can save, in percent (0 to 99).
     pub compress_percent: u8,
     /// So many of the units of 4 KiB repeat one that the thread wrote before, in percent (0 to 99).
@@ -23,7 +23,7 @@ pub struct Likeness {
 /// finds the same share to save. A unit is a function of its number alone, so that one can be repeated without
 /// having been kept. An I/O's last unit may be shorter.
 #[derive(Clone, Debug)]
-pub struct Maker {
+pub struct DataGenerator {
     /// Random bytes of each 512.
     random: usize,
     dedupe: u64,
@@ -33,10 +33,10 @@ pub struct Maker {
     chance: Rng,
 }
 
-impl Maker {
+impl DataGenerator {
     /// The data of thread `thread`; no unit of another thread is like it.
     #[must_use]
-    pub fn new(like: Likeness, seed: u64, thread: u32) -> Self {
+    pub fn new(like: DataReduction, seed: u64, thread: u32) -> Self {
         let keep = 100 - usize::from(like.compress_percent.min(99));
         Self {
             random: (STAMP_EVERY * keep).div_ceil(100),
@@ -73,9 +73,9 @@ mod tests {
     use std::collections::HashSet;
 
     fn made(compress_percent: u8, dedupe_percent: u8, thread: u32, io: usize, ios: usize) -> Vec<u8> {
-        let mut maker = Maker::new(Likeness { compress_percent, dedupe_percent }, 7, thread);
+        let mut generator = DataGenerator::new(DataReduction { compress_percent, dedupe_percent }, 7, thread);
         let mut all = vec![0; io * ios];
-        all.chunks_mut(io).for_each(|buffer| maker.make(buffer));
+        all.chunks_mut(io).for_each(|buffer| generator.make(buffer));
         all
     }
 

@@ -19,7 +19,7 @@ mod weighted;
 
 pub use access::{AHEAD, Access};
 pub use blocks::{BlockMap, Cut, Segment};
-pub use data::{Likeness, Maker, UNIT};
+pub use data::{DataGenerator, DataReduction, UNIT};
 pub use flush::Flush;
 pub use io::{Io, Op};
 pub use mix::Mix;
@@ -29,4 +29,4 @@ pub use rng::Rng;
 pub use sizes::{Size, Sizes};
 pub use source::Source;
 pub use stamp::{STAMP_EVERY, Stamper, fill_incompressible};
-pub use targets::{Area, Deal};
+pub use targets::{Area, Distribution};

@@ -12,15 +12,15 @@ use crate::order::{Cursor, Interlocked, Once, Order, Pick, Place, Stride, Unifor
 use crate::rng::{Rng, splitmix};
 use crate::sizes::{Lengths, Sizes};
 use crate::source::{Stage, Staged};
-use crate::targets::{Area, Deal, Targets};
+use crate::targets::{Area, Distribution, Targets};
 
 /// Which blocks of which targets, in which order, length and direction, and when they are flushed.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     /// The targets and their blocks, each as long as the longest I/O.
     pub areas: Vec<Area>,
-    /// How the I/Os are dealt out to them.
-    pub deal: Deal,
+    /// How the I/Os are distributed over them.
+    pub distribution: Distribution,
     /// Order of the blocks of a target.
     pub order: Order,
     /// Lengths of the I/Os.
@@ -52,7 +52,7 @@ impl Pattern {
     /// Several targets: at least one, at most 65,536.
     #[must_use]
     pub fn over(areas: Vec<Area>, order: Order, sizes: Sizes, mix: Mix, seed: u64) -> Self {
-        Self { areas, deal: Deal::Share, order, sizes, mix, flush: None, seed }
+        Self { areas, distribution: Distribution::Share, order, sizes, mix, flush: None, seed }
     }
 
     /// Bytes of the longest I/O.
@@ -95,12 +95,12 @@ impl Pattern {
         let rng = |stream: u64| Rng::new(self.seed, stream + u64::from(thread));
         let mut common = Io::new(self.mix.only().unwrap_or_default(), 0, 0, self.longest());
         let mut stages: Vec<Box<dyn Stage>> = Vec::new();
-        match self.deal {
-            Deal::Thread => common.set_target((thread as usize % self.areas.len()) as u16),
-            Deal::Share if self.areas.len() > 1 => {
+        match self.distribution {
+            Distribution::Thread => common.set_target((thread as usize % self.areas.len()) as u16),
+            Distribution::Share if self.areas.len() > 1 => {
                 stages.push(Box::new(Targets::new(&self.areas, rng(stream::TARGETS))?));
             }
-            Deal::Share => {}
+            Distribution::Share => {}
         }
         if self.mix.only().is_none() {
             stages.push(Box::new(Directions::new(self.mix, rng(stream::MIX))));
@@ -124,9 +124,9 @@ impl Pattern {
     fn places(&self, thread: u32, threads: u32) -> Option<Box<dyn Stage>> {
         let targets = self.areas.len();
         // The targets this thread goes to, and its place among the threads that do.
-        let (mine, thread_there, threads_there) = match self.deal {
-            Deal::Share => (0..targets, thread, threads),
-            Deal::Thread => {
+        let (mine, thread_there, threads_there) = match self.distribution {
+            Distribution::Share => (0..targets, thread, threads),
+            Distribution::Thread => {
                 let own = thread as usize % targets;
                 let there = (threads as usize - own).div_ceil(targets);
                 (own..own + 1, thread / targets as u32, there as u32)

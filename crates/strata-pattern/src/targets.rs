@@ -28,9 +28,9 @@ impl Area {
     }
 }
 
-/// How the I/Os are dealt out to the targets.
+/// How the I/Os are distributed over the targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Deal {
+pub enum Distribution {
     /// Every thread goes to every target, as often as its weight says.
     #[default]
     Share,

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use strata_pattern::{
-    Access, Area, BlockMap, Cut, Deal, Flush, Io, Mix, Op, Order, Pattern, Segment, Size, Sizes, Span,
-    Stride, Zone,
+    Access, Area, BlockMap, Cut, Distribution, Flush, Io, Mix, Op, Order, Pattern, Segment, Size, Sizes,
+    Span, Stride, Zone,
 };
 
 const BLOCK: u64 = 4096;
@@ -273,7 +273,7 @@ fn targets_have_their_shares_and_blocks_of_their_own() {
 fn a_target_of_its_own_for_each_thread() {
     let sizes = Sizes::one(BLOCK as u32);
     let pattern = Pattern {
-        deal: Deal::Thread,
+        distribution: Distribution::Thread,
         ..Pattern::over(areas(&[1, 1, 1]), Order::Sequential, sizes, Mix::Read, 1)
     };
     // Threads 1 and 4 share the second target, of 200 blocks; thread 2 has the third to itself.

@@ -14,13 +14,13 @@ mod named;
 pub mod nbd;
 pub mod netns;
 pub mod nfs;
+pub mod polling;
 mod rpc;
 mod sock;
 #[cfg(test)]
 #[path = "../tests/storm/mod.rs"]
 mod storm;
 mod transport;
-pub mod turns;
 
 pub use named::{errno, named, named_as};
 pub use sock::Socket;

@@ -7,7 +7,7 @@ mod suite;
 
 use std::time::Duration;
 
-use nfs_server::{PLAIN, Server, Ways};
+use nfs_server::{Behaviour, PLAIN, Server};
 use strata_io::{Io, Op, Queue};
 use strata_proto::nfs::{NfsFile, NfsQueue, OpenSpec, Uri};
 use suite::{BLOCK, BLOCKS, LONG, behaves};
@@ -45,10 +45,10 @@ fn the_suite_over_one_and_several_connections() {
 #[test]
 fn the_suite_with_replies_in_fragments_and_out_of_order() {
     for fragment in [5, 1000] {
-        let server = Server::start(SIZE, Ways { fragment, ..PLAIN });
+        let server = Server::start(SIZE, Behaviour { fragment, ..PLAIN });
         behaves(&mut queue(&server, 4, 1, false), 4, true, Some(0));
     }
-    let server = Server::start(SIZE, Ways { reorder: 4, ..PLAIN });
+    let server = Server::start(SIZE, Behaviour { reorder: 4, ..PLAIN });
     let mut queue = queue(&server, 4, 1, false);
     for round in 0..8 {
         (0..4).for_each(|slot| queue.buffer(slot).fill(slot as u8 + 1));
@@ -79,7 +79,7 @@ fn all(queue: &mut NfsQueue) -> Vec<u32> {
 
 #[test]
 fn what_the_server_moves_is_what_is_told() {
-    let server = Server::start(SIZE, Ways { moves: BLOCK / 2, ..PLAIN });
+    let server = Server::start(SIZE, Behaviour { moves: BLOCK / 2, ..PLAIN });
     let mut short = queue(&server, 1, 1, false);
     assert_eq!(one(&mut short, Op::Write).unwrap(), BLOCK as i32 / 2);
     assert_eq!(one(&mut short, Op::Read).unwrap(), BLOCK as i32 / 2);

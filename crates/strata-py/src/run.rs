@@ -77,7 +77,7 @@ impl Run {
     #[pyo3(signature = (*, with_interval = false, hurry = false))]
     fn stop(&self, with_interval: bool, hurry: bool) {
         if hurry && self.remote {
-            self.inner.hurry();
+            self.inner.shorten_drain();
         }
         if with_interval {
             self.inner.stop_with_interval();

@@ -75,7 +75,7 @@ pub fn verify(py: Python<'_>, job_json: &str) -> PyResult<Verification> {
 #[pyfunction]
 pub fn verify_journal(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let seen = errors::detached(py, || strata_verify::look(&path))?.map_err(|e| raised(&e))?;
-    let (acknowledged, in_flight, unflushed) = seen.book.count();
+    let (acknowledged, in_flight, unflushed) = seen.states.count();
     errors::json(&json!({
         "head": seen.head,
         "acknowledged": acknowledged,

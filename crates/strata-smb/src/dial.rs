@@ -13,7 +13,7 @@ use strata_proto::named_as;
 use crate::frame::Handle;
 use crate::guard::{Guard, Sealer, Signer};
 use crate::login::{self, Session, Terms, log_on, negotiate};
-use crate::talk::Talk;
+use crate::talk::SetupConnection;
 use crate::uri::{Encrypt, Sign, Uri};
 
 /// Create options.
@@ -36,7 +36,7 @@ pub(crate) enum Purpose {
 
 /// How the handle shall be.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Manner {
+pub(crate) struct CreateOptions {
     /// Writes are on the medium when they are answered.
     pub(crate) through: bool,
     /// The server is asked to go past its cache.
@@ -64,7 +64,7 @@ pub struct Agreed {
 
 /// A connection with an open file on it.
 pub(crate) struct Dialled {
-    pub(crate) talk: Talk,
+    pub(crate) talk: SetupConnection,
     pub(crate) handle: Handle,
     pub(crate) agreed: Agreed,
     /// Bytes of the file.
@@ -78,17 +78,22 @@ pub(crate) struct Dialled {
 ///
 /// # Errors
 /// Any of it is refused; named with the address and the next step.
-pub(crate) fn dial(uri: &Uri, purpose: Purpose, manner: Manner, patience: Duration) -> io::Result<Dialled> {
+pub(crate) fn dial(
+    uri: &Uri,
+    purpose: Purpose,
+    options: CreateOptions,
+    patience: Duration,
+) -> io::Result<Dialled> {
     // What is wrong with the credentials file is said before a server is asked for anything.
     uri.login()?;
-    let mut talk = Talk::connect(uri, patience)?;
+    let mut talk = SetupConnection::connect(uri, patience)?;
     let identity = login::identity()?;
     let terms = negotiate(&mut talk, identity)?;
     let session = log_on(&mut talk, &terms, None)?;
     let wanted = session.must_encrypt || uri.encrypt == Encrypt::On;
     talk.guard = guard(&talk, &terms, &session, wanted, 0)?;
     connect_tree(&mut talk, &terms, &session)?;
-    let answer = create(&mut talk, purpose, manner)?;
+    let answer = create(&mut talk, purpose, options)?;
     let handle = Handle { session: talk.session, tree: talk.tree, file: answer.file_id };
     let agreed = agreed(&talk, &terms);
     Ok(Dialled { talk, handle, agreed, size_bytes: answer.end_of_file, terms, session, identity })
@@ -99,13 +104,13 @@ impl Dialled {
     ///
     /// # Errors
     /// The server does not offer it, or refuses.
-    pub(crate) fn join(&self, channel: u8, patience: Duration) -> io::Result<Talk> {
+    pub(crate) fn join(&self, channel: u8, patience: Duration) -> io::Result<SetupConnection> {
         let uri = &self.talk.uri;
         if !self.terms.multichannel {
             let text = "the server offers no multichannel; leave multichannel=on out, or switch it on there";
             return Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
         }
-        let mut talk = Talk::connect(uri, patience)?;
+        let mut talk = SetupConnection::connect(uri, patience)?;
         let terms = negotiate(&mut talk, self.identity)?;
         let bound = log_on(&mut talk, &terms, Some((self.handle.session, &self.session.signer)))?;
         talk.tree = self.handle.tree;
@@ -119,7 +124,13 @@ impl Dialled {
     }
 }
 
-fn guard(talk: &Talk, terms: &Terms, session: &Session, encrypt: bool, channel: u8) -> io::Result<Guard> {
+fn guard(
+    talk: &SetupConnection,
+    terms: &Terms,
+    session: &Session,
+    encrypt: bool,
+    channel: u8,
+) -> io::Result<Guard> {
     let uri = &talk.uri;
     if encrypt {
         if uri.encrypt == Encrypt::Off {
@@ -141,7 +152,7 @@ fn guard(talk: &Talk, terms: &Terms, session: &Session, encrypt: bool, channel: 
     Ok(if sign && !session.keyless { Guard::Sign(session.signer.clone()) } else { Guard::Plain })
 }
 
-fn connect_tree(talk: &mut Talk, terms: &Terms, session: &Session) -> io::Result<()> {
+fn connect_tree(talk: &mut SetupConnection, terms: &Terms, session: &Session) -> io::Result<()> {
     // The name in a share's path is for servers with several; an IPv6 address stands there without its colons.
     let host = talk.uri.host.replace(':', "-");
     let request = TreeConnectRequest {
@@ -170,7 +181,11 @@ fn connect_tree(talk: &mut Talk, terms: &Terms, session: &Session) -> io::Result
     Ok(())
 }
 
-fn create(talk: &mut Talk, purpose: Purpose, manner: Manner) -> io::Result<CreateResponse> {
+fn create(
+    talk: &mut SetupConnection,
+    purpose: Purpose,
+    options: CreateOptions,
+) -> io::Result<CreateResponse> {
     let read = FileAccessMask::FILE_READ_DATA | FileAccessMask::FILE_READ_ATTRIBUTES;
     let write = read | FileAccessMask::FILE_WRITE_DATA | FileAccessMask::FILE_WRITE_ATTRIBUTES;
     let (access, disposition, what) = match purpose {
@@ -192,15 +207,15 @@ fn create(talk: &mut Talk, purpose: Purpose, manner: Manner) -> io::Result<Creat
         share_access: ShareAccess(share),
         create_disposition: disposition,
         create_options: NON_DIRECTORY_FILE
-            | option(manner.through, WRITE_THROUGH)
-            | option(manner.unbuffered, NO_INTERMEDIATE_BUFFERING),
+            | option(options.through, WRITE_THROUGH)
+            | option(options.unbuffered, NO_INTERMEDIATE_BUFFERING),
         name: smb2::encode_path(&talk.uri.path),
         create_contexts: Vec::new(),
     };
     talk.demand(what, Command::Create, &request, 0)?.body()
 }
 
-fn agreed(talk: &Talk, terms: &Terms) -> Agreed {
+fn agreed(talk: &SetupConnection, terms: &Terms) -> Agreed {
     use smb2::crypto::encryption::Cipher;
     use smb2::crypto::signing::SigningAlgorithm;
     Agreed {

@@ -13,7 +13,7 @@ use smb2::types::Command;
 use smb2::types::status::NtStatus;
 use strata_proto::{errno, named_as};
 
-use crate::dial::{Dialled, Manner, Purpose, dial};
+use crate::dial::{CreateOptions, Dialled, Purpose, dial};
 use crate::uri::Uri;
 
 /// Bytes asked for at once; small enough for every server.
@@ -108,7 +108,7 @@ impl Dialled {
 /// # Errors
 /// It is there already (`EEXIST`), or the server refuses; then what was made is removed again. Named with the address.
 pub fn create(uri: &Uri, size_bytes: u64, header: &[u8], patience: Duration) -> io::Result<()> {
-    let mut made = dial(uri, Purpose::Create, Manner::default(), patience)?;
+    let mut made = dial(uri, Purpose::Create, CreateOptions::default(), patience)?;
     let mut furnish = || {
         let size = size_bytes.to_le_bytes().to_vec();
         // Size first, then the mark that states it: at no instant do the two disagree.
@@ -138,7 +138,7 @@ pub fn create(uri: &Uri, size_bytes: u64, header: &[u8], patience: Duration) -> 
 pub fn remove(uri: &Uri, header: &[u8], patience: Duration) -> io::Result<bool> {
     let begun = Instant::now();
     let mut found = loop {
-        match dial(uri, Purpose::Remove, Manner::default(), patience) {
+        match dial(uri, Purpose::Remove, CreateOptions::default(), patience) {
             Ok(found) => break found,
             Err(error) if errno(&error) == libc::ENOENT && error.to_string().contains("opening") => {
                 return Ok(false);
@@ -163,7 +163,7 @@ pub fn remove(uri: &Uri, header: &[u8], patience: Duration) -> io::Result<bool> 
 /// # Errors
 /// The server cannot be reached, the range goes beyond the file, or a read fails; named with the address.
 pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io::Result<Vec<u8>> {
-    let mut found = dial(uri, Purpose::Read, Manner::default(), patience)?;
+    let mut found = dial(uri, Purpose::Read, CreateOptions::default(), patience)?;
     let size = found.size_bytes;
     if offset.checked_add(length).is_none_or(|end| end > size) {
         let text = format!("{uri}: {length} bytes from {offset} go beyond its {size}");

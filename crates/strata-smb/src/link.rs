@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use smb2::msg::Header;
 use smb2::pack::{ReadCursor, Unpack};
 use smb2::types::status::NtStatus;
-use strata_proto::turns::Fruitless;
+use strata_proto::polling::EmptySteps;
 use strata_proto::{Socket, named_as};
 
 use crate::frame::{Ask, Frame, HEADER, Handle, SIGNED};
@@ -16,7 +16,7 @@ use crate::guard::{Guard, invalid};
 use crate::inbox::{Inbox, Piece};
 use crate::slots::Slots;
 use crate::status::{ends_the_session, errno_of, refused};
-use crate::talk::Talk;
+use crate::talk::SetupConnection;
 
 /// Requests written with one system call.
 const BATCH: usize = 256;
@@ -97,7 +97,7 @@ pub(crate) struct Link {
     out: VecDeque<Outgoing>,
     inbox: Inbox,
     room: Vec<u8>,
-    fruitless: Fruitless,
+    empty_steps: EmptySteps,
 }
 
 impl std::fmt::Debug for Link {
@@ -114,7 +114,7 @@ impl Link {
     ///
     /// # Errors
     /// The socket refuses to be polled.
-    pub(crate) fn new(talk: Talk, handle: Handle, wanted: u32) -> io::Result<Self> {
+    pub(crate) fn new(talk: SetupConnection, handle: Handle, wanted: u32) -> io::Result<Self> {
         let socket = talk.line.into_socket();
         socket.set_nonblocking(true)?;
         Ok(Self {
@@ -131,7 +131,7 @@ impl Link {
             out: VecDeque::new(),
             inbox: Inbox::new(),
             room: Vec::new(),
-            fruitless: Fruitless::default(),
+            empty_steps: EmptySteps::default(),
         })
     }
 
@@ -154,9 +154,9 @@ impl Link {
     pub(crate) fn leave(&mut self) {
         if self.out.is_empty()
             && self.credits > 0
-            && let Ok(goodbye) = self.closed(NOBODY, Ask::Close, None)
+            && let Ok(disconnect) = self.closed(NOBODY, Ask::Close, None)
         {
-            let _gone = self.socket.send_now(&[IoSlice::new(goodbye.head())]);
+            let _gone = self.socket.send_now(&[IoSlice::new(disconnect.head())]);
         }
     }
 
@@ -279,7 +279,7 @@ impl Link {
                     inbox.place(place, slots)?;
                 }
                 Piece::Placed { slot, len } => {
-                    self.fruitless.over();
+                    self.empty_steps.over();
                     slots.finish(slot, len as i32); // at most the slot's length
                 }
                 Piece::Message(message) => self.take(message, slots)?,
@@ -327,15 +327,15 @@ impl Link {
     }
 
     fn answer(&mut self, header: &Header, message: &[u8], slots: &mut Slots) -> io::Result<()> {
-        let Some(Pending { slot, ask, .. }) = self.settle(header) else { return self.fruitless.one_more() };
+        let Some(Pending { slot, ask, .. }) = self.settle(header) else { return self.empty_steps.one_more() };
         let status = header.status;
         if ends_the_session(status) {
             return Err(refused("the server ended the session", status));
         }
         if slot == NOBODY {
-            return self.fruitless.one_more();
+            return self.empty_steps.one_more();
         }
-        self.fruitless.over();
+        self.empty_steps.over();
         let result = match ask {
             Ask::Read { .. } if status == NtStatus::END_OF_FILE => 0,
             _ if !status.is_success_or_partial() => -errno_of(status),

@@ -55,7 +55,7 @@ fn link(
             }
         }
     });
-    let link = Link::new(Talk::over(socket, credits), HANDLE, 64).expect("a link");
+    let link = Link::new(SetupConnection::over(socket, credits), HANDLE, 64).expect("a link");
     (link, Slots::new(64, LONG), server)
 }
 

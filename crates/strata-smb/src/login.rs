@@ -20,7 +20,7 @@ use strata_proto::{named, named_as};
 
 use crate::guard::Signer;
 use crate::status::refused;
-use crate::talk::{Reply, Talk};
+use crate::talk::{Reply, SetupConnection};
 use crate::uri::{Encrypt, Sign, Uri};
 
 /// What both sides agreed on before anybody logged on.
@@ -71,7 +71,7 @@ fn mode(uri: &Uri) -> SecurityMode {
 ///
 /// # Errors
 /// The server does not speak SMB 3.1.1, or not as the address asks.
-pub(crate) fn negotiate(talk: &mut Talk, identity: Guid) -> io::Result<Terms> {
+pub(crate) fn negotiate(talk: &mut SetupConnection, identity: Guid) -> io::Result<Terms> {
     let mut salt = vec![0; 32];
     salt[..16].copy_from_slice(&identity_bytes(identity));
     let request = NegotiateRequest {
@@ -136,7 +136,11 @@ pub(crate) fn negotiate(talk: &mut Talk, identity: Guid) -> io::Result<Terms> {
 ///
 /// # Errors
 /// User or password are refused, or the server cannot prove that it knows them too.
-pub(crate) fn log_on(talk: &mut Talk, terms: &Terms, bind: Option<(u64, &Signer)>) -> io::Result<Session> {
+pub(crate) fn log_on(
+    talk: &mut SetupConnection,
+    terms: &Terms,
+    bind: Option<(u64, &Signer)>,
+) -> io::Result<Session> {
     let login = talk.uri.login()?;
     let who = login.user.clone();
     let mut ntlm = NtlmAuthenticator::new(NtlmCredentials {
@@ -151,7 +155,7 @@ pub(crate) fn log_on(talk: &mut Talk, terms: &Terms, bind: Option<(u64, &Signer)
     }
     let flags = SessionSetupRequestFlags(if bind.is_some() { SessionSetupRequestFlags::BINDING } else { 0 });
     let mut token = ntlm.negotiate();
-    let round = |talk: &mut Talk, token: Vec<u8>| -> io::Result<Reply> {
+    let round = |talk: &mut SetupConnection, token: Vec<u8>| -> io::Result<Reply> {
         let request = SessionSetupRequest {
             flags,
             security_mode: mode(&talk.uri),

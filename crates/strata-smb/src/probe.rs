@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use smb2::msg::echo::EchoRequest;
 use smb2::types::Command;
 
-use crate::dial::{Agreed, Manner, Purpose, dial};
+use crate::dial::{Agreed, CreateOptions, Purpose, dial};
 use crate::uri::Uri;
 
 /// What was seen.
@@ -28,7 +28,7 @@ pub struct Probe {
 /// The server cannot be reached or refuses; named with the address.
 pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
     let begun = Instant::now();
-    let mut found = dial(uri, Purpose::Read, Manner::default(), patience)?;
+    let mut found = dial(uri, Purpose::Read, CreateOptions::default(), patience)?;
     let connect_ns = nanos(begun);
     let mut rtt_ns = Vec::with_capacity(rounds as usize);
     for _ in 0..rounds {

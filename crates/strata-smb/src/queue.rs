@@ -1,13 +1,13 @@
-//! The load loop's transport over SMB.
+//! The load loop's queue over SMB.
 
 use std::io;
 use std::time::Duration;
 
 use strata_io::{Completion, Io, Op, Queue};
 use strata_proto::named_as;
-use strata_proto::turns::{Turns, carry};
+use strata_proto::polling::{PolledConnections, send_and_wait};
 
-use crate::dial::{Agreed, Manner, Purpose, dial};
+use crate::dial::{Agreed, CreateOptions, Purpose, dial};
 use crate::frame::{Ask, charge_of};
 use crate::link::Link;
 use crate::slots::Slots;
@@ -20,7 +20,7 @@ pub struct OpenSpec {
     pub depth: u32,
     /// Bytes of the longest request.
     pub block: u32,
-    /// Connections; requests are dealt out to them in turn.
+    /// Connections; requests are distributed over them in turn.
     pub connections: u32,
     /// Whether anything is written.
     pub write: bool,
@@ -70,11 +70,11 @@ impl SmbQueue {
             return Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
         }
         let purpose = if spec.write { Purpose::Write } else { Purpose::Read };
-        let manner = Manner { through: spec.through, unbuffered: spec.unbuffered };
+        let options = CreateOptions { through: spec.through, unbuffered: spec.unbuffered };
         // A credit more, so that asking for credits never takes one from an I/O.
         let wanted = u64::from(spec.depth.div_ceil(spec.connections)) * u64::from(charge_of(spec.block)) + 1;
         let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-        let mut first = dial(uri, purpose, manner, patience)?;
+        let mut first = dial(uri, purpose, options, patience)?;
         let longest = if spec.write {
             first.agreed.max_read.min(first.agreed.max_write)
         } else {
@@ -92,7 +92,7 @@ impl SmbQueue {
                 let talk = first.join(u8::try_from(number).unwrap_or(u8::MAX), patience)?;
                 others.push((talk, first.handle));
             } else {
-                let other = dial(uri, purpose, manner, patience)?;
+                let other = dial(uri, purpose, options, patience)?;
                 if other.size_bytes != size_bytes {
                     let text = "its size differs between two connections";
                     return Err(named_as(format_args!("{uri}: {text}"), libc::EBUSY));
@@ -144,7 +144,7 @@ impl SmbQueue {
     }
 }
 
-impl Turns for SmbQueue {
+impl PolledConnections for SmbQueue {
     fn send(&mut self) -> io::Result<()> {
         self.links.iter_mut().try_for_each(|link| link.send(&self.slots))
     }
@@ -202,7 +202,7 @@ impl Queue for SmbQueue {
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         if self.lost.is_none() {
-            match carry(self, wait, timeout) {
+            match send_and_wait(self, wait, timeout) {
                 Ok(()) => return Ok(()),
                 Err(error) => self.lost = Some(error),
             }

@@ -39,7 +39,7 @@ impl Reply {
 }
 
 /// A connection on which one thing is asked after the other.
-pub(crate) struct Talk {
+pub(crate) struct SetupConnection {
     pub(crate) uri: Uri,
     pub(crate) line: Line,
     pub(crate) guard: Guard,
@@ -51,7 +51,7 @@ pub(crate) struct Talk {
     pub(crate) credits: u32,
 }
 
-impl Talk {
+impl SetupConnection {
     /// Connect to the server of `uri`, waiting `patience` and at most 10 s, for every answer too.
     ///
     /// # Errors

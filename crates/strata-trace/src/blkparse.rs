@@ -1,6 +1,6 @@
 //! Traces as text in the form of blkparse, so that what others recorded can be read.
 
-use crate::device::Target;
+use crate::device::TracedDevice;
 use crate::event::{Event, Kind, Names};
 use crate::flags::Flags;
 use crate::summary::Source;
@@ -62,9 +62,9 @@ pub fn read(text: &str) -> Result<Text, String> {
 }
 
 /// A device whose I/Os were never issued, only queued and completed, has no requests.
-fn target(dev: u32, events: &[Event]) -> Target {
+fn target(dev: u32, events: &[Event]) -> TracedDevice {
     let by_bio = !events.iter().any(|e| e.dev == dev && e.kind == Kind::Issue);
-    Target {
+    TracedDevice {
         name: format!("{},{}", dev >> 20, dev & 0xf_ffff),
         dev,
         entrance: None,

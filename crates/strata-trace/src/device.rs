@@ -16,7 +16,7 @@ const SLOWEST: usize = 10;
 /// A device to follow: its own number, that of the whole disk if it is a part of one, and which sectors of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Target {
+pub struct TracedDevice {
     /// `vda1`.
     pub name: String,
     /// The number its requests carry: the whole disk's (major << 20 | minor).
@@ -31,7 +31,7 @@ pub struct Target {
     pub role: String,
 }
 
-impl Target {
+impl TracedDevice {
     /// Whether an event is about it.
     #[must_use]
     pub fn takes(&self, event: &Event) -> bool {
@@ -121,7 +121,7 @@ pub struct Device {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DeviceFigures {
     /// What was followed.
-    pub target: Target,
+    pub target: TracedDevice,
     /// Reads.
     pub read: HalfFigures,
     /// Writes.
@@ -167,7 +167,7 @@ pub struct DeviceFigures {
 impl Device {
     /// `before`: requests that were with the device when the window began.
     #[must_use]
-    pub fn new(target: Target, before: u64) -> Self {
+    pub fn new(target: TracedDevice, before: u64) -> Self {
         let pairing = Pairing::new(target.by_bio, before);
         Self { pairing, told: DeviceFigures { target, ..DeviceFigures::default() }, ..Self::default() }
     }

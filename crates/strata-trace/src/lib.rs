@@ -20,7 +20,7 @@ pub mod summary;
 pub mod threads;
 
 pub use event::{Event, Kind, Names};
-pub use record::{Job, Recording, start};
+pub use record::{RecordSpec, Recording, start};
 pub use summary::{Source, summarise};
 
 /// Bytes of a sector, whatever the device's own blocks are.

@@ -63,7 +63,7 @@ pub struct Pairing {
     queued: BTreeMap<u64, VecDeque<Piece>>,
     pieces: usize,
     inserted: HashMap<(Op, u64), u64>,
-    flying: HashMap<(Op, u64), VecDeque<Flying>>,
+    outstanding: HashMap<(Op, u64), VecDeque<InFlightIo>>,
     in_flight: u64,
     before: u64,
     /// Completions without an issue.
@@ -74,7 +74,7 @@ pub struct Pairing {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flying {
+struct InFlightIo {
     io: Io,
     left: u32,
 }
@@ -90,7 +90,7 @@ impl Pairing {
     /// Requests still under way.
     #[must_use]
     pub fn under_way(&self) -> u64 {
-        self.flying.values().map(|q| q.len() as u64).sum()
+        self.outstanding.values().map(|q| q.len() as u64).sum()
     }
 
     /// The next event of this device, in time.
@@ -170,12 +170,12 @@ impl Pairing {
             pid: event.pid,
             comm: event.comm,
         };
-        if self.flying.len() >= MOST {
+        if self.outstanding.len() >= MOST {
             self.forgotten += self.under_way();
-            self.flying.clear();
+            self.outstanding.clear();
             self.in_flight = 1;
         }
-        self.flying.entry(key).or_default().push_back(Flying { io, left: event.sectors });
+        self.outstanding.entry(key).or_default().push_back(InFlightIo { io, left: event.sectors });
         Step::Issued(io)
     }
 
@@ -202,18 +202,18 @@ impl Pairing {
         (earliest, parts)
     }
 
-    fn take(&mut self, event: &Event) -> Option<Flying> {
+    fn take(&mut self, event: &Event) -> Option<InFlightIo> {
         let key = (event.flags.op, key_sector(event));
-        let waiting = self.flying.get_mut(&key)?;
+        let waiting = self.outstanding.get_mut(&key)?;
         let first = waiting.pop_front();
         if waiting.is_empty() {
-            self.flying.remove(&key);
+            self.outstanding.remove(&key);
         }
         first
     }
 
     fn complete(&mut self, event: &Event) -> Step {
-        let Some(mut flying) = self.take(event) else {
+        let Some(mut outstanding) = self.take(event) else {
             if event.sectors == 0 && event.flags.op != Op::Flush {
                 // The end of a flush sequence: the request that asked for it was never with the device itself.
                 return Step::Other;
@@ -225,15 +225,15 @@ impl Pairing {
             }
             return Step::Other;
         };
-        if event.sectors > 0 && event.sectors < flying.left {
+        if event.sectors > 0 && event.sectors < outstanding.left {
             // Done in part: the rest is named by where it begins now.
-            flying.left -= event.sectors;
+            outstanding.left -= event.sectors;
             let next = event.sector.saturating_add(u64::from(event.sectors));
-            self.flying.entry((event.flags.op, next)).or_default().push_back(flying);
+            self.outstanding.entry((event.flags.op, next)).or_default().push_back(outstanding);
             return Step::Other;
         }
         self.in_flight = self.in_flight.saturating_sub(1);
-        Step::Done(Io { done_ns: event.at_ns, ..flying.io })
+        Step::Done(Io { done_ns: event.at_ns, ..outstanding.io })
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::device::Target;
+use crate::device::TracedDevice;
 use crate::event::{Decoder, Event};
 use crate::format::Format;
 use crate::page::Layout;
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// What is recorded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Job {
+pub struct RecordSpec {
     /// The instance's directory.
     pub instance: PathBuf,
     /// Where tracefs is mounted.
@@ -36,7 +36,7 @@ pub struct Job {
     /// Names of the enabled events (of the group `block`).
     pub events: Vec<String>,
     /// The devices.
-    pub targets: Vec<Target>,
+    pub targets: Vec<TracedDevice>,
     /// At most so long.
     pub seconds: f64,
     /// And at most so many events.
@@ -91,7 +91,7 @@ impl Drop for Recording {
 ///
 /// # Errors
 /// What cannot be opened or understood, with its path. Nothing is switched on then.
-pub fn start(job: Job) -> io::Result<Recording> {
+pub fn start(job: RecordSpec) -> io::Result<Recording> {
     let buffers = Buffers::open(&job)?;
     let save = match &job.save {
         Some(path) => Some(at(path, File::create_new(path))?),
@@ -158,7 +158,7 @@ struct Losses {
 }
 
 impl Buffers {
-    fn open(job: &Job) -> io::Result<Self> {
+    fn open(job: &RecordSpec) -> io::Result<Self> {
         let text = |path: PathBuf| at(&path, whole_text(&path));
         let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
         let header_page = text(job.tracefs.join("events/header_page"))?;
@@ -189,7 +189,7 @@ impl Buffers {
         })
     }
 
-    fn record(&mut self, job: &Job, shared: &Shared, save: Option<File>) -> io::Result<String> {
+    fn record(&mut self, job: &RecordSpec, shared: &Shared, save: Option<File>) -> io::Result<String> {
         let (begun, begun_ns, cpu) =
             (Instant::now(), clock(libc::CLOCK_MONOTONIC), clock(libc::CLOCK_THREAD_CPUTIME_ID));
         let limit = Duration::try_from_secs_f64(job.seconds).unwrap_or(Duration::MAX);

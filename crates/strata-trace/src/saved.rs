@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Target;
+use crate::device::TracedDevice;
 use crate::event::{Event, Kind, Names};
 use crate::flags::{Flags, Op};
 use crate::summary::Source;
@@ -16,7 +16,7 @@ const MOST_HEAD: u32 = 1 << 26;
 
 #[derive(Serialize, Deserialize)]
 struct Head {
-    targets: Vec<Target>,
+    targets: Vec<TracedDevice>,
     names: Vec<String>,
     window_ns: Option<(u64, u64)>,
     whole: bool,

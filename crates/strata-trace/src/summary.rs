@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use crate::device::{Device, DeviceFigures, Target};
+use crate::device::{Device, DeviceFigures, TracedDevice};
 use crate::event::{Event, Names};
 
 /// What is summed up: events of these devices, in any order.
 pub struct Source {
     /// The devices.
-    pub targets: Vec<Target>,
+    pub targets: Vec<TracedDevice>,
     /// The events; sorted here.
     pub events: Vec<Event>,
     /// Names of threads.
@@ -54,7 +54,7 @@ pub fn summarise(source: &mut Source) -> Figures {
     Figures { window_ns: end.saturating_sub(begin), events: events.len() as u64, devices }
 }
 
-fn through(target: &Target, before: u64, events: &[Event]) -> Device {
+fn through(target: &TracedDevice, before: u64, events: &[Event]) -> Device {
     let mut device = Device::new(target.clone(), before);
     for event in events {
         device.feed(event);

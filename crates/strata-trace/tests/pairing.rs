@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use strata_trace::device::{Device, DeviceFigures, Target};
+use strata_trace::device::{Device, DeviceFigures, TracedDevice};
 use strata_trace::event::{Event, Kind, Names};
 use strata_trace::flags::Flags;
 
 const DEV: u32 = 8 << 20;
 
-fn target() -> Target {
-    Target {
+fn target() -> TracedDevice {
+    TracedDevice {
         name: "sda".into(),
         dev: DEV,
         entrance: None,
@@ -39,7 +39,7 @@ fn split(at_ns: u64, letters: &str, sector: u64, cut: u64) -> Event {
     Event { other: cut, ..event(Kind::Split, at_ns, letters, sector, 0) }
 }
 
-fn through(target: Target, before: u64, events: &[Event]) -> DeviceFigures {
+fn through(target: TracedDevice, before: u64, events: &[Event]) -> DeviceFigures {
     let mut device = Device::new(target, before);
     events.iter().for_each(|e| device.feed(e));
     device.figures(&Names::default(), 0)
@@ -115,7 +115,7 @@ fn a_failed_request_is_counted_and_timed() {
 
 #[test]
 fn a_partition_sees_its_own_sectors_and_its_own_entrance() {
-    let part = Target { entrance: Some(DEV | 1), sectors: Some((1000, 2000)), ..target() };
+    let part = TracedDevice { entrance: Some(DEV | 1), sectors: Some((1000, 2000)), ..target() };
     let inside = Event { dev: DEV | 1, ..event(Kind::Queue, 1, "R", 1008, 8) };
     let events = [
         inside,
@@ -130,7 +130,7 @@ fn a_partition_sees_its_own_sectors_and_its_own_entrance() {
 
 #[test]
 fn a_device_without_requests_is_timed_from_the_entrance() {
-    let zram = Target { by_bio: true, ..target() };
+    let zram = TracedDevice { by_bio: true, ..target() };
     let events = [event(Kind::Queue, 5, "W", 0, 8), event(Kind::BioComplete, 9, "W", 0, 8)];
     let found = through(zram, 0, &events);
     assert_eq!((found.write.issued.ios, found.write.service.unwrap().max_ns, found.parts), (1, 4, 1));

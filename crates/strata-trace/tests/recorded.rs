@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use strata_trace::device::Target;
+use strata_trace::device::TracedDevice;
 use strata_trace::event::{Decoder, EVENTS};
 use strata_trace::format::Format;
 use strata_trace::page::Layout;
@@ -27,8 +27,8 @@ fn recorded() -> Source {
     Source { targets: vec![target()], events, names: decoder.names, window_ns: None, whole: true }
 }
 
-fn target() -> Target {
-    Target {
+fn target() -> TracedDevice {
+    TracedDevice {
         name: "loop0".into(),
         dev: LOOP0,
         entrance: None,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
 use strata_remote::{Kind, schemes};
 
-use crate::book::{Loss, MOST_BLOCKS};
+use crate::block_states::{Loss, MOST_BLOCKS};
 use crate::error::{Error, Result};
 use crate::journal::Head;
 use crate::stamp::{Layout, MIN_SECTOR};
@@ -128,7 +128,7 @@ schemes! { [targets] }
 pub struct Remote {
     /// Its address.
     pub uri: String,
-    /// Connections, dealt out to the threads.
+    /// Connections, distributed over the threads.
     pub connections: u32,
     /// Write-through.
     pub dsync: bool,

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::book::{Book, Event, MOST_BLOCKS};
+use crate::block_states::{BlockStates, Event, MOST_BLOCKS};
 use crate::stamp::Layout;
 
 const MAGIC: [u8; 8] = *b"STRAVJ\x00\x01";
@@ -113,7 +113,7 @@ pub struct Replayed {
     /// What it is about.
     pub head: Head,
     /// The state at its end.
-    pub book: Book,
+    pub states: BlockStates,
     /// Bytes up to the last whole frame.
     pub good_bytes: u64,
     /// Whether something that is no whole frame follows.
@@ -142,7 +142,7 @@ pub fn replay(mut from: impl Read) -> io::Result<Replayed> {
     if head.blocks > MOST_BLOCKS {
         return Err(bad("it covers more blocks than are supported"));
     }
-    let mut book = Book::new(0, head.blocks, head.durable);
+    let mut states = BlockStates::new(0, head.blocks, head.durable);
     let mut good_bytes = (start.len() + json.len()) as u64;
     let cut_short = loop {
         let mut prefix = [0; 8];
@@ -163,11 +163,11 @@ pub fn replay(mut from: impl Read) -> io::Result<Replayed> {
             let Some(event) = event(u64::from_le_bytes(*record)) else {
                 return Err(bad("it was written by a newer version of strata"));
             };
-            book.note(event);
+            states.note(event);
         }
         good_bytes += (prefix.len() + records.len()) as u64;
     };
-    Ok(Replayed { head, book, good_bytes, cut_short })
+    Ok(Replayed { head, states, good_bytes, cut_short })
 }
 
 fn word(bytes: &[u8]) -> u32 {
@@ -186,7 +186,7 @@ fn filled(from: &mut impl Read, into: &mut [u8]) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::Loss;
+    use crate::block_states::Loss;
     use proptest::prelude::*;
 
     fn head() -> Head {
@@ -206,8 +206,8 @@ mod tests {
         (0u64..32).prop_filter_map("known", super::event)
     }
 
-    fn state(book: &Book) -> Vec<(u64, u64)> {
-        let bounds = |b, loss| book.expect(b, loss, false);
+    fn state(states: &BlockStates) -> Vec<(u64, u64)> {
+        let bounds = |b, loss| states.expect(b, loss, false);
         (0..4).map(|b| (bounds(b, Loss::Power).must, bounds(b, Loss::Process).may)).collect()
     }
 
@@ -215,15 +215,15 @@ mod tests {
         #[test]
         fn what_was_written_is_read(frames in prop::collection::vec(prop::collection::vec(event(), 0..20), 0..20)) {
             let mut bytes = head().encode().expect("plain");
-            let mut book = Book::new(0, 4, false);
+            let mut states = BlockStates::new(0, 4, false);
             for events in &frames {
                 bytes.extend(frame(events));
-                events.iter().for_each(|&e| book.note(e));
+                events.iter().for_each(|&e| states.note(e));
             }
             let read = replay(&bytes[..]).expect("a journal");
             prop_assert_eq!(&read.head, &head());
             prop_assert_eq!((read.good_bytes, read.cut_short), (bytes.len() as u64, false));
-            prop_assert_eq!(state(&read.book), state(&book));
+            prop_assert_eq!(state(&read.states), state(&states));
         }
 
         #[test]
@@ -241,7 +241,7 @@ mod tests {
             bytes.extend(last);
             let read = replay(&bytes[..]).expect("a journal");
             prop_assert_eq!((read.good_bytes, read.cut_short), (good, true));
-            prop_assert_eq!(state(&read.book), state(&expected.book));
+            prop_assert_eq!(state(&read.states), state(&expected.states));
         }
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use crate::book::Event;
+use crate::block_states::Event;
 use crate::error::{Error, Result};
 use crate::journal::{self, Head, Replayed};
 
@@ -106,7 +106,7 @@ fn locked(file: &File, path: &Path, how: libc::c_int) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::Loss;
+    use crate::block_states::Loss;
 
     fn head() -> Head {
         let endpoint = "file:/x".to_owned();
@@ -141,7 +141,7 @@ mod tests {
         let now = look(&path).expect("a journal");
         assert!(!now.cut_short);
         assert_eq!(now.head, head());
-        assert_eq!([0, 1].map(|b| now.book.expect(b, Loss::Process, false).must), [1, 1]);
+        assert_eq!([0, 1].map(|b| now.states.expect(b, Loss::Process, false).must), [1, 1]);
         std::fs::write(&path, "something else that is long enough").expect("room");
         assert!(look(&path).is_err());
     }

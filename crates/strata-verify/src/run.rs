@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use strata_io::Queue;
 
-use crate::book::Book;
+use crate::block_states::BlockStates;
 use crate::error::{Error, Result};
 use crate::job::{Job, Mode};
 use crate::journal_file::{self, JournalFile};
@@ -27,13 +27,13 @@ type Outcome = std::result::Result<String, Arc<Error>>;
 #[derive(Debug)]
 pub struct Run {
     shared: Arc<Shared>,
-    board: Arc<Board>,
+    status: Arc<RunStatus>,
     passes: Option<u32>,
     blocks: u64,
 }
 
 #[derive(Debug, Default)]
-struct Board {
+struct RunStatus {
     outcome: Mutex<Option<Outcome>>,
     settled: Condvar,
 }
@@ -43,9 +43,9 @@ struct Board {
 /// # Errors
 /// The journal or the target cannot be opened as asked, or a thread cannot make its queue.
 pub fn start(job: Job) -> Result<Run> {
-    let (journal, book, cut_short) = journal(&job)?;
+    let (journal, states, cut_short) = journal(&job)?;
     let job = Arc::new(job);
-    let run = targets::open(&job, Starter { job: Arc::clone(&job), journal, book, cut_short });
+    let run = targets::open(&job, Starter { job: Arc::clone(&job), journal, states, cut_short });
     if let (Err(_), Mode::Run, Some(spec)) = (&run, job.mode, &job.journal) {
         // Made a moment ago, and not one write was begun.
         let _gone = std::fs::remove_file(&spec.path);
@@ -54,8 +54,8 @@ pub fn start(job: Job) -> Result<Run> {
 }
 
 /// The journal to write, the state it holds, and whether its end is missing.
-fn journal(job: &Job) -> Result<(Option<Arc<JournalFile>>, Book, bool)> {
-    let fresh = || Book::new(0, job.blocks, job.target.dsync());
+fn journal(job: &Job) -> Result<(Option<Arc<JournalFile>>, BlockStates, bool)> {
+    let fresh = || BlockStates::new(0, job.blocks, job.target.dsync());
     let Some(spec) = &job.journal else { return Ok((None, fresh(), false)) };
     if job.mode == Mode::Run {
         let made = JournalFile::create(&spec.path, &job.head(), spec.sync)?;
@@ -74,14 +74,14 @@ fn journal(job: &Job) -> Result<(Option<Arc<JournalFile>>, Book, bool)> {
         let what = "the journal is of another layout; take run, sizes and write-through from it";
         return Err(strata_io::Error::refused(what, &spec.path, libc::EINVAL).into());
     }
-    Ok((file, replayed.book, replayed.cut_short))
+    Ok((file, replayed.states, replayed.cut_short))
 }
 
 /// What is known before the target is opened.
 struct Starter {
     job: Arc<Job>,
     journal: Option<Arc<JournalFile>>,
-    book: Book,
+    states: BlockStates,
     cut_short: bool,
 }
 
@@ -93,7 +93,7 @@ impl Launch for Starter {
         engine: Engine,
         make: impl Fn(u32) -> Result<Q> + Send + Sync + 'static,
     ) -> Result<Run> {
-        let Self { job, journal, book, cut_short } = self;
+        let Self { job, journal, states, cut_short } = self;
         let shared = Arc::new(Shared::new(job.threads));
         let make = Arc::new(make);
         let (ready, readiness) = channel();
@@ -101,7 +101,7 @@ impl Launch for Starter {
         let mut gates = Vec::new();
         for thread in 0..job.threads {
             let (first, end) = job.part(thread);
-            let part = book.part(first, end);
+            let part = states.part(first, end);
             let (gate, opened) = channel::<()>();
             gates.push(gate);
             let (make, ready, report) = (Arc::clone(&make), ready.clone(), report.clone());
@@ -138,10 +138,10 @@ impl Launch for Starter {
             }
             (_, None) => None,
         };
-        let (blocks, before) = (job.blocks, book.count());
-        drop(book);
-        let board = Arc::new(Board::default());
-        let (notice, watched) = (Arc::clone(&board), Arc::clone(&shared));
+        let (blocks, before) = (job.blocks, states.count());
+        drop(states);
+        let status = Arc::new(RunStatus::default());
+        let (notice, watched) = (Arc::clone(&status), Arc::clone(&shared));
         let body = move || {
             let tally = gather(&reports, &watched, &job);
             let outcome = tally.map(|tally| told(&job, &engine, &watched, before, cut_short, &tally));
@@ -152,7 +152,7 @@ impl Launch for Starter {
             .name("strata-verify".to_owned())
             .spawn(body)
             .map_err(|e| Error::system("cannot start the thread that gathers", e))?;
-        Ok(Run { shared, board, passes, blocks })
+        Ok(Run { shared, status, passes, blocks })
     }
 }
 
@@ -202,7 +202,7 @@ fn told(
     cut_short: bool,
     tally: &Tally,
 ) -> String {
-    let settled = tally.ledger.settle(&job.layout(), job.list as usize);
+    let settled = tally.fault_log.settle(&job.layout(), job.list as usize);
     let mut torn = tally.torn_offsets.clone();
     torn.sort_unstable();
     torn.truncate(job.list as usize);
@@ -265,8 +265,8 @@ impl Run {
     /// Wait up to `timeout` for the result as JSON.
     #[must_use]
     pub fn wait(&self, timeout: Duration) -> Option<Outcome> {
-        let outcome = self.board.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.board.settled.wait_timeout_while(outcome, timeout, |outcome| outcome.is_none());
+        let outcome = self.status.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.status.settled.wait_timeout_while(outcome, timeout, |outcome| outcome.is_none());
         let (outcome, _) = waited.unwrap_or_else(PoisonError::into_inner);
         outcome.clone()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::ledger::Ledger;
+use crate::fault_log::FaultLog;
 
 /// A request that did not complete in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -82,7 +82,7 @@ pub(crate) struct Tally {
     /// Writing passes and reading passes that were completed.
     pub passes: u32,
     pub stuck: Vec<Stuck>,
-    pub ledger: Ledger,
+    pub fault_log: FaultLog,
     pub end: End,
 }
 
@@ -104,7 +104,7 @@ impl Default for Tally {
             in_flight_old: 0,
             passes: 0,
             stuck: Vec::new(),
-            ledger: Ledger::default(),
+            fault_log: FaultLog::default(),
             end: End::Done,
         }
     }
@@ -130,7 +130,7 @@ impl Tally {
         self.in_flight_old += other.in_flight_old;
         self.passes = self.passes.min(other.passes);
         self.stuck.extend(other.stuck);
-        self.ledger.merge(other.ledger);
+        self.fault_log.merge(other.fault_log);
         if other.end.weight() > self.end.weight() {
             self.end = other.end;
         }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use strata_io::{Completion, Io, Op, Queue};
 use strata_pattern::Rng;
 
-use crate::book::{Book, Event, Loss};
+use crate::block_states::{BlockStates, Event, Loss};
 use crate::classify::{Fault, Verdict, classify};
 use crate::job::{Job, Mode, Order};
 use crate::journal_file::JournalFile;
@@ -35,7 +35,7 @@ enum Pass {
 
 /// An I/O in flight.
 #[derive(Clone, Copy)]
-struct Flight {
+struct InFlightIo {
     op: Op,
     block: u64,
     since: Instant,
@@ -47,12 +47,12 @@ pub(crate) struct Worker<Q: Queue> {
     thread: u32,
     layout: Layout,
     queue: Q,
-    book: Book,
+    states: BlockStates,
     journal: Option<Arc<JournalFile>>,
     shared: Arc<Shared>,
     first: u64,
     end: u64,
-    flights: Vec<Option<Flight>>,
+    in_flight: Vec<Option<InFlightIo>>,
     free: Vec<u32>,
     /// Not in the journal yet.
     events: Vec<Event>,
@@ -73,7 +73,7 @@ impl<Q: Queue> Worker<Q> {
         job: Arc<Job>,
         thread: u32,
         queue: Q,
-        book: Book,
+        states: BlockStates,
         journal: Option<Arc<JournalFile>>,
         shared: Arc<Shared>,
     ) -> Self {
@@ -85,12 +85,12 @@ impl<Q: Queue> Worker<Q> {
             job,
             thread,
             queue,
-            book,
+            states,
             journal,
             shared,
             first,
             end,
-            flights: vec![None; depth as usize],
+            in_flight: vec![None; depth as usize],
             free: (0..depth).rev().collect(),
             events: Vec::new(),
             flushing: None,
@@ -105,7 +105,7 @@ impl<Q: Queue> Worker<Q> {
         if !matches!(end, End::Done | End::Stopped) {
             self.shared.stop();
         }
-        let clean = self.flights.iter().all(Option::is_none) && self.flushing.is_none();
+        let clean = self.in_flight.iter().all(Option::is_none) && self.flushing.is_none();
         self.tally.end = end;
         if clean {
             drop(self.queue)
@@ -180,7 +180,7 @@ impl<Q: Queue> Worker<Q> {
                 self.issue(slot, op, block);
                 next += 1;
             }
-            let idle = self.free.len() == self.flights.len();
+            let idle = self.free.len() == self.in_flight.len();
             let through = idle && (next == blocks || over || stopping_since.is_some());
             let due = self.job.flush_every > 0 && self.unflushed >= self.job.flush_every;
             if pass != Pass::Read && self.flushing.is_none() && self.unflushed > 0 && (due || through) {
@@ -209,11 +209,11 @@ impl<Q: Queue> Worker<Q> {
         let bs = self.job.bs;
         if op == Op::Write {
             self.note(Event::Issued(block));
-            let generation = self.book.issued(block);
+            let generation = self.states.issued(block);
             self.layout.write(&mut self.queue.buffer(slot)[..bs as usize], offset, generation);
         }
         self.queue.push(slot, Io::new(op, 0, offset, bs));
-        self.flights[slot as usize] = Some(Flight { op, block, since: Instant::now() });
+        self.in_flight[slot as usize] = Some(InFlightIo { op, block, since: Instant::now() });
     }
 
     fn begin_flush(&mut self) -> Early {
@@ -229,13 +229,13 @@ impl<Q: Queue> Worker<Q> {
     /// Submit what was issued, wait for something to complete, and take it in.
     fn turn(&mut self) -> Early {
         self.write_journal()?;
-        let busy = self.free.len() < self.flights.len();
+        let busy = self.free.len() < self.in_flight.len();
         let wait = u32::from(busy || self.flushing.is_some());
         let carried = self.queue.submit(wait, Some(LOOK));
-        let mut completed = Vec::with_capacity(self.flights.len());
+        let mut completed = Vec::with_capacity(self.in_flight.len());
         self.queue.reap(|completion| completed.push(completion));
         for completion in completed {
-            // With the carrier gone every request fails, which says nothing of the blocks.
+            // With the transport gone every request fails, which says nothing of the blocks.
             if carried.is_ok() || completion.result >= 0 {
                 self.complete(completion);
             }
@@ -252,7 +252,7 @@ impl<Q: Queue> Worker<Q> {
     }
 
     fn note(&mut self, event: Event) {
-        self.book.note(event);
+        self.states.note(event);
         if self.journal.is_some() {
             self.events.push(event);
         }
@@ -262,7 +262,7 @@ impl<Q: Queue> Worker<Q> {
         if slot == self.job.flush_slot() {
             return self.flushed(result);
         }
-        let Some(flight) = self.flights[slot as usize].take() else { return };
+        let Some(flight) = self.in_flight[slot as usize].take() else { return };
         self.free.push(slot);
         self.shared.blocks.fetch_add(1, Relaxed);
         match flight.op {
@@ -303,7 +303,7 @@ impl<Q: Queue> Worker<Q> {
     }
 
     fn read(&mut self, slot: u32, block: u64, result: i32) {
-        let (bs, offset, generation) = (self.job.bs, self.layout.offset(block), self.book.issued(block));
+        let (bs, offset, generation) = (self.job.bs, self.layout.offset(block), self.states.issued(block));
         self.tally.verified += 1;
         if result != bs as i32 {
             self.fault(block, generation, Fault::Unreadable { errno: -result.min(0) });
@@ -313,14 +313,14 @@ impl<Q: Queue> Worker<Q> {
         self.tally.read_bytes += u64::from(bs);
         self.shared.reads.fetch_add(1, Relaxed);
         self.shared.bytes.fetch_add(bs.into(), Relaxed);
-        let expect = self.book.expect(block, self.loss, self.job.atomic);
+        let expect = self.states.expect(block, self.loss, self.job.atomic);
         let open = expect.may > expect.must && expect.seen == 0;
         match classify(&self.layout, offset, &self.queue.buffer(slot)[..bs as usize], expect) {
             Verdict::Whole(seen) => {
                 self.tally.in_flight_new += u64::from(open && seen == expect.may);
                 self.tally.in_flight_old += u64::from(open && seen != expect.may);
-                self.book.saw(block, seen);
-                self.tally.ledger.fine(block, generation, seen);
+                self.states.saw(block, seen);
+                self.tally.fault_log.fine(block, generation, seen);
             }
             Verdict::Unwritten => self.tally.in_flight_old += u64::from(open),
             Verdict::TornInFlight => {
@@ -334,15 +334,15 @@ impl<Q: Queue> Worker<Q> {
     }
 
     fn fault(&mut self, block: u64, generation: u64, fault: Fault) {
-        let before = self.tally.ledger.len();
-        self.tally.ledger.found(block, generation, fault);
-        self.shared.faults.fetch_add(self.tally.ledger.len() - before, Relaxed);
+        let before = self.tally.fault_log.len();
+        self.tally.fault_log.found(block, generation, fault);
+        self.shared.faults.fetch_add(self.tally.fault_log.len() - before, Relaxed);
     }
 
     fn look_for_stuck(&mut self) -> Early {
         let limit = Duration::from_nanos(self.job.stuck_after_ns);
         let layout = self.layout;
-        let late = self.flights.iter().flatten().filter(|flight| flight.since.elapsed() > limit);
+        let late = self.in_flight.iter().flatten().filter(|flight| flight.since.elapsed() > limit);
         let mut stuck: Vec<Stuck> = late
             .map(|flight| Stuck {
                 op: if flight.op == Op::Read { "read" } else { "write" },

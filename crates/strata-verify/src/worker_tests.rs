@@ -9,7 +9,7 @@ use serde_json::json;
 use strata_io::{Completion, Io, Op, Queue};
 
 use super::Worker;
-use crate::book::Book;
+use crate::block_states::BlockStates;
 use crate::job::Job;
 use crate::shared::Shared;
 use crate::tally::{End, Tally};
@@ -85,8 +85,8 @@ fn worked(flushed: Option<i32>) -> Tally {
         flushed,
         flush_in_flight: false,
     };
-    let book = Book::new(0, BLOCKS, false);
-    Worker::new(Arc::clone(&job), 0, memory, book, None, Arc::new(Shared::new(1))).work()
+    let states = BlockStates::new(0, BLOCKS, false);
+    Worker::new(Arc::clone(&job), 0, memory, states, None, Arc::new(Shared::new(1))).work()
 }
 
 #[test]

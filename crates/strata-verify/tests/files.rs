@@ -76,7 +76,7 @@ fn read_at(path: &Path, offset: u64, into: &mut [u8]) {
 /// what is found in them then is chosen here.
 #[test]
 fn what_a_kill_and_what_a_power_loss_may_leave() {
-    use strata_verify::book::Event::{Acked, FlushBegun, Flushed, Issued};
+    use strata_verify::block_states::Event::{Acked, FlushBegun, Flushed, Issued};
     use strata_verify::journal;
 
     let folder = tempfile::tempdir().expect("folder");

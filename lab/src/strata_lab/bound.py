@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from strata_lab.client import Measured
 from strata_lab.lab import Lab
-from strata_lab.truth import Hurts, Injection, Severity
+from strata_lab.truth import ImpactMetric, Injection, Severity
 
 # A short cell may hold what a burst, a cache or the ramp lets through.
 _SLACK = 1.2
@@ -47,12 +47,12 @@ def bound(truth: Injection, severity: Severity | None, lab: Lab) -> Bound | None
     It is that of a lab as the injection wants it: with another medium, or with two limits at once, the twin may be
     slow for that reason.
     """
-    if severity is None or truth.ceiling is None or truth.hurts is Hurts.FLATTERS or lab.facts("injection"):
+    if severity is None or truth.ceiling is None or truth.hurts is ImpactMetric.FLATTERS or lab.facts("injection"):
         return None
     chosen = lab.last_fact("options") or {}
     if lab.stack != truth.stack or any(chosen.get(key) != value for key, value in truth.options.items()):
         return None
-    return Bound(truth.hurts is Hurts.TAIL, truth.impact[severity], truth.ceiling(truth.value[severity]))
+    return Bound(truth.hurts is ImpactMetric.TAIL, truth.impact[severity], truth.ceiling(truth.value[severity]))
 
 
 def _p99_ms(cell: Measured) -> float:

@@ -14,10 +14,10 @@ from strata.errors import RunFailed, UsageError
 from strata.host import process, programs
 from strata.model.stack import Layer
 from strata_lab import cgroups
+from strata_lab.counters import CounterDelta, Figures
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
-from strata_lab.seen import Figures, Watch
-from strata_lab.truth import Cell
+from strata_lab.nodes import LabNode
+from strata_lab.truth import ProofCell
 
 _TIMEOUT_S = 60.0
 _RAMP, _RAMP_S = "150ms", 0.15
@@ -58,7 +58,7 @@ def layer_of(lab: Lab, name: str) -> Layer:
     raise UsageError("there is no layer", repr(name), f"in the lab {lab.name}", ", ".join(x.name for x in layers))
 
 
-def inside(lab: Lab, node: Node, words: Sequence[str], *, limited: bool = True) -> list[str]:
+def inside(lab: Lab, node: LabNode, words: Sequence[str], *, limited: bool = True) -> list[str]:
     """The words that run a client in that node; ``limited``: under the limits that were put on its clients."""
     inner = programs.in_netns(node.netns, words)
     groups = client_groups(lab, node) if limited else []
@@ -69,12 +69,12 @@ def inside(lab: Lab, node: Node, words: Sequence[str], *, limited: bool = True) 
     return [programs.find("sh") or "/bin/sh", "-c", f'{join}exec "$@"', "sh", *inner]
 
 
-def client_groups(lab: Lab, node: Node) -> list[Path]:
+def client_groups(lab: Lab, node: LabNode) -> list[Path]:
     """The control groups that limit the clients of a node."""
     return [Path(f["path"]) for f in lab.facts("cgroup") if f.get("clients_of") == node.name]
 
 
-def measure(lab: Lab, cell: Cell) -> Measured:
+def measure(lab: Lab, cell: ProofCell) -> Measured:
     """Runs the cell from its layer's node, under the limits of that node's clients. Raises `RunFailed`."""
     layer = layer_of(lab, cell.layer)
     seconds = units.parse_duration_ns(cell.runtime) / units.NS_PER_S
@@ -88,7 +88,7 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     # By the environment: the arguments of a process can be read by everybody.
     password = layer.target.password
     secret = {} if password is None else {"STRATA_SMB_PASSWORD": password}
-    watch = Watch(lab)
+    counted = CounterDelta(lab)
     with process.begin(
         words,
         {**lab.environment, **secret},
@@ -99,13 +99,13 @@ def measure(lab: Lab, cell: Cell) -> Measured:
     ) as client:
         try:
             if groups:
-                _limit_while_measuring(client, groups, watch, seconds)
+                _limit_while_measuring(client, groups, counted, seconds)
             stdout, stderr = client.communicate(timeout=_TIMEOUT_S)
         except process.TookTooLong as e:
             raise RunFailed("cannot measure", cell.text, f"the client took longer than {_TIMEOUT_S:g} s") from e
         finally:
             client.kill()
-    figures = watch.stop()
+    figures = counted.stop()
     if client.returncode:
         said = (*stderr.strip().splitlines()[-4:], *_trouble(stdout))
         raise RunFailed("cannot measure", cell.text, f"the client exited with {client.returncode}", problems=said)
@@ -132,9 +132,11 @@ def _trouble(stdout: str) -> tuple[str, ...]:
     return (str(trouble),) if trouble else ()
 
 
-def _limit_while_measuring(client: process.Process[str], groups: Sequence[Path], watch: Watch, seconds: float) -> None:
+def _limit_while_measuring(
+    client: process.Process[str], groups: Sequence[Path], counted: CounterDelta, seconds: float
+) -> None:
     """Into the limits when it has begun, out of them when its time is over: start and end take no minutes so."""
-    while client.poll() is None and (ios := watch.ios()) is not None and ios < _BEGUN_IOS:
+    while client.poll() is None and (ios := counted.ios()) is not None and ios < _BEGUN_IOS:
         time.sleep(_POLL_S)
     for group in groups:
         cgroups.join(group, (client.pid,))

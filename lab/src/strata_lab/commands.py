@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata.cli.common import JsonFlag
-from strata.cli.completing import Offer, offer, quietly
-from strata.cli.helping import Commands
+from strata.cli.completion import Offer, offer, quietly
+from strata.cli.help import Commands
 from strata.errors import Exit
-from strata.text.door import note, out
+from strata.text.output import note, out
 from strata_lab import shipped
 from strata_lab.examples import EXAMPLES
 

@@ -12,9 +12,9 @@ from strata.errors import RunFailed, UsageError
 from strata.host import programs
 from strata_lab import nodes, proc, where
 from strata_lab.ledger import Ledger, Line, all_labs_locked, heads
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.parts.hop import HopControl
-from strata_lab.proc import Child
+from strata_lab.proc import LabProcess
 
 _SUBNETS = 128  # two fabrics each: 10.77.0.0 to 10.77.255.0
 
@@ -32,7 +32,7 @@ class Lab:
         self.token, self.index = str(head.get("token", "")), index if isinstance(index, int) else 0
         self.stack, self.reduced = str(head.get("stack", "")), bool(head.get("reduced"))
         self.data = where.data_dir(self.name)
-        self._children: dict[int, Child] = {}
+        self._children: dict[int, LabProcess] = {}
 
     @classmethod
     def create(cls, name: str, stack: str) -> Lab:
@@ -103,16 +103,16 @@ class Lab:
             self.fact("switch", netns=path)
         return str(self.facts("switch")[0]["netns"])
 
-    def add_node(self, name: str, *, nics: int = 1, owner: bool = False, bytes_per_s: float | None = None) -> Node:
+    def add_node(self, name: str, *, nics: int = 1, owner: bool = False, bytes_per_s: float | None = None) -> LabNode:
         """A node with ``nics`` cards (1 or 2), each limited to ``bytes_per_s`` in both directions."""
         number = len(self.nodes) + 1
         switch = self.switch
         if switch is None:
-            node = Node(name, None, ("127.0.0.1",), owner)
+            node = LabNode(name, None, ("127.0.0.1",), owner)
         else:
             addresses = tuple(f"10.77.{2 * self.index + nic}.{number}" for nic in range(nics))
             path = nodes.add_node(self.ledger, switch, f"strata-{self.name}-{name}", name, addresses)
-            node = Node(name, path, addresses, owner)
+            node = LabNode(name, path, addresses, owner)
         self.fact("node", name=name, netns=node.netns, addresses=list(node.addresses), owner=owner)
         if switch is not None and bytes_per_s is not None:
             for nic in range(nics):
@@ -120,11 +120,11 @@ class Lab:
         return node
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[LabNode, ...]:
         """Every node, in the order they were made."""
-        return tuple(Node(f["name"], f["netns"], tuple(f["addresses"]), f["owner"]) for f in self.facts("node"))
+        return tuple(LabNode(f["name"], f["netns"], tuple(f["addresses"]), f["owner"]) for f in self.facts("node"))
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> LabNode:
         """Raises `UsageError` naming the nodes there are."""
         for node in self.nodes:
             if node.name == name:
@@ -132,7 +132,7 @@ class Lab:
         known = ", ".join(n.name for n in self.nodes) or "none"
         raise UsageError("there is no node", repr(name), f"in the lab {self.name}", f"nodes: {known}")
 
-    def shape(self, node: Node, nic: int, bytes_per_s: float | None) -> None:
+    def shape(self, node: LabNode, nic: int, bytes_per_s: float | None) -> None:
         """Limits a card in both directions; None: as fast as the machine is."""
         switch = self.switch
         if switch is None:
@@ -145,7 +145,7 @@ class Lab:
         nodes.shape(switch, node, nic, bytes_per_s)
         self.fact("rate", node=node.name, nic=nic, bytes_per_s=bytes_per_s)
 
-    def hop(self, node: Node, nic: int, words: str) -> HopControl:
+    def hop(self, node: LabNode, nic: int, words: str) -> HopControl:
         """Delays or loses frames between a card and the bridge, both ways: ``delay=1000`` (µs), ``loss=5000`` (ppm).
 
         A second call for the same card changes the hop that is there.
@@ -162,7 +162,7 @@ class Lab:
         a, b = nodes.cut_in(switch, node, nic)
         control = HopControl(ctl)
         words_of_it = programs.python("strata_lab.parts.hop", a, b, "--ctl", str(ctl), "--model", words)
-        self.run(Node("switch", switch, ()), words_of_it, name=name, wait_for=ctl.exists)
+        self.run(LabNode("switch", switch, ()), words_of_it, name=name, wait_for=ctl.exists)
         control.wait()
         self.fact("hop", node=node.name, nic=nic, ctl=str(ctl))
         return control
@@ -176,7 +176,7 @@ class Lab:
 
     def run(
         self,
-        node: Node | None,
+        node: LabNode | None,
         argv: Sequence[str],
         *,
         name: str,
@@ -184,7 +184,7 @@ class Lab:
         timeout_s: float = 20.0,
         env: Mapping[str, str] | None = None,
         cgroups: Sequence[Path] = (),
-    ) -> Child:
+    ) -> LabProcess:
         """Starts a process in a node (None: in the machine's own namespace) that stays when this command ends.
 
         It must stay in the foreground (``-F``, ``--foreground``), so that its pid is known. Its output goes to
@@ -200,17 +200,17 @@ class Lab:
         return child
 
     @property
-    def processes(self) -> tuple[Child, ...]:
+    def processes(self) -> tuple[LabProcess, ...]:
         """Every process that was started and not stopped on purpose, also those that have ended."""
         stopped = {(f["pid"], f["started"]) for f in self.facts("stopped")}
         found = []
         for line in self.ledger.lines():
             if line.get("undo") == "process" and (line["pid"], line["started"]) not in stopped:
-                child = Child(line["pid"], line["started"], line["name"], Path(line["log"]))
+                child = LabProcess(line["pid"], line["started"], line["name"], Path(line["log"]))
                 found.append(self._children.get(child.pid, child))
         return tuple(found)
 
-    def process(self, name: str) -> Child:
+    def process(self, name: str) -> LabProcess:
         """The running process of that name. Raises `RunFailed` when there is none."""
         for child in reversed(self.processes):
             if child.name == name and child.alive:
@@ -218,7 +218,7 @@ class Lab:
         known = ", ".join(c.name for c in self.processes if c.alive) or "none"
         raise RunFailed("there is no process", repr(name), f"in the lab {self.name}", f"running: {known}")
 
-    def stop(self, child: Child) -> None:
+    def stop(self, child: LabProcess) -> None:
         """Stops a process on purpose: `status` does not call it lost."""
         child.stop()
         self.fact("stopped", pid=child.pid, started=child.started)

@@ -30,7 +30,7 @@ _QUEUE_S = 0.032
 
 
 @dataclass(frozen=True)
-class Node:
+class LabNode:
     """A node of a lab: ``netns`` is the path of its namespace, None where a reduced lab runs on loopback."""
 
     name: str
@@ -95,7 +95,7 @@ def add_node(ledger: Ledger, switch: str, ns_name: str, name: str, addresses: It
     return path
 
 
-def shape(switch: str, node: Node, nic: int, bytes_per_s: float | None) -> None:
+def shape(switch: str, node: LabNode, nic: int, bytes_per_s: float | None) -> None:
     """Limits one card of a node, in both directions, to so many bytes a second; None takes the limit away."""
     if node.netns is None:
         raise RunFailed(
@@ -120,7 +120,7 @@ def shape(switch: str, node: Node, nic: int, bytes_per_s: float | None) -> None:
     within(switch, lambda ns: limit(ns, f"{node.name}{FABRICS[nic]}"))
 
 
-def cut_in(switch: str, node: Node, nic: int) -> tuple[str, str]:
+def cut_in(switch: str, node: LabNode, nic: int) -> tuple[str, str]:
     """Takes the port of a card off the bridge and puts a new pair there; the two interfaces that a hop has to join.
 
     The node's connections stay: it notices nothing until the hop forwards again. What comes to the hop is cut into
@@ -157,7 +157,7 @@ def _segmented(netns: str, card: str) -> None:
     on_a_thread_in(netns, off)
 
 
-def route_by(node: Node, address: str, nic: int) -> None:
+def route_by(node: LabNode, address: str, nic: int) -> None:
     """Sends what goes to ``address`` out at that card, whatever network the address is in."""
     if node.netns is None:
         raise RunFailed(

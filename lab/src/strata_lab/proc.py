@@ -24,7 +24,7 @@ _POLL_S = 0.02
 
 
 @dataclass
-class Child:
+class LabProcess:
     """A process of a lab; ``started`` is the kernel's start time in clock ticks since boot."""
 
     pid: int
@@ -63,7 +63,7 @@ def start(
     netns: str | None = None,
     env: Mapping[str, str] | None = None,
     cgroups: Iterable[Path] = (),
-) -> Child:
+) -> LabProcess:
     """Starts ``argv`` in its own session, in the namespace ``netns`` (a path), output to ``log``.
 
     ``cgroups`` are the ``cgroup.procs`` files it joins first. Raises `RunFailed` when it cannot be started.
@@ -98,10 +98,10 @@ def start(
         raise RunFailed("cannot start", f"{name} ({argv[0]})", str(e)) from e
     finally:
         os.close(ledger_fd)
-    return Child(started.pid, start_time(started.pid, also_zombie=True) or 0, name, log, started)
+    return LabProcess(started.pid, start_time(started.pid, also_zombie=True) or 0, name, log, started)
 
 
-def wait_until(child: Child, ready: Callable[[], bool], timeout_s: float) -> None:
+def wait_until(child: LabProcess, ready: Callable[[], bool], timeout_s: float) -> None:
     """Returns once ``ready()``; raises `RunFailed` with the child's last words when it ends first or takes too long."""
     deadline = time.monotonic() + timeout_s
     while not ready():

@@ -14,7 +14,7 @@ from strata_lab import inject
 from strata_lab.bound import bound
 from strata_lab.client import Measured, layer_of, measure
 from strata_lab.lab import Lab
-from strata_lab.truth import Hurts, Injection, Signal
+from strata_lab.truth import ImpactMetric, Injection, Signal
 
 _MOST_ROUNDS = 5
 _WRITTEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -22,7 +22,7 @@ _WRITTEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class Proof:
-    """``impact`` is the ratio that its `Hurts` names; ``missing`` are the signals that were promised and not seen."""
+    """``impact`` is the ratio that its `ImpactMetric` names; ``missing`` are promised signals that were not seen."""
 
     asked: inject.Asked
     truth: Injection
@@ -36,9 +36,11 @@ class Proof:
         """In one line."""
         truth = self.truth
         rates = f"{self.healthy.iops:,.0f} -> {self.injected.iops:,.0f} IOPS"
-        if truth.hurts is Hurts.TAIL:
+        if truth.hurts is ImpactMetric.TAIL:
             rates = f"p99 {self.healthy.p99_ns / 1e6:.2f} -> {self.injected.p99_ns / 1e6:.2f} ms"
-        words = {Hurts.IOPS: "slower", Hurts.TAIL: "longer tail", Hurts.FLATTERS: "too good"}[truth.hurts]
+        words = {ImpactMetric.IOPS: "slower", ImpactMetric.TAIL: "longer tail", ImpactMetric.FLATTERS: "too good"}[
+            truth.hurts
+        ]
         return f"{self.asked}: {self.impact:.2f}x {words} ({rates}; {truth.cell.text})"
 
 
@@ -135,17 +137,17 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     return proof
 
 
-def _less_disturbed(hurts: Hurts, cells: Sequence[Measured]) -> Measured:
-    if hurts is Hurts.TAIL:
+def _less_disturbed(hurts: ImpactMetric, cells: Sequence[Measured]) -> Measured:
+    if hurts is ImpactMetric.TAIL:
         return min(cells, key=lambda m: m.p99_ns)
     return max(cells, key=lambda m: m.iops)
 
 
-def _impact(hurts: Hurts, healthy: Measured, injected: Measured) -> float:
+def _impact(hurts: ImpactMetric, healthy: Measured, injected: Measured) -> float:
     match hurts:
-        case Hurts.TAIL:
+        case ImpactMetric.TAIL:
             return injected.p99_ns / healthy.p99_ns if healthy.p99_ns else 0.0
-        case Hurts.FLATTERS:
+        case ImpactMetric.FLATTERS:
             return injected.iops / healthy.iops
     return healthy.iops / injected.iops
 

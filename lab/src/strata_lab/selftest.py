@@ -19,7 +19,7 @@ from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.leftovers import leftovers
 from strata_lab.prove import Proof, put_in
-from strata_lab.truth import Cell, Severity
+from strata_lab.truth import ProofCell, Severity
 from strata_lab.up import up
 
 Say = Callable[[str], None]
@@ -35,7 +35,7 @@ class Verdict(StrEnum):
     """The machine was too busy for the healthy twin: nothing was shown, neither for nor against."""
 
 
-class Outcome(Value):
+class SelftestOutcome(Value):
     """One thing that was tried. ``seconds`` counts from building to removed."""
 
     what: str
@@ -45,7 +45,7 @@ class Outcome(Value):
 
 
 @dataclass(frozen=True)
-class Trial:
+class SelftestCase:
     """What is tried: a stack, and what is done in it once it is up."""
 
     what: str
@@ -54,7 +54,7 @@ class Trial:
     do: Callable[[Lab], tuple[str, ...]]
 
 
-def trials(quick: bool, only: Sequence[str] = ()) -> tuple[Trial, ...]:
+def trials(quick: bool, only: Sequence[str] = ()) -> tuple[SelftestCase, ...]:
     """Everything there is to try. ``only``: what one of these patterns names (``slow-medium:*``, ``local*``).
 
     ``quick``: each stack in one form, and one injection of each kind in its middle severity. Raises `UsageError` when
@@ -66,7 +66,7 @@ def trials(quick: bool, only: Sequence[str] = ()) -> tuple[Trial, ...]:
     return tuple(found)
 
 
-def _trials(quick: bool) -> Iterator[Trial]:
+def _trials(quick: bool) -> Iterator[SelftestCase]:
     for stack in shipped.stacks():
         if quick and stacks.heavy(stack):
             continue
@@ -74,7 +74,7 @@ def _trials(quick: bool) -> Iterator[Trial]:
             if not where.is_root() and _refused_without_root(stack, options):
                 continue
             label = " ".join([stack, *(f"{k}={v}" for k, v in options.items())])
-            yield Trial(label, stack, options, _every_layer)
+            yield SelftestCase(label, stack, options, _every_layer)
     if not where.is_root():
         return
     for cause in shipped.injections():
@@ -83,19 +83,19 @@ def _trials(quick: bool) -> Iterator[Trial]:
             continue
         for severity in (Severity.MARKED,) if quick else tuple(Severity):
             asked = inject.Asked(cause, severity)
-            yield Trial(str(asked), truth.stack, truth.options, partial(_proven, asked))
+            yield SelftestCase(str(asked), truth.stack, truth.options, partial(_proven, asked))
             for other in () if quick else truth.elsewhere:
                 there = truth.on(other)
-                yield Trial(f"{asked} on {other}", other, there.options, partial(_proven, asked))
+                yield SelftestCase(f"{asked} on {other}", other, there.options, partial(_proven, asked))
 
 
-def selftest(chosen: Sequence[Trial], say: Say) -> Iterator[Outcome]:
+def selftest(chosen: Sequence[SelftestCase], say: Say) -> Iterator[SelftestOutcome]:
     """One outcome after the other; what fails is told in it and removed all the same."""
     for trial in chosen:
         yield _tried(trial, say)
 
 
-def _tried(trial: Trial, say: Say) -> Outcome:
+def _tried(trial: SelftestCase, say: Say) -> SelftestOutcome:
     say(trial.what)
     begun, lab = time.monotonic(), None
     said: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ def _tried(trial: Trial, say: Say) -> Outcome:
             down(lab)
     if lab is not None and (left := leftovers(lab.name, lab.token)):
         said, verdict = (*said, *(f"left behind: {x}" for x in left)), Verdict.FAILED
-    return Outcome(what=trial.what, verdict=verdict, seconds=round(time.monotonic() - begun, 1), said=said)
+    return SelftestOutcome(what=trial.what, verdict=verdict, seconds=round(time.monotonic() - begun, 1), said=said)
 
 
 def _every_layer(lab: Lab) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _every_layer(lab: Lab) -> tuple[str, ...]:
         except UsageError as e:
             said.append(f"{layer.name}: not measured, {e.why}")
             continue
-        seen = measure(lab, Cell(layer.name, "randread", "8k", 4, runtime="400ms"))
+        seen = measure(lab, ProofCell(layer.name, "randread", "8k", 4, runtime="400ms"))
         said.append(f"{layer.name}: {seen.iops:,.0f} IOPS")
         if seen.iops <= 0:
             raise UsageError("no I/O at the layer", layer.name, f"of {lab.stack}")

@@ -21,7 +21,7 @@ class Severity(StrEnum):
     SEVERE = "severe"
 
 
-class Hurts(StrEnum):
+class ImpactMetric(StrEnum):
     """What the impact is a ratio of. Always more than 1 when the injection does what it is named after."""
 
     IOPS = "iops"
@@ -33,7 +33,7 @@ class Hurts(StrEnum):
 
 
 @dataclass(frozen=True)
-class Cell:
+class ProofCell:
     """One workload at one layer: ``top`` is the last layer of the stack, `disk` and `file system` are named."""
 
     layer: str
@@ -62,7 +62,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Signal:
-    """A figure that the lab itself sees while the cell runs (`strata_lab.seen` names them), and what it must do.
+    """A figure that the lab itself sees while the cell runs (`strata_lab.counters` names them), and what it must do.
 
     ``by`` is a factor for rises and falls, the factor it may not leave for stays, an amount for above.
     """
@@ -116,9 +116,9 @@ class Injection:
     value: Severities
     unit: str
     inject: Callable[[Lab, float], None]
-    cell: Cell
+    cell: ProofCell
     impact: Severities
-    hurts: Hurts = Hurts.IOPS
+    hurts: ImpactMetric = ImpactMetric.IOPS
     signals: tuple[Signal, ...] = ()
     must: tuple[Cause, ...] = ()
     """The causes that are true of it: a diagnosis must name one of these."""

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from strata.errors import UsageError
-from strata.host import ours
+from strata.host import ownership
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
 _HINT = "set STRATA_LAB_DIR to a directory of your own"
@@ -37,7 +37,7 @@ def own_ledgers(*, make: bool = False) -> Path:
 
     Raises `SafetyRefusal`; `FileNotFoundError` where it is not there and ``make`` is false.
     """
-    return ours.folder(ledgers(), _HINT, _HOLDS, make=make)
+    return ownership.folder(ledgers(), _HINT, _HOLDS, make=make)
 
 
 def data_dir(name: str) -> Path:

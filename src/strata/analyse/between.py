@@ -77,7 +77,7 @@ class Learnt:
         return sd, df
 
 
-class Said:
+class StatedVariation:
     """The same of what the user said, or of nothing."""
 
     runs: int | None = None

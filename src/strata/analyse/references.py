@@ -8,7 +8,7 @@ from strata.analyse.between import History
 from strata.analyse.two import Rounds, compare_cells
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
-from strata.model.reference import Reference, Source
+from strata.model.reference import Reference, ReferenceSource
 from strata.model.stack import Stack
 
 MISSING = 0.15
@@ -28,7 +28,7 @@ def specified(stack: Stack, cells: Sequence[CellSummary]) -> tuple[Reference, ..
                 Reference(
                     layer=layer.name,
                     workload_key=cell.workload.key,
-                    source=Source.SPECIFICATION,
+                    source=ReferenceSource.SPECIFICATION,
                     of=f"expect.{stated.word}",
                     iops=Estimate(value=stated.iops, low=None, high=None, n=1, unit="IOPS"),
                     ratio=_share(cell.iops, stated.iops),
@@ -54,7 +54,7 @@ def remembered(
         Reference(
             layer=c.layer,
             workload_key=c.workload_key,
-            source=Source.BASELINE,
+            source=ReferenceSource.BASELINE,
             of=f"run {run}",
             iops=c.a,
             ratio=c.iops,

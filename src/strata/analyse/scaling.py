@@ -31,7 +31,7 @@ NAMES = {"": CLIENT, "cpu": CLIENT, "client": CLIENT, "server": SERVER, "network
 LEAST_POINTS, USL_POINTS, USL_RMS = 3, 5, 0.03
 
 
-class Shape(StrEnum):
+class LoadResponse(StrEnum):
     """How the rate followed the load from the last row but one to the last."""
 
     GROWS = "grows"
@@ -50,7 +50,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Course:
+class LoadSeries:
     """Rows that differ in nothing but the load, in its order. ``spread``: what equal measurements differ by."""
 
     name: str
@@ -70,12 +70,12 @@ class Course:
         return after.load / before.load, after.rate / before.rate
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> LoadResponse:
         """Flat where the last step gained no more than noise, bent where it gained less than half of its load."""
         load, rate = self.grew
         if rate - 1 <= max(math.sqrt(2) * self.spread, 0.02):
-            return Shape.FLAT
-        return Shape.BENDS if (rate - 1) / (load - 1) < 0.5 else Shape.GROWS
+            return LoadResponse.FLAT
+        return LoadResponse.BENDS if (rate - 1) / (load - 1) < 0.5 else LoadResponse.GROWS
 
     @property
     def knee(self) -> float:
@@ -110,7 +110,7 @@ class Usl:
     most_at: float | None
 
 
-def usl(course: Course) -> Usl | None:
+def usl(course: LoadSeries) -> Usl | None:
     """The universal scalability law, where five rows or more lie on it within 3 %."""
     n = np.array([p.load for p in course.points]) / course.points[0].load
     y = n / np.array([p.rate for p in course.points])
@@ -126,7 +126,7 @@ def usl(course: Course) -> Usl | None:
     return Usl(sigma, kappa, most)
 
 
-def courses(table: Table) -> Iterator[Course]:
+def courses(table: Table) -> Iterator[LoadSeries]:
     """Every series of three rows or more whose load at least doubles over it."""
     for rows in groups(measured(table, "threads"), "workload").values():
         for name, series in series_of(table, rows):
@@ -134,7 +134,7 @@ def courses(table: Table) -> Iterator[Course]:
             points = tuple(_point(table, row, sum(x) / 2) for row, x in rates if x is not None and x[0] > 0)
             grows = all(a.load < b.load for a, b in pairwise(points))
             if len(points) >= LEAST_POINTS and grows and points[-1].load >= 2 * points[0].load > 0:
-                yield Course(name, "threads", points, noise(table))
+                yield LoadSeries(name, "threads", points, noise(table))
 
 
 def series_of(table: Table, rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strata.analyse.between import History, Learnt, Said
+from strata.analyse.between import History, Learnt, StatedVariation
 from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
 from strata.analyse.stats import below, holm, two_sided
@@ -96,7 +96,7 @@ class _Pair:
         return _estimates(of.at, half, of.n, unit)
 
 
-class Table(NamedTuple):
+class PairedCells(NamedTuple):
     """The cells both runs have, in A's order; the relative noise between the rounds of a run, None where no
     cell has two;
     what equal runs differ by, None where it is not known; and from how many runs of each cell that was learnt."""
@@ -115,7 +115,7 @@ def compare_cells(
     margin: float = MARGIN,
     between_runs: float | None = None,
     history: History | None = None,
-) -> Table:
+) -> PairedCells:
     """Every cell that both have.
 
     ``labels`` by workload key. ``between_runs`` is the relative standard deviation between equal runs, as a share;
@@ -123,8 +123,8 @@ def compare_cells(
     """
     names = [name for name in a if name in b]
     if not names:
-        return Table((), None)
-    equal: Learnt | Said = Said(between_runs, len(names))
+        return PairedCells((), None)
+    equal: Learnt | StatedVariation = StatedVariation(between_runs, len(names))
     if between_runs is None and history is not None:
         equal = Learnt(names, history)
     before, after = np.split(_numbers([side[n] for side in (a, b) for n in names]), 2)
@@ -162,7 +162,7 @@ def compare_cells(
                 why=why,
             )
         )
-    return Table(tuple(cells), iops.noise, equal.pool, equal.runs)
+    return PairedCells(tuple(cells), iops.noise, equal.pool, equal.runs)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from strata.errors import StrataError
 from strata.model.smb_uri import SCHEME
-from strata.text import door, secrets
+from strata.text import output, secrets
 
 PASSWORD, FILE = "STRATA_SMB_PASSWORD", "STRATA_SMB_CREDENTIALS"
 """Variables that the compiled client reads where an address has neither a password nor ``?credentials=``."""
@@ -23,7 +23,7 @@ WARNING = (
 def warn(words: Iterable[str]) -> None:
     """Says so where a secret stands on the command line."""
     if any(map(secrets.spans, words)):
-        door.note(WARNING)
+        output.note(WARNING)
 
 
 def ask(words: Iterable[str], environ: MutableMapping[str, str] = os.environ) -> None:
@@ -35,7 +35,7 @@ def ask(words: Iterable[str], environ: MutableMapping[str, str] = os.environ) ->
     if environ.get(PASSWORD) is not None or environ.get(FILE) is not None:
         return
     if accounts := sorted({account for uri in _addresses(words) if (account := _account(uri)) is not None}):
-        given = door.asked(f"Password of {', '.join(accounts)}: ")
+        given = output.asked(f"Password of {', '.join(accounts)}: ")
         if given is not None:
             environ[PASSWORD] = given
 

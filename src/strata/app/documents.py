@@ -7,9 +7,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from strata import units
-from strata.app.measuring import OneResult
+from strata.app.measure import OneResult
 from strata.errors import UsageError, choices
-from strata.host.foreign import read_text
+from strata.host.untrusted import read_text
 from strata.model.base import Value
 from strata.model.compared import ComparedRuns
 from strata.model.matrix import MatrixResult

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strata.app.comparing import others
+from strata.app.compare import others
 from strata.discover.survey import survey
 from strata.errors import StrataError
 from strata.model.compared import Fairness

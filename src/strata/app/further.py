@@ -25,7 +25,7 @@ LEAST_SHARE = 0.4
 """Of the budget, however long the first rounds took: a verdict without any experiment is worth less than the time."""
 
 
-class Purse:
+class Budget:
     """The seconds and the bytes that may follow the planned steps, and what is gone of them."""
 
     def __init__(self, plan: Plan, kept: Iterable[CellResult], elapsed_s: float = 0.0, *, confirm: bool = True) -> None:
@@ -95,7 +95,7 @@ def add_rounds(session: Session, finished: Callable[[Finish], None]) -> RunStatu
     ``finished`` is told how each of them ended. Each is a part of the plan before it is measured, so that a run that
     is stopped in it goes on there.
     """
-    with session.purse().spending():
+    with session.budget().spending():
         while steps := _next_round(session):
             if _measured(session, steps, finished) is RunStatus.STOPPED:
                 return RunStatus.STOPPED
@@ -107,12 +107,12 @@ def _next_round(session: Session) -> tuple[Step, ...]:
     # Numerical libraries take longer to load than a cell: after the first rounds.
     from strata.analyse import compared
 
-    run, purse = session.running(), session.purse()
+    run, budget = session.running(), session.budget()
     kept, plan = session.cells(), run.plan
-    steps = further_round(plan, compared(plan, kept, run.noise, run.earlier), purse.detail_left, session.next_order())
+    steps = further_round(plan, compared(plan, kept, run.noise, run.earlier), budget.detail_left, session.next_order())
     fastest = fastest_writes(kept)
     span = plan.ramp_s + plan.runtime_s
-    if not purse.may_write([(plan.cell(s.cell).workload, span, fastest.get(s.cell)) for s in steps], plan):
+    if not budget.may_write([(plan.cell(s.cell).workload, span, fastest.get(s.cell)) for s in steps], plan):
         steps = tuple(s for s in steps if not plan.cell(s.cell).workload.rw.writes)
     if steps:
         session.keep(plan=plan.model_copy(update={"steps": (*plan.steps, *steps)}))

@@ -55,7 +55,7 @@ def baselines(store: str | None) -> tuple[str, ...]:
     """The names that baselines have in the store; none where there is no store."""
     if not _there(store):
         return ()
-    from strata.app.remembering import list_baselines
+    from strata.app.history import list_baselines
 
     return tuple(dict.fromkeys(baseline.name for baseline in list_baselines(store)))
 

@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
-from strata.host.replacing import directory, read_in, replace_in
+from strata.host.atomic_write import directory, read_in, replace_in
 
 _SEAL = "Written by strata, which replaces this file as long as nothing above is changed: sha256 "
 _LAST = re.compile(rb"(?:<!-- |# )" + re.escape(_SEAL).encode() + rb"([0-9a-f]{64})(?: -->)?\n\Z")

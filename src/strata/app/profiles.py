@@ -6,7 +6,7 @@ from pathlib import Path
 
 from strata.errors import UsageError
 from strata.formats import workloads_of_fio_job
-from strata.host.foreign import TEXT_MOST, WORDS_MOST, read_text
+from strata.host.untrusted import TEXT_MOST, WORDS_MOST, read_text
 from strata.host.xdg import config_path
 from strata.model.profile import Profile
 from strata.model.workload import Workload

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strata import units
 from strata.app.circumstances import environment, other_engine
-from strata.app.watching import Watch
+from strata.app.sampling_scope import SamplingScope
 from strata.engine import Engine, Piece, Request, Timing, prepare_cell, run_cell
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed
@@ -41,12 +41,12 @@ INTERVAL_S, LEAST_S, SAMPLES = 0.25, 0.1, 4
 def run_sampled(
     engine: Engine,
     prepared: Prepared,
-    watch: Watch,
+    sampling: SamplingScope,
     on_interval: Callable[[Interval, Glance], None],
     stop_requested: Callable[[], bool],
     processes: Processes | None = None,
 ) -> tuple[EngineResult, dict[str, Any]]:
-    """Measure, and read the counters of ``watch`` meanwhile; each interval comes with a glance at them. What was
+    """Measure, and read the counters of ``sampling`` meanwhile; each interval comes with a glance at them. What was
     counted, and what could not be, comes as fields of `CellResult`.
 
     ``processes``: what is known of this machine's, where several are measured one after the other.
@@ -55,21 +55,21 @@ def run_sampled(
     """
     timing = prepared.request.timing
     interval_s = min(INTERVAL_S, max(LEAST_S, (timing.ramp_s + timing.runtime_s) / SAMPLES))
-    sampler = Sampler(watch.devices, interval_s, paths=watch.paths, nodes=watch.nodes, processes=processes)
-    before = _server(watch)
+    sampler = Sampler(sampling.devices, interval_s, paths=sampling.paths, nodes=sampling.nodes, processes=processes)
+    before = _server(sampling)
     sampler.start()
     try:
         result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
     finally:
         counters = sampler.stop()
-    server, under = _grown(before, _server(watch)), watch.under
+    server, under = _grown(before, _server(sampling)), sampling.under
     beside = {"counters": counters, "absent": sampler.absent, "server": server}
     return result, beside | {"devices": under.devices, "carriers": under.carriers}
 
 
-def _server(watch: Watch) -> dict[str, object] | None:
+def _server(sampling: SamplingScope) -> dict[str, object] | None:
     try:
-        return None if watch.stats is None else ask(watch.stats, times=True)
+        return None if sampling.stats is None else ask(sampling.stats, times=True)
     except OSError:
         return None
 
@@ -108,7 +108,7 @@ class Site(Protocol):
 class Runner:
     """One run. ``store`` None: nothing is kept before its end, and whoever has it measured keeps it then.
 
-    ``watch`` says what is sampled beside the cells of a layer.
+    ``sampling`` says what is sampled beside the cells of a layer.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class Runner:
         site: Site,
         engine: Engine,
         store: Store | None,
-        watch: Callable[[str], Watch],
+        sampling: Callable[[str], SamplingScope],
         emit: Emit = lambda _: None,
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
         self.site, self.engine = site, engine
-        self.stop_requested, self._watch = stop_requested, watch
+        self.stop_requested, self._sampling = stop_requested, sampling
         self.run: Run | None = None
         self._store, self._tell = store, emit
         self._ends_at: float | None = None
@@ -206,8 +206,8 @@ class Runner:
 
     def measure_cell(self, step: Step, cell: Cell, prepared: Prepared, hear: Hear) -> CellResult:
         """One step, with the counters of all nodes beside it. Raises what the engine raises."""
-        watch = self._watch(cell.layer)
-        result, beside = run_sampled(self.engine, prepared, watch, hear, self.stop_requested, self._processes)
+        sampling = self._sampling(cell.layer)
+        result, beside = run_sampled(self.engine, prepared, sampling, hear, self.stop_requested, self._processes)
         return result_of(step, cell, result, **beside)
 
     def request(self, cell: Cell, timing: Timing, index: int, placement: Placement | None) -> Request:

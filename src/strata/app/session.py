@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from strata.app.circumstances import remarks
 from strata.app.earlier import earlier_noise, noise_place, remembered_of
-from strata.app.experimenting import experimented
-from strata.app.further import Purse, add_rounds
+from strata.app.experiment import experimented
+from strata.app.further import Budget, add_rounds
 from strata.app.noise import probe_noise, with_foreign_io
 from strata.app.options import Options
-from strata.app.planning import plan_of, refused_cells
-from strata.app.preconditioning import said_of, write_until_steady
+from strata.app.plan import plan_of, refused_cells
+from strata.app.precondition import said_of, write_until_steady
 from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of
-from strata.app.stopping import caught
-from strata.app.tracing import traced
-from strata.app.watching import Watch, joined, watch_of
+from strata.app.sampling_scope import SamplingScope, joined, sampling_scope_of
+from strata.app.signals import caught
+from strata.app.trace import traced
 from strata.discover.chain import devices_of
 from strata.engine import Timing, engine_for, measure_generator
 from strata.errors import RunFailed
@@ -37,7 +37,7 @@ from strata.run.judge import done_orders, result_of
 from strata.run.machine import RunMachine
 
 if TYPE_CHECKING:
-    from strata.app.diagnosing import Source
+    from strata.app.diagnose import DiagnosisInput
     from strata.store import Store
 
 GENERATOR_TIMING = Timing(ramp_s=0.05, runtime_s=0.15, interval_s=0.15)
@@ -50,11 +50,11 @@ class Session(Runner):
     """The runner of a stack: interleaved rounds of every layer, further ones, traces, and the experiments."""
 
     def __init__(
-        self, source: Source, options: Options, store: Store, emit: Emit, *, workloads: tuple[Workload, ...],
+        self, source: DiagnosisInput, options: Options, store: Store, emit: Emit, *, workloads: tuple[Workload, ...],
         run: Run | None = None,
     ) -> None:  # fmt: skip
         self.survey, self.options, self.store = source.survey, options, store
-        self._purse: Purse | None = None
+        self._budget: Budget | None = None
         self._began = time.monotonic()
         self.workloads = workloads
         self.place = source.place(run.plan.workloads if run else workloads)
@@ -161,18 +161,18 @@ class Session(Runner):
         before = remembered_of(self.store, run)
         return found.model_copy(update={"references": (*found.references, *before)})
 
-    def purse(self) -> Purse:
+    def budget(self) -> Budget:
         """What may follow the planned steps; from the first time on that it is asked for, its clock runs."""
-        if self._purse is None:
+        if self._budget is None:
             run = self.running()
             elapsed = time.monotonic() - self._began
-            self._purse = Purse(run.plan, self.cells(), elapsed, confirm=self.options.confirm)
-        return self._purse
+            self._budget = Budget(run.plan, self.cells(), elapsed, confirm=self.options.confirm)
+        return self._budget
 
     def paid(self, result: CellResult) -> None:
         """As `commit`, of what follows the planned steps."""
         self.commit(result)
-        self.purse().wrote(result)
+        self.budget().wrote(result)
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
         """Name what limits, experiment until one cause stands or the budget is used up, and keep the outcome."""
@@ -240,10 +240,10 @@ class Session(Runner):
             self.commit(result_of(step, cell, error=error, traces=traces))
         return said
 
-    def _watched(self, layer: str) -> Watch:
+    def _watched(self, layer: str) -> SamplingScope:
         stack = self.running().plan.stack
         endpoints = {x.name: self.place.endpoint(x.name) for x in stack.layers}
-        found = watch_of(stack, endpoints, layer, (str(self.place.path),))
+        found = sampling_scope_of(stack, endpoints, layer, (str(self.place.path),))
         stats = self.place.stats(layer)
         return found if stats is None else found.served_by(stats)
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from strata.app.naming import missing
 from strata.errors import UsageError, choices
-from strata.host.foreign import WORDS_MOST, read_text
 from strata.host.netns import may_be
+from strata.host.untrusted import WORDS_MOST, read_text
 from strata.model.endpoint import Endpoint, EndpointKind, is_loopback
 from strata.model.expect import Expect
 from strata.model.stack import Layer, Stack

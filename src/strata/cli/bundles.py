@@ -9,11 +9,11 @@ import typer
 
 from strata import units
 from strata.app import names as known
-from strata.cli import common, completing
+from strata.cli import common, completion
 from strata.cli.bundle import Bundle
 from strata.errors import UsageError
 from strata.model.workload_options import OPTIONS, Kind, WorkloadOption
-from strata.text.door import note, out
+from strata.text.output import note, out
 
 if TYPE_CHECKING:
     from strata.app.options import Options
@@ -192,7 +192,7 @@ class Asked(Bundle):
             "--profile",
             help="Use the workloads and performance goals of an application: "
             f"{', '.join(known.profiles())}, or a .toml file.",
-            autocompletion=completing.profiles,
+            autocompletion=completion.profiles,
         ),
     ] = None
     job: common.JobFile = None
@@ -246,7 +246,7 @@ class Several(Bundle):
         typer.Option(
             "--target",
             help="Another file or device of the same kind, loaded together with WHERE; repeatable.",
-            autocompletion=completing.endpoints,
+            autocompletion=completion.endpoints,
         ),
     ] = None
     shares: Annotated[

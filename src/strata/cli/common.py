@@ -14,10 +14,10 @@ import typer
 
 from strata import units
 from strata.app import names
-from strata.cli import completing
+from strata.cli import completion
 from strata.errors import UsageError
 from strata.model.workload_options import OPTIONS
-from strata.text.door import note
+from strata.text.output import note
 
 if TYPE_CHECKING:
     from strata.model.progress import Progress
@@ -62,7 +62,7 @@ Matrix = Annotated[
         "--matrix",
         help=f"Measure a matrix of workloads within one time budget: {', '.join(names.matrices())}, or "
         "'bs=4k,64k;iodepth=1,8;rw=randread'.",
-        autocompletion=completing.matrices,
+        autocompletion=completion.matrices,
     ),
 ]
 HtmlPath = Annotated[Path | None, typer.Option("--html", help="Write the report as one HTML file.")]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from strata.cli.helping import Commands
+from strata.cli.help import Commands
 from strata.errors import RunFailed
 
 

@@ -11,24 +11,24 @@ from typer.exceptions import TyperException
 
 from strata import __version__
 from strata.app.credentials import warn
-from strata.app.stopping import caught, raise_on_signals
+from strata.app.signals import caught, raise_on_signals
 from strata.cli import (
-    checking,
-    completing,
-    diagnosing,
+    check,
+    completion,
+    diagnose,
+    history,
     lab_door,
-    listing,
-    measuring,
-    remembering,
+    measure,
     reports,
-    serving,
-    surveying,
-    tracing,
-    verifying,
+    runs,
+    survey,
+    target,
+    trace,
+    verify,
 )
-from strata.cli.helping import Commands, path_of
+from strata.cli.help import Commands, path_of
 from strata.errors import Exit, RunFailed, StrataError, UsageError
-from strata.text.door import note, open_, out
+from strata.text.output import note, open_, out
 
 app = Commands(
     name="strata",
@@ -51,21 +51,21 @@ def _root(
     pass
 
 
-app.command("survey")(surveying.survey)
-app.command("diagnose")(diagnosing.diagnose)
-app.command("plan")(diagnosing.plan)
-app.command("measure")(measuring.measure)
-app.command("verify")(verifying.verify)
-app.command("trace")(tracing.trace)
-app.command("check")(checking.check)
-app.command("compare")(remembering.compare)
-app.command("history")(remembering.history)
-app.command("gate")(remembering.gate)
-app.command("baseline")(remembering.baseline)
+app.command("survey")(survey.survey)
+app.command("diagnose")(diagnose.diagnose)
+app.command("plan")(diagnose.plan)
+app.command("measure")(measure.measure)
+app.command("verify")(verify.verify)
+app.command("trace")(trace.trace)
+app.command("check")(check.check)
+app.command("compare")(history.compare)
+app.command("history")(history.history)
+app.command("gate")(history.gate)
+app.command("baseline")(history.baseline)
 app.command("report")(reports.report)
 app.command("explain")(reports.explain)
-app.add_typer(listing.runs)
-app.command("target")(serving.target)
+app.add_typer(runs.runs)
+app.command("target")(target.target)
 app.command("clean")(reports.clean)
 lab_door.add_to(app)
 
@@ -81,7 +81,7 @@ def _run() -> int:
     raise_on_signals()
     try:
         if os.environ.get("_STRATA_COMPLETE") == "complete_bash":
-            completing.in_bash(app)
+            completion.in_bash(app)
         outcome = app(standalone_mode=False)
     except StrataError as e:
         note(e.render())

@@ -6,34 +6,34 @@ from typing import Annotated
 
 import typer
 
-from strata.cli import common, completing
+from strata.cli import common, completion
 from strata.cli.bundles import Pages
-from strata.text.door import note, out
+from strata.text.output import note, out
 
 
 def report(
     output: Pages,
     run_id: Annotated[
         str | None,
-        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completing.runs),
+        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completion.runs),
     ] = None,
 ) -> None:
     """Print the report of a stored run, or write it to a file."""
     from strata.app.kept import load_kept
-    from strata.cli import matrixing
+    from strata.cli import matrix
     from strata.model.matrix import MatrixResult
 
     output.check()
     found = load_kept(run_id, output.store)
     if isinstance(found, MatrixResult):
-        matrixing.publish(found, output)
+        matrix.publish(found, output)
         return
     output.publish(found)
 
 
 def clean(json: common.JsonFlag = False) -> None:
     """Remove test files and tracing instances that crashed or killed runs left behind. Removes only Strata's own."""
-    from strata.app.cleaning import clean_files, clean_remote, clean_tracing
+    from strata.app.clean import clean_files, clean_remote, clean_tracing
     from strata.report.json_ import render_clean
 
     files = clean_files()
@@ -56,10 +56,10 @@ def clean(json: common.JsonFlag = False) -> None:
 def explain(
     run_id: Annotated[
         str | None,
-        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completing.runs),
+        typer.Argument(help="Run id, or the start of it (default: the newest run).", autocompletion=completion.runs),
     ] = None,
     finding: Annotated[
-        str | None, typer.Argument(help="Show only this finding: its number or id.", autocompletion=completing.findings)
+        str | None, typer.Argument(help="Show only this finding: its number or id.", autocompletion=completion.findings)
     ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from strata.cli.bundle import names
 from strata.cli.bundles import Kept, Layered, Output, Placed, Several, Timed, Until, WorkloadWords
-from strata.cli.ways import Way, Ways
+from strata.cli.usages import Usage, Usages
 from strata.model.workload_options import OPTIONS
 
 
@@ -49,18 +49,18 @@ def place_of(where: str | Path | None, *, several: bool = False) -> str:
     return STACK if str(where).endswith(".toml") else DIRECTORY
 
 
-def _ways(of: dict[tuple[str, ...], frozenset[str]]) -> tuple[Way, ...]:
-    return tuple(Way(parts, takes) for parts, takes in of.items())
+def _ways(of: dict[tuple[str, ...], frozenset[str]]) -> tuple[Usage, ...]:
+    return tuple(Usage(parts, takes) for parts, takes in of.items())
 
 
-def _measure() -> Ways:
+def _measure() -> Usages:
     common = SHOWN | KEPT | PLACED | {"keep"}
     alone = common | TIMED | names(Until) | _names("interval verbose destructive")
     several = alone | names(Several)
     layers = common | LAYERED | _names("interval trace")
     matrix = common | CELLS | {"dsync"}
     resumed = _names("where resume") | SHOWN
-    return Ways(
+    return Usages(
         _ways({
             (ONE, WORDS): alone | WORKLOAD | {"trace"},
             (ONE, JOB): (alone | _names("job trace")) - ASIDE,
@@ -86,21 +86,21 @@ def _measure() -> Ways:
     )  # fmt: skip
 
 
-def _diagnose() -> Ways:
+def _diagnose() -> Usages:
     takes = SHOWN | KEPT | PLACED | LAYERED | _names("keep trace confirm budget")
     demo = (takes | {"demo"}) - _names("where size layers keep trace")
     cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
     places = {DIRECTORY: takes | {"share"}, STACK: takes, DEMO: demo}
-    return Ways(_ways({(p, c): there | these for p, there in places.items() for c, these in cells.items()}))
+    return Usages(_ways({(p, c): there | these for p, there in places.items() for c, these in cells.items()}))
 
 
-def _plan() -> Ways:
+def _plan() -> Usages:
     takes = PLACED | LAYERED | _names("json budget")
     matrix = PLACED | CELLS | _names("json store")
     cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
     cells[DERIVED] = _names("from_trace write_profile")
     places = {DIRECTORY: takes | {"share"}, STACK: takes}
-    return Ways(
+    return Usages(
         _ways({(p, c): there | these for p, there in places.items() for c, these in cells.items()})
         + _ways({
             (ONE, MATRIX): matrix,
@@ -110,10 +110,10 @@ def _plan() -> Ways:
     )  # fmt: skip
 
 
-def _verify() -> Ways:
+def _verify() -> Usages:
     always = _names("where journal iodepth numjobs order seed atomic stuck_after listed buffered keep json progress")
     writing = _names("passes write_share runtime flush_every journal_sync destructive")
-    return Ways(
+    return Usages(
         _ways({
             (RUN,): always | writing | _names("size bs sector dsync"),
             (CHECK,): always | _names("check power_loss"),
@@ -123,9 +123,9 @@ def _verify() -> Ways:
     )  # fmt: skip
 
 
-def _target() -> Ways:
+def _target() -> Usages:
     takes = _names("listen socket export bandwidth latency iops service_threads service_time fault stats")
-    return Ways(
+    return Usages(
         _ways({
             (FILE,): takes | _names("file writable buffered"),
             (MEMORY,): takes | _names("memory writable"),
@@ -138,11 +138,13 @@ def _target() -> Ways:
 
 MEASURE, DIAGNOSE, PLAN, VERIFY, TARGET = _measure(), _diagnose(), _plan(), _verify(), _target()
 
-TRACE = Ways(_ways({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")}))
+TRACE = Usages(_ways({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")}))
 
-CHECKED = Ways(_ways({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")}))
+CHECKED = Usages(
+    _ways({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})
+)
 
-BASELINE = Ways(
+BASELINE = Usages(
     _ways({
         (SAVE,): _names("what name runs last note anyway json store"),
         (PROMOTE,): _names("what name runs last note anyway json store"),

@@ -12,17 +12,17 @@ from strata.diagnose import groups, members, neighbours, times
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.own_limits import Limit, Own, owns
-from strata.diagnose.reference import Held
+from strata.diagnose.own_limits import GroundLayer, Limit, owns
+from strata.diagnose.reference import ReferenceComparison
 from strata.model.cause import Cause
-from strata.model.finding import Evidence, Row
+from strata.model.finding import Evidence, FindingRow
 
 MOST_BUSY, EVEN, UNCOUNTED = 0.95, 1.6, 0.8
 """``UNCOUNTED``: of the strength, where the device was not counted: a neighbour on it would look the same."""
 
 
 @dataclass(frozen=True)
-class Said:
+class LimitText:
     """What a cause says of its limit in words."""
 
     title: str
@@ -31,14 +31,14 @@ class Said:
     evidence: Evidence
 
 
-def judged(case: Case, cause: Cause, words: Callable[[Own, Limit], Said]) -> Iterator[Opinion]:
+def judged(case: Case, cause: Cause, words: Callable[[GroundLayer, Limit], LimitText]) -> Iterator[Opinion]:
     """The opinion of one cause about every ground layer that is slower than it should be."""
     for own in owns(case):
         if own.slow:
             yield _opinion(case, own, own.limit(cause), words)
 
 
-def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], Said]) -> Opinion:
+def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Callable[[GroundLayer, Limit], LimitText]) -> Opinion:
     layer = own.station.layer.name
     if why := _elsewhere(case, own):
         return Opinion(limit.cause, False, why, layer=layer)
@@ -69,7 +69,7 @@ def _opinion(case: Case, own: Own, limit: Limit, words: Callable[[Own, Limit], S
     )
 
 
-def _elsewhere(case: Case, own: Own) -> str:
+def _elsewhere(case: Case, own: GroundLayer) -> str:
     """Why the device's own speed cannot be judged by these cells."""
     if neighbours.on(case, own.station) is not None:
         return "another user keeps the device busy: the device's own speed cannot be seen"
@@ -82,27 +82,27 @@ def _elsewhere(case: Case, own: Own) -> str:
     return ""
 
 
-def _busy(cells: tuple[Held, ...]) -> float:
+def _busy(cells: tuple[ReferenceComparison, ...]) -> float:
     known = [h.cell.cpu_busy for h in cells if h.cell.cpu_busy is not None]
     return float(np.median(known)) if known else 0.0
 
 
-def _even(cells: tuple[Held, ...]) -> bool:
+def _even(cells: tuple[ReferenceComparison, ...]) -> bool:
     """Whether their requests take about as long: what waits for a processor takes anything."""
     known = [(times.at(h.cell, 10), times.at(h.cell, 90)) for h in cells]
     spreads = [high / low for low, high in known if low and high]
     return bool(spreads) and float(np.median(spreads)) <= EVEN
 
 
-def _row(h: Held, limit: Limit, layer: str) -> Row:
+def _row(h: ReferenceComparison, limit: Limit, layer: str) -> FindingRow:
     low, high = limit.rows[h.key]
     explained = np.log(h.promised / max(min(high, max(low, h.measured)), 1e-9)) / -h.ratio_log
-    return Row(
+    return FindingRow(
         cell=f"{layer}/{h.key}", measured=h.measured, low=low, high=high, share=float(np.clip(explained, 0.0, 1.0))
     )
 
 
-def _refuted(own: Own, limit: Limit) -> Opinion:
+def _refuted(own: GroundLayer, limit: Limit) -> Opinion:
     """The row that it fits least."""
     layer = own.station.layer.name
     known = [h for h in own.cells if h.key in limit.rows]
@@ -116,12 +116,12 @@ def _refuted(own: Own, limit: Limit) -> Opinion:
     return Opinion(limit.cause, False, because, detail=where, strength=limit.explained, layer=layer)
 
 
-def alone(own: Own) -> Held | None:
+def alone(own: GroundLayer) -> ReferenceComparison | None:
     """The cell of one small read at a time."""
     return next((h for h in own.cells if h.depth == 1), None)
 
 
-def deepest(own: Own) -> Held:
+def deepest(own: GroundLayer) -> ReferenceComparison:
     """The slowest of those with the most outstanding."""
     most = max(h.depth for h in own.cells)
     return min((h for h in own.cells if h.depth == most), key=lambda h: h.ratio_log)

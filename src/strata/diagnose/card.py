@@ -23,7 +23,7 @@ IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL = 0.01, 1.3, 1500.0, 0.2, 1.15, 0.8
 class Card:
     """The interface that is met first; ``idle``: another of its kind and node that carries nothing."""
 
-    wire: counted.Wire
+    wire: counted.InterfaceLoad
     idle: str | None
     per_byte: float
     """Bytes on it for each byte of the layer, median."""
@@ -69,14 +69,14 @@ def alone(view: View, keys: Collection[str]) -> Card | None:
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class CrossTraffic:
     """Bytes per second on a card that are no part of the path: they pass while it is not used at all."""
 
-    wire: counted.Wire
+    wire: counted.InterfaceLoad
     rate: float
 
 
-def neighbour(view: View) -> Neighbour | None:
+def neighbour(view: View) -> CrossTraffic | None:
     """What the card of the slow workloads carries while the layer below is measured, in every one of its cells, beyond
     what that layer moves itself where it uses a wire; None where that is less than a part."""
     met = card_of(view.affected)
@@ -86,20 +86,20 @@ def neighbour(view: View) -> Neighbour | None:
     there = [rate(p.lower, met.wire) - own * p.lower.bytes_per_second.value for p in view.everything]
     usual = float(np.median(there))
     most = max(rate(p.upper, met.wire) for p in view.affected)
-    return Neighbour(met.wire, usual) if usual >= FOREIGN * most and min(there) >= FOREIGN * most / 3 else None
+    return CrossTraffic(met.wire, usual) if usual >= FOREIGN * most and min(there) >= FOREIGN * most / 3 else None
 
 
-def rate(cell: CellSummary, wire: counted.Wire) -> float:
+def rate(cell: CellSummary, wire: counted.InterfaceLoad) -> float:
     """Bytes per second of the busier direction of this card in the cell; 0 where it carried nothing."""
     return next((w.sent for w in counted.wires(cell) if w.name == wire.name), 0.0)
 
 
-def waits(cell: CellSummary, wire: counted.Wire) -> bool:
+def waits(cell: CellSummary, wire: counted.InterfaceLoad) -> bool:
     """Whether packets wait in front of this card."""
     return any(w.name == wire.name and (w.waiting or 0.0) >= WAITS for w in counted.wires(cell))
 
 
-def _kind(wire: counted.Wire) -> str:
+def _kind(wire: counted.InterfaceLoad) -> str:
     """``eth`` of ``eth0``, ``enp`` of ``enp3s0``: bridges and tunnels are no second card."""
     return re.sub(r"\d.*", "", wire.interface)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.models import Fit, fit_all
-from strata.diagnose.once import Once
 from strata.diagnose.view import View, views
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.experiment import Tried
@@ -81,7 +81,7 @@ class Case:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """Each layer over each layer that it is held against, where both were measured."""
-        return tuple(Pair(self, view, fits) for view, fits in _fitted(Once(self.stack, self.analysis)))
+        return tuple(Pair(self, view, fits) for view, fits in _fitted(IdentityKey(self.stack, self.analysis)))
 
     @cached_property
     def stations(self) -> tuple[Station, ...]:
@@ -106,7 +106,7 @@ class Case:
 
 
 @lru_cache(maxsize=2)
-def _fitted(of: Once) -> tuple[tuple[View, tuple[Fit, ...]], ...]:
+def _fitted(of: IdentityKey) -> tuple[tuple[View, tuple[Fit, ...]], ...]:
     """Experiments change what is known of the causes, not the shapes of the rows: fitted once for a run."""
     stack, analysis = of.values
     assert isinstance(stack, Stack) and isinstance(analysis, Analysis)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from strata.model.analysis import CellSummary
 from strata.model.resources import Quota, Resent, place
 
-__all__ = ["Quota", "Resent", "Wire", "dropped_here", "quotas", "resent", "wires"]
+__all__ = ["InterfaceLoad", "Quota", "Resent", "dropped_here", "quotas", "resent", "wires"]
 
 
 def resent(cell: CellSummary) -> Resent | None:
@@ -26,7 +26,7 @@ def quotas(cell: CellSummary) -> tuple[Quota, ...]:
 
 
 @dataclass(frozen=True)
-class Wire:
+class InterfaceLoad:
     """One interface of a node. ``sent``: bytes/s of the busier direction; ``waiting``: bytes in front of it, mean;
     ``held``: packets per second that had to wait for its rate."""
 
@@ -42,6 +42,6 @@ class Wire:
         return place(self.interface, self.node)
 
 
-def wires(cell: CellSummary) -> tuple[Wire, ...]:
+def wires(cell: CellSummary) -> tuple[InterfaceLoad, ...]:
     """Interfaces that are no loopback, the busiest first."""
-    return tuple(Wire(c.node, c.interface, c.most, c.waiting, c.held) for c in cell.resources.cards)
+    return tuple(InterfaceLoad(c.node, c.interface, c.most, c.waiting, c.held) for c in cell.resources.cards)

@@ -9,8 +9,8 @@ from strata.diagnose import calibrated, choosing, verdicts
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, impossible, medium
 from strata.diagnose.further import worth_saying
+from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.layers import Named, findings
-from strata.diagnose.once import Once
 from strata.diagnose.trying import story
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
@@ -24,7 +24,7 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     In this order: figures that cannot be true; nothing measured; a layer that costs more than expected (and whether
     that is the generator), or that shows a fault by itself; nothing that does (medium or healthy); not enough to tell.
     """
-    case, named = _known(Once(stack, analysis, tried))
+    case, named = _known(IdentityKey(stack, analysis, tried))
     judged = _judged(case, named)
     found = judged.model_copy(update={"findings": _with_next(case, named, judged), "story": story(tried)})
     return calibrated.told(found)
@@ -43,7 +43,7 @@ def propose(
     """
     if impossible.broken(analysis) or not analysis.cells:
         return None
-    return choosing.best(*_known(Once(stack, analysis, tried)), seconds, refused)
+    return choosing.best(*_known(IdentityKey(stack, analysis, tried)), seconds, refused)
 
 
 def _with_next(case: Case, named: tuple[Named, ...], told: Diagnosis) -> tuple[Finding, ...]:
@@ -58,7 +58,7 @@ def _with_next(case: Case, named: tuple[Named, ...], told: Diagnosis) -> tuple[F
 
 
 @lru_cache(maxsize=2)
-def _known(of: Once) -> tuple[Case, tuple[Named, ...]]:
+def _known(of: IdentityKey) -> tuple[Case, tuple[Named, ...]]:
     """The case and what is found in it: asked for the verdict, and again for the next experiment."""
     stack, analysis, tried = of.values
     assert isinstance(stack, Stack) and isinstance(analysis, Analysis) and isinstance(tried, tuple)

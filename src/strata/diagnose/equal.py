@@ -24,7 +24,7 @@ HIDDEN = 0.15
 
 
 @dataclass(frozen=True)
-class Doubt:
+class InconclusivePair:
     """A comparison that cannot be told, and the rounds that would be needed to (infinite when none would)."""
 
     layer: str
@@ -40,7 +40,7 @@ def pairs(analysis: Analysis) -> dict[tuple[str, str], list[Comparison]]:
     return found
 
 
-def doubts(analysis: Analysis) -> tuple[Doubt, ...]:
+def doubts(analysis: Analysis) -> tuple[InconclusivePair, ...]:
     """What keeps the layers from being called equal, the worst first. Layers that are above are not asked here."""
     found = []
     noise = analysis.noise
@@ -49,13 +49,15 @@ def doubts(analysis: Analysis) -> tuple[Doubt, ...]:
         first = group[0]
         unsure = [c for c in group if c.verdict is Equivalence.CANNOT_TELL]
         if whole is None:
-            found += [Doubt(one.layer, "One round gives no interval", 3) for one in unsure]
+            found += [InconclusivePair(one.layer, "One round gives no interval", 3) for one in unsure]
             continue
         loud = noise.tolerance / MOST_TOLERANCE
         if loud > 1 or (unsure and whole.low <= first.line):
             rounds = max(math.ceil(first.iops.n * loud**2) + 1, _needed(first.iops.n, whole, first.line))
-            found.append(Doubt(first.layer, _over_all(first, whole), rounds))
-        found += [Doubt(c.layer, _text(c), _needed(c.iops.n, c.iops, c.line)) for c in unsure if _differs(c, whole)]
+            found.append(InconclusivePair(first.layer, _over_all(first, whole), rounds))
+        found += [
+            InconclusivePair(c.layer, _text(c), _needed(c.iops.n, c.iops, c.line)) for c in unsure if _differs(c, whole)
+        ]
     return tuple(sorted(found, key=lambda d: -d.rounds_needed))
 
 

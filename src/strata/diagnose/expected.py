@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strata.diagnose.case import Case, Station
-from strata.diagnose.models import Shape
+from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import UNIT
 from strata.diagnose.sides import FULL
@@ -100,7 +100,7 @@ def at_once(opinion: Opinion, cell: CellSummary) -> Range | None:
     if cell.workload.key not in opinion.cells:
         return None
     model = opinion.model
-    if model is not None and model.shape is Shape.DELAY:
+    if model is not None and model.shape is LimitKind.DELAY:
         least = model.parameter + model.base
         most = cell.workload.outstanding / least / cell.iops.value if least > 0 else MOST
         return SAME[0], max(SAME[1], SAME[1] * most)

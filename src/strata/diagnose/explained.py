@@ -14,23 +14,23 @@ from strata.diagnose.case import Pair
 from strata.diagnose.models import Fit
 from strata.diagnose.rows import Predicted
 from strata.diagnose.view import Point
-from strata.model.finding import Row
+from strata.model.finding import FindingRow
 
 MODEL = 0.15
 """What a prediction may be off by on logs before a row speaks against it."""
 
 
-def rows_of(pair: Pair, model: Fit, points: Iterable[Point]) -> tuple[Row, ...]:
+def rows_of(pair: Pair, model: Fit, points: Iterable[Point]) -> tuple[FindingRow, ...]:
     """A row for each of these points, the worst first."""
     return tuple(_row(pair, model, p) for p in sorted(points, key=lambda p: p.ratio_log))
 
 
-def _row(pair: Pair, model: Fit, point: Point) -> Row:
+def _row(pair: Pair, model: Fit, point: Point) -> FindingRow:
     low, high = predict.iops(pair, model, point, point.workload)
     return Predicted(point, low, high).row(pair.view)
 
 
-def contradiction(pair: Pair, model: Fit) -> Row | None:
+def contradiction(pair: Pair, model: Fit) -> FindingRow | None:
     """The row that was measured furthest above the highest that the model lets be; None where none is."""
     worst: tuple[float, Point] | None = None
     for point in pair.view.points:
@@ -41,7 +41,7 @@ def contradiction(pair: Pair, model: Fit) -> Row | None:
     return None if worst is None else _row(pair, model, worst[1])
 
 
-def cover(rows: Iterable[Row], points: Iterable[Point], layer: str) -> float:
+def cover(rows: Iterable[FindingRow], points: Iterable[Point], layer: str) -> float:
     """The share of the loss of these points that the rows account for, 0..1."""
     by = {row.cell: row.share for row in rows}
     lost = [(p.loss, by.get(f"{layer}/{p.key}", 0.0)) for p in points]

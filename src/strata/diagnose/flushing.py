@@ -74,7 +74,7 @@ def _of(cell: CellSummary) -> Flushed | None:
 
 
 @dataclass(frozen=True)
-class Committed:
+class DurableWrite:
     """A durable write of a layer over the same below it: ns that ``device`` is busy for each of both, and how
     many times as many requests or bytes it is given for it."""
 
@@ -90,7 +90,7 @@ class Committed:
         return self.busy_ns / self.below_ns
 
 
-def committed(view: View) -> tuple[Committed, ...]:
+def committed(view: View) -> tuple[DurableWrite, ...]:
     """Workloads of durable writes, one of which at least is slow, that wait for the device, and keep it busy `MORE`
     times as long as below. None where no commit gives it more to do: fewer at once keep it busy for longer, too."""
     made = (_busier(p) for p in view.everything if p.workload.durable and not p.workload.rw.reads)
@@ -105,7 +105,7 @@ def reads_cost(view: View) -> float | None:
     return float(np.median(made)) if made else None
 
 
-def _busier(point: Point) -> Committed | None:
+def _busier(point: Point) -> DurableWrite | None:
     """The device of both cells that is busy for the longest in the upper one."""
     below = {d.name: d for d in point.lower.resources.disks if d.demand_ns}
     both = [(d, below[d.name]) for d in point.upper.resources.disks if d.demand_ns and d.name in below]
@@ -118,7 +118,7 @@ def _busier(point: Point) -> Committed | None:
         _ratio(mine.requests_per_io, other.requests_per_io),
         _ratio(mine.write_bytes_per_byte, other.write_bytes_per_byte),
     )
-    return Committed(point, mine.name, mine.demand_ns, other.demand_ns, given)
+    return DurableWrite(point, mine.name, mine.demand_ns, other.demand_ns, given)
 
 
 def _ratio(mine: float | None, other: float | None) -> float:

@@ -29,7 +29,7 @@ from dataclasses import replace
 from strata import units
 from strata.diagnose import card, observe
 from strata.diagnose.case import Pair
-from strata.diagnose.models import Shape
+from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
@@ -56,7 +56,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
     seen = card.evidence(view, met, full)
     rate, sent = units.rate(top), [card.rate(p.upper, met.wire) for p in full]
     limit = replace(
-        pair.shape(Shape.BANDWIDTH),
+        pair.shape(LimitKind.BANDWIDTH),
         parameter=max(p.x * p.bs for p in full),
         binding=frozenset(p.key for p in full),
     )

@@ -16,7 +16,7 @@ from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_
 from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import EPISODES
-from strata.diagnose.trying import Fate, after, fate, outcome
+from strata.diagnose.trying import CauseTests, after, fate, outcome
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
 MOST_FINDINGS = 3
@@ -304,7 +304,7 @@ def confirmed(before: float, strength: float = 1.0) -> float:
     return round(before + CONFIRMED_PART * max(0.0, most - before), 3)
 
 
-def interventional(known: Fate) -> tuple[Evidence, ...]:
+def interventional(known: CauseTests) -> tuple[Evidence, ...]:
     """What experiments gave that the cause had predicted, and another that stood had not."""
     gave = [outcome(one, known.layer, known.cause) for one in known.telling]
     return tuple(

@@ -25,7 +25,7 @@ from strata.model.workload import Workload
 Interval = tuple[Array, Array]
 
 
-class Shape(StrEnum):
+class LimitKind(StrEnum):
     """What a limit looks like over block sizes and depths."""
 
     BANDWIDTH = "bandwidth"
@@ -34,7 +34,7 @@ class Shape(StrEnum):
     SERIAL = "serial"
 
 
-class Scope(StrEnum):
+class LimitDirection(StrEnum):
     """The direction a limit holds in."""
 
     BOTH = "reads and writes"
@@ -42,10 +42,12 @@ class Scope(StrEnum):
     WRITES = "writes"
 
 
-def share(workload: Workload, scope: Scope) -> float:
+def share(workload: Workload, scope: LimitDirection) -> float:
     """The share of the I/Os a limit of this scope sees. Both: the larger direction (a wire is full duplex)."""
     reads = 1.0 if not workload.rw.writes else 0.0 if not workload.rw.reads else (workload.rwmixread or 0) / 100
-    return {Scope.BOTH: max(reads, 1 - reads), Scope.READS: reads, Scope.WRITES: 1 - reads}[scope]
+    return {LimitDirection.BOTH: max(reads, 1 - reads), LimitDirection.READS: reads, LimitDirection.WRITES: 1 - reads}[
+        scope
+    ]
 
 
 def with_delay(view: View, point: Point, delay: Array) -> Interval:
@@ -113,17 +115,19 @@ def with_station(view: View, point: Point, service: Array, base: float) -> Inter
     return np.minimum(low, high), high
 
 
-def predict(view: View, point: Point, shape: Shape, scope: Scope, *, parameter: Array, base: float) -> Interval:
+def predict(
+    view: View, point: Point, shape: LimitKind, scope: LimitDirection, *, parameter: Array, base: float
+) -> Interval:
     """IOPS (lowest, highest) at this point for each value of the model's parameter.
 
     The parameter is bytes/s, I/Os per second or seconds. ``base`` seconds are added to every request.
     """
     part = share(point.workload, scope)
-    if part > 0 and shape is Shape.DELAY:
+    if part > 0 and shape is LimitKind.DELAY:
         return with_delay(view, point, parameter * part + base)
-    if part > 0 and shape is Shape.SERIAL:
+    if part > 0 and shape is LimitKind.SERIAL:
         return with_station(view, point, parameter * part, base)
-    if part > 0 and shape is Shape.BANDWIDTH:
+    if part > 0 and shape is LimitKind.BANDWIDTH:
         return with_station(view, point, point.bs * part / parameter, base)
     # Here the parameter does not change the time: it is worked out once, and not for each value.
     low, high = (np.full_like(parameter, x[0]) for x in with_delay(view, point, np.array([base])))
@@ -139,8 +143,8 @@ class Fit:
     where the model takes away at least a tenth.
     """
 
-    shape: Shape
-    scope: Scope
+    shape: LimitKind
+    scope: LimitDirection
     parameter: float
     base: float
     score: float
@@ -192,20 +196,20 @@ def misfit(point: Point, low: Array, high: Array) -> Array:
     return np.asarray(outside / np.hypot(point.sd, MODEL_SD))
 
 
-def _grid(view: View, shape: Shape) -> Array:
+def _grid(view: View, shape: LimitKind) -> Array:
     rates = [p.x for p in view.points]
-    if shape is Shape.BANDWIDTH:
+    if shape is LimitKind.BANDWIDTH:
         values = [p.x * p.bs for p in view.points]
-    elif shape is Shape.CAP:
+    elif shape is LimitKind.CAP:
         values = rates
-    elif shape is Shape.SERIAL:
+    elif shape is LimitKind.SERIAL:
         values = [1 / x for x in rates]
     else:
         values = [max(p.added, 1e-6) for p in view.points]
     return np.geomspace(min(values) * 0.6, max(values) * 1.6, 90)
 
 
-def fit(view: View, shape: Shape, scope: Scope, base: float = 0.0) -> Fit:
+def fit(view: View, shape: LimitKind, scope: LimitDirection, base: float = 0.0) -> Fit:
     """The best parameter of one model over the view's points."""
     zero = np.zeros(1)
     none = sum(float(bounded(misfit(p, *with_delay(view, p, zero)))[0]) for p in view.points)
@@ -231,7 +235,7 @@ def fit(view: View, shape: Shape, scope: Scope, base: float = 0.0) -> Fit:
         parameter=best,
         base=base,
         score=value,
-        penalty=PENALTY_SCOPE * (scope is not Scope.BOTH) + PENALTY_BASE * (base > 0),
+        penalty=PENALTY_SCOPE * (scope is not LimitDirection.BOTH) + PENALTY_BASE * (base > 0),
         explained=max(0.0, 1 - value / none) if none > 0 else 0.0,
         per_point=value / len(view.points),
         binding=frozenset(binding),
@@ -261,10 +265,14 @@ def fit_all(view: View) -> tuple[Fit, ...]:
     """The best fit of every shape (over scopes and a constant base cost), the best shape first."""
     reads = any(p.workload.rw.reads for p in view.points)
     writes = any(p.workload.rw.writes for p in view.points)
-    scopes = [Scope.BOTH, Scope.READS, Scope.WRITES] if reads and writes else [Scope.BOTH]
+    scopes = (
+        [LimitDirection.BOTH, LimitDirection.READS, LimitDirection.WRITES]
+        if reads and writes
+        else [LimitDirection.BOTH]
+    )
     bases = [0.0, *_bases(view)]
     found = []
-    for shape in Shape:
-        tried = [fit(view, shape, s, b) for s in scopes for b in (bases if shape is not Shape.DELAY else [0.0])]
+    for shape in LimitKind:
+        tried = [fit(view, shape, s, b) for s in scopes for b in (bases if shape is not LimitKind.DELAY else [0.0])]
         found.append(min(tried, key=lambda f: f.total))
     return tuple(sorted(found, key=lambda f: f.total))

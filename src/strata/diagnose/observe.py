@@ -8,7 +8,7 @@ import numpy as np
 
 from strata import units
 from strata.diagnose.case import Pair
-from strata.diagnose.models import Fit, Shape, predict
+from strata.diagnose.models import Fit, LimitKind, predict
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point, View
 from strata.model.finding import Cause, Evidence, EvidenceKind
@@ -106,7 +106,7 @@ def operational(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
     return tuple(e for e in found if e is not None)
 
 
-def refuted(cause: Cause, pair: Pair, shape: Shape) -> Opinion:
+def refuted(cause: Cause, pair: Pair, shape: LimitKind) -> Opinion:
     """What the best limit of this shape would have made of the cell that fits it least; the cell is the detail."""
     view, found = pair.view, pair.shape(shape)
     worst = max(view.points, key=lambda p: abs(found.residual[p.key]))
@@ -122,9 +122,9 @@ def refuted(cause: Cause, pair: Pair, shape: Shape) -> Opinion:
 
 def parameter(found: Fit) -> str:
     """The limit in words."""
-    if found.shape is Shape.BANDWIDTH:
+    if found.shape is LimitKind.BANDWIDTH:
         return f"a limit of {units.rate(found.parameter)}"
-    if found.shape is Shape.CAP:
+    if found.shape is LimitKind.CAP:
         return f"a cap of {units.count(found.parameter)} IOPS"
     time = units.duration(found.parameter * 1e9)
-    return f"{time} more per request" if found.shape is Shape.DELAY else f"{time} per request, one at a time"
+    return f"{time} more per request" if found.shape is LimitKind.DELAY else f"{time} per request, one at a time"

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from strata.diagnose.models import Fit
 from strata.diagnose.view import View
-from strata.model.finding import Cause, Evidence, Row, RuledOut
+from strata.model.finding import Cause, Evidence, FindingRow, RuledOut
 
 CEILING, CEILING_CONFIRMED = 0.75, 0.97
 UNCERTAIN = " This is not certain."
@@ -53,7 +53,7 @@ class Opinion:
     weight: Weight = Weight.SUGGESTED
     layer: str = ""
     loss: float = 0.0
-    rows: tuple[Row, ...] = ()
+    rows: tuple[FindingRow, ...] = ()
     model: Fit | None = None
     adds: bool = False
     detail: str = ""

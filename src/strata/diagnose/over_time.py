@@ -27,7 +27,7 @@ for two rates (seen at 35 ms, four at once: 82 ms slow of every 117)."""
 
 
 @dataclass(frozen=True)
-class Course:
+class LayerEpisodes:
     """The episodes of one layer, by cell. ``looked``: cells that were cut finely enough to have any."""
 
     station: Station
@@ -92,25 +92,25 @@ def _middle(values: list[float]) -> float:
     return float(np.median(values))
 
 
-def courses(case: Case, kind: str) -> Iterator[Course]:
+def courses(case: Case, kind: str) -> Iterator[LayerEpisodes]:
     """``stalls`` or ``slow`` of every layer that was looked at, from the lowest up."""
     for station in case.stations:
         looked = tuple(c for c in station.cells if c.steadiness is not None)
         told = tuple((c, e) for c in looked if (e := episodes(c, kind)) is not None)
-        course = Course(station, told, looked)
+        course = LayerEpisodes(station, told, looked)
         if kind == "slow" and told and course.length_s < LEAST_REQUESTS * _one(course):
             course = replace(course, told=())
         if looked:
             yield course
 
 
-def _one(course: Course) -> float:
+def _one(course: LayerEpisodes) -> float:
     """Seconds of a quick request, where the fewest are asked for at once."""
     fewest = min(course.looked, key=lambda c: c.workload.outstanding)
     return (times.at(fewest, 10) or 0.0) / 1e9
 
 
-def seen(case: Case, kind: str) -> Iterator[Course]:
+def seen(case: Case, kind: str) -> Iterator[LayerEpisodes]:
     """Those that are a layer's own: of the lowest layer that has them, and not the generator's.
 
     A layer with few cells is asked less: where those of a layer above are beyond doubt, and some of its own cells have
@@ -129,14 +129,14 @@ def seen(case: Case, kind: str) -> Iterator[Course]:
         blamed |= {name, chosen.station.layer.name}
 
 
-def _the_same(lower: Course, upper: Course) -> Course | None:
+def _the_same(lower: LayerEpisodes, upper: LayerEpisodes) -> LayerEpisodes | None:
     """The episodes of a lower layer that are as long as those of the upper; None where too few are."""
     near = upper.length_s / SAME_LENGTH, upper.length_s * SAME_LENGTH
     told = tuple((c, e) for c, e in lower.told if near[0] <= e.length_s <= near[1])
     return replace(lower, told=told) if told and len(told) >= A_FEW * len(lower.looked) else None
 
 
-def own_fault(course: Course) -> bool:
+def own_fault(course: LayerEpisodes) -> bool:
     """Whether the generator itself waited for a processor for half of the time that was lost, in the median cell.
 
     Not where the device's own counter has them, one as long as the other: a device completes what it was given, whoever
@@ -155,5 +155,5 @@ def between(case: Case, layer: str) -> float:
     return 1 / max(0.05, 1 - max(lost, default=0.0))
 
 
-def _mine(case: Case, course: Course, layer: str) -> bool:
+def _mine(case: Case, course: LayerEpisodes, layer: str) -> bool:
     return course.station.layer.name == layer and bool(course.told) and course.common and course.alike

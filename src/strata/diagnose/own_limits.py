@@ -19,11 +19,11 @@ import numpy as np
 
 from strata.diagnose import reference
 from strata.diagnose.case import Case, Station
+from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.models import MODEL_SD
-from strata.diagnose.once import Once
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.over_time import between
-from strata.diagnose.reference import BLOCK, Healthy, Held, grounds, held
+from strata.diagnose.reference import BLOCK, Healthy, ReferenceComparison, grounds, held
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric
 from strata.model.workload import Workload
@@ -56,16 +56,16 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Own:
+class GroundLayer:
     """One ground layer beside what it should be, and every single limit, the best first."""
 
     station: Station
     known: Healthy
-    cells: tuple[Held, ...]
+    cells: tuple[ReferenceComparison, ...]
     limits: tuple[Limit, ...]
 
     @property
-    def slow(self) -> tuple[Held, ...]:
+    def slow(self) -> tuple[ReferenceComparison, ...]:
         """The cells that lost enough to be felt, beyond their noise, the worst first."""
         lost = [h for h in self.cells if h.ratio_log + 2 * h.sd < 0 and h.ratio_log < -math.log(SLOW) + 1e-9]
         return tuple(sorted(lost, key=lambda h: h.ratio_log))
@@ -109,13 +109,13 @@ def predict(known: Healthy, cause: Cause, parameter: float, depth: int, size: fl
             return min(at_best, parameter / size), min(most, parameter / size)
 
 
-def owns(case: Case) -> tuple[Own, ...]:
+def owns(case: Case) -> tuple[GroundLayer, ...]:
     """Every ground layer of which something is promised."""
-    return _owns(Once(case))
+    return _owns(IdentityKey(case))
 
 
 @lru_cache(maxsize=4)
-def _owns(of: Once) -> tuple[Own, ...]:
+def _owns(of: IdentityKey) -> tuple[GroundLayer, ...]:
     (case,) = of.values
     assert isinstance(case, Case)
     found = []
@@ -125,11 +125,11 @@ def _owns(of: Once) -> tuple[Own, ...]:
         if should is not None and cells:
             raised = between(case, station.layer.name)
             cells = tuple(h if h.depth == 1 else replace(h, measured=h.measured * raised) for h in cells)
-            found.append(Own(station, should, cells, _limits(should, cells, _others(station, cells, raised))))
+            found.append(GroundLayer(station, should, cells, _limits(should, cells, _others(station, cells, raised))))
     return tuple(found)
 
 
-def _others(station: Station, cells: tuple[Held, ...], raised: float) -> tuple[tuple[float, float], ...]:
+def _others(station: Station, cells: tuple[ReferenceComparison, ...], raised: float) -> tuple[tuple[float, float], ...]:
     """(IOPS, size) of the reads of which nothing is promised."""
     mine = {h.key for h in cells}
     rest = [
@@ -138,7 +138,9 @@ def _others(station: Station, cells: tuple[Held, ...], raised: float) -> tuple[t
     return tuple((c.iops.value * raised, c.workload.bs_moments[0]) for c in rest)
 
 
-def _limits(known: Healthy, cells: tuple[Held, ...], others: tuple[tuple[float, float], ...]) -> tuple[Limit, ...]:
+def _limits(
+    known: Healthy, cells: tuple[ReferenceComparison, ...], others: tuple[tuple[float, float], ...]
+) -> tuple[Limit, ...]:
     none = sum(_bounded(_z(h, (h.promised, h.promised))) for h in cells)
     made = []
     for cause, grid in _grids(cells).items():
@@ -146,7 +148,7 @@ def _limits(known: Healthy, cells: tuple[Held, ...], others: tuple[tuple[float, 
     return tuple(sorted(made, key=lambda one: one.score))
 
 
-def _grids(cells: tuple[Held, ...]) -> dict[Cause, list[float]]:
+def _grids(cells: tuple[ReferenceComparison, ...]) -> dict[Cause, list[float]]:
     rates, sizes = [h.measured for h in cells], [h.measured * h.size for h in cells]
     return {
         Cause.SLOW_MEDIUM: [float(x) for x in np.geomspace(1.0, 200.0, COARSE)],
@@ -156,7 +158,7 @@ def _grids(cells: tuple[Held, ...]) -> dict[Cause, list[float]]:
     }
 
 
-def _z(h: Held, predicted: Range) -> float:
+def _z(h: ReferenceComparison, predicted: Range) -> float:
     """How far the measured rate lies outside, in standard errors: above 0 where it is slower than predicted."""
     at = math.log(h.measured)
     outside = max(math.log(predicted[0]) - at, 0.0) - max(at - math.log(predicted[1]), 0.0)
@@ -172,7 +174,7 @@ def _best(
     known: Healthy,
     cause: Cause,
     grid: list[float],
-    cells: tuple[Held, ...],
+    cells: tuple[ReferenceComparison, ...],
     others: tuple[tuple[float, float], ...],
     none: float,
 ) -> Limit:
@@ -188,7 +190,7 @@ def _at(
     known: Healthy,
     cause: Cause,
     parameter: float,
-    cells: tuple[Held, ...],
+    cells: tuple[ReferenceComparison, ...],
     others: tuple[tuple[float, float], ...],
     none: float,
 ) -> Limit:
@@ -213,7 +215,7 @@ def _forbidden(cause: Cause) -> Callable[[float, float], float] | None:
     return None
 
 
-def of(case: Case, layer: str) -> Own | None:
+def of(case: Case, layer: str) -> GroundLayer | None:
     """That of one layer."""
     return next((one for one in owns(case) if one.station.layer.name == layer), None)
 

@@ -10,7 +10,7 @@ import textwrap
 
 from strata.diagnose.registry import rules, trials
 from strata.model.cause import Cause
-from strata.text.door import out
+from strata.text.output import out
 
 _HEAD = """\
 # The causes

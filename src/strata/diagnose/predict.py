@@ -9,7 +9,7 @@ import numpy as np
 
 from strata.diagnose import models
 from strata.diagnose.case import Case, Pair
-from strata.diagnose.models import Shape
+from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.registry import Range, rule
 from strata.diagnose.sides import BYTES, FULL
@@ -117,7 +117,7 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
 
 def of_shape(pair: Pair, found: models.Fit, point: Point, workload: Workload, metric: str) -> Range | None:
     """What the limit would make of ``workload``, which differs from ``point`` in depth or block size only."""
-    if found.shape is Shape.DELAY and round(workload.bs_moments[0]) == point.bs:
+    if found.shape is LimitKind.DELAY and round(workload.bs_moments[0]) == point.bs:
         low, high = _with_time_of_its_own(pair, found, point, workload)
     else:
         low, high = iops(pair, found, point, workload)

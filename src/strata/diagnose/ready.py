@@ -14,7 +14,7 @@ from strata.diagnose.rows import Predicted, cover
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.counters import cpu
-from strata.model.resources import Server
+from strata.model.resources import ServerProcess
 
 MOST = 0.95
 LEAST_COVER, LEAST_SURE = 0.6, 0.25
@@ -27,7 +27,7 @@ class Waiting:
 
     own: float
     served: float
-    server: Server | None
+    server: ServerProcess | None
 
     def share(self, outstanding: int) -> float:
         """0..1 of a request's time."""

@@ -17,7 +17,7 @@ from strata.diagnose.case import Case, Station
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
 from strata.model.expect import SMALL, Expect
-from strata.model.reference import Source
+from strata.model.reference import ReferenceSource
 from strata.model.workload import Workload
 
 LEAST_SD = 0.02
@@ -84,7 +84,7 @@ class Healthy:
 
 
 @dataclass(frozen=True)
-class Held:
+class ReferenceComparison:
     """A cell beside what it should give. ``ratio_log`` is ln(measured ÷ promised)."""
 
     cell: CellSummary
@@ -129,7 +129,7 @@ def known(case: Case, station: Station) -> Healthy | None:
 def _as_it_was(case: Case, station: Station) -> Healthy | None:
     before: dict[str, tuple[int, float]] = {}
     for cell in station.cells:
-        told = case.analysis.reference(station.layer.name, cell.workload.key, Source.BASELINE)
+        told = case.analysis.reference(station.layer.name, cell.workload.key, ReferenceSource.BASELINE)
         if told is None or not (told.slower or told.fine) or not speaks_of(cell.workload):
             continue  # What the noise of either run hides promises nothing.
         w = cell.workload
@@ -150,13 +150,13 @@ def speaks_of(workload: Workload) -> bool:
     return workload.saturates and workload.direct and not workload.rw.writes and fits
 
 
-def held(station: Station, promised: Healthy | None) -> tuple[Held, ...]:
+def held(station: Station, promised: Healthy | None) -> tuple[ReferenceComparison, ...]:
     """The cells of a layer of which something is promised, in their order."""
     found = []
     for cell in station.cells if promised is not None else ():
         rate = promised.rate(cell.workload.outstanding, cell.workload.bs_moments[0]) if promised else None
         if speaks_of(cell.workload) and rate is not None and cell.iops.value > 0:
-            found.append(Held(cell, rate, *_measured(cell)))
+            found.append(ReferenceComparison(cell, rate, *_measured(cell)))
     return tuple(found)
 
 

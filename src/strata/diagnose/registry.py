@@ -11,7 +11,7 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.opinion import Opinion
 from strata.model.experiment import Experiment
 from strata.model.finding import Cause
-from strata.model.lying import modules
+from strata.model.plugins import modules
 
 Range = tuple[float, float]
 
@@ -29,7 +29,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ExperimentKind:
     """One kind of experiment: ``propose(case, standing)`` gives it filled in, or None where it could tell nothing."""
 
     key: str
@@ -60,9 +60,9 @@ def rule(cause: Cause) -> Rule | None:
 
 
 @lru_cache
-def trials() -> tuple[Trial, ...]:
+def trials() -> tuple[ExperimentKind, ...]:
     """Every kind of experiment."""
     return tuple(
-        Trial(module.__name__.rpartition(".")[2].replace("_", "-"), module.__doc__ or "", module.propose)
+        ExperimentKind(module.__name__.rpartition(".")[2].replace("_", "-"), module.__doc__ or "", module.propose)
         for module in modules(experiments)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from strata import units
 from strata.diagnose import models
 from strata.diagnose.view import Point, View
-from strata.model.finding import Row
+from strata.model.finding import FindingRow
 
 MODEL = 2 * models.MODEL_SD
 """What a prediction is off by, on logs, at the edge of its interval."""
@@ -54,9 +54,9 @@ class Predicted:
     def _part(self, left: float) -> float:
         return min(1.0, max(0.0, math.log(self.point.x_below / left) / self.point.loss)) if self.point.loss else 0.0
 
-    def row(self, view: View) -> Row:
+    def row(self, view: View) -> FindingRow:
         """For the finding."""
-        return Row(
+        return FindingRow(
             cell=view.cell(self.point), measured=self.point.x, low=self.low, high=self.high, share=round(self.share, 3)
         )
 

@@ -13,10 +13,10 @@ from strata.model.estimate import Estimate
 from strata.model.experiment import (
     SHARES,
     Experiment,
+    ExperimentRecord,
     Metric,
     Outcome,
     Prediction,
-    Told,
     Tried,
 )
 
@@ -106,7 +106,7 @@ def amount(value: float, prediction: Prediction) -> str:
 
 
 @dataclass(frozen=True)
-class Fate:
+class CauseTests:
     """What experiments did to one cause at one layer: those it predicted rightly, and those it predicted wrongly.
 
     ``telling``: of the right ones, those in which a prediction of another cause fell (or in which nobody else could
@@ -120,7 +120,7 @@ class Fate:
     telling: tuple[Tried, ...]
 
 
-def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
+def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> CauseTests:
     """Over all experiments that have a prediction of this cause at this layer."""
     fell, telling = [], []
     gone = _fallen(tried)
@@ -141,7 +141,7 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> Fate:
             alike = any(held and who not in gone for who, held in held_by.items())
             if apart and not alike and not mine.idle:
                 telling.append(one)
-    return Fate(layer, cause, tuple(fell), tuple(telling))
+    return CauseTests(layer, cause, tuple(fell), tuple(telling))
 
 
 def _own(experiment: Experiment, layer: str | None, cause: str) -> Prediction | None:
@@ -175,7 +175,7 @@ def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
     return replace(opinion, holds=False, because=because, missing=())
 
 
-def story(tried: tuple[Tried, ...]) -> tuple[Told, ...]:
+def story(tried: tuple[Tried, ...]) -> tuple[ExperimentRecord, ...]:
     """The experiments in their order: what agreed, what fell, what was left open."""
     told = []
     for one in tried:
@@ -185,6 +185,8 @@ def story(tried: tuple[Tried, ...]) -> tuple[Told, ...]:
             held = holds(p, measured(one, p.metric))
             sorts[None if p.rival and p.idle else held].append(name)
         told.append(
-            Told(outcome=outcome(one), agreed=tuple(sorts[True]), fell=tuple(sorts[False]), open=tuple(sorts[None]))
+            ExperimentRecord(
+                outcome=outcome(one), agreed=tuple(sorts[True]), fell=tuple(sorts[False]), open=tuple(sorts[None])
+            )
         )
     return tuple(told)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from strata import units
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import medium
-from strata.diagnose.models import Fit, Scope, Shape
+from strata.diagnose.models import Fit, LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import predicted, widened
 from strata.diagnose.separation import worth
@@ -24,17 +24,17 @@ MOST_CELLS = 4
 WORDS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
 
 RIVAL = {
-    Shape.BANDWIDTH: Shape.CAP,
-    Shape.CAP: Shape.BANDWIDTH,
-    Shape.DELAY: Shape.CAP,
-    Shape.SERIAL: Shape.DELAY,
+    LimitKind.BANDWIDTH: LimitKind.CAP,
+    LimitKind.CAP: LimitKind.BANDWIDTH,
+    LimitKind.DELAY: LimitKind.CAP,
+    LimitKind.SERIAL: LimitKind.DELAY,
 }
 """What would look the same in a single cell: where one cause alone predicts, this predicts beside it."""
 SAID = {
-    Shape.BANDWIDTH: "a limit on bytes per second",
-    Shape.CAP: "a cap on requests",
-    Shape.DELAY: "a fixed time for each request",
-    Shape.SERIAL: "one request at a time",
+    LimitKind.BANDWIDTH: "a limit on bytes per second",
+    LimitKind.CAP: "a cap on requests",
+    LimitKind.DELAY: "a fixed time for each request",
+    LimitKind.SERIAL: "one request at a time",
 }
 
 
@@ -125,8 +125,8 @@ def _about(prediction: Prediction) -> str:
     return f"about {units.count((prediction.low * prediction.high) ** 0.5)} IOPS"
 
 
-def _shape_beside(opinion: Opinion) -> Shape:
-    return Shape.DELAY if opinion.model is None else RIVAL[opinion.model.shape]
+def _shape_beside(opinion: Opinion) -> LimitKind:
+    return LimitKind.DELAY if opinion.model is None else RIVAL[opinion.model.shape]
 
 
 def _beside(case: Case, variant: Variant, opinion: Opinion, experiment: Experiment) -> Prediction | None:
@@ -144,17 +144,17 @@ def _beside(case: Case, variant: Variant, opinion: Opinion, experiment: Experime
 def _rival(point: Point, opinion: Opinion) -> Opinion:
     shape = _shape_beside(opinion)
     parameter = {
-        Shape.BANDWIDTH: point.x * point.bs,
-        Shape.CAP: point.x,
-        Shape.DELAY: max(point.added, 1e-9),
+        LimitKind.BANDWIDTH: point.x * point.bs,
+        LimitKind.CAP: point.x,
+        LimitKind.DELAY: max(point.added, 1e-9),
     }[shape]
     # Whose name it has matters little, as long as it is not the one that it is held against.
     names = {
-        Shape.BANDWIDTH: (Cause.WIRE_BANDWIDTH, Cause.BANDWIDTH_CAP),
-        Shape.CAP: (Cause.IOPS_CAP, Cause.LIMITED_QUEUE),
-        Shape.DELAY: (Cause.PER_REQUEST_COST, Cause.WIRE_LATENCY),
+        LimitKind.BANDWIDTH: (Cause.WIRE_BANDWIDTH, Cause.BANDWIDTH_CAP),
+        LimitKind.CAP: (Cause.IOPS_CAP, Cause.LIMITED_QUEUE),
+        LimitKind.DELAY: (Cause.PER_REQUEST_COST, Cause.WIRE_LATENCY),
     }[shape]
     cause = next(n for n in names if n is not opinion.cause)
     keys = frozenset({point.key})
-    model = Fit(shape, Scope.BOTH, parameter, 0.0, 0.0, 0.0, 1.0, 0.0, keys, {})
+    model = Fit(shape, LimitDirection.BOTH, parameter, 0.0, 0.0, 0.0, 1.0, 0.0, keys, {})
     return Opinion(cause, None, "", layer=opinion.layer, model=model, cells=keys)

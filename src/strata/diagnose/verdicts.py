@@ -289,7 +289,7 @@ def _nothing_above(stack: Stack, analysis: Analysis) -> tuple[RuledOut, ...]:
     return tuple(out)
 
 
-def _doubtful(analysis: Analysis, doubts: Sequence[equal.Doubt], cap: Evidence | None) -> Diagnosis:
+def _doubtful(analysis: Analysis, doubts: Sequence[equal.InconclusivePair], cap: Evidence | None) -> Diagnosis:
     worst = doubts[0]
     rounds = max(d.rounds_needed for d in doubts)
     many = math.isinf(rounds) or rounds > 100

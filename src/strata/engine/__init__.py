@@ -13,7 +13,7 @@ from strata.engine.registry import AUTO as AUTO_ENGINE
 from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
 from strata.engine.registry import engine_for, engine_of
 from strata.engine.remote import PATIENCE_NS, claim, content, own_mark, probe_remote, read_remote, remote_size
-from strata.engine.target import Backing, PlantedFault, Shape, TargetConfig, TargetProcess, serve, serve_config
+from strata.engine.target import Backing, PlantedFault, Shaping, TargetConfig, TargetProcess, serve, serve_config
 
 __all__ = [
     "AUTO_ENGINE",
@@ -26,7 +26,7 @@ __all__ = [
     "PlantedFault",
     "Prepared",
     "Request",
-    "Shape",
+    "Shaping",
     "TargetConfig",
     "TargetProcess",
     "Timing",

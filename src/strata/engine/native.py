@@ -12,7 +12,7 @@ from strata import _core, units
 from strata.engine.job import build_job
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
-from strata.host.hurry import hurried, waiting
+from strata.host.shutdown import shutdown_requested, waiting
 from strata.model.endpoint import CLUSTER, SCHEMES, Endpoint
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval
@@ -141,7 +141,7 @@ def _finish(
                 for raw in json.loads(running.poll()):
                     on_interval(Interval.model_validate(raw))
             if not asked and stop_requested():
-                running.stop(with_interval=with_interval, hurry=hurry or hurried())
+                running.stop(with_interval=with_interval, hurry=hurry or shutdown_requested())
                 asked = True
     except OSError as e:
         raise RunFailed("the run failed at", where, e.strerror or str(e), hint(e)) from e

@@ -12,8 +12,8 @@ from strata.engine.cluster import ask
 from strata.engine.native import said
 from strata.errors import RunFailed
 from strata.host import signatures
-from strata.host.hurry import at_most
 from strata.host.mark import MARK_BYTES, Mark, parse_header
+from strata.host.shutdown import at_most
 from strata.model.analysis import Remote
 from strata.model.endpoint import CLUSTER, Endpoint
 from strata.model.estimate import Estimate

@@ -15,8 +15,8 @@ from strata.engine.native import finish_fill
 from strata.engine.remote import PATIENCE_NS, claim, own_mark, remote_size, unreachable
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry
-from strata.host.hurry import at_most
 from strata.host.mark import Mark, header_bytes
+from strata.host.shutdown import at_most
 from strata.model.endpoint import CLUSTER, SCHEMES, Endpoint, EndpointKind
 
 SLOWEST_NS_PER_BYTE = 1000

@@ -29,7 +29,7 @@ class Backing(Value):
     direct: bool = True
 
 
-class Shape(Value):
+class Shaping(Value):
     """How good the remote end is. The wire (bandwidth per direction, latency per round trip) and the service.
 
     ``iops`` caps requests per second; ``service_threads`` serve at once, each for ``service_time_ns`` more than
@@ -65,7 +65,7 @@ class TargetConfig(Value):
     netns: str | None = None
     export: str = ""
     backing: Backing
-    shape: Shape = Shape()
+    shape: Shaping = Shaping()
     multi_conn: bool = True
     max_connections: int = 64
     faults: tuple[PlantedFault, ...] = ()

@@ -9,8 +9,8 @@ from typing import Any
 from strata import _core, units
 from strata.engine.native import said
 from strata.errors import RunFailed, UsageError
-from strata.host import foreign
-from strata.host.hurry import waiting
+from strata.host import untrusted
+from strata.host.shutdown import waiting
 from strata.model.base import Value
 from strata.model.verify import JournalState, Verified
 
@@ -44,7 +44,7 @@ def read_journal(path: str) -> Journal:
     """Look at a journal without changing it. Raises `RunFailed` when it is none."""
     try:
         # Its kind alone: it is opened again by its name, as the run that goes on with it does.
-        with foreign.opened(path, "cannot use the journal", units.MOST, "give the file that --journal created"):
+        with untrusted.opened(path, "cannot use the journal", units.MOST, "give the file that --journal created"):
             raw = json.loads(_core.verify_journal(path))
     except (OSError, ValueError) as e:
         raise RunFailed("cannot use the journal", path, said(e), "give the file that --journal created") from e

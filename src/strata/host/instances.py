@@ -12,10 +12,10 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from strata.host.atomic_write import directory, read_in, replace_in
 from strata.host.mounts import mounts
 from strata.host.proc import Sys
 from strata.host.registry import process_of
-from strata.host.replacing import directory, read_in, replace_in
 from strata.host.xdg import state_dir, state_dir_if_there
 
 PREFIX = "strata-"

@@ -18,7 +18,7 @@ from strata.host import block, process, programs, signatures
 from strata.host.inuse import device_users, lineage
 from strata.host.openers import openers
 from strata.host.proc import Sys
-from strata.text.door import note
+from strata.text.output import note
 
 LOOKS, LOOK_S = 4, 0.25
 """How often, and after how long, a device is looked at again that somebody only reads."""

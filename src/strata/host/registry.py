@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host.atomic_write import directory, read_in, replace_in
 from strata.host.mark import Mark
 from strata.host.proc import descriptor, read_text
-from strata.host.replacing import directory, read_in, replace_in
 from strata.host.xdg import state_dir
 
 _FILE = "files.jsonl"

@@ -21,11 +21,11 @@ from pathlib import Path
 from strata import units
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, signatures
-from strata.host.foreign import kind_of
 from strata.host.inuse import file_users
 from strata.host.mark import MARK_BYTES, read_mark_fd
 from strata.host.proc import Sys
 from strata.host.rawcheck import check_raw_read, check_raw_write, open_raw_read, open_raw_write
+from strata.host.untrusted import kind_of
 
 __all__ = [
     "check_new_file",

@@ -13,9 +13,9 @@ from pathlib import Path
 from strata import units
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety
+from strata.host.atomic_write import directory
 from strata.host.heldfile import HeldFile, settle
 from strata.host.mark import MARK, MARK_BYTES, Mark, header_bytes, read_mark, read_mark_fd
-from strata.host.replacing import directory
 
 __all__ = [
     "DATA_OFFSET",

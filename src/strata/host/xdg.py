@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from strata.errors import RunFailed
-from strata.host import ours
+from strata.host import ownership
 
 _HINT = "set STRATA_STATE_DIR to a directory of your own (with sudo: sudo -H keeps it in root's home)"
 _HOLDS = r"strata\.db.*|\.?files\..*|tracing|.*\.lock"
@@ -47,14 +47,14 @@ def config_path(environ: Mapping[str, str] = os.environ) -> Path:
 def state_dir() -> Path:
     """`state_path`, made if missing: the store, the list of created files.
 
-    Raises `RunFailed` when it cannot be made, `SafetyRefusal` when it is not ours alone (`strata.host.ours`).
+    Raises `RunFailed` when it cannot be made, `SafetyRefusal` when it is not ours alone (`strata.host.ownership`).
     """
-    return ours.folder(state_path(), _HINT, _HOLDS)
+    return ownership.folder(state_path(), _HINT, _HOLDS)
 
 
 def state_dir_if_there() -> Path | None:
     """The same, but nothing is made."""
     try:
-        return ours.folder(state_path(), _HINT, _HOLDS, make=False)
+        return ownership.folder(state_path(), _HINT, _HOLDS, make=False)
     except FileNotFoundError:
         return None

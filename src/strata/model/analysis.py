@@ -13,7 +13,7 @@ from strata.model.ends import CycleCost, Flow, LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.foreign_io import ForeignIo
 from strata.model.profile import GoalResult
-from strata.model.reference import Reference, Source
+from strata.model.reference import Reference, ReferenceSource
 from strata.model.resources import Resources
 from strata.model.steadiness import Steadiness, Tail
 from strata.model.survey import Device
@@ -194,7 +194,7 @@ class Analysis(Value):
     references: tuple[Reference, ...] = Field(default=(), exclude_if=lambda found: not found)
     """Cells against what they should give: a specification's before an earlier run's."""
 
-    def reference(self, layer: str, workload_key: str, source: Source | None = None) -> Reference | None:
+    def reference(self, layer: str, workload_key: str, source: ReferenceSource | None = None) -> Reference | None:
         """What the cell is held against, its specification first; None where nothing is known."""
         return next(
             (

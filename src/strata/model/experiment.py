@@ -156,7 +156,7 @@ class Outcome(Value):
     statement: str
 
 
-class Told(Value):
+class ExperimentRecord(Value):
     """One step of the story: what stood before, what was measured, and which of it agreed, fell or was left open.
 
     Causes are told as ``layer: cause``.

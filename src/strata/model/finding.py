@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from strata.model.base import Value
 from strata.model.cause import Cause as Cause  # noqa: PLC0414 - findings and causes are asked for together
 from strata.model.estimate import Estimate
-from strata.model.experiment import Experiment, Outcome, Refusal, Told
+from strata.model.experiment import Experiment, ExperimentRecord, Outcome, Refusal
 
 
 class VerdictKind(StrEnum):
@@ -65,7 +65,7 @@ class RuledOut(Value):
         return f"{self.because}; {self.detail}" if self.detail else self.because
 
 
-class Row(Value):
+class FindingRow(Value):
     """One slow row that a finding explains: what it predicts of ``metric`` there beside what was measured.
 
     ``low..high`` is the prediction, ``cell`` links into the data; ``share`` 0..1 is how much of the row's loss it
@@ -101,7 +101,7 @@ class Finding(Value):
     next_step: str
     experiment: Experiment | None = None
     outcome: Outcome | None = None
-    rows: tuple[Row, ...] = ()
+    rows: tuple[FindingRow, ...] = ()
     left: tuple[str, ...] = ()
     lifts: bool = True
 
@@ -128,5 +128,5 @@ class Diagnosis(Value):
     verdict: Verdict
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
-    story: tuple[Told, ...] = Field(default=(), exclude_if=lambda told: not told)
+    story: tuple[ExperimentRecord, ...] = Field(default=(), exclude_if=lambda told: not told)
     refused: tuple[Refusal, ...] = Field(default=(), exclude_if=lambda some: not some)

@@ -47,7 +47,7 @@ class Known(StrEnum):
     BRIEF = "noise of all cells"
 
 
-class Prediction(Value):
+class BudgetPrediction(Value):
     """What the budget will bring. Errors are relative, of one cell's value: the median of |error|, the 95th
     percentile over all cells, and the half-width of a typical 95 % interval. ``seconds_for_target`` is what the asked
     half-width takes in every cell (None: no time does), ``seconds_low`` to ``seconds_high`` the range that it lies in
@@ -121,7 +121,7 @@ class HeldOut(Value):
 class MatrixEnd(Value):
     """How the measuring of a matrix went: what its visits do not tell. ``start_s`` as in `MatrixResult`."""
 
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[BudgetPrediction, ...]
     seconds: float
     start_s: float
     ended: str
@@ -138,7 +138,7 @@ class MatrixResult(Value):
     layers: tuple[str, ...]
     cells: tuple[MatrixCell, ...]
     noise: PooledNoise | None
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[BudgetPrediction, ...]
     seconds: float
     start_s: float
     """What a visit cost beside its measured time, the ramp in it: the median."""

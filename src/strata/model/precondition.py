@@ -15,7 +15,7 @@ class PreconditionBudget(Value):
     round_s: float = Field(gt=0)
 
 
-class Steadiness(Value):
+class SteadyWindow(Value):
     """A window of rounds: ``spread`` is (max − min) / mean of the rates, ``slope`` the rise or fall of the fitted line
     over the window / mean (both 0.2 = twenty percent)."""
 
@@ -42,7 +42,7 @@ class Preconditioned(Value):
     layer: str
     workload_key: str
     rounds: tuple[WriteRound, ...] = ()
-    last: Steadiness | None = None
+    last: SteadyWindow | None = None
     ended: str
     error: str | None = None
 

@@ -8,7 +8,7 @@ from strata.model.base import Value
 from strata.model.estimate import Estimate
 
 
-class Source(StrEnum):
+class ReferenceSource(StrEnum):
     """Where it is known from."""
 
     SPECIFICATION = "specification"
@@ -24,7 +24,7 @@ class Reference(Value):
 
     layer: str
     workload_key: str
-    source: Source
+    source: ReferenceSource
     of: str
     iops: Estimate
     ratio: Estimate

@@ -36,7 +36,7 @@ class Processors:
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerProcess:
     """A server process with its children. ``cores``: processors at work; ``busiest_thread``: share of one."""
 
     node: str | None
@@ -174,7 +174,7 @@ class Resources:
         return tuple(p for node in nodes if (p := processors_of(self.told, node, self.iops)) is not None)
 
     @cached_property
-    def servers(self) -> tuple[Server, ...]:
+    def servers(self) -> tuple[ServerProcess, ...]:
         """The busiest first."""
         found = []
         for (node, name), cores in self.told.each(servers.CPU_SECONDS, "node", "process").items():
@@ -184,7 +184,7 @@ class Resources:
                 return self.told.value(counter, node=node, process=name)
 
             rest = of(servers.BUSIEST_THREAD), of(servers.RUN_DELAY), of(servers.PROCESSES)
-            found.append(Server(node, name, cores, *rest, self._each_io(cores)))
+            found.append(ServerProcess(node, name, cores, *rest, self._each_io(cores)))
         return tuple(sorted(found, key=lambda s: -s.cores))
 
     @cached_property

@@ -235,7 +235,7 @@ class Recorder(Value):
     foreign: int
 
 
-class Recording(Value):
+class TraceRecording(Value):
     """How the window was recorded. ``ended_by``: time, stopped or events. ``whole``: nothing was lost."""
 
     ended_by: str
@@ -262,7 +262,7 @@ class TraceResult(Value):
     where: str
     form: str
     figures: TraceFigures
-    recording: Recording | None = None
+    recording: TraceRecording | None = None
     command: CommandLine = ()
     command_status: int | None = None
     absent_events: tuple[str, ...] = ()

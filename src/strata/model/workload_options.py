@@ -242,6 +242,6 @@ def in_rust() -> str:
 
 
 if __name__ == "__main__":
-    from strata.text.door import out
+    from strata.text.output import out
 
     out(in_rust(), exact=True)

@@ -13,11 +13,22 @@ from __future__ import annotations
 
 import sys
 
-from strata.model.lying import modules
-from strata.probes.port import Node, Opener, Probe, Scope
+from strata.model.plugins import modules
+from strata.probes.port import Opener, Probe, ProbedNode, ProbeScope
 from strata.probes.sampler import Sampler
 
-__all__ = ["AT_EDGES", "EVERY_S", "OF_NODE", "PROBES", "REMOTE", "Node", "Opener", "Probe", "Sampler", "Scope"]
+__all__ = [
+    "AT_EDGES",
+    "EVERY_S",
+    "OF_NODE",
+    "PROBES",
+    "REMOTE",
+    "Opener",
+    "Probe",
+    "ProbeScope",
+    "ProbedNode",
+    "Sampler",
+]
 
 _FOUND = {module.__name__.rpartition(".")[2]: module for module in modules(sys.modules[__name__], "open_probe")}
 

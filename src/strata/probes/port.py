@@ -51,11 +51,11 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Node:
+class ProbedNode:
     """A station of the path whose counters are read: this machine, a network namespace of it, or another machine.
 
     ``name`` becomes the label ``node`` of its columns; None: no label, this machine as it is. ``url`` stands for a
-    machine that is not this one; nothing else is read there. The others are as in `Scope`.
+    machine that is not this one; nothing else is read there. The others are as in `ProbeScope`.
     """
 
     name: str | None = None
@@ -68,14 +68,14 @@ class Node:
 
     def scope(
         self, sys: Sys, devices: Sequence[str], paths: Sequence[str], processes: Processes | None = None
-    ) -> Scope:
+    ) -> ProbeScope:
         """What the probes of this node look at."""
         own = {key: value for key, value in vars(self).items() if key != "name"}
-        return Scope(sys, tuple(devices), tuple(paths), processes=processes, **own)
+        return ProbeScope(sys, tuple(devices), tuple(paths), processes=processes, **own)
 
 
 @dataclass(frozen=True)
-class Scope:
+class ProbeScope:
     """What a probe looks at.
 
     ``devices``: block devices, as ``vda`` or ``/dev/vda``; ``paths``: files or directories of the path; ``netns``: the
@@ -112,11 +112,11 @@ class Probe:
     def __init__(self) -> None:
         self.columns: tuple[Column, ...] = ()
         self.absent: tuple[str, ...] = ()
-        self._kept: list[Kept] = []
+        self._kept: list[PersistentFile] = []
 
-    def keep(self, path: str, scope: Scope) -> Kept:
+    def keep(self, path: str, scope: ProbeScope) -> PersistentFile:
         """A file that stays open until the probe is closed."""
-        made = Kept(path, scope.sys, scope.netns)
+        made = PersistentFile(path, scope.sys, scope.netns)
         self._kept.append(made)
         return made
 
@@ -157,11 +157,11 @@ class Table(Probe):
         return [found.get(key) for key in self._keys]
 
 
-Opener = Callable[[Scope], Probe]
+Opener = Callable[[ProbeScope], Probe]
 """What to look at -> a probe; with no columns when the machine has nothing for it."""
 
 
-class Kept:
+class PersistentFile:
     """A file of /proc or /sys that stays open: reading it again is one pread, without a path look-up.
 
     Opened inside ``netns`` a file of /proc/net goes on speaking of that namespace.
@@ -205,6 +205,6 @@ class Kept:
             self._fd = -1
 
 
-def net_file(name: str, scope: Scope) -> str:
+def net_file(name: str, scope: ProbeScope) -> str:
     """``/proc/net/dev`` as the asking thread's namespace has it; /proc/net itself is that of the process's first."""
     return f"/proc/thread-self/net/{name}" if scope.sys.live else f"/proc/net/{name}"

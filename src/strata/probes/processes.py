@@ -184,7 +184,7 @@ class Processes:
         return int(told[4]) if len(told) == 5 and told[4].isdigit() else None
 
 
-def fellows_file(sys: Sys, pid: int) -> str | None:
+def group_members_file(sys: Sys, pid: int) -> str | None:
     """The ``cgroup.procs`` of the group in which a service manager or an administrator has put the process.
 
     None where that is the root, a user's session, or the group that this process is in: the others there are strangers.

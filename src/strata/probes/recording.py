@@ -24,7 +24,7 @@ class Watched:
     rows: list[_Row] = field(default_factory=list)
 
 
-class Recording:
+class ProbeRecording:
     """Reads its probes in their order. ``interval_s`` None: only when asked, no thread.
 
     ``thin``: of samples in a row in which a counter did not move, the first and the last are kept.

@@ -18,9 +18,9 @@ from strata.host.proc import Sys
 from strata.model.progress import Glance
 from strata.model.series import Series
 from strata.probes.glance import glance
-from strata.probes.port import Node, Opener, Scope
+from strata.probes.port import Opener, ProbedNode, ProbeScope
 from strata.probes.processes import Processes
-from strata.probes.recording import Recording, Watched
+from strata.probes.recording import ProbeRecording, Watched
 
 REMOTE_INTERVAL_S = 1.0
 """Between two questions to another machine: what exporters are made for."""
@@ -42,7 +42,7 @@ class Sampler:
         sys: Sys | None = None,
         *,
         paths: Sequence[str] = (),
-        nodes: Sequence[Node] = (),
+        nodes: Sequence[ProbedNode] = (),
         processes: Processes | None = None,
     ) -> None:
         if not interval_s >= 0.01:
@@ -54,13 +54,13 @@ class Sampler:
 
         self._openers = PROBES if probes is None else probes
         self._devices, self._paths = tuple(devices), tuple(paths)
-        self._nodes = tuple(nodes) or (Node(),)
+        self._nodes = tuple(nodes) or (ProbedNode(),)
         self._sys = sys or Sys()
         self._processes = processes or Processes(self._sys)
-        self._steady = Recording(interval_s)
-        self._edges = Recording(None)
-        self._paced: dict[str, Recording] = {}
-        self._remote = [Recording(max(interval_s, REMOTE_INTERVAL_S)) for node in self._nodes if node.url]
+        self._steady = ProbeRecording(interval_s)
+        self._edges = ProbeRecording(None)
+        self._paced: dict[str, ProbeRecording] = {}
+        self._remote = [ProbeRecording(max(interval_s, REMOTE_INTERVAL_S)) for node in self._nodes if node.url]
         self._started = False
         self._epoch_ns = 0
         self._looked: tuple[float, float] | None = None
@@ -107,13 +107,13 @@ class Sampler:
         return glance(self._steady.watched, [node.name for node in self._nodes if not node.url], own)
 
     @property
-    def _all(self) -> tuple[Recording, ...]:
+    def _all(self) -> tuple[ProbeRecording, ...]:
         return (self._steady, *self._paced.values(), *self._remote, self._edges)
 
     def _open(self) -> None:
         from strata.probes import OF_NODE, REMOTE
 
-        here = Scope(sys=self._sys, devices=self._devices, paths=self._paths)
+        here = ProbeScope(sys=self._sys, devices=self._devices, paths=self._paths)
         remote = iter(self._remote)
         self._processes.begin()
         for name, opener in self._openers.items():
@@ -131,19 +131,21 @@ class Sampler:
                 # A node that is gone takes its counters along, not the measurement.
                 self.absent += (f"counters of {node.name or 'this machine'}: {e.what} {e.where}: {e.why}",)
 
-    def _open_node(self, node: Node, scope: Scope, names: frozenset[str], away: Recording | None) -> None:
+    def _open_node(
+        self, node: ProbedNode, scope: ProbeScope, names: frozenset[str], away: ProbeRecording | None
+    ) -> None:
         for name, opener in self._openers.items():
             if name in names:
                 self._add(away or self._recording(name), name, opener, scope, node.name)
 
-    def _recording(self, name: str) -> Recording:
+    def _recording(self, name: str) -> ProbeRecording:
         from strata.probes import AT_EDGES, EVERY_S
 
         if name in EVERY_S:
-            return self._paced.setdefault(name, Recording(EVERY_S[name], thin=True))
+            return self._paced.setdefault(name, ProbeRecording(EVERY_S[name], thin=True))
         return self._edges if name in AT_EDGES else self._steady
 
-    def _add(self, recording: Recording, name: str, opener: Opener, scope: Scope, node: str | None) -> None:
+    def _add(self, recording: ProbeRecording, name: str, opener: Opener, scope: ProbeScope, node: str | None) -> None:
         place = name if node is None else f"{name} of {node}"
         try:
             probe = opener(scope)

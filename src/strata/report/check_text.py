@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata.model.figures import Checked, Conclusion, Flag, Standing
 from strata.model.finding import Verdict
 from strata.report import figures
-from strata.report.textual import Paint, wrap
+from strata.report.text_layout import Paint, wrap
 
 
 def check_text(checked: Checked, width: int, color: bool = False) -> str:

@@ -7,7 +7,7 @@ from strata.model.compared import CellCompared, Change, ComparedRuns
 from strata.report import compare_lines as lines
 from strata.report import figures
 from strata.report.markdown import escape, gfm
-from strata.report.textual import Paint, field, table, wrap
+from strata.report.text_layout import Paint, field, table, wrap
 
 WIDE = 120
 DETAILED = 8

@@ -9,7 +9,7 @@ from strata.model.analysis import CellSummary
 from strata.model.ends import CycleCost, LatencySplit
 from strata.model.estimate import Estimate
 from strata.report import figures
-from strata.report.textual import clean
+from strata.report.text_layout import clean
 
 
 def at(node: str | None) -> str:

@@ -12,12 +12,12 @@ from strata.errors import UsageError
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.base import RunId, Value
 from strata.model.estimate import Estimate
-from strata.model.experiment import Refusal, Told
+from strata.model.experiment import ExperimentRecord, Refusal
 from strata.model.finding import Evidence, Finding, RuledOut, Verdict
 from strata.model.run import Report
-from strata.report import answer, figures, story, words
+from strata.report import answer, experiments, figures, words
 from strata.report.paragraph import paragraph
-from strata.report.textual import READING_WIDTH, Paint, table, wrap
+from strata.report.text_layout import READING_WIDTH, Paint, table, wrap
 
 
 class ExplainedRow(Value):
@@ -44,7 +44,7 @@ class ExplainedFinding(Value):
     number: int
     finding: Finding
     rows: tuple[ExplainedRow, ...]
-    tried: tuple[Told, ...]
+    tried: tuple[ExperimentRecord, ...]
 
 
 class Explained(Value):
@@ -115,7 +115,7 @@ def rows_of(analysis: Analysis, finding: Finding) -> tuple[ExplainedRow, ...]:
     return tuple(found)
 
 
-def _of(told: Told, finding: Finding) -> bool:
+def _of(told: ExperimentRecord, finding: Finding) -> bool:
     experiment = told.outcome.experiment
     predictions = experiment.predictions or (experiment.prediction,)
     return any((p.layer or experiment.layer, p.cause) == (finding.layer, finding.cause.value) for p in predictions)
@@ -166,7 +166,7 @@ def explained_text(found: Explained, report: Report, width: int, color: bool = F
         out += _experiments("Experiments for causes without a finding", others, report, width, paint)
     if found.refused:
         out += ["", paint("Experiments that were not possible", "bold")]
-        out += [x for said in story.refused(report.diagnosis) for x in wrap(said, width, "  ", "    ")]
+        out += [x for said in experiments.refused(report.diagnosis) for x in wrap(said, width, "  ", "    ")]
     if not found.findings:
         out += _ruled_out(report.diagnosis.ruled_out, width, paint)
     return "\n".join(out)
@@ -212,8 +212,8 @@ def _cells(cells: tuple[str, ...]) -> str:
     return f"in {figures.plural(len(cells), 'cell')} of {' and '.join(layers)}"
 
 
-def _experiments(title: str, some: Sequence[Told], report: Report, width: int, paint: Paint) -> list[str]:
-    mine = [scene for scene, told in zip(story.scenes(report.diagnosis), report.diagnosis.story, strict=True)
+def _experiments(title: str, some: Sequence[ExperimentRecord], report: Report, width: int, paint: Paint) -> list[str]:
+    mine = [scene for scene, told in zip(experiments.scenes(report.diagnosis), report.diagnosis.story, strict=True)
             if told in some]  # fmt: skip
     out = ["", paint(f"   {title}", "bold")] if mine else []
     for scene in mine:

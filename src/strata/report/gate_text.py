@@ -9,7 +9,7 @@ from strata.model.history import Gate, GateCell, GateOutcome
 from strata.report import figures
 from strata.report.compare_lines import change
 from strata.report.markdown import escape, gfm
-from strata.report.textual import Paint, clean, field, table, wrap
+from strata.report.text_layout import Paint, clean, field, table, wrap
 
 _STYLE = {GateOutcome.FINE: "green", GateOutcome.REGRESSION: "red", GateOutcome.TOO_NOISY: "yellow"}
 _MARK = {GateOutcome.FINE: "🟢", GateOutcome.REGRESSION: "🔴", GateOutcome.TOO_NOISY: "⚪"}

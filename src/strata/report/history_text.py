@@ -9,7 +9,7 @@ from strata.model.history import CellHistory, ChangePoint, History
 from strata.model.remembered import Baseline
 from strata.report import figures
 from strata.report.compare_lines import change
-from strata.report.textual import Paint, field, table, wrap
+from strata.report.text_layout import Paint, field, table, wrap
 
 BARS = "▁▂▃▄▅▆▇█"
 HEIGHT = 8

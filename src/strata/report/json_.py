@@ -15,7 +15,7 @@ from pydantic import Field
 
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
-from strata.model.experiment import Refusal, Told
+from strata.model.experiment import ExperimentRecord, Refusal
 from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.foreign_io import ForeignIo
@@ -92,7 +92,7 @@ class Document(Value):
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
     paragraph: str
-    story: tuple[Told, ...]
+    story: tuple[ExperimentRecord, ...]
     refused: tuple[Refusal, ...]
     comparisons: tuple[Comparison, ...]
     cells: tuple[ReportedCell, ...]

@@ -19,7 +19,7 @@ MUCH_SLOWER = 0.5
 """Below half of the layer below it a cell gets the double mark."""
 
 
-class Mark(StrEnum):
+class ResultSign(StrEnum):
     """What the equivalence test says, as one sign (never by colour alone)."""
 
     SAME = "="
@@ -30,27 +30,27 @@ class Mark(StrEnum):
 
 
 MEANING = {
-    Mark.SAME: "within the allowance",
-    Mark.SLOWER: "costs more than expected",
-    Mark.MUCH_SLOWER: "less than half of the layer below",
-    Mark.FASTER: "faster than the layer below",
-    Mark.UNSURE: "inconclusive: the difference is within the noise",
+    ResultSign.SAME: "within the allowance",
+    ResultSign.SLOWER: "costs more than expected",
+    ResultSign.MUCH_SLOWER: "less than half of the layer below",
+    ResultSign.FASTER: "faster than the layer below",
+    ResultSign.UNSURE: "inconclusive: the difference is within the noise",
 }
 
 
-def mark_of(comparison: Comparison) -> Mark:
+def mark_of(comparison: Comparison) -> ResultSign:
     """The sign of one comparison."""
     if comparison.verdict is Equivalence.WITHIN:
-        return Mark.SAME
+        return ResultSign.SAME
     if comparison.verdict is Equivalence.FASTER:
-        return Mark.FASTER
+        return ResultSign.FASTER
     if comparison.verdict is Equivalence.CANNOT_TELL:
-        return Mark.UNSURE
-    return Mark.MUCH_SLOWER if comparison.iops.value < MUCH_SLOWER else Mark.SLOWER
+        return ResultSign.UNSURE
+    return ResultSign.MUCH_SLOWER if comparison.iops.value < MUCH_SLOWER else ResultSign.SLOWER
 
 
 @dataclass(frozen=True)
-class Column:
+class LadderColumn:
     """A layer, held against ``below`` (None for a baseline). ``index`` is the layer's place in the stack."""
 
     layer: str
@@ -72,13 +72,13 @@ class Square:
     why: str | None = None
 
     @property
-    def mark(self) -> Mark | None:
+    def mark(self) -> ResultSign | None:
         """The sign; None where nothing was compared."""
         return mark_of(self.comparison) if self.comparison else None
 
 
 @dataclass(frozen=True)
-class Row:
+class LadderRow:
     """One workload. ``shape`` holds only what is not common to all rows."""
 
     workload: Workload
@@ -96,18 +96,18 @@ class Ladder:
     """``common`` is the part of the shape that all rows share."""
 
     common: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[LadderColumn, ...]
+    rows: tuple[LadderRow, ...]
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
-        """The signs that occur, in the order of `Mark`."""
+    def marks(self) -> tuple[ResultSign, ...]:
+        """The signs that occur, in the order of `ResultSign`."""
         used = {s.mark for row in self.rows for s in row.squares}
-        return tuple(m for m in Mark if m in used)
+        return tuple(m for m in ResultSign if m in used)
 
     def notes(self) -> tuple[str, ...]:
         """Why squares are empty, the same reasons of one layer in one line."""
-        reasons: dict[tuple[str, str], list[Row]] = {}
+        reasons: dict[tuple[str, str], list[LadderRow]] = {}
         for row in self.rows:
             for column, square in zip(self.columns, row.squares, strict=True):
                 if square.why is not None:
@@ -132,12 +132,12 @@ def group_words(some: Sequence[Workload], everything: Sequence[Workload], labels
     return "; ".join(labels)
 
 
-def columns_of(report: Report) -> tuple[Column, ...]:
+def columns_of(report: Report) -> tuple[LadderColumn, ...]:
     """One column per comparison the stack asks for, one for each layer without a layer below."""
     found = []
     for index, layer in enumerate(report.run.plan.stack.layers):
         for below in layer.against or (None,):
-            found.append(Column(layer=layer.name, below=below, index=index))
+            found.append(LadderColumn(layer=layer.name, below=below, index=index))
     return tuple(found)
 
 
@@ -174,12 +174,12 @@ def build(report: Report) -> Ladder:
     errors = {(r.layer, r.workload_key): r.error for r in report.results if r.error}
     skips = {(c.layer, c.workload.key): c.skip for c in report.run.plan.cells}
 
-    def square(column: Column, key: str) -> Square:
+    def square(column: LadderColumn, key: str) -> Square:
         at = (column.layer, key)
         if (summary := summaries.get(at)) is not None:
             below = column.below
             return Square(summary=summary, comparison=compared.get((column.layer, below, key)) if below else None)
         return Square(why=skips.get(at) or errors.get(at) or "not measured")
 
-    rows = tuple(Row(w, shapes[w.key], tuple(square(c, w.key) for c in columns)) for w in workloads)
+    rows = tuple(LadderRow(w, shapes[w.key], tuple(square(c, w.key) for c in columns)) for w in workloads)
     return Ladder(common=common, columns=columns, rows=rows)

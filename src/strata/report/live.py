@@ -14,7 +14,7 @@ from rich.text import Text
 from strata import units
 from strata.model.progress import DeviceNow, Glance, NodeNow, Progress
 from strata.report.plain import PHASE, place, rates, time_left
-from strata.report.textual import cell_len, clean, fit, left, right
+from strata.report.text_layout import cell_len, clean, fit, left, right
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT = 4

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from strata import units
 from strata.model.finding import Finding
 from strata.model.run import Report
-from strata.report import answer, figures, flushes, goals, ladder, story, words
+from strata.report import answer, experiments, figures, flushes, goals, ladder, words
 from strata.report.check_lines import check_lines
 from strata.report.explained import ROW_HEAD, row_table
 from strata.report.ladder import MEANING, Ladder, Square
 from strata.report.paragraph import paragraph
-from strata.report.textual import clean
+from strata.report.text_layout import clean
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -45,9 +45,9 @@ def _verdict(report: Report) -> str:
     lines.append(escape(paragraph(report.analysis, diagnosis)))
     lines += [_rows(report, finding) for finding in diagnosis.findings]
     lines += [_folded("Ruled out", answer.ruled_out_briefly(diagnosis.ruled_out), open_=False)]
-    told = [story.line(scene) for scene in story.scenes(diagnosis)]
-    told += [f"not possible: {why}" for why in story.refused(diagnosis)]
-    lines += [_folded("Experiments", told, open_=v.confidence < story.UNFOLDED)]
+    told = [experiments.line(scene) for scene in experiments.scenes(diagnosis)]
+    told += [f"not possible: {why}" for why in experiments.refused(diagnosis)]
+    lines += [_folded("Experiments", told, open_=v.confidence < experiments.UNFOLDED)]
     return "\n\n".join(x for x in lines if x)
 
 

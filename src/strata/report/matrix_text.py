@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from strata import units
-from strata.model.matrix import Given, MatrixCell, MatrixResult, Prediction
+from strata.model.matrix import BudgetPrediction, Given, MatrixCell, MatrixResult
 from strata.model.plan import Plan
 from strata.report import figures
 from strata.report.markdown import escape, gfm
-from strata.report.textual import Paint, clean, right, wrap
+from strata.report.text_layout import Paint, clean, right, wrap
 
 SMOOTHED, KINK, MOVED, GENERATOR = "~", "^", "?", "g"
 LEGEND = (
@@ -189,12 +189,12 @@ def noise_words(result: MatrixResult) -> str:
     return f"{said}; samples are correlated over {_time(n.correlation_s)}"
 
 
-def prediction_words(told: Prediction) -> str:
+def prediction_words(told: BudgetPrediction) -> str:
     """The same in one line."""
     return "; ".join(x.strip() for x in prediction_lines(told, _ANY))
 
 
-def prediction_lines(told: Prediction, width: int) -> list[str]:
+def prediction_lines(told: BudgetPrediction, width: int) -> list[str]:
     """What the budget will bring, and what the target would take."""
     out = wrap(
         f"about {_time(told.seconds)}, {told.seconds_a_cell:.2g} s per cell; predicted error ({told.known_from}): "
@@ -265,7 +265,7 @@ def _foretold(result: MatrixResult) -> str:
     return f"<details><summary>Predictions</summary>\n\n{lines}\n\n</details>"
 
 
-def matrix_plan_text(plan: Plan, told: Prediction, width: int, color: bool = False) -> str:
+def matrix_plan_text(plan: Plan, told: BudgetPrediction, width: int, color: bool = False) -> str:
     """In at most ``width`` columns, an endpoint longer than that whole."""
     paint = Paint(color)
     ask = plan.matrix

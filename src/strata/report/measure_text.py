@@ -17,7 +17,7 @@ from strata.model.result import EngineResult, ErrorCount, ThreadResult
 from strata.model.workload import Cache
 from strata.report import figures, flushes, words
 from strata.report.ends_text import cost_words, end_words, flows_line, percentile_words, split_words
-from strata.report.textual import Paint, field, wrap
+from strata.report.text_layout import Paint, field, wrap
 from strata.report.trace_text import summary_lines
 
 _LABEL = 12

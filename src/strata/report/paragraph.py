@@ -9,8 +9,8 @@ from strata import units
 from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.estimate import Estimate
 from strata.model.finding import Cause, Diagnosis, Finding, Verdict, VerdictKind
-from strata.model.reference import Reference, Source
-from strata.report import answer, figures, story
+from strata.model.reference import Reference, ReferenceSource
+from strata.report import answer, experiments, figures
 
 MIDDLE, WORDS = " · ", ": "
 """A headline sets its parts apart; within a paragraph they are one sentence."""
@@ -57,7 +57,7 @@ def _tried(own: Finding | None) -> str | None:
     if own is None or own.outcome is None:
         return None
     word = {True: "An experiment confirmed it", False: "An experiment refuted it", None: "An experiment was undecided"}
-    return f"{word[own.outcome.holds]}: {story.outcome(own.outcome)}."
+    return f"{word[own.outcome.holds]}: {experiments.outcome(own.outcome)}."
 
 
 def _others(diagnosis: Diagnosis) -> str | None:
@@ -145,7 +145,7 @@ def _promised(analysis: Analysis, layer: str | None, finding: Finding | None) ->
 
 
 def _of(reference: Reference) -> str:
-    if reference.source is Source.SPECIFICATION:
+    if reference.source is ReferenceSource.SPECIFICATION:
         return "of the IOPS in its specification"
     return f"of its IOPS in {reference.of}"
 

@@ -10,8 +10,8 @@ from typing import Self, TextIO
 
 from strata import units
 from strata.model.progress import Phase, Progress
-from strata.report.textual import clean
-from strata.text.door import say
+from strata.report.text_layout import clean
+from strata.text.output import say
 
 PHASE = {
     Phase.SURVEY: "surveying",

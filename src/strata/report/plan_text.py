@@ -7,7 +7,7 @@ from strata.model.plan import Plan, StepKind
 from strata.model.workload import Workload
 from strata.report import figures
 from strata.report.ladder import group_words
-from strata.report.textual import Paint, clean, table, wrap
+from strata.report.text_layout import Paint, clean, table, wrap
 
 
 def plan_text(plan: Plan, width: int, color: bool = False) -> str:

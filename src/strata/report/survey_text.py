@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata import units
 from strata.model.survey import Device, Severity, Survey
 from strata.report import figures
-from strata.report.textual import Paint, clean, field, wrap
+from strata.report.text_layout import Paint, clean, field, wrap
 
 _LABEL = 12
 

@@ -12,11 +12,11 @@ from strata import units
 from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.profile import GoalOutcome
 from strata.model.run import Report
-from strata.report import answer, figures, flushes, goals, ladder, story, words
+from strata.report import answer, experiments, figures, flushes, goals, ladder, words
 from strata.report.check_lines import CheckLine, check_lines
-from strata.report.ladder import MEANING, Column, Ladder, Mark, Row, Square
+from strata.report.ladder import MEANING, Ladder, LadderColumn, LadderRow, ResultSign, Square
 from strata.report.paragraph import gain
-from strata.report.textual import READING_WIDTH, Paint, cell_len, clean, field, left, right, wrap, wrap_cell
+from strata.report.text_layout import READING_WIDTH, Paint, cell_len, clean, field, left, right, wrap, wrap_cell
 
 IMPOSSIBLE_EACH_KIND = 3
 RULED_OUT = 5
@@ -54,12 +54,12 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
 
 GAP = 2
 RICH_WIDTH = 120
-_STYLES: dict[Mark, tuple[str, ...]] = {
-    Mark.SAME: ("green",),
-    Mark.SLOWER: ("yellow", "bold"),
-    Mark.MUCH_SLOWER: ("red", "bold"),
-    Mark.FASTER: ("cyan", "bold"),
-    Mark.UNSURE: ("yellow",),
+_STYLES: dict[ResultSign, tuple[str, ...]] = {
+    ResultSign.SAME: ("green",),
+    ResultSign.SLOWER: ("yellow", "bold"),
+    ResultSign.MUCH_SLOWER: ("red", "bold"),
+    ResultSign.FASTER: ("cyan", "bold"),
+    ResultSign.UNSURE: ("yellow",),
 }
 
 
@@ -107,7 +107,7 @@ def _column_cells(squares: Sequence[Square], level: int) -> list[str]:
     return [one(kind, parts) for kind, parts in made]
 
 
-def _draw(column: Column, squares: Sequence[Square], level: int, most: int) -> _Drawn:
+def _draw(column: LadderColumn, squares: Sequence[Square], level: int, most: int) -> _Drawn:
     cells = _column_cells(squares, level)
     titles = (clean(column.layer), clean(column.subtitle))
     widest = max(cell_len(c) for c in cells)
@@ -122,7 +122,7 @@ def _short(shape: str) -> str:
     return shape.replace("depth ", "qd").replace(" threads", "t").replace(" KiB", "K").replace(" MiB", "M")
 
 
-def _labels(rows: Sequence[Row], narrow: bool) -> list[str]:
+def _labels(rows: Sequence[LadderRow], narrow: bool) -> list[str]:
     """Pattern and shape in two columns of their own."""
     wide = max(cell_len(r.workload.pattern) for r in rows)
     return [
@@ -250,7 +250,7 @@ def _ruled_out(clauses: tuple[str, ...], width: int) -> list[str]:
 
 def _experiment(finding: Finding, width: int) -> list[str]:
     if finding.outcome is not None:
-        return field(f"{words.outcome(finding.outcome)}:", story.outcome(finding.outcome), width)
+        return field(f"{words.outcome(finding.outcome)}:", experiments.outcome(finding.outcome), width)
     if finding.experiment is not None:
         told = f"{finding.experiment.changes}, predicted {answer.predicted(finding.experiment)}; not run"
         return field("Would refute it:", told, width)
@@ -260,18 +260,18 @@ def _experiment(finding: Finding, width: int) -> list[str]:
 def _story(diagnosis: Diagnosis, width: int) -> list[str]:
     """Where the verdict is not sure: every experiment in which a cause fell, and how many more; else how many."""
     own = answer.own(diagnosis)
-    if diagnosis.verdict.confidence >= story.UNFOLDED:
-        if not story.told_more(diagnosis, own.outcome if own is not None else None):
+    if diagnosis.verdict.confidence >= experiments.UNFOLDED:
+        if not experiments.told_more(diagnosis, own.outcome if own is not None else None):
             return []
         told = figures.plural(len(diagnosis.story), "experiment")
         return field("Tried:", f"{told}; strata explain shows what each cause predicted", width)
-    scenes = story.scenes(diagnosis)
+    scenes = experiments.scenes(diagnosis)
     telling = [scene for scene in scenes if scene.telling]
-    lines = [story.line(scene) for scene in telling]
+    lines = [experiments.line(scene) for scene in telling]
     if idle := len(scenes) - len(telling):
         what = "more experiment" if telling else "experiment"
         lines.append(f"{figures.plural(idle, what)} that refuted no cause: strata explain")
-    lines += [f"not possible: {why}" for why in story.refused(diagnosis)]
+    lines += [f"not possible: {why}" for why in experiments.refused(diagnosis)]
     return ["  Tried:", *(x for text in lines for x in wrap(text, width, "    ", "      "))] if lines else []
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from strata import units
 from strata.model.trace import DeviceTrace, Half, Order, OrderSummary, Threads, Times, TraceResult, TraceSummary
 from strata.report import figures
-from strata.report.textual import Paint, clean, field, table, wrap
+from strata.report.text_layout import Paint, clean, field, table, wrap
 
 _LABEL = 13
 _BAR = "█"

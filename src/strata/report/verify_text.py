@@ -8,7 +8,7 @@ from functools import partial
 from strata import units
 from strata.model.verify import Fault, FaultKind, Integrity, Verified, VerifyResult
 from strata.report import figures
-from strata.report.textual import Paint, field, wrap
+from strata.report.text_layout import Paint, field, wrap
 
 _LABEL = 12
 _STYLE = {

@@ -213,7 +213,7 @@ def _measured(
     return StepDone(result, clock() - begin)
 
 
-class Once:
+class SingleStep:
     """The one step of ``plan``. What goes wrong with it is the user's to hear as it is: `handle` raises it."""
 
     def __init__(self, plan: Plan) -> None:

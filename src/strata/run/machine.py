@@ -58,7 +58,7 @@ class RunMachine:
         self._cooldown_s = plan.cooldown_s
         self._rested = True
         self._measured_any = len(self._queue) < len(steps)
-        self._watch = Watch(plan)
+        self._watch = ProgressTracker(plan)
         self._in_hand: Step | None = None
         self._unsafe: tuple[CellResult, StepDone | None] | None = None
         self._failures: dict[str, int] = {}
@@ -188,7 +188,7 @@ class RunMachine:
         return (self._over,)
 
 
-class Watch:
+class ProgressTracker:
     """Makes the `Progress` of each step, and learns how long a step takes. No clock."""
 
     def __init__(self, plan: Plan) -> None:

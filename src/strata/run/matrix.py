@@ -16,12 +16,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from strata.analyse.matrix import Filled, Spot, Theta, Visit, Wish, seen_once, table_of, wishes
+from strata.analyse.matrix import Filled, Spot, Theta, Visit, VisitRequest, seen_once, table_of, visit_requests
 from strata.analyse.matrix.needed import still
 from strata.analyse.matrix.predict import predict
 from strata.analyse.matrix.starts import plausible
 from strata.analyse.pooled import pooled
-from strata.model.matrix import HeldOut, Known, Prediction
+from strata.model.matrix import BudgetPrediction, HeldOut, Known
 from strata.model.noise import PooledNoise
 
 ASSUMED = PooledNoise(
@@ -68,7 +68,7 @@ class Matrix:
     left_out: frozenset[int] = frozenset()
     visits: list[Visit] = field(default_factory=list)
     spent_s: float = 0.0
-    predictions: list[Prediction] = field(default_factory=list)
+    predictions: list[BudgetPrediction] = field(default_factory=list)
     ended: str | None = None
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class Matrix:
     def brief(self) -> tuple[Ask, ...]:
         """Every cell that was not visited yet, once."""
         self._learn()
-        self._foretell(Known.FLOOR)
+        self._predict_budget(Known.FLOOR)
         todo = [i for i in self._open() if not self._tried(i)]
         left = self.budget_s - self.spent_s
         seconds = self.brief_s
@@ -160,7 +160,7 @@ class Matrix:
         noise = self.noise
         self._filled, self._theta = table_of(self.spots, self.visits, noise, self._theta)
         if not foretold:
-            told = self.foretell(Known.BRIEF, noise)
+            told = self.predict_budget(Known.BRIEF, noise)
             self.predictions.append(told.model_copy(update=self._needed(noise)))
         batch = min(left, max(BATCH_SHARE * self.budget_s, 4 * (BRIEF_LEAST_S + self.start_s)))
         found = self._wishes(noise, batch)
@@ -193,7 +193,7 @@ class Matrix:
             error_p95=errors[min(len(errors) - 1, int(0.95 * len(errors)))], within_interval=inside,
         )  # fmt: skip
 
-    def foretell(self, known_from: Known, noise: PooledNoise) -> Prediction:
+    def predict_budget(self, known_from: Known, noise: PooledNoise) -> BudgetPrediction:
         """What the budget will bring with this noise."""
         cells = len(self.spots) - len(self.left_out)
         return predict(
@@ -202,11 +202,11 @@ class Matrix:
             starts=plausible(self.visits, noise, self.known),
         )  # fmt: skip
 
-    def _foretell(self, known_from: Known) -> None:
-        self.predictions.append(self.foretell(known_from, self.noise))
+    def _predict_budget(self, known_from: Known) -> None:
+        self.predictions.append(self.predict_budget(known_from, self.noise))
 
-    def _wishes(self, noise: PooledNoise, seconds: float) -> list[Wish]:
-        return wishes(
+    def _wishes(self, noise: PooledNoise, seconds: float) -> list[VisitRequest]:
+        return visit_requests(
             self._filled, noise, seconds=seconds, start_s=self.start_s, target=self.target, shortest=self._shortest_s,
             longest=LONGEST_S, left_out=frozenset(range(len(self.spots))) - frozenset(self._open()),
         )  # fmt: skip
@@ -230,7 +230,7 @@ class Matrix:
             return "precision"
         return "budget" if wide & set(self._open()) else "cells that failed"
 
-    def _ask(self, wish: Wish) -> Ask:
+    def _ask(self, wish: VisitRequest) -> Ask:
         return Ask(wish.cell, wish.seconds, "kink" if wish.kink else "more")
 
     def _learn(self) -> None:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from strata.errors import SafetyRefusal, StrataError
 from strata.model.plan import Cell
-from strata.model.precondition import PreconditionBudget, Preconditioned, Steadiness, WriteRound
+from strata.model.precondition import PreconditionBudget, Preconditioned, SteadyWindow, WriteRound
 
 WINDOW = 5
 SPREAD_MAX = 0.20
 SLOPE_MAX = 0.10
 
 
-def steadiness(rates: Sequence[float]) -> Steadiness | None:
+def steadiness(rates: Sequence[float]) -> SteadyWindow | None:
     """Of the last `WINDOW` rates of rounds (any unit); None while there are fewer, or where nothing was written.
 
     Source: SNIA Solid State Storage Performance Test Specification 2.0.2 (2020), "Steady State" and "Measurement
@@ -31,7 +31,7 @@ def steadiness(rates: Sequence[float]) -> Steadiness | None:
     rise = sum((x - middle) * (y - mean) for x, y in enumerate(window))
     slope = rise / sum((x - middle) ** 2 for x in range(WINDOW)) * (WINDOW - 1) / mean
     spread = (max(window) - min(window)) / mean
-    return Steadiness(spread=spread, slope=slope, steady=spread <= SPREAD_MAX and abs(slope) <= SLOPE_MAX)
+    return SteadyWindow(spread=spread, slope=slope, steady=spread <= SPREAD_MAX and abs(slope) <= SLOPE_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Preconditioner:
     def __init__(self, cell: Cell, budget: PreconditionBudget) -> None:
         self._cell, self._budget = cell, budget
         self._rounds: list[WriteRound] = []
-        self._last: Steadiness | None = None
+        self._last: SteadyWindow | None = None
 
     def begin(self) -> Write:
         """The first round."""

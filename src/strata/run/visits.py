@@ -156,7 +156,7 @@ def refuse_what_the_floor_forbids(matrix: Matrix, plan: Plan) -> None:
     ask = plan.matrix
     if ask is None or not ask.promised:
         return
-    told = matrix.foretell(Known.FLOOR, matrix.noise)
+    told = matrix.predict_budget(Known.FLOOR, matrix.noise)
     # Only what even the lower end of the range forbids is refused: a handful of cells does not know more.
     needed = told.seconds_low
     if needed is not None and needed <= ask.budget_s:

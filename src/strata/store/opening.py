@@ -15,10 +15,10 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from strata import units
 from strata.errors import SafetyRefusal, UsageError
 from strata.host.xdg import state_dir
+from strata.store.errors import named
 from strata.store.location import asked_for, server_url, store_path
 from strata.store.schema import HEAD, migrate, revision_of
 from strata.store.store import WRITES, Store
-from strata.store.trouble import named
 
 LONGEST_VALUE = 256 * units.MIB
 """Bytes of a value that is read or saved; a result has a thousandth of it."""

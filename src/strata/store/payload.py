@@ -18,7 +18,7 @@ from strata import units
 from strata.errors import StoreError
 from strata.model.base import Value
 from strata.parsing import DIGITS_MOST, Malformed, inflate
-from strata.store.trouble import UNLIKE, UNLIKE_HINT, why_of
+from strata.store.errors import UNLIKE, UNLIKE_HINT, why_of
 
 V = TypeVar("V", bound=Value)
 

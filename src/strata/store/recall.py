@@ -16,8 +16,8 @@ from strata.model.remembered import EVERY, Baseline, RunHead, SeriesName, Wanted
 from strata.model.run import Run, RunStatus
 from strata.model.step_figures import StepFigures, sound
 from strata.parsing import json_of
+from strata.store.errors import named
 from strata.store.tables import BaselineRow, FiguresRow, HeadRow, RunRow, SeriesRow
-from strata.store.trouble import named
 
 NUMBERS = (
     "run_id", "created_unix_ns", "step_order", "round", "kind", "ops", "errored", "iops", "bytes_per_second",

@@ -12,9 +12,9 @@ from sqlalchemy import Engine, text
 
 from strata import units
 from strata.errors import StoreError
-from strata.host.foreign import opened
+from strata.host.untrusted import opened
 from strata.store import others
-from strata.store.trouble import named
+from strata.store.errors import named
 
 HEAD = "0004"
 """The newest revision in ``migrations/versions``. Known here, so that alembic is loaded only to migrate."""

@@ -9,11 +9,11 @@ from sqlalchemy.engine.interfaces import ExecutionContext
 
 from strata.errors import UsageError
 from strata.store import others
+from strata.store.errors import named
 from strata.store.location import shown
 from strata.store.recall import BINARY
 from strata.store.schema import HEAD, migrate
 from strata.store.store import Store
-from strata.store.trouble import named
 
 CONNECT_TIMEOUT_S = 5
 LOCK_TIMEOUT_MS = 15_000

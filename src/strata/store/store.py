@@ -19,10 +19,10 @@ from strata.model.place import identity_of
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
 from strata.model.step_figures import figures_of
+from strata.store.errors import named
 from strata.store.payload import from_json, pack, to_json, unpack
 from strata.store.recall import Recall, keep_figures, keep_head
 from strata.store.tables import CellRow, FiguresRow, MatrixRow, OutcomeRow, RunRow, SeriesRow
-from strata.store.trouble import named
 
 WRITES = "strata_writes"
 """The execution option of a connection that says whether its transactions write."""

@@ -8,7 +8,7 @@ import pytest
 
 from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import check_table
-from strata.app.checking import check_file
+from strata.app.check import check_file
 from strata.formats import read_fio, read_table
 from strata.model.figures import Conclusion, Standing
 from strata.model.finding import Cause

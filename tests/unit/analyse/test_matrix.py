@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from strata.analyse.matrix import Spot, Visit, gp, seen_once, table_of, wishes
+from strata.analyse.matrix import Spot, Visit, gp, seen_once, table_of, visit_requests
 from strata.analyse.matrix.bound import fitted
 from strata.analyse.matrix.needed import still
 from strata.analyse.matrix.predict import predict
@@ -165,11 +165,13 @@ def test_time_goes_to_noisy_cells_and_none_to_those_within_the_target() -> None:
     noise = NOISE.model_copy(update={"spread_df": 1.0, "between": 0.002})
     table, _ = table_of(places, visits, noise)
     how = {"start_s": 0.1, "shortest": 0.5, "longest": 5.0}
-    first = wishes(table, noise, seconds=3.0, target=None, **how)  # type: ignore[arg-type]
+    first = visit_requests(table, noise, seconds=3.0, target=None, **how)  # type: ignore[arg-type]
     assert {w.cell for w in first} <= {2, 3} and sum(w.seconds + 0.1 for w in first) <= 3.0001
-    enough = wishes(table, noise, seconds=60.0, target=0.02, **how)  # type: ignore[arg-type]
+    enough = visit_requests(table, noise, seconds=60.0, target=0.02, **how)  # type: ignore[arg-type]
     assert {w.cell for w in enough} == {2, 3}
-    assert {w.cell for w in wishes(table, noise, seconds=60.0, target=0.02, left_out=frozenset({2}), **how)} == {3}  # type: ignore[arg-type]
+    assert {
+        w.cell for w in visit_requests(table, noise, seconds=60.0, target=0.02, left_out=frozenset({2}), **how)
+    } == {3}  # type: ignore[arg-type]
 
 
 def test_a_prediction_falls_with_the_budget_and_ends_at_what_differs_between_starts() -> None:
@@ -255,12 +257,12 @@ def test_a_cell_whose_visits_run_out_gets_longer_ones() -> None:
     noise = NOISE.model_copy(update={"variance_s": 2e-3, "between": 0.001})
     table, _ = table_of([Spot(0, 0, 1, 4096)], visits, noise)
     how = {"seconds": 60.0, "start_s": 0.1, "shortest": 0.5, "longest": 2.0}
-    (plain,) = wishes(table, noise, target=None, **how)  # type: ignore[arg-type]
+    (plain,) = visit_requests(table, noise, target=None, **how)  # type: ignore[arg-type]
     assert table[0].half is not None
-    (pressed,) = wishes(table, noise, target=math.expm1(0.85 * table[0].half), **how)  # type: ignore[arg-type]
+    (pressed,) = visit_requests(table, noise, target=math.expm1(0.85 * table[0].half), **how)  # type: ignore[arg-type]
     assert plain.seconds <= 2.0 < pressed.seconds <= 8.0
     # Where the starts differ by too much no length helps.
-    (vain,) = wishes(table, noise, target=1e-4, **how)  # type: ignore[arg-type]
+    (vain,) = visit_requests(table, noise, target=1e-4, **how)  # type: ignore[arg-type]
     assert vain.seconds <= 2.0
 
 

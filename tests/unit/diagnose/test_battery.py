@@ -8,7 +8,7 @@ import pytest
 
 from strata.diagnose.case import Case
 from strata.diagnose.expected import MOST
-from strata.diagnose.models import Fit, Scope, Shape
+from strata.diagnose.models import Fit, LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import apart, worth
@@ -100,7 +100,7 @@ def test_a_cause_that_cannot_say_is_not_held_to_anything() -> None:
 def test_a_request_that_waits_its_own_time_gains_what_the_medium_took() -> None:
     half = measured_of(PLAIN).summary("share", "randread-8KiB-qd32")
     assert half is not None
-    delay = Fit(Shape.DELAY, Scope.BOTH, 16 / half.iops.value, 0.0, 0.0, 0.0, 1.0, 0.0, ALL, {})
+    delay = Fit(LimitKind.DELAY, LimitDirection.BOTH, 16 / half.iops.value, 0.0, 0.0, 0.0, 1.0, 0.0, ALL, {})
     wire = standing(Cause.WIRE_LATENCY, model=delay)
     made = proposed("null-end", wire + standing(Cause.SLOW_MEDIUM))
     assert made.condition is Condition.NULL_END
@@ -312,7 +312,7 @@ def shared(lock: float, delay: float) -> Analysis:
 def test_what_is_full_hides_a_slower_far_end_and_a_time_of_its_own_adds_to_it(
     lock: float, delay: float, fell: str
 ) -> None:
-    model = Fit(Shape.DELAY, Scope.BOTH, 5e-3, 0.0, 0.0, 0.0, 1.0, 0.0, frozenset(), {})
+    model = Fit(LimitKind.DELAY, LimitDirection.BOTH, 5e-3, 0.0, 0.0, 0.0, 1.0, 0.0, frozenset(), {})
     cells = frozenset({"randread-8KiB-qd8"})
     full, alone = (
         Opinion(cause, True, "", layer="share", cells=cells, model=fit)

@@ -8,7 +8,7 @@ import pytest
 
 from strata.diagnose import choosing
 from strata.diagnose.case import Case
-from strata.diagnose.models import Scope, Shape, fit
+from strata.diagnose.models import LimitDirection, LimitKind, fit
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.separation import worth
 from strata.diagnose.trying import after, outcome
@@ -19,9 +19,9 @@ from .known import SCENES
 from .test_experiment import carry_out
 
 SHAPES = {
-    Shape.BANDWIDTH: Cause.WIRE_BANDWIDTH,
-    Shape.CAP: Cause.IOPS_CAP,
-    Shape.DELAY: Cause.WIRE_LATENCY,
+    LimitKind.BANDWIDTH: Cause.WIRE_BANDWIDTH,
+    LimitKind.CAP: Cause.IOPS_CAP,
+    LimitKind.DELAY: Cause.WIRE_LATENCY,
 }
 MOST = 3
 """Experiments: three causes differ in depth and in size."""
@@ -32,7 +32,7 @@ def standing(case: Case, first: Cause) -> tuple[Opinion, ...]:
     (pair,) = case.pairs
     cells = frozenset(p.key for p in pair.view.affected)
     found = [
-        Opinion(cause, True, "", layer="path", cells=cells, model=fit(pair.view, shape, Scope.BOTH))
+        Opinion(cause, True, "", layer="path", cells=cells, model=fit(pair.view, shape, LimitDirection.BOTH))
         for shape, cause in SHAPES.items()
     ]
     return tuple(sorted(found, key=lambda o: o.cause is not first))

@@ -10,7 +10,7 @@ from strata.model.cause import Cause
 from strata.model.estimate import Estimate
 from strata.model.expect import Expect
 from strata.model.finding import VerdictKind
-from strata.model.reference import Reference, Source
+from strata.model.reference import Reference, ReferenceSource
 from strata.model.stack import Layer, Stack
 
 from . import mediums
@@ -108,7 +108,7 @@ def remembered(now: Analysis, before: Analysis) -> Analysis:
             Reference(
                 layer=cell.layer,
                 workload_key=cell.workload.key,
-                source=Source.BASELINE,
+                source=ReferenceSource.BASELINE,
                 of="run 1",
                 iops=was.iops,
                 ratio=Estimate(value=ratio, low=ratio * 0.95, high=ratio * 1.05, n=2, unit="ratio"),

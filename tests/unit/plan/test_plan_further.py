@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.app.experimenting import ROUNDS as OF_EXPERIMENT
-from strata.app.experimenting import _may_write
-from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Purse, _measured, fastest_writes
-from strata.app.planning import experiment_plan, experiment_round
+from strata.app.experiment import ROUNDS as OF_EXPERIMENT
+from strata.app.experiment import _may_write
+from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Budget, _measured, fastest_writes
+from strata.app.plan import experiment_plan, experiment_round
 from strata.app.runner import Runner
 from strata.errors import RunFailed
 from strata.model.analysis import Comparison, Equivalence
@@ -25,7 +25,7 @@ from strata.model.workload import Sync, Workload
 from strata.plan import DIAGNOSE, Schedule, expand
 from strata.plan.detail import AT_STAKE, ROUNDS_MOST, further_round
 from strata.plan.screening import LEAST_S, MOST_S, RAMP_S, ROUNDS, SCREENING_S, START_S, lengths
-from strata.run.machine import Watch
+from strata.run.machine import ProgressTracker
 from strata.units import MIB
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ def result_of(plan: Plan, kind: StepKind, round_: int, order: int) -> CellResult
 
 def test_what_was_paid_before_a_stop_is_not_there_again() -> None:
     plan = planned()
-    fresh = Purse(plan, ())
+    fresh = Budget(plan, ())
     kept = [result_of(plan, StepKind.MEASURE, 0, 0), result_of(plan, StepKind.MEASURE, plan.rounds, 90)]
     kept += [result_of(plan, StepKind.CONFIRM, 0, 91)]
-    assert Purse(plan, kept).seconds_left == pytest.approx(fresh.seconds_left - 2 * plan.step_s, abs=0.1)
+    assert Budget(plan, kept).seconds_left == pytest.approx(fresh.seconds_left - 2 * plan.step_s, abs=0.1)
     assert fresh.detail_left == pytest.approx(DETAIL_SHARE * 90.0, abs=0.1)
 
 
@@ -119,13 +119,13 @@ def test_a_long_screening_leaves_less_and_never_nothing() -> None:
     plan = planned()
     assert plan.further is not None
     ending = plan.model_copy(update={"further": plan.further.model_copy(update={"whole_s": 160.0})})
-    left = [Purse(ending, (), elapsed).seconds_left for elapsed in (30.0, 100.0, 1000.0)]
+    left = [Budget(ending, (), elapsed).seconds_left for elapsed in (30.0, 100.0, 1000.0)]
     assert left == [pytest.approx(90), pytest.approx(60), pytest.approx(LEAST_SHARE * 90)]
-    assert Purse(plan, (), 1000.0).seconds_left == pytest.approx(90), "who says a budget gets it"
+    assert Budget(plan, (), 1000.0).seconds_left == pytest.approx(90), "who says a budget gets it"
 
 
 def test_without_experiments_all_of_it_is_for_further_rounds() -> None:
-    assert Purse(planned(), (), confirm=False).detail_left == pytest.approx(90.0)
+    assert Budget(planned(), (), confirm=False).detail_left == pytest.approx(90.0)
 
 
 def test_further_rounds_of_a_resumed_run_come_behind_its_experiments() -> None:
@@ -143,7 +143,7 @@ def test_a_layer_that_is_given_up_in_a_further_round_is_said() -> None:
         raise RunFailed("cannot connect to", cell.layer)
 
     session = SimpleNamespace(
-        running=lambda: SimpleNamespace(plan=plan), purse=lambda: Purse(plan, ()), paid=lambda _: None,
+        running=lambda: SimpleNamespace(plan=plan), budget=lambda: Budget(plan, ()), paid=lambda _: None,
         measure_step=gone, emit=lambda _: None, stop_requested=lambda: False,
     )  # fmt: skip
     session.carry_out = MethodType(Runner.carry_out, session)
@@ -172,7 +172,11 @@ def test_the_time_left_of_an_experiment_is_its_own() -> None:
     own = experiment_plan(plan, asked(plan, plan.workloads[0]))
     assert own is not None and own.further is None
     batch = own.model_copy(update={"steps": experiment_round(own, asked(plan, plan.workloads[0]), 0, 7), "rounds": 1})
-    assert Watch(batch).seconds_left(2) == own.seconds == pytest.approx(2 * (own.ramp_s + own.runtime_s), abs=0.6)
+    assert (
+        ProgressTracker(batch).seconds_left(2)
+        == own.seconds
+        == pytest.approx(2 * (own.ramp_s + own.runtime_s), abs=0.6)
+    )
 
 
 SLOW = EngineResult.model_validate(
@@ -197,7 +201,7 @@ def test_an_experiment_may_write_what_both_its_cells_together_may() -> None:
     for share, allowed in ((0.5, False), (2.0, True)):
         most = round(share * OF_EXPERIMENT * (own.ramp_s + own.runtime_s) * plan.assumed_write_bps)
         bound = plan.model_copy(update={"further": plan.further.model_copy(update={"bytes_written": most})})
-        session = SimpleNamespace(cells=lambda: kept, purse=lambda b=bound: Purse(b, kept))
+        session = SimpleNamespace(cells=lambda: kept, budget=lambda b=bound: Budget(b, kept))
         assert _may_write(cast("Session", session), own, OF_EXPERIMENT) is allowed
     assert changed.key not in fastest_writes(kept)
 
@@ -206,14 +210,14 @@ def test_a_plan_announces_what_may_follow_and_writing_stays_within_it() -> None:
     plan, without = planned(), planned(further_s=0)
     assert plan.seconds == without.seconds + 90 and plan.step_s == pytest.approx(without.step_s)
     assert plan.further is not None and plan.bytes_written == without.bytes_written + plan.further.bytes_written
-    purse = Purse(plan, ())
+    budget = Budget(plan, ())
     write, read = plan.workloads[-1], plan.workloads[0]
-    assert purse.may_write([(read, 1e6, None)], plan), "what only reads writes nothing"
-    assert purse.may_write([(write, 1.0, 1e6)], plan)
-    assert not purse.may_write([(write, 1e6, 1e6)], plan)
-    assert Purse(without, ()).seconds_left <= 0
-    assert not Purse(without, ()).may_write([(write, 1.0, 1.0)], plan)
+    assert budget.may_write([(read, 1e6, None)], plan), "what only reads writes nothing"
+    assert budget.may_write([(write, 1.0, 1e6)], plan)
+    assert not budget.may_write([(write, 1e6, 1e6)], plan)
+    assert Budget(without, ()).seconds_left <= 0
+    assert not Budget(without, ()).may_write([(write, 1.0, 1.0)], plan)
     most = plan.further.bytes_written / plan.assumed_write_bps
-    assert purse.may_write([(write, 0.6 * most, None)], plan)
-    assert not purse.may_write([(write, 0.6 * most, None)] * 2, plan), "two that fit one by one may write twice it"
+    assert budget.may_write([(write, 0.6 * most, None)], plan)
+    assert not budget.may_write([(write, 0.6 * most, None)] * 2, plan), "two that fit one by one may write twice it"
     assert fastest_writes([result_of(plan, StepKind.MEASURE, 0, 0)]) == {}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_tree import Tree
 
-from strata.probes.processes import Processes, fellows_file
+from strata.probes.processes import Processes, group_members_file
 from strata.probes.servers.account import Account, Row
 from strata.probes.servers.spent import Spent, Thread
 
@@ -120,8 +120,8 @@ def test_who_descends_from_whom_and_who_shares_a_group(tmp_path: Path) -> None:
     ):
         tree.file(f"/proc/{pid}/cgroup", f"0::{group}")
         tree.file(f"/cg{group}/cgroup.procs", "1")
-    assert fellows_file(tree.sys, 20) == "/cg/system.slice/smbd.service/cgroup.procs"
-    assert [fellows_file(tree.sys, pid) for pid in (21, 22, 30)] == [None, None, None]
+    assert group_members_file(tree.sys, 20) == "/cg/system.slice/smbd.service/cgroup.procs"
+    assert [group_members_file(tree.sys, pid) for pid in (21, 22, 30)] == [None, None, None]
 
 
 def test_a_number_that_was_given_out_again_is_another_process(tmp_path: Path) -> None:

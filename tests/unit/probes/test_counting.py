@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strata.model.counters import Counter, Scope, net
 from strata.model.series import Series, SeriesKind
 from strata.probes.port import Column
-from strata.probes.recording import Recording, Watched, unwrap
+from strata.probes.recording import ProbeRecording, Watched, unwrap
 
 RANGE = 1 << 32
 STEPS = st.lists(st.integers(0, RANGE // 2 - 1), max_size=30)
@@ -78,7 +78,7 @@ class Scripted:
 
 
 def recorded(*rows: list[float | None], node: str | None = None) -> dict[str, Series]:
-    recording = Recording(None)
+    recording = ProbeRecording(None)
     recording.watched.append(Watched(Scripted(*rows), node))
     for _ in rows:
         recording.sample()

@@ -19,10 +19,10 @@ from strata.analyse.counters import readings
 from strata.errors import UsageError
 from strata.model.resources import processors_of
 from strata.model.result import CellResult
-from strata.probes import Node, Sampler, openmetrics
+from strata.probes import ProbedNode, Sampler, openmetrics
 from strata.probes.openmetrics import OpenMetricsProbe
 from strata.probes.openmetrics.names import of_node_exporter
-from strata.probes.openmetrics.text import Malformed, Parser
+from strata.probes.openmetrics.text import MalformedMetrics, Parser
 
 TEXT = """\
 # HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
@@ -83,7 +83,7 @@ def test_every_line_of_the_format() -> None:
     ],
 )
 def test_what_is_not_of_the_format_is_refused_with_its_line(line: str) -> None:
-    with pytest.raises(Malformed, match="line 2"):
+    with pytest.raises(MalformedMetrics, match="line 2"):
         list(parse(f"good 1\n{line}\n"))
 
 
@@ -92,7 +92,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         for sample in parse(text):
             of_node_exporter(sample.name, sample.labels)
-    except Malformed as e:
+    except MalformedMetrics as e:
         assert "line" in str(e)
 
 
@@ -125,7 +125,7 @@ def test_another_implementation_reads_the_same(lines: list[tuple[str, list[tuple
 def test_the_library_takes_what_is_not_of_the_format(line: str) -> None:
     """Which is one reason why it is not used."""
     assert list(text_string_to_metric_families(line))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMetrics):
         list(parse(line))
 
 
@@ -135,7 +135,7 @@ def test_the_library_renames_and_fails_in_ways_of_its_own() -> None:
     assert next(parse("# TYPE a counter\na 5")).name == "a"
     with pytest.raises(IndexError):
         list(text_string_to_metric_families('a{x="1", ="2"} 1'))
-    with pytest.raises(Malformed, match="line 1: the labels do not end"):
+    with pytest.raises(MalformedMetrics, match="line 1: the labels do not end"):
         list(parse('a{x="1", ="2"} 1'))
 
 
@@ -190,7 +190,7 @@ def exporter() -> Iterator[Exporter]:
 
 def test_a_machine_elsewhere_is_read_under_our_own_names() -> None:
     with exporter() as there:
-        sampler = Sampler([], 60, nodes=[Node(), Node(name="storage-1", url=there.url)]).start()
+        sampler = Sampler([], 60, nodes=[ProbedNode(), ProbedNode(name="storage-1", url=there.url)]).start()
         there.text = TEXT.replace('mode="idle"} 100.5', 'mode="idle"} 101.5').replace(
             'mode="nice"} 1.5', 'mode="nice"} 4.5'
         )
@@ -218,7 +218,7 @@ def test_a_machine_elsewhere_is_read_under_our_own_names() -> None:
 )
 def test_an_answer_that_is_none_is_a_gap_not_zeroes(text: str, status: int) -> None:
     with exporter() as there:
-        sampler = Sampler([], 60, nodes=[Node(name="a", url=there.url)]).start()
+        sampler = Sampler([], 60, nodes=[ProbedNode(name="a", url=there.url)]).start()
         there.text, there.status = text, status
         found = sampler.stop()
     away = [s for s in found if s.labels.get("node") == "a"]
@@ -230,7 +230,7 @@ def test_an_answer_that_is_none_is_a_gap_not_zeroes(text: str, status: int) -> N
 def test_an_exporter_that_is_away_at_the_start_is_said_and_read_when_it_comes() -> None:
     with exporter() as there:
         there.status = 500
-        sampler = Sampler([], 60, nodes=[Node(name="a", url=there.url)]).start()
+        sampler = Sampler([], 60, nodes=[ProbedNode(name="a", url=there.url)]).start()
         assert any("500" in why for why in sampler.absent)
         there.status = 200
         found = sampler.stop()
@@ -265,7 +265,7 @@ def test_a_flood_of_new_names_is_learnt_in_one_go() -> None:
 
 
 def test_only_addresses_that_are_understood() -> None:
-    sampler = Sampler([], 60, nodes=[Node(name="a", url="file:///etc/passwd")]).start()
+    sampler = Sampler([], 60, nodes=[ProbedNode(name="a", url="file:///etc/passwd")]).start()
     found = sampler.stop()
     assert any("only http" in why for why in sampler.absent)
     assert not any(s.labels.get("node") == "a" for s in found)

@@ -11,7 +11,7 @@ import pytest
 
 from strata.host.proc import Sys
 from strata.model.series import SeriesKind
-from strata.probes import PROBES, Scope
+from strata.probes import PROBES, ProbeScope
 from strata.probes.cycles import CyclesProbe, attr_of, perf_event_open, scaled
 from strata.probes.health import HealthProbe, parse
 from strata.probes.port import Probe
@@ -84,7 +84,7 @@ def test_mounts_of_three_kinds(tmp_path: Path) -> None:
     put(tmp_path, "proc/fs/cifs/Stats", CIFS)
     put(tmp_path, "sys/fs/fuse/connections/47/waiting", "12\n")
     paths = ("/mnt/my share/file", "/smb/x", "/fuse/y", "/home")
-    found = now(PROBES["mounts"](Scope(Sys(tmp_path), paths=paths)))
+    found = now(PROBES["mounts"](ProbeScope(Sys(tmp_path), paths=paths)))
     share = "/mnt/my share"
     assert found[f"nfs_operations/{share}/read"] == 50
     assert found[f"nfs_transmissions/{share}/read"] == 51
@@ -107,7 +107,7 @@ def test_mounts_of_three_kinds(tmp_path: Path) -> None:
 def test_a_mount_that_went_away_is_a_gap_and_one_that_is_not_told_is_said(tmp_path: Path) -> None:
     put(tmp_path, "proc/self/mountinfo", MOUNTINFO)
     put(tmp_path, "proc/self/mountstats", MOUNTSTATS)
-    probe = PROBES["mounts"](Scope(Sys(tmp_path), paths=("/mnt/my share/file", "/smb/x", "/fuse")))
+    probe = PROBES["mounts"](ProbeScope(Sys(tmp_path), paths=("/mnt/my share/file", "/smb/x", "/fuse")))
     assert len(probe.absent) == 2
     assert all("/" in why for why in probe.absent)
     put(tmp_path, "proc/self/mountstats", "device proc mounted on /proc with fstype proc\n")
@@ -124,7 +124,7 @@ def test_throttling_of_both_versions(tmp_path: Path) -> None:
     put(tmp_path, "cg/slice/two/cpu.max", "max 100000")
     put(tmp_path, "cg/slice/cpu.max", "50000 100000")
     put(tmp_path, "cg/slice/cpu.stat", "usage_usec 9\nnr_periods 20\nnr_throttled 5\nthrottled_usec 1500000\n")
-    found = now(PROBES["cgroup"](Scope(Sys(tmp_path), pids=(7,))))
+    found = now(PROBES["cgroup"](ProbeScope(Sys(tmp_path), pids=(7,))))
     assert found == {
         "cgroup_periods//jobs/one": 10,
         "cgroup_throttled_periods//jobs/one": 4,
@@ -148,7 +148,7 @@ def test_members_of_an_array_and_of_a_multipath_device(tmp_path: Path) -> None:
     put(tmp_path, "sys/class/block/md0/md/degraded", "1\n")
     put(tmp_path, "sys/class/block/sdc/device/state", "running\n")
     put(tmp_path, "sys/class/block/sdd/device/state", "offline\n")
-    found = now(PROBES["members"](Scope(Sys(tmp_path), devices=("md0", "/dev/dm-1"))))
+    found = now(PROBES["members"](ProbeScope(Sys(tmp_path), devices=("md0", "/dev/dm-1"))))
     assert found["member_read_bytes/md0/sdb"] == 6 * 512
     assert found["member_write_bytes/md0/sda"] == 4 * 512
     assert found["member_seconds/md0/sda"] == 1.5
@@ -162,7 +162,7 @@ def test_members_of_a_btrfs(tmp_path: Path) -> None:
     for member in ("loop0", "loop1"):
         put(tmp_path, f"sys/fs/btrfs/0123456789ab/devices/{member}", "")
         put(tmp_path, f"sys/class/block/{member}/stat", "1 2 8 4 5 6 16 8 9 10 11")
-    found = now(PROBES["members"](Scope(Sys(tmp_path), devices=("loop0",))))
+    found = now(PROBES["members"](ProbeScope(Sys(tmp_path), devices=("loop0",))))
     assert found["member_read_bytes/btrfs 01234567/loop1"] == 8 * 512
 
 
@@ -170,33 +170,33 @@ def test_softirqs_paging_numa_and_frequency(tmp_path: Path) -> None:
     put(tmp_path, "proc/softirqs", "      CPU0   CPU2\n  NET_RX:  5  6\n   BLOCK:  7  8\n      HI:  1  1\n")
     old = "0000000a 00000001 00000002 " + "0 " * 9 + "00000002\n"
     put(tmp_path, "proc/net/softnet_stat", "00000001 00000000 00000000 " + "0 " * 9 + "00000000\n" + old)
-    found = now(PROBES["softirq"](Scope(Sys(tmp_path))))
+    found = now(PROBES["softirq"](ProbeScope(Sys(tmp_path))))
     assert found["softirqs/2/block"] == 8
     assert "softirqs/0/hi" not in found
     assert found["softnet_packets/2"] == 10, "the processor's own number, not the line's"
     assert found["softnet_squeezed/2"] == 2
 
     put(tmp_path, "proc/vmstat", "nr_dirtied 3\npgpgin 8\npgsteal_kswapd 1\npgsteal_direct 2\n")
-    found = now(PROBES["paging"](Scope(Sys(tmp_path))))
+    found = now(PROBES["paging"](ProbeScope(Sys(tmp_path))))
     assert found == {"pages/dirtied": 3, "pages/read_in": 2, "pages/reclaimed": 3}
 
     for number in (0, 1):
         put(tmp_path, f"sys/devices/system/node/node{number}/numastat", f"numa_hit 1{number}\nnuma_miss 2\n")
-    found = now(PROBES["numa"](Scope(Sys(tmp_path))))
+    found = now(PROBES["numa"](ProbeScope(Sys(tmp_path))))
     assert found["numa_pages/1/hit"] == 11
     assert found["numa_pages/0/foreign"] is None
 
     put(tmp_path, "proc/cpuinfo", "processor : 0\ncpu MHz\t\t: 1999.5\n\nprocessor : 1\ncpu MHz\t: 2100\n")
-    assert now(PROBES["frequency"](Scope(Sys(tmp_path)))) == {
+    assert now(PROBES["frequency"](ProbeScope(Sys(tmp_path)))) == {
         "cpu_frequency_hz/0/cpuinfo": 1999.5e6,
         "cpu_frequency_hz/1/cpuinfo": 2.1e9,
     }
     put(tmp_path, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3200000\n")
-    assert now(PROBES["frequency"](Scope(Sys(tmp_path)))) == {"cpu_frequency_hz/0/cpufreq": 3.2e9}
+    assert now(PROBES["frequency"](ProbeScope(Sys(tmp_path)))) == {"cpu_frequency_hz/0/cpufreq": 3.2e9}
 
 
 def test_the_processors_counters_are_there_or_refused_in_words() -> None:
-    probe = PROBES["cycles"](Scope())
+    probe = PROBES["cycles"](ProbeScope())
     try:
         fd = perf_event_open(attr_of(0, "kernel"), 0)
     except OSError as e:

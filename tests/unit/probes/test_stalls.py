@@ -10,7 +10,7 @@ import pytest
 
 from strata.host.proc import Sys
 from strata.model.series import Series
-from strata.probes import PROBES, Sampler, Scope
+from strata.probes import PROBES, ProbeScope, Sampler
 from strata.probes.stalls import DEVICES_MOST, EVERY_S, LEAST_S, _Device
 
 DEVICE = "sys/class/block/sda/stat"
@@ -82,7 +82,7 @@ def test_without_a_device_nothing_wakes_up(tmp_path: Path) -> None:
     sampler = Sampler(["sdx"], 60, {"stalls": PROBES["stalls"]}).start()
     assert set(os.listdir("/proc/self/task")) <= threads  # noqa: PTH208
     assert sampler.stop() == ()
-    assert PROBES["stalls"](Scope(devices=("sdx",))).read() == []
+    assert PROBES["stalls"](ProbeScope(devices=("sdx",))).read() == []
 
 
 def test_of_very_many_devices_not_all_are_read_so_often(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_of_very_many_devices_not_all_are_read_so_often(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / f"sys/class/block/{name}").mkdir(parents=True)
         (tmp_path / f"sys/class/block/{name}/stat").write_bytes(b" ".join(line(1, 0)))
-    probe = PROBES["stalls"](Scope(sys=Sys(tmp_path), devices=tuple(names)))
+    probe = PROBES["stalls"](ProbeScope(sys=Sys(tmp_path), devices=tuple(names)))
     assert {c.labels["device"] for c in probe.columns} == set(names[:DEVICES_MOST])
     assert probe.absent == ("stalls of 6 devices more than the 64 that are read so often",)
     probe.close()

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from sample_cells import CONFIRM, estimate
 
-from strata.model.experiment import Experiment, Outcome, Prediction, Refusal, Told
-from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, Row, RuledOut, Verdict, VerdictKind
+from strata.model.experiment import Experiment, ExperimentRecord, Outcome, Prediction, Refusal
+from strata.model.finding import (
+    Cause,
+    Diagnosis,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    FindingRow,
+    RuledOut,
+    Verdict,
+    VerdictKind,
+)
 
 
 def wire_limits(share: str = "share") -> Diagnosis:
@@ -58,8 +68,8 @@ def wire_limits(share: str = "share") -> Diagnosis:
         experiment=experiment,
         outcome=outcome,
         rows=(
-            Row(cell=f"{share}/read-128KiB-qd8", measured=878, low=840, high=920, share=0.97),
-            Row(cell=f"{share}/randread-64KiB-qd8", measured=1757, low=1690, high=1830, share=0.95),
+            FindingRow(cell=f"{share}/read-128KiB-qd8", measured=878, low=840, high=920, share=0.97),
+            FindingRow(cell=f"{share}/randread-64KiB-qd8", measured=1757, low=1690, high=1830, share=0.95),
         ),
         left=(f"{share}/randread-4KiB-qd1",),
     )
@@ -91,7 +101,7 @@ def wire_limits(share: str = "share") -> Diagnosis:
             RuledOut(cause=Cause.PROCESSORS, because="the busiest is at 58 %"),
             RuledOut(cause=Cause.GENERATOR, because="1.1 million IOPS against the null endpoint"),
         ),
-        story=(Told(outcome=outcome, agreed=(f"{share}: wire-bandwidth",), fell=(f"{share}: iops-cap",)),),
+        story=(ExperimentRecord(outcome=outcome, agreed=(f"{share}: wire-bandwidth",), fell=(f"{share}: iops-cap",)),),
     )
 
 
@@ -117,7 +127,7 @@ def two_at_once(share: str = "share") -> Diagnosis:
         ),
         ruled_out=(RuledOut(cause=Cause.PER_REQUEST_COST, because="88.0 µs of the 94.0 µs are the wire's round trip"),),
         next_step="Ask for more at a time (depth, larger blocks, read-ahead), or shorten the path.",
-        rows=(Row(cell=f"{share}/randread-4KiB-qd1", measured=5103, low=4700, high=5400, share=0.88),),
+        rows=(FindingRow(cell=f"{share}/randread-4KiB-qd1", measured=5103, low=4700, high=5400, share=0.88),),
     )
     return told.model_copy(update={"findings": (first.model_copy(update={"left": ()}), also)})
 
@@ -149,7 +159,7 @@ def inconclusive(share: str = "share") -> Diagnosis:
             "verdict": verdict,
             "findings": (first.model_copy(update={"confidence": 0.38, "outcome": None, "experiment": other}),),
             "ruled_out": tuple(r for r in told.ruled_out if r.cause is not Cause.IOPS_CAP),
-            "story": (Told(outcome=outcome, agreed=causes),),
+            "story": (ExperimentRecord(outcome=outcome, agreed=causes),),
             "refused": (Refusal(experiment=other, because="there is no other processor"),),
         }
     )

@@ -16,9 +16,9 @@ from strata.model.experiment import Refusal
 from strata.model.finding import Diagnosis, VerdictKind
 from strata.model.run import Report
 from strata.report import html, markdown, terminal
+from strata.report.experiments import PredictionResult, line, scenes
 from strata.report.explained import Explained, explained, explained_text
 from strata.report.paragraph import paragraph
-from strata.report.story import Fate, line, scenes
 
 
 def changed(report: Report, confidence: float | None = None, **update: Any) -> Report:
@@ -31,8 +31,8 @@ def changed(report: Report, confidence: float | None = None, **update: Any) -> R
 def test_the_story_says_what_each_cause_had_predicted_and_what_fell() -> None:
     [scene] = scenes(build().diagnosis)
     assert [(f.cause, f.fate) for f in scene.foretold] == [
-        ("wire bandwidth", Fate.AGREED),
-        ("a cap on IOPS", Fate.FELL),
+        ("wire bandwidth", PredictionResult.AGREED),
+        ("a cap on IOPS", PredictionResult.FELL),
     ]
     assert "25\u202f000–31\u202f000 IOPS (refuted)" in line(scene)
 

@@ -12,7 +12,7 @@ from sample_report import build
 from strata.diagnose.opinion import Opinion, ruled_out
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, Diagnosis, VerdictKind
-from strata.model.reference import Reference, Source
+from strata.model.reference import Reference, ReferenceSource
 from strata.report import answer
 from strata.report.paragraph import gain, loss, paragraph
 
@@ -28,7 +28,7 @@ def said(finding: dict[str, Any], **verdict: Any) -> Diagnosis:
     )
 
 
-def of_the_disk(source: Source, of: str, *ratios: float) -> Analysis:
+def of_the_disk(source: ReferenceSource, of: str, *ratios: float) -> Analysis:
     """The sample's analysis, with references of the disk's first cells."""
     analysis = build().analysis
     cells = [c for c in analysis.cells if c.layer == "disk"]
@@ -54,11 +54,11 @@ DISK: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("source", "of", "words"),
     [
-        (Source.SPECIFICATION, "expect.iops", "of the IOPS in its specification"),
-        (Source.BASELINE, "run 20261120-1", "of its IOPS in run 20261120-1"),
+        (ReferenceSource.SPECIFICATION, "expect.iops", "of the IOPS in its specification"),
+        (ReferenceSource.BASELINE, "run 20261120-1", "of its IOPS in run 20261120-1"),
     ],
 )
-def test_a_medium_is_held_against_what_it_should_give_or_gave(source: Source, of: str, words: str) -> None:
+def test_a_medium_is_held_against_what_it_should_give_or_gave(source: ReferenceSource, of: str, words: str) -> None:
     analysis = of_the_disk(source, of, 0.97, 0.48)
     about = {"layer": "disk", "cause": Cause.SLOW_MEDIUM, "headline": "disk · disk takes twice as long"}
     told = loss(analysis, said(DISK, **about))

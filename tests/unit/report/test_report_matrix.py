@@ -11,7 +11,7 @@ import sample_report
 from rich.cells import cell_len
 
 from strata.model.estimate import Estimate
-from strata.model.matrix import Given, Grid, HeldOut, Known, MatrixAsk, MatrixCell, MatrixResult, Prediction
+from strata.model.matrix import BudgetPrediction, Given, Grid, HeldOut, Known, MatrixAsk, MatrixCell, MatrixResult
 from strata.model.noise import PooledNoise
 from strata.plan.matrix import matrix_of
 from strata.report.html import matrix as page
@@ -23,7 +23,7 @@ NASTY = '<script>alert("x")</script>'
 NOISE = PooledNoise(
     variance_s=4e-4, spread_df=5, correlation_s=0.2, between=0.012, between_df=8, cells=280, seconds=700, runs=("a",)
 )
-TOLD = Prediction(
+TOLD = BudgetPrediction(
     known_from=Known.FLOOR, noise=NOISE, seconds=900, seconds_a_cell=3.2, error_median=0.008, error_p95=0.03,
     half_width=0.02, target=0.01, seconds_for_target=5000,
 )  # fmt: skip

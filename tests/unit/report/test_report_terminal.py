@@ -20,13 +20,13 @@ from strata.model.remembered import RunHead
 from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTimes
 from strata.model.run import Report, RunStatus
 from strata.report import html, ladder, markdown, terminal
-from strata.report.ladder import Mark
-from strata.report.listing_text import runs_text
+from strata.report.ladder import ResultSign
 from strata.report.measure_text import measure_text
 from strata.report.plan_text import plan_text
+from strata.report.runs_text import runs_text
 from strata.report.survey_text import survey_text
 from strata.report.terminal import RULED_OUT
-from strata.text.door import shown
+from strata.text.output import shown
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -116,14 +116,14 @@ def test_a_name_cannot_send_control_codes_to_the_terminal_or_a_page() -> None:
 @pytest.mark.parametrize(
     ("verdict", "ratio", "mark"),
     [
-        (Equivalence.WITHIN, 0.97, Mark.SAME),
-        (Equivalence.ABOVE, 0.71, Mark.SLOWER),
-        (Equivalence.ABOVE, 0.05, Mark.MUCH_SLOWER),
-        (Equivalence.FASTER, 1.31, Mark.FASTER),
-        (Equivalence.CANNOT_TELL, 0.4, Mark.UNSURE),
+        (Equivalence.WITHIN, 0.97, ResultSign.SAME),
+        (Equivalence.ABOVE, 0.71, ResultSign.SLOWER),
+        (Equivalence.ABOVE, 0.05, ResultSign.MUCH_SLOWER),
+        (Equivalence.FASTER, 1.31, ResultSign.FASTER),
+        (Equivalence.CANNOT_TELL, 0.4, ResultSign.UNSURE),
     ],
 )
-def test_marks_follow_the_equivalence_test(verdict: Equivalence, ratio: float, mark: Mark) -> None:
+def test_marks_follow_the_equivalence_test(verdict: Equivalence, ratio: float, mark: ResultSign) -> None:
     report = build()
     comparison = report.analysis.comparisons[0].model_copy(
         update={"verdict": verdict, "iops": estimate(ratio, 0.02, "ratio")}

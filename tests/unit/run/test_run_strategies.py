@@ -15,7 +15,7 @@ from strata.model.progress import Progress
 from strata.model.result import CellResult, EngineResult, Interval, IntervalDirection
 from strata.model.run import RunStatus
 from strata.model.rw import Rw
-from strata.run.execute import Committed, Once, StepDone, execute
+from strata.run.execute import Committed, SingleStep, StepDone, execute
 from strata.run.matrix import Matrix
 from strata.run.visits import SETTLE_S, WRITES_USED_UP, Visits
 
@@ -186,7 +186,7 @@ ONE = plan(1, 1, 1)
 def once(measure: Callable[[Step, Cell], CellResult], stop: bool = False) -> tuple[RunStatus, list[CellResult]]:
     kept: list[CellResult] = []
     status = execute(
-        Once(ONE), measure=measure, commit=kept.append, emit=lambda _: None, stop_requested=lambda: stop
+        SingleStep(ONE), measure=measure, commit=kept.append, emit=lambda _: None, stop_requested=lambda: stop
     )  # fmt: skip
     return status, kept
 
@@ -213,6 +213,6 @@ def test_what_goes_wrong_with_one_step_is_raised_as_it_is(error: Exception) -> N
 def test_one_step_takes_no_event_that_it_did_not_ask_for() -> None:
     from strata.run.execute import Ready
 
-    assert Once(ONE).handle(Committed(0))
+    assert SingleStep(ONE).handle(Committed(0))
     with pytest.raises(ValueError, match="asked for no Ready"):
-        Once(ONE).handle(Ready())
+        SingleStep(ONE).handle(Ready())

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from strata.app.comparing import compare_runs
-from strata.app.diagnosing import unfinished
+from strata.app.compare import compare_runs
+from strata.app.diagnose import unfinished
 from strata.app.kept import list_runs, load_kept, load_report
 from strata.model.matrix import MatrixResult
 from strata.model.run import Label, RunStatus

@@ -7,7 +7,7 @@ use super::{Segment, Target};
 /// One of several targets of one kind.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Aim {
+pub struct WeightedTarget {
     /// What is loaded.
     pub target: Target,
     /// Its share of the I/Os is its weight over the sum of all weights.
@@ -17,10 +17,10 @@ pub struct Aim {
     pub segments: Vec<Segment>,
 }
 
-/// How the I/Os are dealt out to several targets.
+/// How the I/Os are distributed over several targets.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Deal {
+pub enum Distribution {
     /// Every thread to every target, as often as its weight says.
     #[default]
     Share,

@@ -5,8 +5,8 @@ use std::path::Path;
 use strata_io::bounds::{BS_MOST, CONNECTIONS_MOST};
 use strata_remote::{Scheme, dispatch};
 
-use crate::job::{Aim, Deal, Job, Order, Target, Workload, Zone};
-use crate::shape;
+use crate::job::{Distribution, Job, Order, Target, WeightedTarget, Workload, Zone};
+use crate::job_pattern;
 
 /// I/Os carry the number of their target in 16 bits; fewer files than that are open in a process by default.
 const MAX_TARGETS: usize = 4096;
@@ -14,43 +14,45 @@ const MAX_TARGETS: usize = 4096;
 /// Problems of the targets.
 pub fn target_problems(job: &Job) -> Vec<String> {
     let mut found = Vec::new();
-    let aims = job.aims();
+    let all_targets = job.all_targets();
     if job.target.is_some() != job.targets.is_empty() {
         found.push("target: give one target, or several as targets".to_owned());
     }
     if job.target.is_none() && !job.workload.segments.is_empty() {
         found.push("workload.segments: several targets have segments of their own".to_owned());
     }
-    if aims.len() > MAX_TARGETS {
-        found.push(format!("targets: {} are more than {MAX_TARGETS}", aims.len()));
+    if all_targets.len() > MAX_TARGETS {
+        found.push(format!("targets: {} are more than {MAX_TARGETS}", all_targets.len()));
     }
-    if let Some(first) = aims.first()
-        && let Some(other) = aims.iter().find(|aim| kind(aim) != kind(first))
+    if let Some(first) = all_targets.first()
+        && let Some(other) = all_targets.iter().find(|weighted| kind(weighted) != kind(first))
     {
         found.push(format!("targets: {} and {} cannot be loaded by one engine", kind(first), kind(other)));
     }
-    if aims.len() > 1 && aims.iter().any(|aim| aim.target.remote().is_some()) {
+    if all_targets.len() > 1 && all_targets.iter().any(|weighted| weighted.target.remote().is_some()) {
         let text = "targets: one export at a time, as one file or unit of a server; load several by runs of their own";
         found.push(text.to_owned());
     }
-    if aims.iter().map(|aim| u64::from(aim.weight)).sum::<u64>() == 0 && !aims.is_empty() {
+    if all_targets.iter().map(|weighted| u64::from(weighted.weight)).sum::<u64>() == 0
+        && !all_targets.is_empty()
+    {
         found.push("targets: one of them must have a weight above 0".to_owned());
     }
     let threads = job.workload.threads as usize;
-    if job.workload.deal == Deal::Thread && threads < aims.len() {
-        found.push(format!("workload.deal: {threads} threads are too few for {} targets", aims.len()));
+    if job.workload.deal == Distribution::Thread && threads < all_targets.len() {
+        found.push(format!("workload.deal: {threads} threads are too few for {} targets", all_targets.len()));
     }
-    for (number, aim) in aims.iter().enumerate() {
+    for (number, weighted) in all_targets.iter().enumerate() {
         let name = job.target_name(number);
-        found.extend(job.workload.rw.refusal(&aim.target).map(|why| format!("{name}: {why}")));
-        found.extend(one_target(&aim.target, &name));
-        found.extend(segments(aim, &job.segments_name(number)));
+        found.extend(job.workload.rw.refusal(&weighted.target).map(|why| format!("{name}: {why}")));
+        found.extend(one_target(&weighted.target, &name));
+        found.extend(segments(weighted, &job.segments_name(number)));
     }
     found
 }
 
-fn kind(aim: &Aim) -> &'static str {
-    aim.target.kind()
+fn kind(weighted: &WeightedTarget) -> &'static str {
+    weighted.target.kind()
 }
 
 fn one_target(target: &Target, name: &str) -> Vec<String> {
@@ -85,10 +87,10 @@ fn one_target(target: &Target, name: &str) -> Vec<String> {
     found
 }
 
-fn segments(aim: &Aim, name: &str) -> Vec<String> {
+fn segments(weighted: &WeightedTarget, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut end = 0;
-    for (number, s) in aim.segments.iter().enumerate() {
+    for (number, s) in weighted.segments.iter().enumerate() {
         let ends = (s.start.checked_add(s.length), s.target.checked_add(s.length));
         let (Some(logical_end), Some(target_end)) = ends else {
             found.push(format!("{name}[{number}]: ends beyond 64 bits"));
@@ -132,7 +134,7 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
             let sized = shares.iter().all(|share| (1..=BS_MOST).contains(&share.bs));
             check(sized, format!("workload.bssplit.{name}: a size is not in 1..={BS_MOST}"));
         }
-        let longest = shape::sizes(w).all().max().unwrap_or(0);
+        let longest = job_pattern::sizes(w).all().max().unwrap_or(0);
         check(
             longest == w.bs,
             format!("workload.bs: must be the longest of bssplit, {longest}, and is {}", w.bs),
@@ -159,7 +161,7 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
     if let Some(Order::Zones { zones }) = &w.order {
         found.extend(zone_problems(zones));
     }
-    let step = if w.bs > 0 && w.align != Some(0) { shape::step(w) } else { u64::MAX };
+    let step = if w.bs > 0 && w.align != Some(0) { job_pattern::step(w) } else { u64::MAX };
     let mut check = |holds: bool, text: &str| {
         if !holds {
             found.push(text.to_owned());

@@ -35,7 +35,7 @@ fn carry<Q: Queue>(
     op: Op,
     mut each: impl FnMut(&mut Q, u32, u64, bool),
 ) -> Vec<i32> {
-    let (mut free, mut aloft, mut results) =
+    let (mut free, mut in_flight, mut results) =
         ((0..depth).collect::<Vec<_>>(), vec![None; depth as usize], vec![]);
     let mut next = 0;
     while results.len() < BLOCKS as usize {
@@ -43,11 +43,11 @@ fn carry<Q: Queue>(
             free.pop();
             each(queue, slot, next, false);
             queue.push(slot, Io::new(op, 0, next * BLOCK as u64, BLOCK as u32));
-            aloft[slot as usize] = Some(next);
+            in_flight[slot as usize] = Some(next);
             next += 1;
         }
         for Completion { slot, result } in awaited(queue) {
-            let block = aloft[slot as usize].take().expect("in flight");
+            let block = in_flight[slot as usize].take().expect("in flight");
             each(queue, slot, block, true);
             results.push(result);
             free.push(slot);

@@ -9,7 +9,7 @@ use strata_proto::nbd::server::StopOnSignals;
 use super::files::Files;
 use super::lower::ALIGN;
 use super::remote::Remote;
-use crate::mount::{Told, place, until_stopped};
+use crate::mount::{MountOptions, place, until_stopped};
 
 /// Requests that wait for their medium at once.
 const THREADS: usize = 32;
@@ -72,5 +72,5 @@ pub fn run(config: &Config) -> io::Result<()> {
     let remotes = config.remotes.iter().map(|far| Ok((far.name.clone(), Remote::open(&far.uri)?)));
     let remotes = remotes.collect::<io::Result<Vec<_>>>()?;
     let files = Files::new(config.lower.clone(), config.parts.clone(), remotes, (uid, gid));
-    until_stopped(files, &dir, Told { kind: "direct", uid, threads: THREADS }, &signals)
+    until_stopped(files, &dir, MountOptions { kind: "direct", uid, threads: THREADS }, &signals)
 }

@@ -9,7 +9,7 @@ use strata_proto::nbd::server::StopOnSignals;
 use super::files::Files;
 use super::store::Store;
 use crate::model::{Model, Params};
-use crate::mount::{Told, named, place, until_stopped};
+use crate::mount::{MountOptions, named, place, until_stopped};
 use crate::words::size;
 
 /// What a disk is made of.
@@ -50,5 +50,5 @@ pub fn run(config: &Config) -> io::Result<()> {
         .map_err(|error| named(&error, backing.unwrap_or(Path::new("memory")), "cannot hold the disk"))?;
     let signals = StopOnSignals::install()?;
     let files = Files::new(store, model, (uid, gid))?;
-    until_stopped(files, &dir, Told { kind: "disk", uid, threads: 1 }, &signals)
+    until_stopped(files, &dir, MountOptions { kind: "disk", uid, threads: 1 }, &signals)
 }

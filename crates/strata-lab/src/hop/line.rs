@@ -8,7 +8,7 @@ const PPM: u64 = 1_000_000;
 
 /// One direction. Times are ns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct DirectionParams {
     /// How much later a frame goes out than it came in.
     pub delay: u64,
     /// Up to so much more or less, equally likely; frames keep their order.
@@ -21,7 +21,7 @@ pub struct Way {
     pub queue: u64,
 }
 
-impl Default for Way {
+impl Default for DirectionParams {
     fn default() -> Self {
         Self { delay: 0, jitter: 0, loss: 0, reorder: 0, queue: 16 << 20 }
     }
@@ -31,7 +31,7 @@ impl Default for Way {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params {
     /// a to b, b to a.
-    pub ways: [Way; 2],
+    pub directions: [DirectionParams; 2],
     /// What chance is drawn from.
     pub seed: u64,
 }
@@ -45,8 +45,13 @@ impl Params {
     pub fn with(&self, text: &str) -> Result<Self, String> {
         let mut changed = self.clone();
         each(text, |key, value| changed.apply(key, value))?;
-        if let Some(way) = changed.ways.iter().find(|way| way.jitter > way.delay) {
-            return Err(format!("jitter of {} ns is more than the delay of {} ns", way.jitter, way.delay));
+        if let Some(direction) =
+            changed.directions.iter().find(|direction| direction.jitter > direction.delay)
+        {
+            return Err(format!(
+                "jitter of {} ns is more than the delay of {} ns",
+                direction.jitter, direction.delay
+            ));
         }
         Ok(changed)
     }
@@ -61,13 +66,13 @@ impl Params {
             Some((key, "ba")) => (key, 1..2),
             _ => (key, 0..2),
         };
-        for way in &mut self.ways[which] {
+        for direction in &mut self.directions[which] {
             match key {
-                "delay" => way.delay = us(value)?,
-                "jitter" => way.jitter = us(value)?,
-                "loss" => way.loss = millionths(value)?,
-                "reorder" => way.reorder = millionths(value)?,
-                "queue" => way.queue = size(value)?,
+                "delay" => direction.delay = us(value)?,
+                "jitter" => direction.jitter = us(value)?,
+                "loss" => direction.loss = millionths(value)?,
+                "reorder" => direction.reorder = millionths(value)?,
+                "queue" => direction.queue = size(value)?,
                 _ => return Err("there is no such parameter".to_owned()),
             }
         }
@@ -78,11 +83,11 @@ impl Params {
     #[must_use]
     pub fn words(&self) -> String {
         let mut words = vec![format!("seed={}", self.seed)];
-        for (way, name) in self.ways.iter().zip(["ab", "ba"]) {
-            let (delay, jitter) = (way.delay as f64 / NS_PER_US, way.jitter as f64 / NS_PER_US);
+        for (direction, name) in self.directions.iter().zip(["ab", "ba"]) {
+            let (delay, jitter) = (direction.delay as f64 / NS_PER_US, direction.jitter as f64 / NS_PER_US);
             words.push(format!(
                 "delay_{name}={delay} jitter_{name}={jitter} loss_{name}={} reorder_{name}={} queue_{name}={}",
-                way.loss, way.reorder, way.queue
+                direction.loss, direction.reorder, direction.queue
             ));
         }
         words.join(" ")
@@ -97,10 +102,10 @@ fn millionths(value: &str) -> Result<u32, String> {
 
 /// What becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum FrameAction {
     /// It goes out then.
     Due(u64),
-    /// Lost on the way.
+    /// Lost on the direction.
     Lost,
     /// Dropped, because too much waits.
     Full,
@@ -128,7 +133,7 @@ pub struct Counts {
 /// One direction of the hop.
 #[derive(Debug)]
 pub struct Line {
-    way: Way,
+    direction: DirectionParams,
     rng: Rng,
     /// When the last frame in order goes out.
     last_ns: u64,
@@ -139,13 +144,13 @@ pub struct Line {
 impl Line {
     /// Nothing waits; `stream` tells the directions' chances apart.
     #[must_use]
-    pub fn new(way: Way, seed: u64, stream: u64) -> Self {
-        Self { way, rng: Rng::new(seed, stream), last_ns: 0, counts: Counts::default() }
+    pub fn new(direction: DirectionParams, seed: u64, stream: u64) -> Self {
+        Self { direction, rng: Rng::new(seed, stream), last_ns: 0, counts: Counts::default() }
     }
 
-    /// Another way of treating frames from now on; those that wait keep their time and their order.
-    pub fn set(&mut self, way: Way) {
-        self.way = way;
+    /// Another direction of treating frames from now on; those that wait keep their time and their order.
+    pub fn set(&mut self, direction: DirectionParams) {
+        self.direction = direction;
     }
 
     /// Chance begins anew.
@@ -154,28 +159,28 @@ impl Line {
     }
 
     /// A frame of `len` bytes comes in at `now_ns`.
-    pub fn admit(&mut self, now_ns: u64, len: u64) -> Fate {
+    pub fn admit(&mut self, now_ns: u64, len: u64) -> FrameAction {
         self.counts.frames += 1;
         self.counts.bytes += len;
-        if self.rng.below(PPM) < u64::from(self.way.loss) {
+        if self.rng.below(PPM) < u64::from(self.direction.loss) {
             self.counts.lost += 1;
-            return Fate::Lost;
+            return FrameAction::Lost;
         }
         let waiting = self.counts.waiting_bytes + len;
-        if waiting > self.way.queue.max(len) {
+        if waiting > self.direction.queue.max(len) {
             self.counts.full += 1;
-            return Fate::Full;
+            return FrameAction::Full;
         }
         self.counts.waiting_bytes = waiting;
         self.counts.waiting_max_bytes = self.counts.waiting_max_bytes.max(waiting);
-        if waiting > len && self.rng.below(PPM) < u64::from(self.way.reorder) {
+        if waiting > len && self.rng.below(PPM) < u64::from(self.direction.reorder) {
             self.counts.overtook += 1;
-            return Fate::Due(now_ns);
+            return FrameAction::Due(now_ns);
         }
-        let least = self.way.delay - self.way.jitter;
-        let due = now_ns + least + self.rng.below(2 * self.way.jitter + 1);
+        let least = self.direction.delay - self.direction.jitter;
+        let due = now_ns + least + self.rng.below(2 * self.direction.jitter + 1);
         self.last_ns = due.max(self.last_ns);
-        Fate::Due(self.last_ns)
+        FrameAction::Due(self.last_ns)
     }
 
     /// A frame of `len` bytes has gone out.
@@ -190,14 +195,14 @@ mod tests {
 
     fn line(words: &str) -> Line {
         let params = Params::default().with(words).unwrap();
-        Line::new(params.ways[0].clone(), params.seed, 0)
+        Line::new(params.directions[0].clone(), params.seed, 0)
     }
 
     #[test]
     fn a_frame_goes_out_one_delay_later() {
         let mut line = line("delay=1000");
-        assert_eq!(line.admit(5, 60), Fate::Due(1_000_005));
-        assert_eq!(line.admit(7, 60), Fate::Due(1_000_007));
+        assert_eq!(line.admit(5, 60), FrameAction::Due(1_000_005));
+        assert_eq!(line.admit(7, 60), FrameAction::Due(1_000_007));
     }
 
     #[test]
@@ -205,7 +210,7 @@ mod tests {
         let mut line = line("delay=1000 jitter=500 queue=1GiB");
         let mut dues = Vec::new();
         for i in 0..1000 {
-            let Fate::Due(due) = line.admit(i * 10_000, 60) else { panic!("dropped") };
+            let FrameAction::Due(due) = line.admit(i * 10_000, 60) else { panic!("dropped") };
             assert!((i * 10_000 + 500_000..=i * 10_000 + 1_500_000).contains(&due));
             dues.push(due);
         }
@@ -227,18 +232,21 @@ mod tests {
         let mut all = line("loss=1000000");
         let mut none = line("loss=0");
         for i in 0..1000 {
-            assert_eq!(all.admit(i, 60), Fate::Lost);
-            assert_ne!(none.admit(i, 60), Fate::Lost);
+            assert_eq!(all.admit(i, 60), FrameAction::Lost);
+            assert_ne!(none.admit(i, 60), FrameAction::Lost);
         }
     }
 
     #[test]
     fn a_full_queue_drops_and_room_comes_back() {
         let mut line = line("delay=1000 queue=3000");
-        assert_eq!((line.admit(0, 1500), line.admit(0, 1500)), (Fate::Due(1_000_000), Fate::Due(1_000_000)));
-        assert_eq!(line.admit(0, 1500), Fate::Full);
+        assert_eq!(
+            (line.admit(0, 1500), line.admit(0, 1500)),
+            (FrameAction::Due(1_000_000), FrameAction::Due(1_000_000))
+        );
+        assert_eq!(line.admit(0, 1500), FrameAction::Full);
         line.sent(1500);
-        assert_ne!(line.admit(0, 1500), Fate::Full);
+        assert_ne!(line.admit(0, 1500), FrameAction::Full);
         assert_eq!(
             (line.counts.full, line.counts.waiting_bytes, line.counts.waiting_max_bytes),
             (1, 3000, 3000)
@@ -248,23 +256,23 @@ mod tests {
     #[test]
     fn a_frame_larger_than_the_queue_passes_alone() {
         let mut line = line("queue=1000");
-        assert_ne!(line.admit(0, 64_000), Fate::Full);
-        assert_eq!(line.admit(0, 60), Fate::Full);
+        assert_ne!(line.admit(0, 64_000), FrameAction::Full);
+        assert_eq!(line.admit(0, 60), FrameAction::Full);
     }
 
     #[test]
     fn overtaking_needs_somebody_to_overtake() {
         let mut line = line("delay=1000 reorder=1000000");
-        assert_eq!(line.admit(0, 60), Fate::Due(1_000_000));
-        assert_eq!(line.admit(10, 60), Fate::Due(10));
+        assert_eq!(line.admit(0, 60), FrameAction::Due(1_000_000));
+        assert_eq!(line.admit(10, 60), FrameAction::Due(10));
         assert_eq!(line.counts.overtook, 1);
     }
 
     #[test]
     fn words_name_both_directions_or_one() {
         let params = Params::default().with("delay=1000 loss_ab=5 delay_ba=20").unwrap();
-        assert_eq!((params.ways[0].delay, params.ways[1].delay), (1_000_000, 20_000));
-        assert_eq!((params.ways[0].loss, params.ways[1].loss), (5, 0));
+        assert_eq!((params.directions[0].delay, params.directions[1].delay), (1_000_000, 20_000));
+        assert_eq!((params.directions[0].loss, params.directions[1].loss), (5, 0));
         assert_eq!(Params::default().with(&params.words()).unwrap(), params);
         for wrong in ["delay", "delay=x", "delay_bb=1", "loss=1000001", "speed=1", "jitter=5"] {
             assert!(Params::default().with(wrong).is_err(), "{wrong}");

@@ -5,10 +5,10 @@
 //! what is delayed or lost is such a frame.
 
 mod ctl;
+mod direction;
 mod line;
 mod packet;
 mod service;
-mod way;
 
-pub use line::{Params, Way};
+pub use line::{DirectionParams, Params};
 pub use service::{Config, run};

@@ -12,11 +12,11 @@ const SOCKET_BYTES: libc::c_int = 8 << 20;
 
 /// A socket that sees every frame that comes in at the interface, and none that goes out there.
 #[derive(Debug)]
-pub struct Tap {
+pub struct PacketSocket {
     file: File,
 }
 
-impl Tap {
+impl PacketSocket {
     /// At the interface of this name, in the network namespace of the calling thread. Needs CAP_NET_RAW.
     pub fn open(interface: &str) -> io::Result<Self> {
         // SAFETY: no pointers; the result is checked.
@@ -83,7 +83,7 @@ impl Tap {
     }
 }
 
-impl AsFd for Tap {
+impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use strata_proto::nbd::server::StopOnSignals;
 
 use super::ctl::Ctl;
+use super::direction::Direction;
 use super::line::{Line, Params};
-use super::packet::Tap;
-use super::way::Direction;
+use super::packet::PacketSocket;
 
 /// How often signals and the socket are looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -40,10 +40,12 @@ pub fn run(config: &Config) -> io::Result<()> {
         .with(&config.model)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
     let tap = |name: &str| {
-        Tap::open(name).map_err(|e| io::Error::new(e.kind(), format!("interface {name}: cannot tap it: {e}")))
+        PacketSocket::open(name)
+            .map_err(|e| io::Error::new(e.kind(), format!("interface {name}: cannot tap it: {e}")))
     };
     let (a, b) = (tap(&config.a)?, tap(&config.b)?);
-    let ways = [0, 1].map(|i| Direction::new(Line::new(params.ways[i].clone(), params.seed, i as u64)));
+    let directions =
+        [0, 1].map(|i| Direction::new(Line::new(params.directions[i].clone(), params.seed, i as u64)));
     let signals = StopOnSignals::install()?;
     let ctl = Ctl::listen(&config.ctl).map_err(|e| {
         io::Error::new(e.kind(), format!("{}: cannot listen there: {e}", config.ctl.display()))
@@ -51,16 +53,16 @@ pub fn run(config: &Config) -> io::Result<()> {
     let ended = AtomicBool::new(false);
     let mut began = Instant::now();
     std::thread::scope(|scope| {
-        scope.spawn(|| ways[0].carry(&a, &b, &ended));
-        scope.spawn(|| ways[1].carry(&b, &a, &ended));
+        scope.spawn(|| directions[0].carry(&a, &b, &ended));
+        scope.spawn(|| directions[1].carry(&b, &a, &ended));
         while !signals.asked() {
             ctl.serve(|line| {
                 let refused = match apply(&params, line) {
                     Ok((changed, reset)) => {
-                        install(&ways, &params, &changed);
+                        install(&directions, &params, &changed);
                         params = changed;
                         if reset {
-                            ways.iter().for_each(Direction::reset);
+                            directions.iter().for_each(Direction::reset);
                             began = Instant::now();
                         }
                         None
@@ -71,8 +73,8 @@ pub fn run(config: &Config) -> io::Result<()> {
                     "pid": std::process::id(),
                     "model": params.words(),
                     "elapsed_ns": began.elapsed().as_nanos() as u64,
-                    "ab": ways[0].truth(),
-                    "ba": ways[1].truth(),
+                    "ab": directions[0].truth(),
+                    "ba": directions[1].truth(),
                     "refused": refused,
                 })
             });
@@ -89,13 +91,13 @@ fn apply(params: &Params, line: &str) -> Result<(Params, bool), String> {
     Ok((params.with(&words.join(" "))?, !resets.is_empty()))
 }
 
-fn install(ways: &[Direction; 2], former: &Params, changed: &Params) {
-    for (i, way) in ways.iter().enumerate() {
-        way.with_line(|line| {
+fn install(directions: &[Direction; 2], former: &Params, changed: &Params) {
+    for (i, direction) in directions.iter().enumerate() {
+        direction.with_line(|line| {
             if former.seed != changed.seed {
                 line.reseed(changed.seed, i as u64);
             }
-            line.set(changed.ways[i].clone());
+            line.set(changed.directions[i].clone());
         });
     }
 }

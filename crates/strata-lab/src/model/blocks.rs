@@ -1,6 +1,6 @@
 //! A medium that works in whole blocks: what an I/O costs that does not begin or end at one.
 
-use super::member::Job;
+use super::member::IoPart;
 use super::truth::BlockTruth;
 use super::{Op, Params};
 
@@ -43,8 +43,8 @@ impl Whole {
     }
 
     /// The job in whole blocks.
-    pub fn job(&self, job: &Job) -> Job {
-        Job { offset: self.offset, len: self.len, ..*job }
+    pub fn job(&self, job: &IoPart) -> IoPart {
+        IoPart { offset: self.offset, len: self.len, ..*job }
     }
 
     /// Into the exact counts; `rmw_ns` is what reading before writing took.

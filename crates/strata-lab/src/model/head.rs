@@ -3,7 +3,7 @@
 //! Nothing here says that order matters; it follows. A sequential write that comes while the one before is still being
 //! written goes on at once; one that comes a moment late, or behind the block after it, waits for the platter to turn.
 
-use super::member::Job;
+use super::member::IoPart;
 use super::truth::HeadTruth;
 use super::{Op, Params, transfer_ns};
 
@@ -24,7 +24,7 @@ pub struct Head {
 
 impl Head {
     /// Time from `ready_ns` until the part has been transferred.
-    pub fn work(&mut self, ready_ns: u64, job: &Job, p: &Params, truth: &mut HeadTruth) -> u64 {
+    pub fn work(&mut self, ready_ns: u64, job: &IoPart, p: &Params, truth: &mut HeadTruth) -> u64 {
         let bw = p.bw(job.op);
         let transfer = |bytes| (transfer_ns(bytes, bw) as f64 * job.factor) as u64;
         let end = job.offset + job.len;
@@ -54,7 +54,7 @@ impl Head {
         work
     }
 
-    fn moved(&mut self, job: &Job, passed_ns: u64) {
+    fn moved(&mut self, job: &IoPart, passed_ns: u64) {
         self.at = job.offset + job.len;
         self.at_ns = passed_ns;
         self.reading = job.op == Op::Read;

@@ -11,7 +11,7 @@ use super::{Op, Params, transfer_ns};
 
 /// One part of an I/O.
 #[derive(Clone, Copy, Debug)]
-pub struct Job {
+pub struct IoPart {
     pub op: Op,
     pub offset: u64,
     pub len: u64,
@@ -48,7 +48,7 @@ impl Member {
     pub fn serve(
         &mut self,
         at: u64,
-        job: &Job,
+        job: &IoPart,
         p: &Params,
         course: &Course,
         truth: &mut Truth,
@@ -85,10 +85,10 @@ impl Member {
     }
 
     /// How long the head needs for the blocks that a write covers in part; it then waits until they come round again.
-    fn read_before(&mut self, ready: u64, job: &Job, whole: &Whole, p: &Params, truth: &mut Truth) -> u64 {
+    fn read_before(&mut self, ready: u64, job: &IoPart, whole: &Whole, p: &Params, truth: &mut Truth) -> u64 {
         let mut now = ready;
         for &offset in whole.partial.iter().flatten() {
-            let block = Job { op: Op::Read, offset, len: p.block, ..*job };
+            let block = IoPart { op: Op::Read, offset, len: p.block, ..*job };
             now += p.block_svc + self.head.work(now, &block, p, &mut truth.head);
         }
         now - ready

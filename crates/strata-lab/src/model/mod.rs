@@ -269,7 +269,7 @@ impl Model {
         parts(offset, len, u64::from(p.members), p.stripe, &mut self.scratch);
         let mut slowest = (at, 0);
         for part in &self.scratch {
-            let job = member::Job {
+            let job = member::IoPart {
                 op,
                 offset: part.offset,
                 len: part.len,

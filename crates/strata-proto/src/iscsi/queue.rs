@@ -1,4 +1,4 @@
-//! The load loop's transport over iSCSI.
+//! The load loop's queue over iSCSI.
 
 use std::io;
 use std::time::Duration;

@@ -317,7 +317,7 @@ impl Wire for Scsi {
         Ok(self.past(left, then))
     }
 
-    fn goodbye(&mut self) -> Option<Bhs> {
+    fn disconnect(&mut self) -> Option<Bhs> {
         let logout = Bhs::new(LOGOUT | IMMEDIATE, FINAL)
             .with(ITT_AT, NO_TAG - 1)
             .with(CMD_SN_AT, self.agreed.window.next)

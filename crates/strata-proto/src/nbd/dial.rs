@@ -21,7 +21,7 @@ pub(super) struct Haggle<'a> {
 }
 
 /// What `INFO` and `GO` came to.
-pub(super) enum Told {
+pub(super) enum InfoReply {
     /// The export.
     Export(Export),
     /// The server does not know the option.
@@ -68,7 +68,7 @@ impl<'a> Haggle<'a> {
     }
 
     /// `INFO` or `GO`: what the export is.
-    pub(super) fn info(&mut self, number: u32) -> io::Result<Told> {
+    pub(super) fn info(&mut self, number: u32) -> io::Result<InfoReply> {
         let name = self.uri.export.clone();
         let mut export = Export { name, size_bytes: 0, flags: 0, blocks: None };
         let ask = info_option(number, &export.name);
@@ -78,8 +78,8 @@ impl<'a> Haggle<'a> {
         });
         let answer = answer.map_err(|error| self.explain("asking for the export", &error))?;
         match answer.kind {
-            consts::REP_ACK => Ok(Told::Export(export)),
-            consts::REP_ERR_UNSUP => Ok(Told::Unsupported),
+            consts::REP_ACK => Ok(InfoReply::Export(export)),
+            consts::REP_ERR_UNSUP => Ok(InfoReply::Unsupported),
             consts::REP_ERR_UNKNOWN => {
                 let names = self.list().unwrap_or_default();
                 let hint = if names.is_empty() { "the server lists none".into() } else { names.join(", ") };
@@ -112,7 +112,7 @@ impl<'a> Haggle<'a> {
 
     /// Choose the export and leave the handshake, with old servers by `EXPORT_NAME`.
     pub(super) fn go(&mut self) -> io::Result<Export> {
-        if let Told::Export(export) = self.info(consts::OPT_GO)? {
+        if let InfoReply::Export(export) = self.info(consts::OPT_GO)? {
             return Ok(export);
         }
         self.export_name()
@@ -139,7 +139,7 @@ impl<'a> Haggle<'a> {
         Ok(export)
     }
 
-    /// Say goodbye in good order; errors do not matter any more.
+    /// Say disconnect in good order; errors do not matter any more.
     pub(super) fn abort(&mut self) {
         let _gone = self.exchange(consts::OPT_ABORT, &option(consts::OPT_ABORT, &[]), |_, _| Ok(()));
     }

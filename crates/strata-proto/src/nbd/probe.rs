@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::dial::{Haggle, Told};
+use super::dial::{Haggle, InfoReply};
 use super::uri::Uri;
 use crate::nbd::codec::{Export, consts};
 
@@ -50,7 +50,7 @@ pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
     }
     rtt_ns.truncate(rounds as usize);
     let export = match last {
-        Some(Told::Export(export)) => {
+        Some(InfoReply::Export(export)) => {
             haggle.abort();
             export
         }

@@ -1,4 +1,4 @@
-//! The load loop's transport over NBD.
+//! The load loop's queue over NBD.
 
 use std::io;
 use std::time::Duration;

@@ -63,7 +63,7 @@ impl Wire for Nbd {
         Ok(done(self.machine.zeroed(slots)?))
     }
 
-    fn goodbye(&mut self) -> Option<Self::Head> {
+    fn disconnect(&mut self) -> Option<Self::Head> {
         let request = Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 };
         Some(request.encode())
     }

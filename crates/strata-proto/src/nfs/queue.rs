@@ -1,4 +1,4 @@
-//! The load loop's transport over NFS.
+//! The load loop's queue over NFS.
 
 use std::io;
 use std::time::Duration;

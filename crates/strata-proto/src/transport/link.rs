@@ -9,9 +9,9 @@ use super::out::Out;
 use super::slots::Slots;
 use super::wire::{Ask, Done, Wire};
 use crate::error::ProtoError;
+use crate::polling::EmptySteps;
 use crate::sock::Socket;
 use crate::transport::Want;
-use crate::turns::Fruitless;
 
 /// Bytes read ahead with one system call: many small replies come together.
 const AHEAD: usize = 64 * 1024;
@@ -33,14 +33,14 @@ pub(super) struct Link<W: Wire> {
     to: usize,
     /// How much of `ahead` is filled at once, by the length of the last run of data.
     reach: usize,
-    fruitless: Fruitless,
+    empty_steps: EmptySteps,
 }
 
 impl<W: Wire> Link<W> {
     pub(super) fn new(number: usize, socket: Socket, wire: W) -> Self {
         let ahead = vec![0; AHEAD].into_boxed_slice();
-        let fruitless = Fruitless::default();
-        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0, reach: AHEAD, fruitless }
+        let empty_steps = EmptySteps::default();
+        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0, reach: AHEAD, empty_steps }
     }
 
     /// Put a request into the next batch; a write's payload stays in the slot's buffer.
@@ -57,12 +57,12 @@ impl<W: Wire> Link<W> {
         (self.socket.as_raw_fd(), libc::POLLIN | writes)
     }
 
-    /// Best-effort goodbye.
+    /// Best-effort disconnect.
     pub(super) fn leave(&mut self) {
         if self.out.is_empty()
-            && let Some(goodbye) = self.wire.goodbye()
+            && let Some(disconnect) = self.wire.disconnect()
         {
-            let _gone = self.socket.send_now(&[IoSlice::new(goodbye.as_ref())]);
+            let _gone = self.socket.send_now(&[IoSlice::new(disconnect.as_ref())]);
         }
     }
 
@@ -108,7 +108,7 @@ impl<W: Wire> Link<W> {
                     let bytes = &self.ahead[self.from..self.from + len as usize];
                     slots.part(cookie, at, len).copy_from_slice(bytes);
                     self.from += len as usize;
-                    self.fruitless.over();
+                    self.empty_steps.over();
                     self.wire.data(len, &mut slots.of(number))?
                 }
                 _ if drained => return Ok(()),
@@ -122,7 +122,7 @@ impl<W: Wire> Link<W> {
                     drained = got < len as usize + self.reach;
                     let placed = len.min(u32::try_from(got).unwrap_or(u32::MAX));
                     (self.from, self.to) = (0, got - placed as usize);
-                    self.fruitless.over();
+                    self.empty_steps.over();
                     self.wire.data(placed, &mut slots.of(number))?
                 }
                 want @ (Want::Control(_) | Want::Skip(_)) => {
@@ -143,9 +143,9 @@ impl<W: Wire> Link<W> {
                 done = self.wire.zeroed(&mut slots.of(number))?;
             }
             match done {
-                Done::No => self.fruitless.one_more()?,
+                Done::No => self.empty_steps.one_more()?,
                 Done::Answered { cookie, answer } => {
-                    self.fruitless.over();
+                    self.empty_steps.over();
                     slots.finish(cookie, answer);
                 }
                 Done::Zero { .. } => return Err(ProtoError::BadLength { what: "hole" }.into()),

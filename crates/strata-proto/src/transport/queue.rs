@@ -9,8 +9,8 @@ use super::link::Link;
 use super::slots::Slots;
 use super::wire::Wire;
 use crate::named::{any_number, named_as};
+use crate::polling::{PolledConnections, send_and_wait};
 use crate::sock::Socket;
-use crate::turns::{Turns, carry};
 
 /// What a queue is asked to be.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct OpenSpec {
     pub depth: u32,
     /// Bytes of the longest request.
     pub block: u32,
-    /// Connections (of iSCSI: sessions); requests are dealt out to them in turn.
+    /// Connections (of iSCSI: sessions); requests are distributed over them in turn.
     pub connections: u32,
     /// Writes are durable when they are answered (FUA, FILE_SYNC); else the server may keep them until a flush.
     pub dsync: bool,
@@ -69,7 +69,7 @@ impl<W: Wire> Transport<W> {
     /// As [`strata_io::Queue::submit`].
     pub(crate) fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         if self.lost.is_none() {
-            match carry(self, wait, timeout) {
+            match send_and_wait(self, wait, timeout) {
                 Ok(()) => return Ok(()),
                 Err(error) => self.lost = Some(error),
             }
@@ -89,7 +89,7 @@ impl<W: Wire> Transport<W> {
     }
 }
 
-impl<W: Wire> Turns for Transport<W> {
+impl<W: Wire> PolledConnections for Transport<W> {
     fn send(&mut self) -> io::Result<()> {
         self.links.iter_mut().try_for_each(|link| link.send(&mut self.slots))
     }

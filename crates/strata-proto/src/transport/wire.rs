@@ -94,7 +94,7 @@ pub(crate) trait Wire: Debug {
     }
 
     /// The last words on a connection that is in order.
-    fn goodbye(&mut self) -> Option<Self::Head> {
+    fn disconnect(&mut self) -> Option<Self::Head> {
         None
     }
 }

@@ -10,7 +10,7 @@ from strata.errors import RunFailed
 from strata.model.finding import Cause
 from strata_lab.lab import Lab
 from strata_lab.servers import storage_daemon as daemon
-from strata_lab.truth import Cell, How, Severities, Signal
+from strata_lab.truth import How, ProofCell, Severities, Signal
 
 
 def capped(limit: str, factor: float = 1) -> Callable[[Lab, float], None]:
@@ -25,7 +25,9 @@ def capped(limit: str, factor: float = 1) -> Callable[[Lab, float], None]:
     return inject
 
 
-def on_vm_disks(limit: str, value: Severities, unit: str, cell: Cell, factor: float = 1) -> dict[str, dict[str, Any]]:
+def on_vm_disks(
+    limit: str, value: Severities, unit: str, cell: ProofCell, factor: float = 1
+) -> dict[str, dict[str, Any]]:
     """What is different of a cap there: whoever goes past the daemon, to the store itself, is not held."""
     of_disk = "the daemon that serves the virtual disks limits the rate of the first one (a throttle group)"
     return {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from strata.errors import RunFailed
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 
 
-def server_node(lab: Lab) -> Node:
+def server_node(lab: Lab) -> LabNode:
     """The node of the last server that was started: what the top layer talks to. Raises `RunFailed` without one."""
     servers = lab.facts("server")
     if not servers:
@@ -15,7 +15,7 @@ def server_node(lab: Lab) -> Node:
     return lab.node(servers[-1]["node"])
 
 
-def client_node(lab: Lab) -> Node:
+def client_node(lab: Lab) -> LabNode:
     """The first node that is not the server's. Raises `RunFailed` without one."""
     server = server_node(lab)
     for node in lab.nodes:

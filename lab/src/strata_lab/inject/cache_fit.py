@@ -6,7 +6,7 @@ from strata.model.finding import Cause
 from strata_lab.inject._disk import medium
 from strata_lab.inject._file import read_once, test_file
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -23,9 +23,9 @@ INJECTION = Injection(
     value=per_severity(0.8, 1.2, 4),
     unit="times the file's size",
     inject=_inject,
-    cell=Cell("file system", "randread", "8k", 4),
+    cell=ProofCell("file system", "randread", "8k", 4),
     impact=per_severity(1.2, 2, 2),
-    hurts=Hurts.FLATTERS,
+    hurts=ImpactMetric.FLATTERS,
     signals=(Signal("disk.read_hit_share", How.ABOVE, 0.3), Signal("disk.service_us", How.FALLS, 1.2)),
     must=(Cause.CACHE_FLATTERS,),
     partly=(Cause.IMPOSSIBLE,),

@@ -6,7 +6,7 @@ from strata.model.finding import Cause
 from strata_lab import cgroups
 from strata_lab.inject._wire import client_node
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -23,7 +23,7 @@ INJECTION = Injection(
     unit="processors",
     inject=_inject,
     # Long: the limit is put on when the client has begun, which on a busy machine is seen late.
-    cell=Cell("top", "randread", "8k", 16, runtime="2500ms"),
+    cell=ProofCell("top", "randread", "8k", 16, runtime="2500ms"),
     impact=per_severity(1.2, 1.5, 1.8),
     signals=(Signal("throttled_ms", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.5)),
     must=(Cause.GENERATOR, Cause.CLIENT_PROCESSORS),

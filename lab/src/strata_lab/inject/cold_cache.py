@@ -6,7 +6,7 @@ from strata.model.finding import Cause
 from strata_lab.inject._disk import medium
 from strata_lab.inject._file import read_once, test_file
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -24,7 +24,7 @@ INJECTION = Injection(
     unit="MiB of cache, empty (healthy: 256 MiB, warm)",
     inject=_inject,
     # Short: where the cache stays as large as it was, it is warm again soon.
-    cell=Cell("file system", "randread", "8k", 4, runtime="500ms"),
+    cell=ProofCell("file system", "randread", "8k", 4, runtime="500ms"),
     impact=per_severity(1.3, 1.5, 1.5),
     signals=(Signal("disk.service_us", How.RISES, 1.3), Signal("disk.read_hit_share", How.FALLS, 1.1)),
     must=(Cause.COLD_CACHE,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, model, most
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="GC-like oscillation",
@@ -14,7 +14,7 @@ INJECTION = Injection(
     value=per_severity(3, 8, 30),
     unit="times slower in the slow half",
     inject=model("gc_every=400 gc_for=240 gc_factor={value}"),
-    cell=Cell("file system", "randread", "8k", 8, runtime="1200ms"),
+    cell=ProofCell("file system", "randread", "8k", 8, runtime="1200ms"),
     impact=per_severity(1.2, 1.35, 1.5),
     signals=(Signal("disk.slowed_us", How.ABOVE, 100), Signal("disk.service_us", How.RISES, 1.3)),
     must=(Cause.SLOW_PHASES,),

@@ -9,7 +9,7 @@ from strata.errors import RunFailed
 from strata.model.finding import Cause
 from strata_lab.inject._file import test_file
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
 
 _KEEP_SIZE_AND_PUNCH = 1 | 2
 _PIECE_BYTES = 1 << 20
@@ -41,9 +41,9 @@ INJECTION = Injection(
     unit="share of the file",
     bounds=(0, 0.97),
     inject=_inject,
-    cell=Cell("file system", "randread", "8k", 4),
+    cell=ProofCell("file system", "randread", "8k", 4),
     impact=per_severity(1.1, 1.4, 2.5),
-    hurts=Hurts.FLATTERS,
+    hurts=ImpactMetric.FLATTERS,
     signals=(Signal("disk.ios_per_io", How.FALLS, 1.1), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.HOLES,),
     partly=(Cause.IMPOSSIBLE,),

@@ -6,7 +6,7 @@ from strata.errors import RunFailed
 from strata.model.finding import Cause
 from strata_lab import disks
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -31,7 +31,7 @@ INJECTION = Injection(
     bounds=(1, 2),
     whole=True,
     inject=_inject,
-    cell=Cell("store", "randread", "8k", 16),
+    cell=ProofCell("store", "randread", "8k", 16),
     impact=per_severity(1.2, 2, 2),
     signals=(Signal("disks.busiest_ratio", How.RISES, 1.3),),
     must=(Cause.FEW_NODES,),

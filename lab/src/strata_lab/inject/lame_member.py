@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import model, most
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="one slow member of several",
@@ -14,7 +14,7 @@ INJECTION = Injection(
     value=per_severity(3, 6, 15),
     unit="times slower than its peers",
     inject=model("lame=1 lame_factor={value}"),
-    cell=Cell("file system", "randread", "8k", 8),
+    cell=ProofCell("file system", "randread", "8k", 8),
     impact=per_severity(1.4, 2.2, 4),
     signals=(Signal("disk.member_busy_ratio", How.RISES, 1.25),),
     must=(Cause.SLOW_MEMBER,),

@@ -9,7 +9,7 @@ from strata.model.finding import Cause
 from strata_lab import media
 from strata_lab.lab import Lab
 from strata_lab.servers import btrfs_pair
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -32,7 +32,7 @@ INJECTION = Injection(
     bounds=(3, 4),
     whole=True,
     inject=_inject,
-    cell=Cell("owner", "randwrite", "64k", 4),
+    cell=ProofCell("owner", "randwrite", "64k", 4),
     impact=per_severity(1.5, 1.5, 2.2),
     signals=(Signal("wire.n1.0.tx_bytes", How.STAYS, 1.8),),
     must=(Cause.MIRROR_COPIES, Cause.WIRE_BANDWIDTH),

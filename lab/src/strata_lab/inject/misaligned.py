@@ -9,7 +9,7 @@ from strata.model.finding import Cause
 from strata_lab.inject._disk import medium, most
 from strata_lab.lab import Lab
 from strata_lab.stacks import volume
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 _BEGIN_BYTES = 63 * 512
 
@@ -29,7 +29,7 @@ INJECTION = Injection(
     value=per_severity(600, 2400, 7200),
     unit="µs for a block more (healthy: aligned, none)",
     inject=_inject,
-    cell=Cell("file system", "randwrite", "8k", 8),
+    cell=ProofCell("file system", "randwrite", "8k", 8),
     impact=per_severity(1.4, 3, 7),
     signals=(
         Signal("disk.straddled_share", How.ABOVE, 0.9),

@@ -7,7 +7,7 @@ from strata.host import programs
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, medium, most
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 _A_DAY = "24h"
 
@@ -33,7 +33,7 @@ INJECTION = Injection(
     bounds=(1, 1024),
     whole=True,
     inject=_inject,
-    cell=Cell("file system", "randread", "8k", 8),
+    cell=ProofCell("file system", "randread", "8k", 8),
     impact=per_severity(1.3, 2, 4),
     signals=(Signal("disk.wait_us", How.RISES, 1.25), Signal("disk.service_us", How.STAYS, 1.2)),
     must=(Cause.NOISY_DEVICE,),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from strata.host import programs
 from strata.model.finding import Cause
+from strata_lab.counters import CounterDelta
 from strata_lab.inject._wire import client_node, server_node
 from strata_lab.lab import Lab
-from strata_lab.seen import Watch
 from strata_lab.servers import answers
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 _PORT, _A_DAY = 10999, "24h"
 _BEGUN_BYTES = 20e6
@@ -21,9 +21,9 @@ def _inject(lab: Lab, value: float) -> None:
     words = programs.python("strata", "measure", f"nbd://{server.address}:{_PORT}/?connections={value:g}")
     words += ["--rw", "read", "--bs", "256k", "--iodepth", f"{8 * value:g}", "--runtime", _A_DAY]
     words += ["--interval", "1s", "--progress", "none"]
-    watch, seen = Watch(lab), f"wire.{client.name}.0.rx_bytes"
+    counted, seen = CounterDelta(lab), f"wire.{client.name}.0.rx_bytes"
     # Its client measures its own ceiling before it begins.
-    lab.run(client, words, name="neighbour", wait_for=lambda: watch.stop()[seen] > _BEGUN_BYTES)
+    lab.run(client, words, name="neighbour", wait_for=lambda: counted.stop()[seen] > _BEGUN_BYTES)
 
 
 INJECTION = Injection(
@@ -36,7 +36,7 @@ INJECTION = Injection(
     bounds=(1, 16),
     whole=True,
     inject=_inject,
-    cell=Cell("top", "read", "128k", 8),
+    cell=ProofCell("top", "read", "128k", 8),
     impact=per_severity(1.3, 1.7, 3),
     signals=(Signal("disk.service_us", How.STAYS, 1.5), Signal("wire.bytes_per_byte", How.RISES, 1.2)),
     must=(Cause.NOISY_WIRE,),

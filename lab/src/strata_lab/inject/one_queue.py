@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, model, most
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="one queue or lock",
@@ -16,7 +16,7 @@ INJECTION = Injection(
     bounds=(1, 4),
     whole=True,
     inject=model("c={value}"),
-    cell=Cell("file system", "randread", "8k", 8),
+    cell=ProofCell("file system", "randread", "8k", 8),
     impact=per_severity(1.12, 1.6, 2.8),
     signals=(Signal("disk.service_us", How.STAYS, 1.2), Signal("disk.wait_us", How.RISES, 1.4)),
     must=(Cause.LIMITED_QUEUE,),

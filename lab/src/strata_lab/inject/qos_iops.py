@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, model
 from strata_lab.inject._qos import on_vm_disks
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="QoS cap, IOPS",
@@ -15,13 +15,15 @@ INJECTION = Injection(
     value=per_severity(800, 300, 100),
     unit="IOPS (healthy: about 1600)",
     inject=model("iops={value}"),
-    cell=Cell("file system", "randread", "8k", 8),
+    cell=ProofCell("file system", "randread", "8k", 8),
     impact=per_severity(1.5, 3.5, 10),
     signals=(Signal("disk.capped_us", How.ABOVE, 200), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.IOPS_CAP,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.PROCESSORS),
     options=CALM,
-    elsewhere=on_vm_disks("iops-total", per_severity(300, 100, 30), "IOPS", Cell("store, served", "randread", "8k", 8)),
+    elsewhere=on_vm_disks(
+        "iops-total", per_severity(300, 100, 30), "IOPS", ProofCell("store, served", "randread", "8k", 8)
+    ),
     ceiling=lambda iops: iops,
     everyday=True,
 )

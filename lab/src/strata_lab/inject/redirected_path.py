@@ -6,7 +6,7 @@ from strata.errors import RunFailed
 from strata.model.finding import Cause
 from strata_lab.lab import Lab
 from strata_lab.servers import direct, relay, smbd
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 OVER_THE_CARD = (
     "share, other node",
@@ -41,7 +41,7 @@ INJECTION = Injection(
     value=per_severity(40, 15, 5),
     unit="MB/s of the coordinator's card (healthy: not used)",
     inject=_inject,
-    cell=Cell("scale-out share", "randread", "64k", 4),
+    cell=ProofCell("scale-out share", "randread", "64k", 4),
     impact=per_severity(1.5, 3, 8),
     signals=(Signal("wire.n1.0.tx_bytes", How.RISES, 50),),
     must=(Cause.REDIRECTED,),

@@ -13,7 +13,7 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.model.finding import Cause
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 LAYER = "share, other node"
 
@@ -41,7 +41,7 @@ INJECTION = Injection(
     bounds=(2, 16),
     whole=True,
     inject=_inject,
-    cell=Cell(LAYER, "write", "8k", 32),
+    cell=ProofCell(LAYER, "write", "8k", 32),
     impact=per_severity(1.3, 2, 2),
     signals=(Signal("disk.sequential_share", How.FALLS, 1.1),),
     must=(Cause.REORDERING,),

@@ -6,7 +6,7 @@ from strata.model.finding import Cause
 from strata_lab import cgroups, proc
 from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -24,7 +24,7 @@ INJECTION = Injection(
     value=per_severity(0.15, 0.1, 0.05),
     unit="processors",
     inject=_inject,
-    cell=Cell("top", "randread", "8k", 16),
+    cell=ProofCell("top", "randread", "8k", 16),
     impact=per_severity(1.2, 1.5, 2.5),
     signals=(Signal("throttled_ms", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.5)),
     must=(Cause.PROCESSORS, Cause.QUOTA),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, model, most
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="slow medium",
@@ -14,7 +14,7 @@ INJECTION = Injection(
     value=per_severity(4800, 9600, 24000),
     unit="µs of service time (healthy: 2400)",
     inject=model("svc={value}"),
-    cell=Cell("file system", "randread", "8k", 8),
+    cell=ProofCell("file system", "randread", "8k", 8),
     impact=per_severity(1.4, 2.4, 5),
     signals=(Signal("disk.service_us", How.RISES, 1.7),),
     must=(Cause.SLOW_MEDIUM, Cause.MEDIUM),

@@ -7,7 +7,7 @@ from strata.model.finding import Cause
 from strata_lab import disks
 from strata_lab.inject._disk import CALM, most
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -27,7 +27,7 @@ INJECTION = Injection(
     bounds=(4, 1024),
     whole=True,
     inject=_inject,
-    cell=Cell("file system", "randread", "256k", 8),
+    cell=ProofCell("file system", "randread", "256k", 8),
     impact=per_severity(1.15, 1.4, 4),
     signals=(Signal("disk.ios_per_io", How.RISES, 1.5), Signal("disk.service_us", How.FALLS, 1.1)),
     must=(Cause.SPLITS,),

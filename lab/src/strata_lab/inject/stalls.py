@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, model
-from strata_lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="fail-slow stalls",
@@ -15,9 +15,9 @@ INJECTION = Injection(
     unit="ms of stall in each 500 ms",
     inject=model("stall_every=500 stall_for={value}"),
     # The few I/Os that meet a stall are a small share of all: fewer in flight, and a longer look, put them into p99.
-    cell=Cell("file system", "randread", "8k", 32, runtime="1200ms"),
+    cell=ProofCell("file system", "randread", "8k", 32, runtime="1200ms"),
     impact=per_severity(1.5, 2.5, 5),
-    hurts=Hurts.TAIL,
+    hurts=ImpactMetric.TAIL,
     signals=(Signal("disk.slowed_us", How.ABOVE, 50),),
     must=(Cause.STALLS,),
     partly=(Cause.SLOW_PHASES,),

@@ -9,7 +9,7 @@ from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
 from strata_lab.servers import nbd
 from strata_lab.stacks import volume
-from strata_lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -31,9 +31,9 @@ INJECTION = Injection(
     value=per_severity(1, 0.5, 0.25),
     unit="times the size of the right one",
     inject=_inject,
-    cell=Cell("top", "randread", "8k", 4),
+    cell=ProofCell("top", "randread", "8k", 4),
     impact=per_severity(1.2, 1.2, 1.2),
-    hurts=Hurts.FLATTERS,
+    hurts=ImpactMetric.FLATTERS,
     signals=(Signal("disk.ios", How.FALLS, 20),),
     must=(Cause.WRONG_FILE,),
     partly=(Cause.IMPOSSIBLE,),

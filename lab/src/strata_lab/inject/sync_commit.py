@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import model
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="synchronous commit",
@@ -14,7 +14,7 @@ INJECTION = Injection(
     value=per_severity(2000, 8000, 30000),
     unit="µs for a flush (healthy: 0)",
     inject=model("flush={value}"),
-    cell=Cell("file system", "randwrite", "8k", 1, ("--fdatasync", "1")),
+    cell=ProofCell("file system", "randwrite", "8k", 1, ("--fdatasync", "1")),
     impact=per_severity(1.5, 3, 8),
     signals=(Signal("disk.flush_us", How.ABOVE, 1500), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.SLOW_FLUSH,),

@@ -6,7 +6,7 @@ from strata.model.finding import Cause
 from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
 from strata_lab.servers import nbd
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -26,7 +26,7 @@ INJECTION = Injection(
     value=per_severity(50, 12.5, 2.5),
     unit="MB/s of each card (healthy: 125)",
     inject=_inject,
-    cell=Cell("top", "read", "128k", 8),
+    cell=ProofCell("top", "read", "128k", 8),
     impact=per_severity(1.5, 4, 15),
     signals=(Signal("wire.held", How.ABOVE, 20), Signal("disk.service_us", How.STAYS, 1.5)),
     must=(Cause.WIRE_BANDWIDTH,),

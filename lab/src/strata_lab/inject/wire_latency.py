@@ -6,7 +6,7 @@ from strata.model.finding import Cause
 from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
 from strata_lab.servers import nbd
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -26,7 +26,7 @@ INJECTION = Injection(
     value=per_severity(500, 2000, 10000),
     unit="µs in each direction",
     inject=_inject,
-    cell=Cell("top", "randread", "8k", 1),
+    cell=ProofCell("top", "randread", "8k", 1),
     impact=per_severity(1.5, 3, 10),
     signals=(Signal("hop.frames", How.ABOVE, 50), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.WIRE_LATENCY,),

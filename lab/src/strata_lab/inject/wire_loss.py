@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata.model.finding import Cause
 from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Hurts, Injection, Signal, per_severity
+from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -23,9 +23,9 @@ INJECTION = Injection(
     unit="of a million frames",
     inject=_inject,
     # One at a time: what is lost at the end of an answer has nothing behind it that would show the gap.
-    cell=Cell("top", "randread", "8k", 1, runtime="1500ms"),
+    cell=ProofCell("top", "randread", "8k", 1, runtime="1500ms"),
     impact=per_severity(1.3, 2, 4),
-    hurts=Hurts.TAIL,
+    hurts=ImpactMetric.TAIL,
     signals=(Signal("hop.lost", How.ABOVE, 3), Signal("tcp.n1.retransmits", How.ABOVE, 1)),
     must=(Cause.WIRE_LOSS,),
     never=(Cause.MEDIUM, Cause.PROCESSORS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, model
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 INJECTION = Injection(
     title="write cache with a cliff",
@@ -15,7 +15,7 @@ INJECTION = Injection(
     unit="MB/s drain rate (healthy: 13 MB/s without a cache)",
     inject=model("wcache=2MiB drain={value}"),
     # Longer than the cache lasts: the first writes are faster than healthy ones, the others pay.
-    cell=Cell("file system", "randwrite", "8k", 8, runtime="2s"),
+    cell=ProofCell("file system", "randwrite", "8k", 8, runtime="2s"),
     impact=per_severity(1.25, 2, 4),
     signals=(Signal("disk.absorbed", How.ABOVE, 100), Signal("disk.full", How.ABOVE, 50)),
     must=(Cause.WRITE_CACHE_FULL,),

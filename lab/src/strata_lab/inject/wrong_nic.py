@@ -7,7 +7,7 @@ from strata.model.finding import Cause
 from strata_lab import nodes
 from strata_lab.inject._wire import client_node, server_node
 from strata_lab.lab import Lab
-from strata_lab.truth import Cell, How, Injection, Signal, per_severity
+from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -28,7 +28,7 @@ INJECTION = Injection(
     value=per_severity(50, 12.5, 2.5),
     unit="MB/s of the second card (the first: 125)",
     inject=_inject,
-    cell=Cell("top", "read", "128k", 8),
+    cell=ProofCell("top", "read", "128k", 8),
     impact=per_severity(1.5, 4, 15),
     signals=(Signal("wire.n2.0.rx_bytes", How.FALLS, 10), Signal("wire.n2.1.rx_bytes", How.ABOVE, 1e6)),
     must=(Cause.WRONG_CARD,),

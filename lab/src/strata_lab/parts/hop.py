@@ -26,7 +26,7 @@ MISSING = "check that the process of the hop is running"
 
 
 @dataclass(frozen=True)
-class Way:
+class HopDirection:
     """One direction since the last reset. A frame is what the interface hands over: up to 64 KiB with offloads.
 
     ``lost`` by chance, ``full`` at the bounded queue, ``refused`` by the other interface, ``missed`` before the hop saw
@@ -54,8 +54,8 @@ class HopTruth:
     pid: int
     model: str
     elapsed_ns: int
-    ab: Way
-    ba: Way
+    ab: HopDirection
+    ba: HopDirection
 
 
 class HopControl:
@@ -81,7 +81,9 @@ class HopControl:
     def truth(self) -> HopTruth:
         """Everything that was counted. Raises `RunFailed` without a hop."""
         seen = self._ask("")
-        return HopTruth(seen["pid"], seen["model"], seen["elapsed_ns"], Way(**seen["ab"]), Way(**seen["ba"]))
+        return HopTruth(
+            seen["pid"], seen["model"], seen["elapsed_ns"], HopDirection(**seen["ab"]), HopDirection(**seen["ba"])
+        )
 
     def wait(self, timeout_s: float = 10.0, alive: Callable[[], bool] = lambda: True) -> None:
         """Until the hop is there. Raises `RunFailed` after ``timeout_s``, or when ``alive`` says its process ended."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from strata.errors import StrataError
-from strata.text.door import note, open_
+from strata.text.output import note, open_
 
 
 def status_of(serve: Callable[[], None]) -> int:

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from strata.errors import RunFailed
 from strata.host import programs
 from strata_lab.inside import on_a_thread_in
-from strata_lab.nodes import Node
-from strata_lab.proc import Child
+from strata_lab.nodes import LabNode
+from strata_lab.proc import LabProcess
 
 
 @dataclass(frozen=True)
-class Server:
+class LabServer:
     """A server that answers: ``uri`` is what a client in another node of the lab gives."""
 
-    child: Child
-    node: Node
+    child: LabProcess
+    node: LabNode
     port: int
     uri: str
 
@@ -44,7 +44,7 @@ def nbdkit() -> list[str]:
     return ["sh", "-c", '"$@"; exit $?', "sh", program("nbdkit", "nbdkit"), "--foreground"]
 
 
-def answers(node: Node, port: int) -> Callable[[], bool]:
+def answers(node: LabNode, port: int) -> Callable[[], bool]:
     """A function that is true when something accepts connections on that port of the node."""
 
     def ask() -> bool:
@@ -57,7 +57,7 @@ def answers(node: Node, port: int) -> Callable[[], bool]:
     return ask
 
 
-def free_port(node: Node, wanted: int) -> int:
+def free_port(node: LabNode, wanted: int) -> int:
     """``wanted`` in a node of its own; any free port where all nodes share the loopback."""
     if node.netns is not None:
         return wanted

@@ -16,7 +16,7 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata_lab import disks
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.servers import program, storage_daemon
 from strata_lab.undo import mounted
 
@@ -33,12 +33,12 @@ class Volume:
     """A mounted volume. ``devices``: as the owner sees them, its own first; ``path``: where it is mounted."""
 
     lab: Lab
-    owner: Node
+    owner: LabNode
     devices: tuple[str, ...]
     path: Path
     profile: str
 
-    def grow(self, node: Node, device: str) -> Volume:
+    def grow(self, node: LabNode, device: str) -> Volume:
         """The disk of another node joins the running stripe, and the data is spread anew over all of them.
 
         Blocks until it is spread; the volume is used meanwhile. Raises `RunFailed` with the tool's words.
@@ -48,7 +48,7 @@ class Volume:
         disks.tool(["btrfs", "balance", "start", "-dconvert=raid0", str(self.path)], "spread the data of")
         return Volume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")
 
-    def copied_to(self, others: Sequence[tuple[Node, str]]) -> Volume:
+    def copied_to(self, others: Sequence[tuple[LabNode, str]]) -> Volume:
         """The disks of other nodes join the running mirror and each gets a copy of everything.
 
         Blocks until they have it. All join first: converting twice in a row once left a volume read-only.
@@ -88,7 +88,9 @@ class Volume:
         return found
 
 
-def mirror(lab: Lab, owner: Node, own: str, others: Sequence[tuple[Node, str]], *, name: str = "mirror") -> Volume:
+def mirror(
+    lab: Lab, owner: LabNode, own: str, others: Sequence[tuple[LabNode, str]], *, name: str = "mirror"
+) -> Volume:
     """Each byte on the owner's disk and on every other node's: two to four copies."""
     copies = 1 + len(others)
     if copies not in PROFILES:
@@ -97,13 +99,13 @@ def mirror(lab: Lab, owner: Node, own: str, others: Sequence[tuple[Node, str]], 
     return _volume(lab, owner, devices, PROFILES[copies], PROFILES[copies], name)
 
 
-def stripe(lab: Lab, owner: Node, others: Sequence[tuple[Node, str]], *, name: str = "stripe") -> Volume:
+def stripe(lab: Lab, owner: LabNode, others: Sequence[tuple[LabNode, str]], *, name: str = "stripe") -> Volume:
     """64 KiB of data in turn on the disk of each of ``others``; the owner holds none."""
     devices = tuple(remote_disk(lab, owner, n, d, name=f"{name}-{n.name}") for n, d in others)
     return _volume(lab, owner, devices, "raid0" if len(devices) > 1 else "single", "single", name)
 
 
-def remote_disk(lab: Lab, owner: Node, node: Node, device: str, *, name: str) -> str:
+def remote_disk(lab: Lab, owner: LabNode, node: LabNode, device: str, *, name: str) -> str:
     """``device`` of ``node``, served over NBD, as a block device (``/dev/loopN``) of the owner."""
     exports = storage_daemon.serve(lab, node, {"disk": storage_daemon.disk(device)}, name=f"nbd-{name}")
     folder = lab.dir(f"remote/{name}")
@@ -113,7 +115,7 @@ def remote_disk(lab: Lab, owner: Node, node: Node, device: str, *, name: str) ->
     return disks.attach(lab, folder / "nbd")
 
 
-def _volume(lab: Lab, owner: Node, devices: tuple[str, ...], data: str, metadata: str, name: str) -> Volume:
+def _volume(lab: Lab, owner: LabNode, devices: tuple[str, ...], data: str, metadata: str, name: str) -> Volume:
     disks.make_btrfs(devices, data=data, metadata=metadata)
     disks.tool(["btrfs", "device", "scan", *devices], "register")
     path = lab.dir(f"mounts/{name}")

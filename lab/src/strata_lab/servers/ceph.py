@@ -16,7 +16,7 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.host import process, programs
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.servers import program
 
 POOL = "strata"
@@ -59,7 +59,7 @@ class Ceph:
 
     lab: Lab
     conf: Path
-    nodes: tuple[Node, ...]
+    nodes: tuple[LabNode, ...]
 
     @property
     def copies(self) -> int:
@@ -76,7 +76,7 @@ class Ceph:
         return f"{POOL}/{name}"
 
 
-def start(lab: Lab, nodes: Sequence[Node], *, timeout_s: float = 120.0) -> Ceph:
+def start(lab: Lab, nodes: Sequence[LabNode], *, timeout_s: float = 120.0) -> Ceph:
     """A cluster with as many copies as ``nodes``, all of them active and clean, the first node's the primary.
 
     Raises `RunFailed` naming the daemon that did not come up, or what the cluster says when its data is not clean.
@@ -123,7 +123,7 @@ def start(lab: Lab, nodes: Sequence[Node], *, timeout_s: float = 120.0) -> Ceph:
 _AS_ROOT = ("--setuser", "root", "--setgroup", "root")
 
 
-def _osds(lab: Lab, nodes: Sequence[Node], conf: Path) -> None:
+def _osds(lab: Lab, nodes: Sequence[LabNode], conf: Path) -> None:
     made = []
     for number, node in enumerate(nodes):
         ident = str(uuid.uuid4())
@@ -146,11 +146,11 @@ def _clean(cluster: Ceph) -> bool:
     return len(whole) == _PLACEMENT_GROUPS == len(groups)
 
 
-def _daemon(lab: Lab, node: Node, name: str, argv: Sequence[str], conf: Path) -> None:
+def _daemon(lab: Lab, node: LabNode, name: str, argv: Sequence[str], conf: Path) -> None:
     lab.run(node, [argv[0], "-f", "-c", str(conf), *argv[1:], *_AS_ROOT], name=f"ceph-{name}")
 
 
-def _run(node: Node, argv: Sequence[str]) -> str:
+def _run(node: LabNode, argv: Sequence[str]) -> str:
     try:
         done = process.run(programs.in_netns(node.netns, argv), _CLI_S)
     except TimeoutError as e:
@@ -160,7 +160,7 @@ def _run(node: Node, argv: Sequence[str]) -> str:
     return done.out
 
 
-def _cli(node: Node, conf: Path, words: Sequence[str], program: str = "ceph") -> str:
+def _cli(node: LabNode, conf: Path, words: Sequence[str], program: str = "ceph") -> str:
     return _run(node, [program, "-c", str(conf), *words])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from strata.host import programs
 from strata.model import smb_uri
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.parts.direct import Part
 from strata_lab.undo import mounted
 
@@ -23,7 +23,7 @@ PASSWORD = "STRATA_SMB_PASSWORD"
 
 def files(
     lab: Lab,
-    node: Node,
+    node: LabNode,
     name: str,
     *,
     lower: Path | None = None,

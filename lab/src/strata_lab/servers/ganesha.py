@@ -9,14 +9,14 @@ import shlex
 from pathlib import Path
 
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
-from strata_lab.servers import Server, answers, program
+from strata_lab.nodes import LabNode
+from strata_lab.servers import LabServer, answers, program
 
 EXPORT, PORT = "/volume", 2049
 _READY = "NFS SERVER INITIALIZED"
 
 
-def start(lab: Lab, node: Node, directory: Path) -> Server:
+def start(lab: Lab, node: LabNode, directory: Path) -> LabServer:
     """Serves ``directory`` as ``node:/volume`` to every node."""
     daemon, mapper = program("ganesha.nfsd", "nfs-ganesha nfs-ganesha-vfs"), program("rpcbind", "rpcbind")
     home = lab.dir(f"ganesha-{node.name}")
@@ -44,10 +44,10 @@ def start(lab: Lab, node: Node, directory: Path) -> Server:
     )
     uri = f"nfs://{node.address}{EXPORT}"
     lab.fact("server", kind="nfs", node=node.name, process=child.name, conf=str(conf), uri=uri)
-    return Server(child, node, PORT, uri)
+    return LabServer(child, node, PORT, uri)
 
 
-def _conf(node: Node, directory: Path) -> str:
+def _conf(node: LabNode, directory: Path) -> str:
     return f"""NFS_CORE_PARAM {{
   Protocols = 3, 4;
   Bind_addr = {node.address};

@@ -14,8 +14,8 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.host import process
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
-from strata_lab.proc import Child
+from strata_lab.nodes import LabNode
+from strata_lab.proc import LabProcess
 from strata_lab.servers import program
 from strata_lab.undo import mounted
 
@@ -54,8 +54,8 @@ class Gluster:
     """A running volume. ``daemons``: glusterd of each node, in the order of ``bricks``."""
 
     lab: Lab
-    nodes: tuple[Node, ...]
-    daemons: tuple[Child, ...]
+    nodes: tuple[LabNode, ...]
+    daemons: tuple[LabProcess, ...]
 
     @property
     def copies(self) -> int:
@@ -66,7 +66,7 @@ class Gluster:
         """The gluster command on the first node; what it printed. Raises `RunFailed` with its words."""
         return _cli(self.daemons[0], words)
 
-    def mount(self, node: Node, name: str) -> Path:
+    def mount(self, node: LabNode, name: str) -> Path:
         """The volume mounted by a client on that node (which need not hold a brick); the directory.
 
         A client's caches of the kernel are out of the way for files opened with O_DIRECT alone.
@@ -79,7 +79,7 @@ class Gluster:
         return path
 
 
-def start(lab: Lab, bricks: Sequence[tuple[Node, Path]], *, timeout_s: float = 30.0) -> Gluster:
+def start(lab: Lab, bricks: Sequence[tuple[LabNode, Path]], *, timeout_s: float = 30.0) -> Gluster:
     """A replicated volume over ``bricks``: (node, directory on that node's disk), two or more.
 
     Raises `RunFailed` with the daemon's words when the nodes do not find each other or the volume does not start.
@@ -103,7 +103,7 @@ def start(lab: Lab, bricks: Sequence[tuple[Node, Path]], *, timeout_s: float = 3
     return Gluster(lab, nodes, daemons)
 
 
-def _daemon(lab: Lab, node: Node) -> Child:
+def _daemon(lab: Lab, node: LabNode) -> LabProcess:
     program("glusterd", "glusterfs-server")
     own = lab.dir(f"gluster/{node.name}")
     for part in ("lib", "run", "log"):
@@ -114,7 +114,7 @@ def _daemon(lab: Lab, node: Node) -> Child:
     return lab.run(node, ["unshare", "--mount", "--", "bash", str(script)], name=f"glusterd-{node.name}")
 
 
-def _cli(daemon: Child, words: Sequence[str]) -> str:
+def _cli(daemon: LabProcess, words: Sequence[str]) -> str:
     argv = ["nsenter", "-t", str(daemon.pid), "-m", "-n", "--", "gluster", "--mode=script", *words]
     try:
         done = process.run(argv, _CLI_S)
@@ -126,7 +126,7 @@ def _cli(daemon: Child, words: Sequence[str]) -> str:
     return done.out
 
 
-def _retried(daemon: Child, words: Sequence[str], ready: Callable[[str], bool], timeout_s: float) -> None:
+def _retried(daemon: LabProcess, words: Sequence[str], ready: Callable[[str], bool], timeout_s: float) -> None:
     deadline, why = time.monotonic() + timeout_s, ""
     while time.monotonic() < deadline:
         if not daemon.alive:

@@ -12,8 +12,8 @@ from pathlib import Path
 from strata.errors import RunFailed, UsageError
 from strata.host import programs
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
-from strata_lab.servers import Server, answers, free_port, nbdkit, program
+from strata_lab.nodes import LabNode
+from strata_lab.servers import LabServer, answers, free_port, nbdkit, program
 
 KINDS = ("strata", "qemu-nbd", "nbdkit")
 EXPORT, PORT = "disk", 10809
@@ -22,14 +22,14 @@ _CONNECTIONS = 16
 
 def start(
     lab: Lab,
-    node: Node,
+    node: LabNode,
     backing: Path | str,
     *,
     kind: str = "qemu-nbd",
     writable: bool = True,
     shape: Sequence[str] = (),
     port: int | None = None,
-) -> Server:
+) -> LabServer:
     """Serves ``backing``; ``shape`` are further words for our own (``--latency 1ms``). `UsageError` for a kind."""
     if kind not in KINDS:
         raise UsageError("there is no NBD server", repr(kind), "", f"choose one of: {', '.join(KINDS)}")
@@ -49,7 +49,7 @@ def start(
     lab.fact(
         "server", kind="nbd", node=node.name, process=name, uri=uri, port=port, backing=str(backing), shape=list(shape)
     )
-    return Server(child, node, port, uri)
+    return LabServer(child, node, port, uri)
 
 
 def reshape(lab: Lab, *words: str) -> None:

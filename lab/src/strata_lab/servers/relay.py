@@ -11,7 +11,7 @@ from pathlib import Path
 
 from strata.errors import RunFailed
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.servers import nbdkit
 from strata_lab.servers.storage_daemon import Exports
 
@@ -24,7 +24,7 @@ RETRY_S = 10
 
 
 def start(
-    lab: Lab, node: Node, uri: str, *, name: str, port: int, export: str = "volume", threads: int = THREADS
+    lab: Lab, node: LabNode, uri: str, *, name: str, port: int, export: str = "volume", threads: int = THREADS
 ) -> Exports:
     """A relay on ``node`` to ``uri``, which it dials from there, for ``threads`` requests of each connection at once.
 
@@ -33,7 +33,7 @@ def start(
     return _nbdkit(lab, node, name, port, export, threads, ["nbd", f"uri={uri}", f"retry={RETRY_S}"])
 
 
-def cached(lab: Lab, node: Node, path: Path, *, name: str, port: int, export: str, cache_bytes: int) -> Exports:
+def cached(lab: Lab, node: LabNode, path: Path, *, name: str, port: int, export: str, cache_bytes: int) -> Exports:
     """A file served through the node's page cache, of which this server has ``cache_bytes`` (a control group's limit).
 
     The kernel keeps what was read and drops what was not used for long; nothing is read ahead.
@@ -63,7 +63,7 @@ def _memory_group(lab: Lab, name: str, limit: int) -> Path:
 
 def _nbdkit(
     lab: Lab,
-    node: Node,
+    node: LabNode,
     name: str,
     port: int,
     export: str,

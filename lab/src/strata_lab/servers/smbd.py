@@ -14,8 +14,8 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.host import process
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
-from strata_lab.servers import Server, answers, program
+from strata_lab.nodes import LabNode
+from strata_lab.servers import LabServer, answers, program
 
 USER, PASSWORD, SHARE, PORT = "labuser", "labpass", "volume", 445
 _SPEED_BIT_S = 10_000_000_000
@@ -23,8 +23,8 @@ _SETTING_S = 60.0
 
 
 def start(
-    lab: Lab, node: Node, directory: Path, *, multichannel: bool = True, signing: bool = False, sync: bool = True
-) -> Server:
+    lab: Lab, node: LabNode, directory: Path, *, multichannel: bool = True, signing: bool = False, sync: bool = True
+) -> LabServer:
     """Serves ``directory`` as ``//node/volume``. ``sync``: a flush of the client is one of the disk."""
     daemon, secrets = program("smbd", "samba"), program("smbpasswd", "samba")
     home = lab.dir(f"smbd-{node.name}")
@@ -43,10 +43,10 @@ def start(
     )
     uri = f"smb://{USER}:{PASSWORD}@{node.address}/{SHARE}"
     lab.fact("server", kind="smb", node=node.name, process=child.name, conf=str(conf), uri=uri)
-    return Server(child, node, PORT, uri)
+    return LabServer(child, node, PORT, uri)
 
 
-def _conf(home: Path, node: Node, directory: Path, *, multichannel: bool, signing: bool, sync: bool) -> str:
+def _conf(home: Path, node: LabNode, directory: Path, *, multichannel: bool, signing: bool, sync: bool) -> str:
     dirs = {name: home / name for name in ("private", "lock", "state", "cache", "pid", "ncalrpc")}
     for path in dirs.values():
         path.mkdir(mode=0o755, exist_ok=True)

@@ -16,8 +16,8 @@ from typing import Any
 from strata.errors import RunFailed
 from strata.host import process
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
-from strata_lab.proc import Child
+from strata_lab.nodes import LabNode
+from strata_lab.proc import LabProcess
 from strata_lab.servers import program
 from strata_lab.undo import mounted
 
@@ -38,8 +38,8 @@ Blockdev = Mapping[str, Any]
 class Exports:
     """A daemon that serves NBD: ``uris`` by export name."""
 
-    node: Node
-    child: Child
+    node: LabNode
+    child: LabProcess
     uris: Mapping[str, str]
 
 
@@ -70,7 +70,7 @@ def throttled(what: Blockdev, group: str) -> Blockdev:
 
 def serve(
     lab: Lab,
-    node: Node,
+    node: LabNode,
     exports: Mapping[str, Blockdev],
     *,
     name: str,
@@ -126,7 +126,7 @@ def limit(monitor: Path, group: str, limits: Mapping[str, int]) -> None:
         raise RunFailed("cannot limit", group, f"its daemon does not answer: {e}") from e
 
 
-def as_file(lab: Lab, node: Node, what: Blockdev, *, name: str) -> Path:
+def as_file(lab: Lab, node: LabNode, what: Blockdev, *, name: str) -> Path:
     """``what``, dialled from the node, as a file that others can open, with O_DIRECT too; its path."""
     path = lab.dir("files") / name
     path.touch()
@@ -155,7 +155,7 @@ def _use_up_ids(accept: Callable[[int], bool]) -> None:
             return
 
 
-def _run(lab: Lab, node: Node, words: Sequence[str], name: str, pid: Path) -> Child:
+def _run(lab: Lab, node: LabNode, words: Sequence[str], name: str, pid: Path) -> LabProcess:
     pid.unlink(missing_ok=True)
     # It writes its pid file when everything is exported.
     return lab.run(node, words, name=name, wait_for=pid.exists, env=_KEEP_BUFFERS)

@@ -8,8 +8,8 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata_lab import disks
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
-from strata_lab.servers import Server, answers, program
+from strata_lab.nodes import LabNode
+from strata_lab.servers import LabServer, answers, program
 
 PORT, LUN = 3260, 1
 _CONTROL_PORT = 5
@@ -17,7 +17,7 @@ _CONTROL_PORT = 5
 _UNBUFFERED = ("--bstype", "rdwr", "--bsoflags", "direct")
 
 
-def start(lab: Lab, node: Node, backing: Path | str, *, threads: int = 4) -> Server:
+def start(lab: Lab, node: LabNode, backing: Path | str, *, threads: int = 4) -> LabServer:
     """Serves ``backing`` as logical unit 1 of ``iqn.2026-01.strata:LAB-NODE``."""
     daemon, admin = program("tgtd", "tgt"), program("tgtadm", "tgt")
     home = lab.dir(f"tgtd-{node.name}")
@@ -38,7 +38,7 @@ def start(lab: Lab, node: Node, backing: Path | str, *, threads: int = 4) -> Ser
         _admin([admin, "-C", str(_CONTROL_PORT), "--lld", "iscsi", *words], control)
     uri = f"iscsi://{node.address}:{PORT}/{iqn}/{LUN}"
     lab.fact("server", kind="iscsi", node=node.name, process=child.name, ipc=control["TGT_IPC_SOCKET"], uri=uri)
-    return Server(child, node, PORT, uri)
+    return LabServer(child, node, PORT, uri)
 
 
 def _admin(words: list[str], env: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from strata import units
 from strata.errors import UsageError, choices
 from strata_lab import shipped
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 
 Options = Mapping[str, str]
 
@@ -84,7 +84,7 @@ def write_stack(lab: Lab, name: str, **values: object) -> Path:
     return path
 
 
-def add_cards(lab: Lab, options: Options, names: Sequence[str]) -> list[Node]:
+def add_cards(lab: Lab, options: Options, names: Sequence[str]) -> list[LabNode]:
     """Nodes of these names, the first one the owner, with cards as the options ``nics`` and ``rate`` say."""
     if options["nics"] not in ("1", "2"):
         raise UsageError("cannot build a node with", f"{options['nics']} cards", "a node has 1 or 2", "nics=2")
@@ -92,7 +92,7 @@ def add_cards(lab: Lab, options: Options, names: Sequence[str]) -> list[Node]:
     return [lab.add_node(name, nics=int(options["nics"]), owner=name == names[0], bytes_per_s=rate) for name in names]
 
 
-def remote_layer(name: str, node: Node, uri: str, *, cached: bool = False) -> str:
+def remote_layer(name: str, node: LabNode, uri: str, *, cached: bool = False) -> str:
     """The table of a layer on the file system that is reached from another node. ``cached``: its server keeps pages."""
     faster = 'expect.faster = "cache"\n' if cached else ""
     allowance = 'expect.overhead_max = 0.15\nexpect.source = "a remote path costs 10 to 15 % where it is CPU-bound"\n'

@@ -15,7 +15,7 @@ from strata.errors import RunFailed, UsageError
 from strata.host import testfile
 from strata_lab import disks
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.specification import specification
 from strata_lab.stacks import Options
 
@@ -57,7 +57,7 @@ class Volume:
         )
 
 
-def volume(lab: Lab, node: Node, options: Options) -> Volume:
+def volume(lab: Lab, node: LabNode, options: Options) -> Volume:
     """Makes it. In a reduced lab: the test file alone, on whatever file system the lab's directory is."""
     file_bytes = units.parse_size(options["file"])
     if lab.reduced:

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from strata.analyse.laws import check_table, laws
 from strata.model.figures import Conclusion, Role, Table
-from strata.model.lying import modules
+from strata.model.plugins import modules
 
 
 def questions() -> tuple[ModuleType, ...]:

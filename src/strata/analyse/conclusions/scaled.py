@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from strata import units
-from strata.analyse.scaling import CLIENT, DEVICE, SERVER, WIRE, Course, Point, Shape, courses, usl
+from strata.analyse.scaling import CLIENT, DEVICE, SERVER, WIRE, LoadResponse, LoadSeries, Point, courses, usl
 from strata.model.cause import Cause
 from strata.model.figures import Conclusion, Standing, Table
 
@@ -46,7 +46,7 @@ def conclude(table: Table) -> Iterator[Conclusion]:
     """One answer for each series that bends or is flat."""
     found = tuple(courses(table))
     for course in found:
-        if course.shape is not Shape.GROWS:
+        if course.shape is not LoadResponse.GROWS:
             yield _full(course) if course.full else _nothing_full(course, found)
 
 
@@ -55,7 +55,7 @@ def named(resource: str) -> str:
     return WORDS.get(resource, resource)
 
 
-def _full(course: Course) -> Conclusion:
+def _full(course: LoadSeries) -> Conclusion:
     resource = course.full[0]
     before, after = course.last
     predicted = course.predicted(resource)
@@ -88,9 +88,9 @@ def _full(course: Course) -> Conclusion:
     )
 
 
-def _nothing_full(course: Course, others: Sequence[Course]) -> Conclusion:
+def _nothing_full(course: LoadSeries, others: Sequence[LoadSeries]) -> Conclusion:
     after = course.last[1]
-    flat = course.shape is Shape.FLAT
+    flat = course.shape is LoadResponse.FLAT
     alike = next((o for o in others if _same_size(o, course) and set(o.full) - set(after.used)), None)
     because = [_grown(course), _shares(after)]
     unknown = [r for r in (SERVER, WIRE, DEVICE) if r not in after.used]
@@ -122,12 +122,12 @@ def _tell(unknown: Sequence[str], alike: str | None) -> str:
     )
 
 
-def _same_size(a: Course, b: Course) -> bool:
+def _same_size(a: LoadSeries, b: LoadSeries) -> bool:
     sizes = [c.points[-1].row.figures.get("size") for c in (a, b)]
     return a is not b and None not in sizes and sizes[0] == sizes[1] and a.points[-1].load == b.points[-1].load
 
 
-def _grown(course: Course) -> str:
+def _grown(course: LoadSeries) -> str:
     load, rate = course.grew
     before, after = course.last
     return (
@@ -143,7 +143,7 @@ def _shares(point: Point) -> str:
     return "utilisation: " + ", ".join(f"{named(r)} {units.percent(share)}" for r, share in used)
 
 
-def _knee(course: Course) -> str:
+def _knee(course: LoadSeries) -> str:
     text = f"requests queue from {units.significant(course.knee, 2)} {course.load_in} on"
     fitted = usl(course)
     if fitted is not None and fitted.most_at is not None and fitted.most_at <= 2 * course.points[-1].load:
@@ -152,7 +152,7 @@ def _knee(course: Course) -> str:
     return text
 
 
-def _numbers(course: Course) -> dict[str, float]:
+def _numbers(course: LoadSeries) -> dict[str, float]:
     load, rate = course.grew
     numbers = {"knee": course.knee, "load_grew": load, "rate_grew": rate, "rate": course.points[-1].rate}
     numbers |= {f"used.{r}": share for r, share in course.points[-1].used.items()}
@@ -162,11 +162,11 @@ def _numbers(course: Course) -> dict[str, float]:
     return numbers
 
 
-def _load(course: Course, point: Point) -> str:
+def _load(course: LoadSeries, point: Point) -> str:
     return f"{point.load:g} {course.load_in}"
 
 
-def _rate(course: Course, point: Point) -> str:
+def _rate(course: LoadSeries, point: Point) -> str:
     return _amount(point, point.rate)
 
 

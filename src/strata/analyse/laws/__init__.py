@@ -26,7 +26,7 @@ from strata.analyse.laws.base import RunView
 from strata.analyse.laws.own import table_of
 from strata.model.analysis import Check
 from strata.model.figures import Flag, Table
-from strata.model.lying import modules
+from strata.model.plugins import modules
 
 __all__ = ["Law", "RunView", "check_run", "check_table", "flags_of_run", "laws"]
 

@@ -18,7 +18,7 @@ STRICT, LOOSE = 1e-6, 0.005
 
 
 @dataclass(frozen=True)
-class Reading:
+class UnitReading:
     """A meaning of the rate's unit and of the size's, and what was done to the rate before it was printed."""
 
     unit: str
@@ -35,16 +35,16 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Column:
+class RateColumn:
     """The rows of one rate column in one printed unit, with the reading that most of them agree with."""
 
     rows: tuple[Row, ...]
     unit: str
-    best: Reading
+    best: UnitReading
     agree: int
 
 
-def columns(table: Table) -> Iterator[Column]:
+def columns(table: Table) -> Iterator[RateColumn]:
     """Each group of rows whose rates are printed in one unit and whose IOPS and size are known."""
     found: dict[tuple[str, str], list[Row]] = {}
     for row in given(table):
@@ -56,35 +56,35 @@ def columns(table: Table) -> Iterator[Column]:
         options = list(_options(rows[0].figures["rate"], _size(table, rows[0])))
         # The literal meaning comes first, and max() keeps the first of equals.
         best = max(options, key=lambda r: sum(holds(table, row, r, STRICT) for row in rows))
-        yield Column(tuple(rows), unit, best, sum(holds(table, row, best, STRICT) for row in rows))
+        yield RateColumn(tuple(rows), unit, best, sum(holds(table, row, best, STRICT) for row in rows))
 
 
-def holds(table: Table, row: Row, reading: Reading, slack: float) -> bool:
+def holds(table: Table, row: Row, reading: UnitReading, slack: float) -> bool:
     """Whether IOPS × size and the printed rate can be the same number under this reading."""
     return overlap(product(table, row, reading), row.figures["rate"].bounds(reading.scale, reading.rounding), slack)
 
 
-def product(table: Table, row: Row, reading: Reading) -> Interval:
+def product(table: Table, row: Row, reading: UnitReading) -> Interval:
     """IOPS × size in bytes a second."""
     return times(row.figures["iops"].bounds(), _size(table, row).bounds(reading.size_scale, Rounding.NEAREST))
 
 
-def any_of(table: Table, row: Row, options: Iterable[Reading]) -> bool:
+def any_of(table: Table, row: Row, options: Iterable[UnitReading]) -> bool:
     """Whether the row holds under one of these, with slack."""
     return any(holds(table, row, reading, LOOSE) for reading in options)
 
 
-def decimal(table: Table, column: Column) -> list[Reading]:
+def decimal(table: Table, column: RateColumn) -> list[UnitReading]:
     """The readings that take the column's unit by the letter."""
     rate = column.rows[0].figures["rate"]
     return [r for r in _options(rate, _size(table, column.rows[0])) if r.unit == rate.readings[0][0]]
 
 
-def _options(rate: Figure, size: Figure) -> Iterator[Reading]:
+def _options(rate: Figure, size: Figure) -> Iterator[UnitReading]:
     for unit, scale in rate.readings:
         for size_unit, size_scale in size.readings:
             for rounding in (Rounding.NEAREST, Rounding.DOWN):
-                yield Reading(unit, scale, size_unit, size_scale, rounding)
+                yield UnitReading(unit, scale, size_unit, size_scale, rounding)
 
 
 def _size(table: Table, row: Row) -> Figure:

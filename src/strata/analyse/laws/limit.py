@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.laws.base import flag, value
-from strata.analyse.scaling import Course, Shape, courses
+from strata.analyse.scaling import LoadResponse, LoadSeries, courses
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "limit", "named as the limit", 305
@@ -37,7 +37,7 @@ def check(table: Table) -> Iterator[Flag]:
     for row in said:
         resource = row.words["limit"]
         of = [c for c in every if _of(table, row, c)]
-        if not of or any(resource in c.full and c.shape is not Shape.GROWS for c in of):
+        if not of or any(resource in c.full and c.shape is not LoadResponse.GROWS for c in of):
             continue
         course = max(of, key=lambda c: c.points[-1].used.get(resource, 0.0))
         share = course.points[-1].used.get(resource)
@@ -49,7 +49,7 @@ def check(table: Table) -> Iterator[Flag]:
         else:
             text += f"its utilisation is {units.percent(share)} in {course.points[-1].row.name}"
         if not course.full:
-            text += ": a rate that stops growing names no resource" if course.shape is not Shape.GROWS else ""
+            text += ": a rate that stops growing names no resource" if course.shape is not LoadResponse.GROWS else ""
         step = f"Print the utilisation of {resource} in the last row, or take some of it away: at the limit, the rate "
         step += "falls with it."
         yield flag(
@@ -62,7 +62,7 @@ def check(table: Table) -> Iterator[Flag]:
         )
 
 
-def _of(table: Table, said: Row, course: Course) -> bool:
+def _of(table: Table, said: Row, course: LoadSeries) -> bool:
     """Whether the said row is of this series: the same pattern and size, where it names them."""
     row = course.points[-1].row
     pattern, size = said.words.get("pattern"), value(table, said, "size")

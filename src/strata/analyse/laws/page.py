@@ -10,7 +10,7 @@ import textwrap
 from strata.analyse.conclusions import questions
 from strata.analyse.laws import Law, laws
 from strata.model.figures import KINDS, Dimension
-from strata.text.door import out
+from strata.text.output import out
 
 _HEAD = """\
 # The consistency laws

@@ -45,7 +45,7 @@ def check(table: Table) -> Iterator[Flag]:
     yield from _counted(table)
 
 
-def _slip(table: Table, row: Row, column: inference.Column) -> Flag:
+def _slip(table: Table, row: Row, column: inference.RateColumn) -> Flag:
     iops, size, rate = row.figures["iops"], value(table, row, "size") or 0, row.figures["rate"]
     bytes_ = sum(inference.product(table, row, column.best)) / 2
     said = rate.value * column.best.scale
@@ -62,7 +62,7 @@ def _slip(table: Table, row: Row, column: inference.Column) -> Flag:
     return flag(row, text, broken=True, column="rate", numbers={"iops": iops.value, "size": size, "rate": said})
 
 
-def _rate(bytes_per_second: float, reading: inference.Reading) -> str:
+def _rate(bytes_per_second: float, reading: inference.UnitReading) -> str:
     plain = units.rate(bytes_per_second)
     return (
         plain
@@ -71,7 +71,7 @@ def _rate(bytes_per_second: float, reading: inference.Reading) -> str:
     )
 
 
-def _digit_less(table: Table, row: Row, column: inference.Column) -> int | None:
+def _digit_less(table: Table, row: Row, column: inference.RateColumn) -> int | None:
     """The IOPS with one digit struck out that would fit: the last such, as a digit is mostly doubled at the end."""
     iops = row.figures["iops"]
     digits = f"{iops.value:.0f}"

@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from strata.analyse.matrix.table import Filled, Own
+from strata.analyse.matrix.table import CellEstimate, Filled
 from strata.model.noise import PooledNoise
 
 VISITS_MOST = 24
@@ -33,7 +33,7 @@ UNSURE = 0.25
 
 
 @dataclass(frozen=True)
-class Wish:
+class VisitRequest:
     """Visit this cell for so many seconds. ``kink``: to see whether the cell or the smoothing is wrong."""
 
     cell: int
@@ -47,7 +47,7 @@ def visit_seconds(between: float, variance_s: float, start_s: float, shortest: f
     return min(longest, max(shortest, math.sqrt(start_s * variance_s) / max(between, 1e-4)))
 
 
-def wishes(
+def visit_requests(
     cells: Sequence[Filled],
     noise: PooledNoise,
     *,
@@ -57,12 +57,12 @@ def wishes(
     shortest: float,
     longest: float,
     left_out: frozenset[int] = frozenset(),
-) -> list[Wish]:
+) -> list[VisitRequest]:
     """Visits for ``seconds`` in all, the most useful first; fewer where every cell is within ``target``.
 
     ``start_s`` is what a visit costs beside its length. A cell is visited at most once: its result is looked at first.
     """
-    heap: list[tuple[float, int, Wish]] = []
+    heap: list[tuple[float, int, VisitRequest]] = []
     for i, cell in enumerate(cells):
         if i in left_out or (cell.own is not None and cell.own.visits >= VISITS_MOST):
             continue
@@ -80,14 +80,14 @@ def wishes(
         brings = 1 / (between**2 + variance_s / length + 1e-12)
         after = 1 / (1 / max(before, 1e-12) + brings)
         worth = (before - after) / (length + start_s)
-        heapq.heappush(heap, (-worth, i, Wish(i, length, kink=doubted)))
-    found: list[Wish] = []
+        heapq.heappush(heap, (-worth, i, VisitRequest(i, length, kink=doubted)))
+    found: list[VisitRequest] = []
     while heap and seconds > 0:
         _, _, wish = heapq.heappop(heap)
         if wish.seconds + start_s > seconds:
             if seconds - start_s < shortest:
                 break
-            wish = Wish(wish.cell, seconds - start_s, wish.kink)
+            wish = VisitRequest(wish.cell, seconds - start_s, wish.kink)
         seconds -= wish.seconds + start_s
         found.append(wish)
     return found
@@ -100,7 +100,7 @@ def seen_once(cells: Sequence[Filled], of: Sequence[int]) -> list[int]:
     return sorted(once, key=lambda i: i * GOLDEN % 1)[:missing]
 
 
-def _long_enough(own: Own, half: float, target: float) -> float:
+def _long_enough(own: CellEstimate, half: float, target: float) -> float:
     """Seconds a visit must have, that those which are left to the cell bring it to the target; 0 where no length does,
     because the starts differ by too much."""
     missing = max(0.0, (half / target) ** 2 - 1) / max(own.variance, 1e-12)

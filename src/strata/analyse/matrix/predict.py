@@ -19,7 +19,7 @@ from strata.analyse.matrix.needed import MOST_OF_THEM, Needed, more, needed_of
 from strata.analyse.matrix.next import VISITS_MOST, visit_seconds
 from strata.analyse.matrix.starts import Starts, plausible, share_below
 from strata.analyse.matrix.table import NARROWED_MOST
-from strata.model.matrix import Known, Prediction
+from strata.model.matrix import BudgetPrediction, Known
 from strata.model.noise import PooledNoise
 
 LEVELS = 41
@@ -32,7 +32,7 @@ GAINS = (1.0, 0.8, NARROWED_MOST)
 def predict(
     noise: PooledNoise, known_from: Known, *, cells: int, budget_s: float, start_s: float, target: float,
     shortest: float, longest: float, brief: float | None = None, starts: Starts | None = None,
-) -> Prediction:  # fmt: skip
+) -> BudgetPrediction:  # fmt: skip
     """Of ``cells`` alike but for their noise, in ``budget_s``; ``target`` is a relative half-width. ``brief`` is the
     length of each cell's first visit (None: the shortest); ``starts`` what equal starts may differ by (None: what
     ``noise`` says)."""
@@ -49,7 +49,7 @@ def predict(
     needed = _needed(noise, spread, math.log1p(target), cells, first, start_s, shortest, longest)
     normal = np.abs(np.random.default_rng(0).standard_normal(4000))
     drawn = np.concatenate([normal * e for e in errors])
-    return Prediction(
+    return BudgetPrediction(
         known_from=known_from,
         noise=noise,
         seconds=budget_s,

@@ -38,7 +38,7 @@ APART_LEAST = 0.10
 
 
 @dataclass(frozen=True)
-class Own:
+class CellEstimate:
     """``level`` is log IOPS, ``variance`` of it, ``half`` of its 95 % interval; ``variance_s`` and ``between`` what one
     more visit would bring. ``moved``: its visits are not of one level."""
 
@@ -52,7 +52,7 @@ class Own:
     moved: bool
 
 
-def own_of(visits: Sequence[Visit], cell: CellNoise | None, noise: PooledNoise, between: float) -> Own | None:
+def own_of(visits: Sequence[Visit], cell: CellNoise | None, noise: PooledNoise, between: float) -> CellEstimate | None:
     """Of all visits of one cell; None without any. ``between``: standard deviation from start to start of such cells.
 
     A visit's variance is that between starts and that of its bins. Where the visits themselves differ by more, they
@@ -73,7 +73,7 @@ def own_of(visits: Sequence[Visit], cell: CellNoise | None, noise: PooledNoise, 
     trust = PRIOR_DF + noise.spread_df + (0.0 if cell is None else min(cell.df, 30.0)) + k - 1
     widest = float(levels.max() - levels.min())
     moved = k > 1 and widest > APART_LEAST and widest > APART * math.sqrt(2 * float(each.mean()))
-    return Own(
+    return CellEstimate(
         visits=k,
         seconds=sum(v.seconds for v in visits),
         level=level,
@@ -102,7 +102,7 @@ class Filled:
     """One cell. ``smoothed`` is None where it cannot be had, ``kink`` where measured and smoothed exclude each other,
     ``suspect`` where they nearly do. ``level`` and ``half`` are what is given."""
 
-    own: Own | None
+    own: CellEstimate | None
     smoothed: Smoothed | None
     kink: bool
     suspect: bool
@@ -158,7 +158,11 @@ def table_of(
 
 
 def _fill(
-    spots: Sequence[Spot], own: Mapping[int, Own], places: Sequence[int], found: list[Filled], theta: Floats | None
+    spots: Sequence[Spot],
+    own: Mapping[int, CellEstimate],
+    places: Sequence[int],
+    found: list[Filled],
+    theta: Floats | None,
 ) -> Floats:
     where = np.array([[math.log2(spots[i].depth), math.log2(spots[i].size)] for i in places])
     pattern = np.array([spots[i].pattern for i in places], dtype=np.int64)

@@ -29,11 +29,11 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose import blamed, observe, own_limits
-from strata.diagnose.blamed import Said
+from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case, Pair
-from strata.diagnose.models import Scope, Shape
+from strata.diagnose.models import LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.own_limits import Limit, Own
+from strata.diagnose.own_limits import GroundLayer, Limit
 from strata.diagnose.registry import Range
 from strata.model.experiment import Experiment
 from strata.model.finding import Cause, Evidence, EvidenceKind
@@ -53,14 +53,14 @@ def judge(case: Case) -> Iterator[Opinion]:
 
 def judge_pair(pair: Pair) -> Opinion | None:
     """Of a layer over another, where no wire lies between them: on a wire it is the wire's."""
-    view, found = pair.view, pair.shape(Shape.BANDWIDTH)
+    view, found = pair.view, pair.shape(LimitKind.BANDWIDTH)
     if view.wired:
         return None
     if pair.best is not found or not pair.acceptable(found):
-        return observe.refuted(CAUSE, pair, Shape.BANDWIDTH)
+        return observe.refuted(CAUSE, pair, LimitKind.BANDWIDTH)
     bound = [p for p in view.points if p.key in found.binding]
     rate = units.rate(found.parameter)
-    where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
+    where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     return Opinion(
         cause=CAUSE,
         holds=True,
@@ -72,7 +72,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         next_step=f"{NEXT_STEP}.",
         cells=found.binding | {p.key for p in view.affected if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
-        lead=pair.lead(Shape.BANDWIDTH),
+        lead=pair.lead(LimitKind.BANDWIDTH),
         evidence=(
             observe.slower(view),
             Evidence(
@@ -91,13 +91,13 @@ def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | Non
     return own_limits.of_experiment(case, opinion, experiment)
 
 
-def _said(own: Own, limit: Limit) -> Said:
+def _said(own: GroundLayer, limit: Limit) -> LimitText:
     layer, rate = own.station.layer.name, units.rate(limit.parameter)
     bound = [h for h in own.slow if h.key in limit.rows]
     sizes = units.span(units.size(round(min(h.size for h in bound))), units.size(round(max(h.size for h in bound))))
     free = next((h for h in own.cells if h not in own.slow), None)
     spared = f"{free.cell.workload.label} performs as specified" if free else "all workloads are limited"
-    return Said(
+    return LimitText(
         title=f"{layer} is limited to {rate}",
         explanation=f"Workloads with blocks of {sizes} stop at {rate}; {spared}.",
         next_step=f"{NEXT_STEP}; without the limit, {units.rate(max(h.promised * h.size for h in bound))} are "

@@ -33,7 +33,7 @@ from strata.diagnose import groups, times
 from strata.diagnose.case import Case, Station
 from strata.diagnose.groups import Groups
 from strata.diagnose.opinion import Opinion, Weight
-from strata.diagnose.reference import Held, grounds, healthy, held
+from strata.diagnose.reference import ReferenceComparison, grounds, healthy, held
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.CACHE_FLATTERS
@@ -54,7 +54,7 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield _by_groups(station, two)
 
 
-def _beyond(station: Station, above: list[Held], of: int, two: Groups | None) -> Opinion:
+def _beyond(station: Station, above: list[ReferenceComparison], of: int, two: Groups | None) -> Opinion:
     layer, most = station.layer.name, max(above, key=lambda h: h.ratio_log)
     times = units.significant(math.exp(most.ratio_log), 2)
     alone = [_quick(layer, h) for h in above if h.depth == 1]
@@ -84,7 +84,7 @@ def _beyond(station: Station, above: list[Held], of: int, two: Groups | None) ->
     )
 
 
-def _quick(layer: str, one: Held) -> Evidence:
+def _quick(layer: str, one: ReferenceComparison) -> Evidence:
     middle = times.at(one.cell, 50) or one.cell.mean_ns.value
     return Evidence(
         kind=EvidenceKind.OPERATIONAL,

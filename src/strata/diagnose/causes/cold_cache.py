@@ -37,7 +37,7 @@ from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds, healthy, held, known
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
-from strata.model.reference import Reference, Source
+from strata.model.reference import Reference, ReferenceSource
 
 CAUSE = Cause.COLD_CACHE
 PRECEDENCE = 19
@@ -164,4 +164,4 @@ def _by_the_medium(case: Case, station: Station) -> list[CellSummary]:
 
 
 def _then(case: Case, layer: str, cell: CellSummary) -> Reference | None:
-    return case.analysis.reference(layer, cell.workload.key, Source.BASELINE)
+    return case.analysis.reference(layer, cell.workload.key, ReferenceSource.BASELINE)

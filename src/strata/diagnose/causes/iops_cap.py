@@ -37,11 +37,11 @@ import numpy as np
 
 from strata import units
 from strata.diagnose import blamed, observe, own_limits
-from strata.diagnose.blamed import Said
+from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case, Pair
-from strata.diagnose.models import Scope, Shape
+from strata.diagnose.models import LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.own_limits import Limit, Own
+from strata.diagnose.own_limits import GroundLayer, Limit
 from strata.diagnose.reference import grounds, known
 from strata.diagnose.registry import Range
 from strata.model.analysis import CellSummary
@@ -61,17 +61,17 @@ NEXT_STEP = (
 
 def judge_pair(pair: Pair) -> Opinion:
     """At the far end of a layer, or on the layer itself where it has none."""
-    view, found = pair.view, pair.shape(Shape.CAP)
+    view, found = pair.view, pair.shape(LimitKind.CAP)
     slow = view.affected
     if pair.best is not found or not pair.acceptable(found):
-        return observe.refuted(CAUSE, pair, Shape.CAP)
+        return observe.refuted(CAUSE, pair, LimitKind.CAP)
     bound = [p for p in view.points if p.key in found.binding]
     if all(p.workload.durable for p in bound):
         # Seen live: a server that makes one group of writes durable after the other gave one rate for all sizes.
         same = f"all {len(bound)} wait until they are durable; commits that are processed one by one look the same"
         return Opinion(CAUSE, False, same)
     cap = f"{units.count(found.parameter)} IOPS"
-    where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
+    where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     free = [p for p in view.points if p.key not in found.binding]
     under = f" Workloads that need fewer IOPS lose nothing ({free[0].workload.label})." if free else ""
     end = "the remote end" if view.wired else "the layer"
@@ -89,7 +89,7 @@ def judge_pair(pair: Pair) -> Opinion:
         else NEXT_STEP,
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
-        lead=pair.lead(Shape.CAP),
+        lead=pair.lead(LimitKind.CAP),
         evidence=(
             observe.slower(view),
             Evidence(
@@ -128,12 +128,12 @@ def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | Non
     return own_limits.of_experiment(case, opinion, experiment)
 
 
-def _said(own: Own, limit: Limit) -> Said:
+def _said(own: GroundLayer, limit: Limit) -> LimitText:
     layer, cap = own.station.layer.name, f"{units.count(limit.parameter)} IOPS"
     held = list(own.slow)
     free = next((h for h in own.cells if h not in own.slow), None)
     spared = f"; {free.cell.workload.label} needs fewer IOPS and loses nothing" if free else ""
-    return Said(
+    return LimitText(
         title=f"{layer} is capped at {cap}",
         explanation=f"{len(held)} workloads stop at the same {cap} whatever their block size{spared}.",
         next_step=f"{NEXT_STEP} Without it, {units.count(max(h.promised for h in held))} IOPS are specified.",

@@ -27,10 +27,10 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose import blamed, own_limits
-from strata.diagnose.blamed import Said
+from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.own_limits import Limit, Own
+from strata.diagnose.own_limits import GroundLayer, Limit
 from strata.diagnose.registry import Range
 from strata.model.experiment import Experiment
 from strata.model.finding import Cause, Evidence, EvidenceKind
@@ -60,14 +60,14 @@ def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | Non
     return own_limits.of_experiment(case, opinion, experiment)
 
 
-def _said(own: Own, limit: Limit) -> Said:
+def _said(own: GroundLayer, limit: Limit) -> LimitText:
     layer, deep, one = own.station.layer.name, blamed.deepest(own), blamed.alone(own)
     k = round(limit.parameter)
     at_once = f"{k} request{'s' * (k > 1)} at once"
     should = f" instead of {units.significant(own.known.servers, 2)}" if own.known.servers else ""
     waits = max(0.0, deep.depth - k)
     time = "" if one is None else f" One read at a time takes {units.duration(1e9 / one.measured)}, as specified."
-    return Said(
+    return LimitText(
         title=f"{layer} serves {at_once}",
         explanation=f"{layer} serves {at_once}{should}.{time} The others wait.",
         next_step="Look for a configured queue depth (queue_depth, nr_requests, the target's own), then for a lock; "

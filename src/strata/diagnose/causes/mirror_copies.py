@@ -32,7 +32,7 @@ from strata.diagnose import card, counted, crossing
 from strata.diagnose.case import Case, Station
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind, Row
+from strata.model.finding import Cause, Evidence, EvidenceKind, FindingRow
 
 CAUSE = Cause.MIRROR_COPIES
 PRECEDENCE = 44
@@ -109,7 +109,7 @@ def _copies(case: Case, sender: str) -> int:
     return min((copies for b in known if (copies := copies_beyond(b, 0.0))), default=1)
 
 
-def _full(writing: list[CellSummary], sender: str) -> list[tuple[CellSummary, counted.Wire]]:
+def _full(writing: list[CellSummary], sender: str) -> list[tuple[CellSummary, counted.InterfaceLoad]]:
     """Cells in which the sender's busiest card has a queue, or carries nearly as much as with one."""
     first = ((c, next((w for w in counted.wires(c) if w.node == sender), None)) for c in writing)
     cards = [(c, w) for c, w in first if w is not None]
@@ -117,10 +117,10 @@ def _full(writing: list[CellSummary], sender: str) -> list[tuple[CellSummary, co
     return [(c, w) for c, w in cards if w.sent >= AS_FULL * max(waits)] if waits else []
 
 
-def _row(cell: CellSummary, most: float, sent: float) -> Row:
+def _row(cell: CellSummary, most: float, sent: float) -> FindingRow:
     """What the card's rate leaves of each write, when all copies of it pass the card."""
     left = most / sent / cell.workload.bs_moments[0]
     low, high = (1 - SLACK) * left, (1 + SLACK) * left
     share = min(1.0, cell.iops.value / low, high / cell.iops.value)
     name = f"{cell.layer}/{cell.workload.key}"
-    return Row(cell=name, measured=cell.iops.value, low=low, high=high, share=round(share, 3))
+    return FindingRow(cell=name, measured=cell.iops.value, low=low, high=high, share=round(share, 3))

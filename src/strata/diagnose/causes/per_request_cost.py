@@ -30,7 +30,7 @@ from strata import units
 from strata.diagnose import connections, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
-from strata.diagnose.models import Shape, own_part
+from strata.diagnose.models import LimitKind, own_part
 from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
@@ -42,13 +42,17 @@ def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
     view, found = pair.view, pair.best
     slow = view.affected
-    if found.shape in (Shape.BANDWIDTH, Shape.CAP) and found.base > 0 and own_part(view, slow, found) < 1 - LEAST_SHARE:
+    if (
+        found.shape in (LimitKind.BANDWIDTH, LimitKind.CAP)
+        and found.base > 0
+        and own_part(view, slow, found) < 1 - LEAST_SHARE
+    ):
         # Two effects at once, and this is the larger one.
-        found = replace(found, shape=Shape.DELAY, parameter=found.base, base=0.0)
-    if found.shape not in (Shape.DELAY, Shape.SERIAL) or not pair.acceptable(found):
+        found = replace(found, shape=LimitKind.DELAY, parameter=found.base, base=0.0)
+    if found.shape not in (LimitKind.DELAY, LimitKind.SERIAL) or not pair.acceptable(found):
         return _refuted(pair)
     time = units.duration(found.parameter * 1e9)
-    serial = found.shape is Shape.SERIAL
+    serial = found.shape is LimitKind.SERIAL
     missing: tuple[str, ...] = ()
     trips: tuple[Evidence, ...] = ()
     trip = connections.of_added(view, found.parameter) if view.wired else None
@@ -81,7 +85,7 @@ def judge_pair(pair: Pair) -> Opinion:
         + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained,
-        lead=pair.lead(Shape.DELAY, Shape.SERIAL),
+        lead=pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
         evidence=(
             observe.slower(view),
             Evidence(
@@ -97,5 +101,5 @@ def judge_pair(pair: Pair) -> Opinion:
 
 
 def _refuted(pair: Pair) -> Opinion:
-    better = min((pair.shape(Shape.DELAY), pair.shape(Shape.SERIAL)), key=lambda f: f.total)
+    better = min((pair.shape(LimitKind.DELAY), pair.shape(LimitKind.SERIAL)), key=lambda f: f.total)
     return observe.refuted(CAUSE, pair, better.shape)

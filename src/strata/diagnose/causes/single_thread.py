@@ -33,7 +33,7 @@ from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, EvidenceKind
-from strata.model.resources import Server, place
+from strata.model.resources import ServerProcess, place
 
 CAUSE = Cause.SINGLE_THREAD
 PRECEDENCE = 25
@@ -86,12 +86,12 @@ def judge_pair(pair: Pair) -> Opinion | None:
     )
 
 
-def _busiest(cell: CellSummary) -> Server | None:
+def _busiest(cell: CellSummary) -> ServerProcess | None:
     known = [s for s in cell.resources.servers if s.busiest_thread is not None]
     return max(known, key=lambda s: s.busiest_thread or 0.0, default=None)
 
 
-def _full(point: Point, server: Server) -> bool:
+def _full(point: Point, server: ServerProcess) -> bool:
     """Whether its thread has nothing left here and has below, while the node has processors that are idle."""
     idle = [p for p in point.upper.resources.processors if p.node in (server.node, None)]
     # A namespace has the processors of its machine.
@@ -102,7 +102,7 @@ def _full(point: Point, server: Server) -> bool:
     return busy >= FULL and room >= IDLE and below * MORE_THAN_BELOW <= busy
 
 
-def _predicted(full: list[tuple[Point, Server]]) -> tuple[rows.Predicted, ...]:
+def _predicted(full: list[tuple[Point, ServerProcess]]) -> tuple[rows.Predicted, ...]:
     """The utilisation law: no more than 1 ÷ what a request of that size asks of the thread (median of its cells)."""
     found = []
     for point, _ in full:

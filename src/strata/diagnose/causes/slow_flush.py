@@ -38,7 +38,7 @@ import numpy as np
 from strata import units
 from strata.diagnose import flushing, observe, rows
 from strata.diagnose.case import Case, Pair, Station
-from strata.diagnose.flushing import Committed, Flushed
+from strata.diagnose.flushing import DurableWrite, Flushed
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import Range
 from strata.model.experiment import Experiment, Metric
@@ -85,12 +85,12 @@ def judge_pair(pair: Pair) -> Opinion | None:
     return _of_pair(pair, found, told, cover)
 
 
-def _row(one: Committed) -> rows.Predicted:
+def _row(one: DurableWrite) -> rows.Predicted:
     wanted = one.point.x_below / one.more
     return rows.Predicted(one.point, wanted * math.exp(-MODEL_OFF), wanted * math.exp(MODEL_OFF))
 
 
-def _of_pair(pair: Pair, found: tuple[Committed, ...], told: list[rows.Predicted], cover: float) -> Opinion:
+def _of_pair(pair: Pair, found: tuple[DurableWrite, ...], told: list[rows.Predicted], cover: float) -> Opinion:
     view, mine = pair.view, found
     one = min(mine, key=lambda c: (c.point.n, c.point.bs))
     layer, below, more = view.layer.name, view.below.name, units.significant(one.more, 2)

@@ -29,10 +29,10 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose import blamed, own_limits, times
-from strata.diagnose.blamed import Said
+from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.own_limits import Limit, Own
+from strata.diagnose.own_limits import GroundLayer, Limit
 from strata.diagnose.registry import Range
 from strata.model.experiment import Experiment
 from strata.model.finding import Cause, Evidence, EvidenceKind
@@ -62,13 +62,13 @@ def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | Non
     return own_limits.of_experiment(case, opinion, experiment)
 
 
-def _said(own: Own, limit: Limit) -> Said:
+def _said(own: GroundLayer, limit: Limit) -> LimitText:
     layer, one = own.station.layer.name, blamed.alone(own)
     factor = f"{units.significant(limit.parameter, 2)} times"
     middle = times.at(one.cell, 50) if one is not None else None
     time = "" if one is None else f"half of the reads take more than {units.duration(middle or one.cell.mean_ns.value)}"
     promised = "" if one is None else f"{units.duration(1e9 / one.promised)}"
-    return Said(
+    return LimitText(
         title=f"{layer} takes {factor} as long as it should",
         explanation=f"One read at a time takes {layer} {factor} as long as in {own.known.source}, and so do many at "
         "once: the medium itself is slow, not a queue in front of it.",

@@ -39,7 +39,7 @@ from strata.diagnose.groups import Groups, member
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind, Row
+from strata.model.finding import Cause, Evidence, EvidenceKind, FindingRow
 
 CAUSE = Cause.SLOW_MEMBER
 PRECEDENCE = 14
@@ -101,6 +101,8 @@ def _beside(layer: str, held: tuple[CellSummary, ...]) -> Evidence:
     )
 
 
-def _row(layer: str, found: Groups, cell: CellSummary) -> Row:
+def _row(layer: str, found: Groups, cell: CellSummary) -> FindingRow:
     at = 1 / (found.share * found.slow)
-    return Row(cell=f"{layer}/{cell.workload.key}", measured=cell.iops.value, low=at / 1.8, high=at * 1.8, share=1.0)
+    return FindingRow(
+        cell=f"{layer}/{cell.workload.key}", measured=cell.iops.value, low=at / 1.8, high=at * 1.8, share=1.0
+    )

@@ -31,7 +31,7 @@ from strata import units
 from strata.diagnose import over_time, times
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion, Weight
-from strata.diagnose.over_time import Course
+from strata.diagnose.over_time import LayerEpisodes
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.SLOW_PHASES
@@ -50,7 +50,7 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield _opinion(course)
 
 
-def _opinion(course: Course) -> Opinion:
+def _opinion(course: LayerEpisodes) -> Opinion:
     layer, factor = course.station.layer.name, units.significant(course.factor or 1.0, 2)
     length, share = units.duration(course.length_s * 1e9), units.percent(course.share, 2)
     period = course.period_s
@@ -76,7 +76,7 @@ def _opinion(course: Course) -> Opinion:
     )
 
 
-def _turns(course: Course) -> Evidence:
+def _turns(course: LayerEpisodes) -> Evidence:
     layer = course.station.layer.name
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
@@ -86,7 +86,7 @@ def _turns(course: Course) -> Evidence:
     )
 
 
-def _two_groups(course: Course) -> Iterator[Evidence]:
+def _two_groups(course: LayerEpisodes) -> Iterator[Evidence]:
     """In the cell with the fewest outstanding: the slow requests beside the others."""
     cell, found = min(course.told, key=lambda one: one[0].workload.outstanding)
     quick, slow = times.at(cell, 10), times.at(cell, 99)

@@ -35,7 +35,7 @@ from strata import units
 from strata.diagnose import over_time, paused, times
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion, Weight
-from strata.diagnose.over_time import Course
+from strata.diagnose.over_time import LayerEpisodes
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.STALLS
@@ -68,7 +68,7 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield _opinion(course)
 
 
-def _opinion(course: Course) -> Opinion:
+def _opinion(course: LayerEpisodes) -> Opinion:
     layer = course.station.layer.name
     length, share = units.duration(course.length_s * 1e9), units.percent(course.share, 2)
     period = course.period_s
@@ -93,7 +93,7 @@ def _opinion(course: Course) -> Opinion:
     )
 
 
-def _stretches(course: Course) -> Evidence:
+def _stretches(course: LayerEpisodes) -> Evidence:
     layer, longest = course.station.layer.name, max(e.longest_s for _, e in course.told)
     return Evidence(
         kind=EvidenceKind.DIFFERENTIAL,
@@ -103,7 +103,7 @@ def _stretches(course: Course) -> Evidence:
     )
 
 
-def _tails(course: Course) -> Iterator[Evidence]:
+def _tails(course: LayerEpisodes) -> Iterator[Evidence]:
     """Where few are outstanding: the requests that met a stall."""
     known = [(c, e) for c, e in course.told if c.tail is not None and c.tail.far_ns is not None]
     if not known:
@@ -118,7 +118,7 @@ def _tails(course: Course) -> Iterator[Evidence]:
     )
 
 
-def _at_the_device(course: Course) -> Iterator[Evidence]:
+def _at_the_device(course: LayerEpisodes) -> Iterator[Evidence]:
     """What its own counter says: requests under way, and none completed."""
     known = [(c, s) for c, e in course.told if (s := paused.stalled(c, e)) is not None]
     if known:

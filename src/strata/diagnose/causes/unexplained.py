@@ -26,9 +26,9 @@ from __future__ import annotations
 from strata import units
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
-from strata.diagnose.models import Shape
+from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.own_limits import Own
+from strata.diagnose.own_limits import GroundLayer
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
 CAUSE = Cause.UNEXPLAINED
@@ -40,9 +40,11 @@ def fingerprint(pair: Pair) -> tuple[str, str]:
     slow = pair.view.affected
     fine = [p for p in pair.view.points if not p.above]
     found = pair.best
-    if pair.acceptable(found) and not pair.view.wired and found.shape in (Shape.BANDWIDTH, Shape.CAP):
+    if pair.acceptable(found) and not pair.view.wired and found.shape in (LimitKind.BANDWIDTH, LimitKind.CAP):
         limit = (
-            units.rate(found.parameter) if found.shape is Shape.BANDWIDTH else f"{units.count(found.parameter)} IOPS"
+            units.rate(found.parameter)
+            if found.shape is LimitKind.BANDWIDTH
+            else f"{units.count(found.parameter)} IOPS"
         )
         return (
             f"the slow workloads share a limit of {limit}",
@@ -81,7 +83,7 @@ def judge_pair(pair: Pair) -> Opinion:
     )
 
 
-def of_medium(own: Own) -> Opinion:
+def of_medium(own: GroundLayer) -> Opinion:
     """Of a layer that is slower than is promised of it."""
     layer, worst = own.station.layer.name, own.slow[0]
     return Opinion(
@@ -102,7 +104,7 @@ def of_medium(own: Own) -> Opinion:
     )
 
 
-def differential(own: Own) -> Evidence:
+def differential(own: GroundLayer) -> Evidence:
     """How many workloads are slower than promised, and the worst of them."""
     worst = own.slow[0]
     return Evidence(

@@ -33,7 +33,7 @@ from strata import units
 from strata.diagnose import card, full_card, models, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.explained import contradiction
-from strata.diagnose.models import Scope, Shape, own_part
+from strata.diagnose.models import LimitDirection, LimitKind, own_part
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.finding import Cause, Evidence, EvidenceKind
 
@@ -59,7 +59,7 @@ def judge_pair(pair: Pair) -> Opinion:
 
 def limit(pair: Pair) -> Opinion:
     """Whether all requests share so many bytes per second, by the shape of the losses or by a queue before a card."""
-    view, found = pair.view, pair.shape(Shape.BANDWIDTH)
+    view, found = pair.view, pair.shape(LimitKind.BANDWIDTH)
     slow = view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
@@ -67,7 +67,7 @@ def limit(pair: Pair) -> Opinion:
         if (by_queue := full_card.judge_pair(pair)) is not None:
             again = _sent_again(pair, by_queue.model or found)
             return by_queue if again is None else replace(by_queue, holds=None, missing=(again,))
-        return observe.refuted(CAUSE, pair, Shape.BANDWIDTH)
+        return observe.refuted(CAUSE, pair, LimitKind.BANDWIDTH)
     if (faster := contradiction(pair, found)) is not None:
         told = (
             f"{faster.cell} gives {units.count(faster.measured)} IOPS, more than the {units.count(faster.high)} it "
@@ -85,7 +85,7 @@ def limit(pair: Pair) -> Opinion:
     met = card.card_of(full)
     seen = card.evidence(view, met, full) if met is not None else None
     again = _sent_again(pair, found)
-    where = "" if found.scope is Scope.BOTH else f" for {found.scope.value}"
+    where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     sizes = sorted({p.bs for p in full})
     over = (
         f"over blocks of {units.size(sizes[0])} to {units.size(sizes[-1])}" if len(sizes) > 1 else "at one block size"
@@ -103,7 +103,7 @@ def limit(pair: Pair) -> Opinion:
         next_step=card.step(met),
         cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained * own,
-        lead=pair.lead(Shape.BANDWIDTH),
+        lead=pair.lead(LimitKind.BANDWIDTH),
         evidence=(
             observe.slower(view),
             Evidence(

@@ -38,7 +38,7 @@ from strata import units
 from strata.diagnose import connections, models, observe, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.explained import rows_of
-from strata.diagnose.models import Shape
+from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point, View
 from strata.model.finding import Cause, Evidence, EvidenceKind
@@ -93,7 +93,7 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         weight=Weight.SHOWN,
         adds=True,
         model=replace(
-            pair.shape(Shape.DELAY), parameter=trip, base=0.0, times=most_trips(min(p.bs for p in view.points))
+            pair.shape(LimitKind.DELAY), parameter=trip, base=0.0, times=most_trips(min(p.bs for p in view.points))
         ),
         because="",
         title=f"the wire adds {word} to each request",
@@ -150,7 +150,7 @@ def _step(worst: Point, trip: float) -> str:
 
 def _by_shape(pair: Pair) -> Opinion:
     """Where the connections were not seen: by one constant time, and by the handshake's round trip."""
-    view, found = pair.view, pair.shape(Shape.DELAY)
+    view, found = pair.view, pair.shape(LimitKind.DELAY)
     slow, beside = view.affected, pair.best
     if beside.base > 0 and pair.acceptable(beside):
         # Two effects at once: the constant part of them is the wire's, or the layer's own.
@@ -160,7 +160,7 @@ def _by_shape(pair: Pair) -> Opinion:
     fits = two or (pair.best is found and pair.acceptable(found))
     if view.rtt is None:
         if not fits:
-            return observe.refuted(CAUSE, pair, Shape.DELAY)
+            return observe.refuted(CAUSE, pair, LimitKind.DELAY)
         return Opinion(
             CAUSE, None, "its round trip was not measured", missing=("the round-trip time of the layer's connections",)
         )
@@ -172,10 +172,10 @@ def _by_shape(pair: Pair) -> Opinion:
         near = view.rtt / found.parameter
         if fits:
             return Opinion(CAUSE, False, f"{longer}, and each request takes {added} longer", strength=near)
-        shape = observe.refuted(CAUSE, pair, Shape.DELAY)
+        shape = observe.refuted(CAUSE, pair, LimitKind.DELAY)
         return Opinion(CAUSE, False, longer, detail=shape.because, strength=min(near, shape.strength))
     if not fits:
-        return observe.refuted(CAUSE, pair, Shape.DELAY)
+        return observe.refuted(CAUSE, pair, LimitKind.DELAY)
     cells = frozenset(p.key for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5)
     told = rows_of(pair, found, [p for p in slow if p.key in cells])
     return Opinion(
@@ -190,7 +190,7 @@ def _by_shape(pair: Pair) -> Opinion:
         "not help.",
         cells=cells,
         strength=found.explained,
-        lead=pair.lead(beside.shape) if two else pair.lead(Shape.DELAY, Shape.SERIAL),
+        lead=pair.lead(beside.shape) if two else pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
         rows=told,
         adds=two,
         evidence=(

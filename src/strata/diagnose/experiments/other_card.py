@@ -9,7 +9,7 @@ What it tells apart
 
 from __future__ import annotations
 
-from strata.diagnose import ways
+from strata.diagnose import other_paths
 from strata.diagnose.case import Case
 from strata.diagnose.expected import MOST, SAME, Range, station_of
 from strata.diagnose.opinion import Opinion
@@ -27,12 +27,14 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if found is None:
         return None
     opinion, station = found
-    here = ways.host(station.layer)
-    other = ways.other_way(
-        case, station, lambda one: one.node == station.layer.node and ways.host(one) not in (None, here)
+    here = other_paths.host(station.layer)
+    other = other_paths.other_way(
+        case, station, lambda one: one.node == station.layer.node and other_paths.host(one) not in (None, here)
     )
-    cell = None if other is None else ways.slowest_read(station, opinion, other)
+    cell = None if other is None else other_paths.slowest_read(station, opinion, other)
     if other is None or cell is None:
         return None
-    said: dict[Cause, Range] = dict.fromkeys(MAYBE, (SAME[0], MOST)) | dict.fromkeys(ABOUT, (ways.GAIN, MOST))
-    return ways.over(station, other, cell, standing, said, "with a limit behind both cards the IOPS stay the same")
+    said: dict[Cause, Range] = dict.fromkeys(MAYBE, (SAME[0], MOST)) | dict.fromkeys(ABOUT, (other_paths.GAIN, MOST))
+    return other_paths.over(
+        station, other, cell, standing, said, "with a limit behind both cards the IOPS stay the same"
+    )

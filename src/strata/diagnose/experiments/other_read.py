@@ -17,7 +17,7 @@ from strata import units
 from strata.diagnose import own_limits
 from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.own_limits import Own, Range
+from strata.diagnose.own_limits import GroundLayer, Range
 from strata.diagnose.predict import slack
 from strata.diagnose.variants import MOST_BLOCK, reshape
 from strata.model.analysis import CellSummary
@@ -67,7 +67,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     )
 
 
-def _variants(own: Own) -> Iterator[tuple[CellSummary, Workload, str]]:
+def _variants(own: GroundLayer) -> Iterator[tuple[CellSummary, Workload, str]]:
     for held in own.cells:
         w = held.cell.workload
         for factor in BLOCKS if held.depth > 1 else ():
@@ -86,7 +86,7 @@ def _apart(one: Range, other: Range) -> float:
     return max(math.log(one[0] / other[1]), math.log(other[0] / one[1]))
 
 
-def _prediction(cause: Cause, own: Own, found: Range, wide: float, rival: bool) -> Prediction:
+def _prediction(cause: Cause, own: GroundLayer, found: Range, wide: float, rival: bool) -> Prediction:
     return Prediction(
         metric=Metric.IOPS,
         low=found[0] * math.exp(-wide),

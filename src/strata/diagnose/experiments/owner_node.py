@@ -9,7 +9,7 @@ What it tells apart
 
 from __future__ import annotations
 
-from strata.diagnose import ways
+from strata.diagnose import other_paths
 from strata.diagnose.case import Case
 from strata.diagnose.expected import MOST, SAME, Range, station_of
 from strata.diagnose.opinion import Opinion
@@ -28,9 +28,11 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if found is None:
         return None
     opinion, station = found
-    other = ways.other_way(case, station, lambda one: one.node != station.layer.node, node_owns=True)
-    cell = None if other is None else ways.slowest_read(station, opinion, other)
+    other = other_paths.other_way(case, station, lambda one: one.node != station.layer.node, node_owns=True)
+    cell = None if other is None else other_paths.slowest_read(station, opinion, other)
     if other is None or cell is None:
         return None
-    said: dict[Cause, Range] = dict.fromkeys(LOCAL, (SAME[0], MOST)) | {Cause.REDIRECTED: (ways.GAIN, MOST)}
-    return ways.over(station, other, cell, standing, said, "with a limit that both nodes share the IOPS stay the same")
+    said: dict[Cause, Range] = dict.fromkeys(LOCAL, (SAME[0], MOST)) | {Cause.REDIRECTED: (other_paths.GAIN, MOST)}
+    return other_paths.over(
+        station, other, cell, standing, said, "with a limit that both nodes share the IOPS stay the same"
+    )

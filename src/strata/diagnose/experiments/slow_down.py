@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import Range, asked, told
-from strata.diagnose.models import Shape
+from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.sides import FULL
 from strata.model.analysis import CellSummary
@@ -41,7 +41,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         return None
     said: dict[Cause, Range] = {}
     for opinion in standing:
-        if opinion.model is not None and opinion.model.shape is Shape.DELAY:
+        if opinion.model is not None and opinion.model.shape is LimitKind.DELAY:
             said[opinion.cause] = FOLLOWS
         elif opinion.cause in FULL - UNKNOWN and cell.workload.key in opinion.cells:
             said[opinion.cause] = STAYS

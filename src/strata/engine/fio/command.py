@@ -76,7 +76,7 @@ def refusals(
             )
     if endpoint.kind is EndpointKind.RBD and workload.sync is Sync.DSYNC and workload.rw.writes and not workload.direct:
         said.append("with the client cache no single write is durable; without --buffered every write is")
-    if not carriers(endpoint, workload, ioengines):
+    if not ioengine_candidates(endpoint, workload, ioengines):
         lacking = f"this fio was built without an I/O engine for it ({', '.join(_usable(endpoint, workload))})"
         said.append(f"{lacking}: {INSTALL[endpoint.kind]}" if endpoint.kind in INSTALL else lacking)
     if isinstance(workload.arrival, OpenLoop) and workload.arrival.process == "poisson":
@@ -98,7 +98,7 @@ def _beyond(asked: Value, carried: frozenset[str]) -> list[str]:
     ]
 
 
-def carriers(endpoint: Endpoint, workload: Workload, ioengines: Collection[str]) -> list[str]:
+def ioengine_candidates(endpoint: Endpoint, workload: Workload, ioengines: Collection[str]) -> list[str]:
     """fio's I/O engines that can carry this, the best first."""
     return [name for name in _usable(endpoint, workload) if name in ioengines]
 
@@ -121,7 +121,7 @@ def _usable(endpoint: Endpoint, workload: Workload) -> list[str]:
             return [] if scheme is None or scheme.fio is None else [scheme.fio]
 
 
-def words(request: Request, carrier: str, filename: str, output: str) -> list[str]:
+def words(request: Request, ioengine: str, filename: str, output: str) -> list[str]:
     """Everything after the program's name. ``filename`` stands for a file or device, ``output`` for the report."""
     w, depth = request.workload, request.workload.arrival.iodepth
     apart = request.endpoint.kind is EndpointKind.GLUSTER
@@ -148,7 +148,7 @@ def words(request: Request, carrier: str, filename: str, output: str) -> list[st
         *_rate_words(w),
         *_data_words(),
         *_harmless(),
-        *_carrier(request, carrier, filename),
+        *_ioengine(request, ioengine, filename),
         *(_apart(request) if apart else []),
     ]
 
@@ -225,9 +225,9 @@ def _harmless() -> list[str]:
     ]
 
 
-def _carrier(request: Request, carrier: str, filename: str) -> list[str]:
+def _ioengine(request: Request, ioengine: str, filename: str) -> list[str]:
     w, endpoint = request.workload, request.endpoint
-    said = [f"--ioengine={carrier}"]
+    said = [f"--ioengine={ioengine}"]
     if endpoint.scheme is not None and endpoint.scheme.fio is not None:
         return [*said, f"--uri={plain_uri(endpoint.uri)}"]
     if endpoint.kind is EndpointKind.NULL:
@@ -241,7 +241,7 @@ def _carrier(request: Request, carrier: str, filename: str) -> list[str]:
         filename = there.path.replace(":", "\\:")
     said += [f"--filename={filename}", f"--direct={int(w.direct)}"]
     said.append(f"--sync={'dsync' if w.sync is Sync.DSYNC else '0'}")
-    if carrier == "io_uring":
+    if ioengine == "io_uring":
         said += ["--hipri=0", "--fixedbufs=0", "--registerfiles=0", "--sqthread_poll=0"]
     return said
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from strata.engine.fio.opened import Held
-from strata.engine.fio.reading import Reading
+from strata.engine.fio.opened import OpenedEndpoint
+from strata.engine.fio.reading import ReportReader
 from strata.engine.fio.stream import Failures, Stream, merge_failures
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed
@@ -35,7 +35,7 @@ FATAL = frozenset(
 class Carried:
     """What a fio said until it ended. ``code`` is its exit code, ``reason`` why it was ended, None: by itself."""
 
-    reading: Reading
+    reading: ReportReader
     stream: Stream
     begun_unix_ns: int
     failed_in_ramp: Failures = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Carried:
 def carry_out(
     argv: Callable[[str], list[str]],
     request: Request,
-    opened: Held,
+    opened: OpenedEndpoint,
     on_interval: OnInterval | None,
     stop_requested: Callable[[], bool],
 ) -> Carried:
@@ -69,7 +69,7 @@ def carry_out(
             # It says every failed I/O there as well.
             heard=False,
         )
-        carried = Carried(Reading(request), Stream(), time.time_ns())
+        carried = Carried(ReportReader(request), Stream(), time.time_ns())
         child.start()
         try:
             os.close(writer)
@@ -93,7 +93,7 @@ def _listen(
     child: Child,
     reader: int,
     carried: Carried,
-    opened: Held,
+    opened: OpenedEndpoint,
     on_interval: OnInterval | None,
     stop_requested: Callable[[], bool],
 ) -> None:
@@ -124,7 +124,7 @@ def _listen(
             return
 
 
-def _why_end(carried: Carried, opened: Held, stop_requested: Callable[[], bool], *, late: bool) -> str | None:
+def _why_end(carried: Carried, opened: OpenedEndpoint, stop_requested: Callable[[], bool], *, late: bool) -> str | None:
     if opened.differs:
         return "differs"
     if any(number in FATAL for _, number in carried.stream.failures):

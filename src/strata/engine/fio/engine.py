@@ -10,9 +10,9 @@ from typing import Any
 from strata.engine.fio import command
 from strata.engine.fio.cluster import Reached
 from strata.engine.fio.drive import Carried, carry_out
-from strata.engine.fio.opened import Held, Opened
+from strata.engine.fio.opened import Opened, OpenedEndpoint
 from strata.engine.fio.program import Program, installed
-from strata.engine.fio.reading import Told, result
+from strata.engine.fio.reading import DriverFacts, result
 from strata.engine.fio.stream import merge_failures
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
@@ -50,11 +50,11 @@ class FioEngine:
         if not request.segments:
             raise UsageError("the fio engine cannot run this workload on", where, "no segment is given")
         refusal: str | None = None
-        candidates = command.carriers(request.endpoint, request.workload, fio.ioengines)
-        for carrier in candidates:
+        candidates = command.ioengine_candidates(request.endpoint, request.workload, fio.ioengines)
+        for ioengine in candidates:
             with Reached(request) if request.endpoint.kind in CLUSTER else Opened(request) as opened:
                 carried = carry_out(
-                    lambda output, c=carrier, name=opened.filename: [  # type: ignore[misc]
+                    lambda output, c=ioengine, name=opened.filename: [  # type: ignore[misc]
                         *entering(request.endpoint),
                         fio.path,
                         *command.words(request, c, name, output),
@@ -64,17 +64,17 @@ class FioEngine:
                     on_interval,
                     stop_requested,
                 )
-                if _refused_ring(carrier, carried) and carrier != candidates[-1]:
+                if _refused_ring(ioengine, carried) and ioengine != candidates[-1]:
                     refusal = _last_words(carried)
                     continue
-                return _result(fio, request, carrier, opened, carried, refusal)
+                return _result(fio, request, ioengine, opened, carried, refusal)
         raise AssertionError("there is at least one carrier")
 
 
-def _refused_ring(carrier: str, carried: Carried) -> bool:
+def _refused_ring(ioengine: str, carried: Carried) -> bool:
     """As in a container: io_uring is built in, and the kernel does not give a ring."""
     nothing = not carried.reading.counting and carried.reason is None and carried.code != 0
-    return carrier == "io_uring" and nothing and any("init" in word or "ring" in word for word in carried.stream.words)
+    return ioengine == "io_uring" and nothing and any("init" in word or "ring" in word for word in carried.stream.words)
 
 
 def _let_go_late(request: Request, carried: Carried) -> bool:
@@ -87,7 +87,7 @@ def _let_go_late(request: Request, carried: Carried) -> bool:
 
 
 def _result(
-    fio: Program, request: Request, carrier: str, opened: Held, carried: Carried, refusal: str | None
+    fio: Program, request: Request, ioengine: str, opened: OpenedEndpoint, carried: Carried, refusal: str | None
 ) -> EngineResult:
     where, reading = request.endpoint.uri, carried.reading
     if carried.reason == "differs":
@@ -108,8 +108,8 @@ def _result(
     return result(
         reading,
         carried.failed_in_ramp,
-        Told(
-            engine=_engine(fio, request, carrier, refusal),
+        DriverFacts(
+            engine=_engine(fio, request, ioengine, refusal),
             effective={
                 "direct": opened.direct,
                 "sync": opened.sync,
@@ -119,7 +119,7 @@ def _result(
                 "connections": request.workload.threads if request.endpoint.remote else 1,
             }
             | ({} if request.endpoint.netns is None else {"netns": request.endpoint.netns})
-            | ({"failed_ios": "not told by gfapi_async"} if carrier == "gfapi_async" else {}),
+            | ({"failed_ios": "not told by gfapi_async"} if ioengine == "gfapi_async" else {}),
             stop_reason=carried.reason or ("runtime" if ended_well else "error"),
             begun_unix_ns=carried.begun_unix_ns,
             failures=failures,
@@ -132,12 +132,12 @@ def _result(
     )
 
 
-def _engine(fio: Program, request: Request, carrier: str, refusal: str | None) -> dict[str, Any]:
+def _engine(fio: Program, request: Request, ioengine: str, refusal: str | None) -> dict[str, Any]:
     # The command as a person can type it: the file by its name.
     name = (request.endpoint.path or "").replace(":", "\\:")
     return {
         "name": FioEngine.name,
-        "kind": carrier,
+        "kind": ioengine,
         "version": fio.version,
         "setup": [],
         "fallback_reason": refusal,
@@ -146,7 +146,7 @@ def _engine(fio: Program, request: Request, carrier: str, refusal: str | None) -
             *entering(request.endpoint),
             *said_first(request.endpoint),
             "fio",
-            *command.words(request, carrier, name, "-")[1:],
+            *command.words(request, ioengine, name, "-")[1:],
         ],
     }
 

@@ -21,7 +21,7 @@ from strata.model.endpoint import EndpointKind
 from strata.model.workload import Sync
 
 
-class Held(Protocol):
+class OpenedEndpoint(Protocol):
     """The endpoint of one request while fio runs: what fio is given of it, and what was in force."""
 
     @property

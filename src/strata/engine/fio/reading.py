@@ -52,7 +52,7 @@ class Snapshot:
         return self.read.ops + self.write.ops
 
 
-class Reading:
+class ReportReader:
     """Takes one document after the other. ``intervals`` and ``now`` hold what they said so far."""
 
     def __init__(self, request: Request) -> None:
@@ -114,7 +114,7 @@ class Reading:
         self.intervals.append(made if last is None else _joined(last, made))
 
 
-def result(reading: Reading, failed_in_ramp: Failures, told: Told) -> EngineResult:
+def result(reading: ReportReader, failed_in_ramp: Failures, told: DriverFacts) -> EngineResult:
     """All of it as a result."""
     request, now = reading.request, reading.now
     jobs = reading.last["jobs"] if reading.last else []
@@ -149,7 +149,7 @@ def result(reading: Reading, failed_in_ramp: Failures, told: Told) -> EngineResu
 
 
 @dataclass
-class Told:
+class DriverFacts:
     """What the driver knows and the documents do not say. ``complete``: the last document was fio's final one."""
 
     engine: dict[str, Any]

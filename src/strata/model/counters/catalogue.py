@@ -7,7 +7,7 @@ from types import ModuleType
 
 from strata.model import counters
 from strata.model.counters.counter import Counter
-from strata.model.lying import modules
+from strata.model.plugins import modules
 
 
 @cache

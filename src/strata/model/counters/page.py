@@ -10,7 +10,7 @@ from types import ModuleType
 from strata.model.counters.catalogue import families
 from strata.model.counters.counter import LABELS, NODE, Counter, Scope
 from strata.model.series import SeriesKind
-from strata.text.door import out
+from strata.text.output import out
 
 _HEAD = """\
 # The counters

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 
 _SECTOR, _MS, _WRAP = 512, 1e-3, 1 << 32
 
@@ -52,7 +52,7 @@ _FIELDS = (
 class BlockdevProbe(Probe):
     """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in scope.device_names}
         self.absent = tuple(f"no device {name}" for name, file in self._files.items() if not file.there)

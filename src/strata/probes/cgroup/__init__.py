@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from strata.host.cgroups import groups
 from strata.model.counters import Counter, cgroup
-from strata.probes.port import Column, Kept, Probe, Scope
+from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
 from strata.probes.servers.find import listeners
 from strata.units import NS_PER_S
 
@@ -33,9 +33,9 @@ _FIELDS: tuple[tuple[Counter, dict[bytes, float]], ...] = (
 class CgroupProbe(Probe):
     """Of ``scope.pids``, who listens on ``scope.ports``, and this process."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._files: dict[str, Kept] = {}
+        self._files: dict[str, PersistentFile] = {}
         labels: dict[str, dict[str, str]] = {}
         # This process is the client's end of the path. Another node has the servers, whatever drives it from here.
         own = () if scope.netns or scope.pids else ("self",)
@@ -58,7 +58,7 @@ class CgroupProbe(Probe):
         return values
 
 
-def _limited(directory: str, scope: Scope) -> bool:
+def _limited(directory: str, scope: ProbeScope) -> bool:
     quota = scope.sys.text(f"{directory}/cpu.max")
     if quota is not None:
         return not quota.startswith("max")

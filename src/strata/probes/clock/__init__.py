@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 
 from strata.model.counters import clock
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 from strata.units import NS_PER_S
 
 _CLOCKS = {clock.REALTIME: time.CLOCK_REALTIME, clock.BOOTTIME: time.CLOCK_BOOTTIME}
@@ -54,6 +54,6 @@ def _offset(number: int) -> int:
     return min(found)[1]
 
 
-def open_probe(scope: Scope) -> Probe:
+def open_probe(scope: ProbeScope) -> Probe:
     """Of this machine."""
     return ClockProbe(scope.sys.live)

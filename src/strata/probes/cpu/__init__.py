@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from strata.host.proc import Sys
 from strata.model.counters import cpu
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 from strata.units import NS_PER_S
 
 _TASKS = "/proc/self/task"
@@ -26,7 +26,7 @@ _TASKS = "/proc/self/task"
 class CpuProbe(Probe):
     """Of the whole machine."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._sys = sys = scope.sys
         self._stat = self.keep("/proc/stat", scope)

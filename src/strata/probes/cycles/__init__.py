@@ -20,7 +20,7 @@ import struct
 from collections.abc import Callable, Sequence
 
 from strata.model.counters import cpu as counted
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 
 _NUMBER = {"x86_64": 298, "aarch64": 241}
 _HARDWARE = 0
@@ -113,6 +113,6 @@ class CyclesProbe(Probe):
                 os.close(fd)
 
 
-def open_probe(scope: Scope) -> Probe:
+def open_probe(scope: ProbeScope) -> Probe:
     """Of the whole machine."""
     return CyclesProbe(range(os.cpu_count() or 0) if scope.sys.live else (), perf_event_open)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from strata.host.mounts import existing, mount_of
 from strata.model.counters import Counter, filesystem
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 
 _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
 
@@ -25,7 +25,7 @@ _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
 class FilesystemProbe(Probe):
     """Of the file systems of ``scope.paths``."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._paths: list[str] = []
         self._inodes: list[str] = []

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from strata.model.counters import cpu
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 
 _BASE = "/sys/devices/system/cpu"
 _MOST = 256
@@ -23,7 +23,7 @@ _MHZ = re.compile(r"^cpu MHz\s*:\s*([0-9.]+)", re.MULTILINE)
 class FrequencyProbe(Probe):
     """Of the whole machine."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         names = sorted((n for n in scope.sys.names(_BASE) if re.fullmatch(r"cpu\d+", n)), key=lambda n: int(n[3:]))
         files = [(n[3:], f"{_BASE}/{n}/cpufreq/scaling_cur_freq") for n in names[:_MOST]]

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 
 from strata.host.proc import descriptor
 from strata.model.counters import health
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 
 AT_EDGES = True
 
@@ -120,6 +120,6 @@ class HealthProbe(Probe):
         self._ask = None
 
 
-def open_probe(scope: Scope) -> Probe:
+def open_probe(scope: ProbeScope) -> Probe:
     """Of ``scope.devices``."""
     return HealthProbe(scope.devices if scope.sys.live else (), fetch)

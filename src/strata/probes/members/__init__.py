@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from strata.host.block import BASE, btrfs, slaves
 from strata.model.counters import members as counted
-from strata.probes.port import Column, Kept, Probe, Scope
+from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
 
 _MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
 
@@ -25,11 +25,11 @@ _MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
 class MembersProbe(Probe):
     """Of ``scope.devices`` and what they are made of."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._stats: list[Kept] = []
-        self._states: list[Kept] = []
-        self._arrays: list[Kept] = []
+        self._stats: list[PersistentFile] = []
+        self._states: list[PersistentFile] = []
+        self._arrays: list[PersistentFile] = []
         stats: list[Column] = []
         states: list[Column] = []
         arrays: list[Column] = []
@@ -70,7 +70,7 @@ class MembersProbe(Probe):
         return values
 
 
-def _families(scope: Scope) -> dict[str, tuple[str, ...]]:
+def _families(scope: ProbeScope) -> dict[str, tuple[str, ...]]:
     found = {name: members for name in scope.device_names if len(members := slaves(name, scope.sys)) > 1}
     for uuid, members in btrfs(scope.sys).items():
         if len(members) > 1 and set(members) & set(scope.device_names):

@@ -10,7 +10,7 @@ Blind to which file is cached, and to a cgroup's own share.
 from __future__ import annotations
 
 from strata.model.counters import memory
-from strata.probes.port import Scope, Table, Told
+from strata.probes.port import ProbeScope, Table, Told
 from strata.units import KIB
 
 NAMES = {
@@ -29,7 +29,7 @@ _LINES = {kind: f"\n{name}:".encode() for kind, name in NAMES.items()}
 class MemoryProbe(Table):
     """Of the whole machine."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._file = self.keep("/proc/meminfo", scope)
         self.begin()

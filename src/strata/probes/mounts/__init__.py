@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from strata.host.mounts import mount_of
 from strata.model.counters import mounts
 from strata.probes.mounts import cifs, nfs
-from strata.probes.port import Column, Kept, Probe, Scope
+from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
 
 _FUSE = "/sys/fs/fuse/connections"
 _NFS = ("nfs", "nfs4")
@@ -32,9 +32,9 @@ _SMB = ("cifs", "smb3")
 class MountsProbe(Probe):
     """Of the mounts that hold ``scope.paths``."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._sources: list[tuple[Kept, Callable[[str], Sequence[float | None]]]] = []
+        self._sources: list[tuple[PersistentFile, Callable[[str], Sequence[float | None]]]] = []
         columns: list[Column] = []
         found = {m.point: m for path in scope.paths if (m := mount_of(path, scope.sys)) is not None}
         absent = []
@@ -71,7 +71,7 @@ class MountsProbe(Probe):
         return values
 
 
-def _text(file: Kept) -> str:
+def _text(file: PersistentFile) -> str:
     return file.read().decode(errors="replace")
 
 

@@ -12,7 +12,7 @@ Blind to interfaces that appear after it was opened; which connection sent it; R
 from __future__ import annotations
 
 from strata.model.counters import net
-from strata.probes.port import Scope, Table, Told, net_file
+from strata.probes.port import ProbeScope, Table, Told, net_file
 
 OF_NODE = True
 
@@ -27,7 +27,7 @@ _FIELDS = tuple(
 class NetProbe(Table):
     """Of the namespace ``scope.netns``."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._file = self.keep(net_file("dev", scope), scope)
         self.begin()

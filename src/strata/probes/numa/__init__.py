@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from strata.model.counters import memory
-from strata.probes.port import Scope, Table, Told
+from strata.probes.port import ProbeScope, Table, Told
 
 _BASE = "/sys/devices/system/node"
 _KINDS = {
@@ -28,7 +28,7 @@ _KINDS = {
 class NumaProbe(Table):
     """Of the whole machine."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         nodes = [n for n in scope.sys.names(_BASE) if re.fullmatch(r"node\d+", n)]
         several = nodes if len(nodes) > 1 else []

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from strata.errors import UsageError
 from strata.probes.openmetrics.names import of_node_exporter
-from strata.probes.openmetrics.text import Malformed, Parser
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.openmetrics.text import MalformedMetrics, Parser
+from strata.probes.port import Column, Probe, ProbeScope
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -100,7 +100,7 @@ class OpenMetricsProbe(Probe):
             with opener.open(request, timeout=TIMEOUT_S) as answer:
                 raw = _all(answer, until)
             lines = list(self._parser.values(raw.decode()))
-        except (OSError, HTTPException, Malformed, UnicodeDecodeError) as e:
+        except (OSError, HTTPException, MalformedMetrics, UnicodeDecodeError) as e:
             return f"{self._url}: {e}"
         found: dict[_Key, tuple[Column, float]] = {}
         for head, value in lines:
@@ -129,6 +129,6 @@ def _key(column: Column) -> _Key:
     return column.metric, tuple(sorted(column.labels.items()))
 
 
-def open_probe(scope: Scope) -> Probe:
+def open_probe(scope: ProbeScope) -> Probe:
     """Of ``scope.url``; nothing without one."""
     return OpenMetricsProbe(scope.url) if scope.url else Probe()

@@ -20,7 +20,7 @@ _SPECIAL = {"+Inf": math.inf, "Inf": math.inf, "-Inf": -math.inf, "NaN": math.na
 _ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 
 
-class Malformed(ValueError):
+class MalformedMetrics(ValueError):
     """The text is not of the format; says which line and why."""
 
 
@@ -37,7 +37,7 @@ class Parser:
         """(head, value) of every sample in order. Comments, help and types are passed over; exemplars and timestamps
         are not kept.
 
-        Raises `Malformed` at the first line that is neither: half of an answer is no answer.
+        Raises `MalformedMetrics` at the first line that is neither: half of an answer is no answer.
         """
         for number, raw in enumerate(text.split("\n"), 1):
             line = raw.strip()
@@ -47,7 +47,7 @@ class Parser:
             try:
                 yield (head, _value(value)) if head in self.heads else self._whole(line)
             except ValueError as e:
-                raise Malformed(f"line {number}: {e}") from e
+                raise MalformedMetrics(f"line {number}: {e}") from e
 
     def _whole(self, line: str) -> tuple[str, float]:
         match = _NAME.match(line)

@@ -11,13 +11,13 @@ Blind to which task waited, and for which device: all of the machine is in one n
 from __future__ import annotations
 
 from strata.model.counters import pressure
-from strata.probes.port import Scope, Table, Told
+from strata.probes.port import ProbeScope, Table, Told
 
 
 class PressureProbe(Table):
     """Of the whole machine."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._files = {r: self.keep(f"/proc/pressure/{r}", scope) for r in pressure.RESOURCES}
         self.begin()

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from strata.host.netns import within
 from strata.model.counters import qdisc
 from strata.probes.netlink import ROUTE, Netlink, attributes
-from strata.probes.port import Scope, Table, Told
+from strata.probes.port import ProbeScope, Table, Told
 
 OF_NODE = True
 
@@ -69,7 +69,7 @@ class QdiscProbe(Table):
 
     wraps = dict.fromkeys((qdisc.PACKETS, qdisc.DROPS, qdisc.REQUEUES, qdisc.OVERLIMITS), float(1 << 32))
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._netlink: Netlink | None = None
         self._names: dict[int, str] = {}

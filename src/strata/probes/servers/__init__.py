@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 
 from strata.host.proc import Sys
 from strata.model.counters import servers
-from strata.probes.port import Column, Kept, Probe, Scope
-from strata.probes.processes import Processes, fellows_file
+from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
+from strata.probes.processes import Processes, group_members_file
 from strata.probes.servers.account import Account, Key
 from strata.probes.servers.find import listeners
 from strata.probes.servers.spent import TICK_S, Spent, spent_of
@@ -55,13 +55,13 @@ PROCESSES_MOST = 64
 
 @dataclass
 class _Server:
-    """One root with its descendants, and who shares its control group (``fellows``).
+    """One root with its descendants, and who shares its control group (``group_members``).
 
     ``left``: those that are not read as there are too many; never again, or they would be counted from their birth.
     """
 
     pid: int
-    fellows: Kept | None
+    group_members: PersistentFile | None
     account: Account
     left: set[Key] = field(default_factory=set)
 
@@ -76,7 +76,7 @@ class _Server:
 class ServersProbe(Probe):
     """Of ``scope.pids`` and of the listeners on ``scope.ports`` in ``scope.netns``."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._sys: Sys | None = scope.sys
         self._own = os.getpid() if scope.sys.live else None
@@ -89,7 +89,7 @@ class ServersProbe(Probe):
         roots = [pid for pid in there if not self._processes.above(pid) & set(there)]
         began = int(time.clock_gettime(time.CLOCK_BOOTTIME) / TICK_S)
         read = roots[:PROCESSES_MOST]
-        self._servers = [_Server(pid, self._fellows(pid, scope), Account(began)) for pid in read]
+        self._servers = [_Server(pid, self._group_members(pid, scope), Account(began)) for pid in read]
         self.absent = tuple(f"no process {pid}" for pid in scope.pids if pid not in there and pid not in self._line)
         if more := len(roots) - len(read):
             self.absent += (f"{more} servers more than the {PROCESSES_MOST} that are read",)
@@ -115,8 +115,8 @@ class ServersProbe(Probe):
         room = PROCESSES_MOST
         for place, server in enumerate(self._servers, 1):
             # Who shares the group of two servers is counted with the first.
-            fellows = [pid for pid in _numbers(server.fellows) if pid not in taken and pid not in ours]
-            taken.update(members := list(self._processes.descendants([server.pid, *fellows])))
+            group_members = [pid for pid in _numbers(server.group_members) if pid not in taken and pid not in ours]
+            taken.update(members := list(self._processes.descendants([server.pid, *group_members])))
             keys = [(pid, self._processes.started(pid)) for pid in members]
             chosen = server.read_of(keys, room - (len(self._servers) - place))
             room -= len(chosen)
@@ -132,8 +132,8 @@ class ServersProbe(Probe):
         super().close()
         self._sys = None
 
-    def _fellows(self, pid: int, scope: Scope) -> Kept | None:
-        path = fellows_file(scope.sys, pid)
+    def _group_members(self, pid: int, scope: ProbeScope) -> PersistentFile | None:
+        path = group_members_file(scope.sys, pid)
         return None if path is None else self.keep(path, scope)
 
     def _spent(self, sys: Sys, server: _Server, keys: Sequence[Key]) -> dict[Key, Spent]:
@@ -141,7 +141,7 @@ class ServersProbe(Probe):
         return {key: spent for key, spent in found if spent is not None}
 
 
-def _numbers(file: Kept | None) -> list[int]:
+def _numbers(file: PersistentFile | None) -> list[int]:
     return [] if file is None else [int(pid) for pid in file.read().split() if pid.isdigit()]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from strata.probes.netlink import SOCK_DIAG, Netlink
-from strata.probes.port import Scope
+from strata.probes.port import ProbeScope
 from strata.probes.processes import Processes
 from strata.probes.tcp.diag import LISTEN, sockets
 
 
-def listeners(scope: Scope) -> tuple[int, ...]:
+def listeners(scope: ProbeScope) -> tuple[int, ...]:
     """The processes that serve ``scope`` in its namespace; who may not be looked into is missing.
 
     They listen on one of ``scope.ports``. In a namespace that stands for a node of its own it is whoever listens
@@ -23,7 +23,7 @@ def listeners(scope: Scope) -> tuple[int, ...]:
     return processes.listening[key]
 
 
-def _listeners(scope: Scope, processes: Processes) -> tuple[int, ...]:
+def _listeners(scope: ProbeScope, processes: Processes) -> tuple[int, ...]:
     try:
         netlink = Netlink(SOCK_DIAG, scope.netns)
     except OSError:

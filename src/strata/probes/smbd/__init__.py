@@ -17,7 +17,7 @@ from pathlib import Path
 
 from strata.host import process, programs
 from strata.model.counters import smbd
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 
 OF_NODE = True
 AT_EDGES = True
@@ -89,7 +89,7 @@ class SmbdProbe(Probe):
         return done.out or done.err
 
 
-def open_probe(scope: Scope) -> Probe:
+def open_probe(scope: ProbeScope) -> Probe:
     """Of the server configured by ``scope.smb_conf``; nothing without one."""
     if scope.smb_conf is None:
         return Probe()

@@ -13,7 +13,7 @@ Blind to time: processor time in them is ``cpu_seconds{mode=softirq}``; to which
 from __future__ import annotations
 
 from strata.model.counters import interrupts
-from strata.probes.port import Scope, Table, Told
+from strata.probes.port import ProbeScope, Table, Told
 
 _KINDS = {b"NET_RX:": "net_rx", b"NET_TX:": "net_tx", b"BLOCK:": "block", b"TIMER:": "timer", b"RCU:": "rcu"}
 _FIELDS = (interrupts.PACKETS, interrupts.DROPS, interrupts.SQUEEZED)  # in the order of the line
@@ -25,7 +25,7 @@ class SoftirqProbe(Table):
 
     wraps = dict.fromkeys((interrupts.RUNS, *_FIELDS), float(1 << 32))
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._file = self.keep("/proc/softirqs", scope)
         self._net = self.keep("/proc/net/softnet_stat", scope)

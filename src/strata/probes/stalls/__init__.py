@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import Column, Kept, Probe, Scope
+from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
 
 EVERY_S = 0.02
 LEAST_S = 0.035
@@ -31,7 +31,7 @@ _DONE, _IN_FLIGHT = (0, 4, 11, 15), 8  # places in the line
 class _Device:
     """``still_s``: how long nothing has been completed by now; ``done`` and ``waiting`` as they were last seen."""
 
-    file: Kept
+    file: PersistentFile
     at_s: float = 0.0
     done: int = -1
     waiting: bool = False
@@ -58,7 +58,7 @@ class _Device:
 class StallsProbe(Probe):
     """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in scope.device_names[:DEVICES_MOST]}
         if more := len(scope.device_names) - len(files):

@@ -18,7 +18,7 @@ from typing import Any
 
 from strata.model import histogram
 from strata.model.counters import target
-from strata.probes.port import Column, Probe, Scope
+from strata.probes.port import Column, Probe, ProbeScope
 from strata.units import NS_PER_S
 
 OF_NODE = True
@@ -90,6 +90,6 @@ class TargetProbe(Probe):
         self._path = None
 
 
-def open_probe(scope: Scope) -> Probe:
+def open_probe(scope: ProbeScope) -> Probe:
     """Of the target whose statistics socket is ``scope.stats``; nothing without one."""
     return TargetProbe(scope.stats) if scope.stats else Probe()

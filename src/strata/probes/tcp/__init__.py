@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from strata.model.counters import tcp
 from strata.probes.netlink import SOCK_DIAG, Netlink
-from strata.probes.port import Column, Probe, Scope, net_file
+from strata.probes.port import Column, Probe, ProbeScope, net_file
 from strata.probes.processes import Paced
 from strata.probes.tcp.diag import ESTABLISHED, LISTEN, Socket, info, sockets, sockets_and_info
 
@@ -65,7 +65,7 @@ _SNMP = (b"InSegs", b"OutSegs", b"RetransSegs")
 class TcpProbe(Probe):
     """Of the namespace ``scope.netns``, connections from or to ``scope.ports``."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._ports = frozenset(scope.ports)
         self._netlink: Netlink | None = None

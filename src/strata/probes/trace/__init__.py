@@ -25,7 +25,7 @@ from strata.errors import RunFailed, UsageError
 from strata.host import block
 from strata.host.block import BASE
 from strata.host.proc import Sys
-from strata.model.trace import Recording, TraceFigures, TraceTarget
+from strata.model.trace import TraceFigures, TraceRecording, TraceTarget
 from strata.probes.trace.instance import check, instance
 
 __all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "read_trace", "recording", "target"]
@@ -59,7 +59,7 @@ class Window:
         """Read so far."""
         return self._trace.events()
 
-    def wait(self, timeout_s: float) -> tuple[TraceFigures, Recording] | None:
+    def wait(self, timeout_s: float) -> tuple[TraceFigures, TraceRecording] | None:
         """The result when it comes in time. Raises `RunFailed` when the buffers could not be read to the end."""
         try:
             text = self._trace.wait(timeout_s)
@@ -69,7 +69,7 @@ class Window:
             return None
         return _parsed(text)
 
-    def result(self) -> tuple[TraceFigures, Recording]:
+    def result(self) -> tuple[TraceFigures, TraceRecording]:
         """As `wait`, however long it takes."""
         while (found := self.wait(3600.0)) is None:
             pass
@@ -112,7 +112,7 @@ def recording(
                 pass
 
 
-def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, Recording | None, tuple[str, ...]]:
+def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, TraceRecording | None, tuple[str, ...]]:
     """(form, figures, how it was recorded, notes) of a saved trace or a text of blkparse, open for reading.
 
     Raises `UsageError`.
@@ -129,7 +129,7 @@ def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, Recording | None
         document = json.loads(text)
         figures = TraceFigures.model_validate(document["figures"])
         known = document["recording"] is not None
-        told = Recording.model_validate(document["recording"]) if known else None
+        told = TraceRecording.model_validate(document["recording"]) if known else None
     except ValidationError as e:
         raise UsageError(what, str(path), "its description is not as strata trace writes it", HINT) from e
     other = document.get("other_actions", 0)
@@ -156,9 +156,9 @@ def _check_head(fd: int, path: Path) -> None:
         raise UsageError("cannot read the trace", str(path), why, HINT) from e
 
 
-def _parsed(text: str) -> tuple[TraceFigures, Recording]:
+def _parsed(text: str) -> tuple[TraceFigures, TraceRecording]:
     document = json.loads(text)
-    return TraceFigures.model_validate(document["figures"]), Recording.model_validate(document["recording"])
+    return TraceFigures.model_validate(document["figures"]), TraceRecording.model_validate(document["recording"])
 
 
 def target(name: str, role: str, sys: Sys) -> TraceTarget | None:

@@ -17,7 +17,7 @@ Reader = Callable[[CellSummary], float | None]
 
 
 @dataclass(frozen=True)
-class Column:
+class CounterColumn:
     """A counter: its heading, what it says, how it is read from a cell and written."""
 
     name: str
@@ -40,52 +40,60 @@ def _kernel_cycles(cell: CellSummary) -> float | None:
 
 def _of(
     name: str, counter: Counter, write: Callable[[float], str], *, rare: bool = False, more: str = "", **where: str
-) -> Column:
+) -> CounterColumn:
     """The column of one counter, over everything that has it, in the catalogue's words."""
-    return Column(name, f"{counter.words}{more}", lambda cell: cell.readings.total(counter, **where), write, rare)
+    return CounterColumn(
+        name, f"{counter.words}{more}", lambda cell: cell.readings.total(counter, **where), write, rare
+    )
 
 
 ALL = (
-    Column("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
-    Column("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
-    Column("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
-    Column("CPU steal", "processor time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent),
-    Column("engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration),
-    Column(
+    CounterColumn("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
+    CounterColumn("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
+    CounterColumn("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
+    CounterColumn(
+        "CPU steal", "processor time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent
+    ),
+    CounterColumn(
+        "engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration
+    ),
+    CounterColumn(
         "in flight at device", "mean number of requests at the device", lambda c: c.device_in_flight, units.significant
     ),
-    Column("device time/IO", "device busy time per I/O", lambda c: c.device_busy_ns_per_io, units.duration),
-    Column(
+    CounterColumn("device time/IO", "device busy time per I/O", lambda c: c.device_busy_ns_per_io, units.duration),
+    CounterColumn(
         "device read B/B",
         "bytes the device read per byte the application read",
         lambda c: c.device_read_bytes_per_byte,
         units.significant,
     ),
-    Column("wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant),
-    Column("cycles/B", "kernel cycles of the whole machine per byte", _kernel_cycles, units.significant),
-    Column("TCP rtt", f"{tcp.RTT.words}, mean", _rtt, units.duration),
+    CounterColumn(
+        "wire B/B", "bytes on the wire per application byte", lambda c: c.wire_bytes_per_byte, units.significant
+    ),
+    CounterColumn("cycles/B", "kernel cycles of the whole machine per byte", _kernel_cycles, units.significant),
+    CounterColumn("TCP rtt", f"{tcp.RTT.words}, mean", _rtt, units.duration),
     _of("retransmitted", tcp.RESENT, units.significant, rare=True, more=", per second"),
     _of("qdisc drops", qdisc.DROPS, units.significant, rare=True, more=", per second"),
     _of("backlog", qdisc.BACKLOG_BYTES, units.size, rare=True),
-    Column(
+    CounterColumn(
         "I/O pressure",
         "share of time in which a task waited for I/O",
         lambda cell: cell.readings.total(pressure.SECONDS, resource="io", kind="some"),
         figures.percent,
     ),
     _of("throttled", cgroup.THROTTLED_SECONDS, figures.percent, rare=True),
-    Column("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
-    Column("flush p99", "99 % of the flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
-    Column("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
+    CounterColumn("flush p50", "median time of an fsync or fdatasync", lambda c: c.flush_ns.get("50"), units.duration),
+    CounterColumn("flush p99", "99 % of the flushes took no longer", lambda c: c.flush_ns.get("99"), units.duration),
+    CounterColumn("errors", "I/Os that failed", lambda c: float(c.errors), lambda v: units.count(round(v))),
 )
 
 
-def columns(report: Report) -> tuple[Column, ...]:
+def columns(report: Report) -> tuple[CounterColumn, ...]:
     """Those that have something to tell in at least one cell."""
     return tuple(c for c in ALL if any(_told(c, cell) for cell in report.analysis.cells))
 
 
-def _told(column: Column, cell: CellSummary) -> bool:
+def _told(column: CounterColumn, cell: CellSummary) -> bool:
     value = column.read(cell)
     return value is not None and not (column.rare and value == 0)
 

@@ -13,7 +13,7 @@ from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.ends import LatencySplit
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, figures, ladder, story, survey_text, words
+from strata.report import answer, experiments, figures, ladder, survey_text, words
 from strata.report.check_lines import check_lines, told
 from strata.report.explained import ROW_HEAD, row_table
 from strata.report.html import counters, frame
@@ -22,13 +22,13 @@ from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.timeline import timeline
 from strata.report.html.charts.waterfall import Bar, waterfall
 from strata.report.html.frame import Cell, ends, interval, text_of
-from strata.report.ladder import Ladder, Row, Square
+from strata.report.ladder import Ladder, LadderRow, Square
 from strata.report.paragraph import gain, paragraph
 
 NOISY = 0.10
 """From this spread between equal rounds on the page says at its top that the machine was noisy."""
 
-Draw = Callable[[str, str, Row], Markup | None]
+Draw = Callable[[str, str, LadderRow], Markup | None]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def context(report: Report) -> dict[str, Any]:
     order = {layer.name: i for i, layer in enumerate(report.run.plan.stack.layers)}
     diagnosis = report.diagnosis
 
-    def cells(row: Row) -> list[tuple[int, CellSummary]]:
+    def cells(row: LadderRow) -> list[tuple[int, CellSummary]]:
         found = (report.analysis.summary(name, row.workload.key) for name in order)
         return [(order[c.layer], c) for c in found if c is not None]
 
@@ -101,10 +101,10 @@ def context(report: Report) -> dict[str, Any]:
         "gain": gain(report.analysis, diagnosis),
         "row_head": ROW_HEAD,
         "row_table": row_table,
-        "told": story.outcome,
-        "scenes": story.scenes(diagnosis),
-        "refused": story.refused(diagnosis),
-        "unfolded": diagnosis.verdict.confidence < story.UNFOLDED,
+        "told": experiments.outcome,
+        "scenes": experiments.scenes(diagnosis),
+        "refused": experiments.refused(diagnosis),
+        "unfolded": diagnosis.verdict.confidence < experiments.UNFOLDED,
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),

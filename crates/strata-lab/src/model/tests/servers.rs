@@ -1,4 +1,4 @@
-//! Servers, their time, its jitter; lame members; times of standing still.
+//! Servers, their time, its jitter; slow members; times of standing still.
 
 use super::loops::{closed, random, sequential};
 use super::{MS, Model, Op, Params, SECOND, SIZE, model};

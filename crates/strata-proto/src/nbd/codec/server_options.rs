@@ -11,7 +11,7 @@ pub(super) enum Outcome {
     Structured,
     /// The transmission phase begins.
     Transmit,
-    /// The client said goodbye, or wants what the server has not.
+    /// The client said disconnect, or wants what the server has not.
     Close,
 }
 

@@ -20,7 +20,7 @@ use super::peers::Peers;
 use super::place::{self, Place};
 use super::reader::serve_client;
 use super::service::Shared;
-use super::shape::Shape;
+use super::shaping::Shaping;
 use super::stats::{Stats, Window};
 use crate::lock::lock;
 use crate::named::named;
@@ -69,7 +69,7 @@ impl Server {
         let clock = Clock::new();
         let shared = Arc::new(Shared {
             clock,
-            shape: Shape::new(&config.shape),
+            shaping: Shaping::new(&config.shape),
             backing: backing.with_faults(&config.faults),
             export: export(config, facts),
             service_threads: config.shape.service_threads,

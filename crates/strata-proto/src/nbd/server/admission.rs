@@ -67,9 +67,9 @@ impl Budget {
 
 /// What one connection has in flight, from its request's header to the reply's last byte.
 #[derive(Debug, Default)]
-pub(super) struct Flight {
+pub(super) struct InFlight {
     state: Mutex<State>,
-    landed: Condvar,
+    released: Condvar,
     budget: Arc<Budget>,
 }
 
@@ -89,11 +89,11 @@ impl State {
 /// The right of one request to be in flight; given back when dropped.
 #[derive(Debug)]
 pub(super) struct Ticket {
-    flight: Arc<Flight>,
+    flight: Arc<InFlight>,
     bytes: u64,
 }
 
-impl Flight {
+impl InFlight {
     /// Of a connection of the server that has this budget.
     pub(super) fn within(budget: &Arc<Budget>) -> Self {
         Self { budget: Arc::clone(budget), ..Self::default() }
@@ -113,7 +113,7 @@ impl Flight {
     pub(super) fn enter(self: &Arc<Self>, bytes: u64) -> Option<Ticket> {
         let mut state = lock(&self.state);
         while !state.over && !state.fits(bytes) {
-            state = self.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.released.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.over {
             return None;
@@ -135,7 +135,7 @@ impl Flight {
     /// Nobody waits and nobody enters any more.
     pub(super) fn end(&self) {
         lock(&self.state).over = true;
-        self.landed.notify_all();
+        self.released.notify_all();
     }
 
     /// Wait until nothing is in flight, the connection is over, `limit` has passed or `stopped`.
@@ -144,7 +144,7 @@ impl Flight {
         let mut state = lock(&self.state);
         while state.requests > 0 && !state.over && !stopped() && Instant::now() < until {
             let slice = Duration::from_millis(50);
-            state = self.landed.wait_timeout(state, slice).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.released.wait_timeout(state, slice).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
@@ -155,7 +155,7 @@ impl Drop for Ticket {
         state.requests -= 1;
         state.bytes -= self.bytes;
         drop(state);
-        self.flight.landed.notify_all();
+        self.flight.released.notify_all();
         self.flight.budget.give_back(self.bytes);
     }
 }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_byte_bound_holds_but_one_big_request_always_fits() {
-        let flight = Arc::new(Flight::default());
+        let flight = Arc::new(InFlight::default());
         let big = flight.enter(MAX_BYTES + 1).expect("alone");
         let waiter = {
             let flight = Arc::clone(&flight);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_end_wakes_who_waits() {
-        let flight = Arc::new(Flight::default());
+        let flight = Arc::new(InFlight::default());
         let _tickets: Vec<_> = (0..MAX_REQUESTS).map(|_| flight.enter(0)).collect();
         let waiter = {
             let flight = Arc::clone(&flight);
@@ -192,12 +192,12 @@ mod tests {
     #[test]
     fn all_connections_together_hold_no_more_than_the_budget() {
         let budget = Arc::new(Budget::default());
-        let flights: Vec<_> = (0..64).map(|_| Arc::new(Flight::within(&budget))).collect();
+        let flights: Vec<_> = (0..64).map(|_| Arc::new(InFlight::within(&budget))).collect();
         let tickets: Vec<_> = flights.iter().filter_map(|flight| flight.try_enter(MAX_BYTES)).collect();
         assert_eq!(tickets.len() as u64, ALL_BYTES / MAX_BYTES);
         let [.., waits, ends] = &flights[..] else { unreachable!("there are 64") };
         assert!(waits.try_enter(1).is_none(), "there is no memory for one that is alone either");
-        let entering = |flight: &Arc<Flight>| {
+        let entering = |flight: &Arc<InFlight>| {
             let flight = Arc::clone(flight);
             std::thread::spawn(move || flight.enter(MAX_BYTES).is_some())
         };

@@ -26,7 +26,7 @@ pub struct Config {
     pub backing: BackingConfig,
     /// How it is slowed down.
     #[serde(default)]
-    pub shape: ShapeConfig,
+    pub shape: ShapingConfig,
     /// Announce that several connections see one coherent disk.
     #[serde(default = "yes")]
     pub multi_conn: bool,
@@ -93,7 +93,7 @@ pub enum BackingConfig {
 /// How a target is slowed down; the default does not.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ShapeConfig {
+pub struct ShapingConfig {
     /// The wire, bytes per second in each direction, all connections together.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// The wire, nanoseconds added to each round trip, handshake included.
@@ -106,7 +106,7 @@ pub struct ShapeConfig {
     pub service_time_ns: u64,
 }
 
-impl Default for ShapeConfig {
+impl Default for ShapingConfig {
     fn default() -> Self {
         Self {
             bandwidth_bytes_per_s: None,

@@ -5,7 +5,7 @@ use std::io::{self, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
-use super::admission::{Budget, Flight, Ticket};
+use super::admission::{Budget, InFlight, Ticket};
 use super::buffers::Buffer;
 use super::clock::{Clock, precise_timers};
 use super::delay_queue::DelayQueue;
@@ -56,7 +56,7 @@ pub(super) struct Conn {
     pub(super) socket: Arc<Socket>,
     pub(super) structured: bool,
     pub(super) tx_flags: u16,
-    pub(super) flight: Arc<Flight>,
+    pub(super) flight: Arc<InFlight>,
     clock: Clock,
     /// Replies that are not due yet, or found the socket full; `None` only wakes the writer.
     late: DelayQueue<Option<Reply>>,
@@ -77,7 +77,7 @@ impl Conn {
             socket,
             structured,
             tx_flags,
-            flight: Arc::new(Flight::within(budget)),
+            flight: Arc::new(InFlight::within(budget)),
             clock,
             late: DelayQueue::new(clock),
             wire: Mutex::default(),

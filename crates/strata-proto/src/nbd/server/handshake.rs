@@ -25,7 +25,7 @@ pub(super) struct Agreed {
 /// # Errors
 /// The client broke the protocol, fell silent or went away.
 pub(super) fn shake(shared: &Shared, socket: &Socket) -> io::Result<Option<Agreed>> {
-    let until = Instant::now() + HANDSHAKE + shared.shape.latency() * EXCHANGES;
+    let until = Instant::now() + HANDSHAKE + shared.shaping.latency() * EXCHANGES;
     let mut out = Vec::new();
     let mut machine = ServerHandshake::new(shared.export.clone(), &mut out);
     send(shared, socket, shared.clock.now_ns(), &mut out)?;
@@ -41,7 +41,7 @@ pub(super) fn shake(shared: &Shared, socket: &Socket) -> io::Result<Option<Agree
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        let arrived_ns = shared.shape.arrive(shared.clock.now_ns(), got as u64);
+        let arrived_ns = shared.shaping.arrive(shared.clock.now_ns(), got as u64);
         input.extend(&piece[..got]);
         let mut eaten = 0;
         loop {
@@ -78,7 +78,7 @@ fn send(shared: &Shared, socket: &Socket, ready_ns: u64, out: &mut Vec<u8>) -> i
     if out.is_empty() {
         return Ok(());
     }
-    shared.hold_until(shared.shape.leave(ready_ns, out.len() as u64));
+    shared.hold_until(shared.shaping.leave(ready_ns, out.len() as u64));
     (&mut &*socket).write_all(out)?;
     out.clear();
     Ok(())

@@ -20,12 +20,12 @@ mod peers;
 mod place;
 mod reader;
 mod service;
-mod shape;
+mod shaping;
 mod signals;
 mod stats;
 pub mod timeline;
 
 pub use accept::{Endpoint, Server};
-pub use config::{BackingConfig, Config, Listen, ShapeConfig};
+pub use config::{BackingConfig, Config, Listen, ShapingConfig};
 pub use faults::{FaultConfig, FaultKind};
 pub use signals::StopOnSignals;

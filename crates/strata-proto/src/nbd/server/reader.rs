@@ -11,7 +11,7 @@ use super::clock::precise_timers;
 use super::conn::{Conn, Reply};
 use super::handshake::{Agreed, shake};
 use super::pace::{PATIENCE, Pace};
-use super::service::{Job, Shared};
+use super::service::{PendingRequest, Shared};
 use crate::nbd::codec::{Command, MAX_PAYLOAD, REQUEST_LEN, Request};
 use crate::sock::Socket;
 
@@ -22,7 +22,7 @@ const COLLECT: usize = 32;
 /// Longest payload, in bytes, that the reading thread copies itself: beyond it, receiving the next
 /// request while another thread copies gains more than the hand-over costs.
 const INSTANT: u32 = 128 * 1024;
-/// Longest wait for requests in flight after the client said goodbye.
+/// Longest wait for requests in flight after the client said disconnect.
 const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Serve one client until it leaves, breaks the protocol or the server stops.
@@ -61,7 +61,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Take requests until the goodbye (`Ok`) or until the connection fails.
+    /// Take requests until the disconnect (`Ok`) or until the connection fails.
     fn run(&mut self) -> io::Result<()> {
         loop {
             let Some(header) = self.header()? else { return Ok(()) };
@@ -87,9 +87,9 @@ impl Reader<'_> {
             let payload = self.payload(&request)?;
             let wire_bytes = (REQUEST_LEN as u64) + u64::from(request.payload_len());
             let now_ns = self.shared.clock.now_ns();
-            let due_ns = self.shared.shape.admit(begun_ns, wire_bytes).max(begun_ns);
+            let due_ns = self.shared.shaping.admit(begun_ns, wire_bytes).max(begun_ns);
             let arrived_ns = due_ns.max(now_ns);
-            let job = Job { conn: Arc::clone(self.conn), request, payload, ticket, arrived_ns };
+            let job = PendingRequest { conn: Arc::clone(self.conn), request, payload, ticket, arrived_ns };
             if due_ns <= now_ns && holds <= INSTANT && self.serves_itself() {
                 self.instant(job);
             } else {
@@ -107,12 +107,12 @@ impl Reader<'_> {
             && self.shared.connections.load(Ordering::Relaxed) <= self.shared.service_threads
     }
 
-    fn instant(&mut self, job: Job) {
+    fn instant(&mut self, job: PendingRequest) {
         let (command, length, arrived_ns) = job.counted();
         let reply = self.shared.execute(job);
         let now_ns = self.shared.clock.now_ns();
         self.shared.count(command, length, arrived_ns, now_ns);
-        let due_ns = self.shared.shape.leave(now_ns, reply.len() as u64);
+        let due_ns = self.shared.shaping.leave(now_ns, reply.len() as u64);
         if due_ns > now_ns {
             self.conn.send(due_ns, reply);
             return;

@@ -9,13 +9,13 @@ use super::buffers::{Buffer, Pool};
 use super::clock::{Clock, precise_timers};
 use super::conn::{Conn, Reply};
 use super::delay_queue::DelayQueue;
-use super::shape::Shape;
+use super::shaping::Shaping;
 use super::stats::Stats;
 use crate::nbd::codec::{Command, Export, Request, consts, error_chunk, read_chunk_header, simple_reply};
 
 /// A request that is in, with the payload of a write.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct PendingRequest {
     pub(super) conn: Arc<Conn>,
     pub(super) request: Request,
     pub(super) payload: Option<Buffer>,
@@ -24,7 +24,7 @@ pub(super) struct Job {
     pub(super) arrived_ns: u64,
 }
 
-impl Job {
+impl PendingRequest {
     /// What the counters want to know of it once it is served.
     pub(super) fn counted(&self) -> (Command, u32, u64) {
         (self.request.command, self.request.length, self.arrived_ns)
@@ -35,14 +35,14 @@ impl Job {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) clock: Clock,
-    pub(super) shape: Shape,
+    pub(super) shaping: Shaping,
     pub(super) backing: Backing,
     pub(super) export: Export,
     pub(super) service_threads: usize,
     pub(super) service_time_ns: u64,
     pub(super) pool: Arc<Pool>,
     pub(super) budget: Arc<Budget>,
-    pub(super) jobs: DelayQueue<Job>,
+    pub(super) jobs: DelayQueue<PendingRequest>,
     pub(super) connections: AtomicUsize,
     pub(super) stop: AtomicBool,
     pub(super) stats: Option<Stats>,
@@ -76,7 +76,7 @@ impl Shared {
                 done_ns
             };
             self.count(command, length, arrived_ns, ready_ns);
-            let due_ns = self.shape.leave(ready_ns, reply.len() as u64);
+            let due_ns = self.shaping.leave(ready_ns, reply.len() as u64);
             conn.send(due_ns, reply);
         }
     }
@@ -101,8 +101,8 @@ impl Shared {
     }
 
     /// Do the I/O and make its reply.
-    pub(super) fn execute(&self, job: Job) -> Reply {
-        let Job { conn, request, payload, ticket, .. } = job;
+    pub(super) fn execute(&self, job: PendingRequest) -> Reply {
+        let PendingRequest { conn, request, payload, ticket, .. } = job;
         if let Some(error) = request.refusal(self.export.size_bytes, conn.tx_flags) {
             return refused(&conn, &request, error, ticket);
         }
@@ -132,7 +132,7 @@ impl Shared {
                 if fua { trimmed.and_then(|()| self.backing.flush()) } else { trimmed }
             }
             Command::Flush => self.backing.flush(),
-            // Neither gets here: `refusal` answers the unknown, the reader takes the goodbye.
+            // Neither gets here: `refusal` answers the unknown, the reader takes the disconnect.
             Command::Disconnect | Command::Unknown(_) => Ok(()),
         };
         match done {

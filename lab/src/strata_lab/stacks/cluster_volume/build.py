@@ -17,7 +17,7 @@ from strata import units
 from strata.errors import UsageError
 from strata_lab import data, disks, media
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.servers import direct, relay, smbd
 from strata_lab.servers import storage_daemon as daemon
 from strata_lab.specification import specification
@@ -52,7 +52,7 @@ class Disk:
 
 
 @dataclass(frozen=True)
-class Ways:
+class FileUris:
     """URIs of the file-level paths, by what the stack's file calls them."""
 
     share: str
@@ -101,7 +101,7 @@ def build(lab: Lab, options: Options) -> None:
     lun.control.set(f"{model} reset=1")
 
 
-def _over_smb(lab: Lab, n1: Node, n2: Node, disk: Disk, landing: str, low: str) -> Ways:
+def _over_smb(lab: Lab, n1: LabNode, n2: LabNode, disk: Disk, landing: str, low: str) -> FileUris:
     """smbd on the coordinator for everybody, and one on the other node."""
     name = disk.file.name
     shared = smbd.start(
@@ -114,10 +114,10 @@ def _over_smb(lab: Lab, n1: Node, n2: Node, disk: Disk, landing: str, low: str) 
         view = direct.files(lab, n2, "scale-out", remotes={name: uri if landing == "redirected" else low})
     top = smbd.start(lab, n2, view, multichannel=False)
     lab.fact("served", name="scale-out", protocol="smb", node="n2", over=uri, file=name)
-    return Ways(share=uri, own=uri, redirected=uri, top=f"{top.uri}/{name}")
+    return FileUris(share=uri, own=uri, redirected=uri, top=f"{top.uri}/{name}")
 
 
-def _over_nbd(lab: Lab, n1: Node, n2: Node, disk: Disk, landing: str, low: str) -> Ways:
+def _over_nbd(lab: Lab, n1: LabNode, n2: LabNode, disk: Disk, landing: str, low: str) -> FileUris:
     here = daemon.disk(disk.file)
     share = daemon.serve(lab, n1, {"volume": here}, name="share", port=PORTS["share"])
     own = daemon.serve(lab, n1, {"volume": here}, name="redirected-n1", port=PORTS["redirected"])
@@ -130,4 +130,4 @@ def _over_nbd(lab: Lab, n1: Node, n2: Node, disk: Disk, landing: str, low: str) 
         below = redirected if landing == "redirected" else low
         top = relay.start(lab, n2, below, name="scale-out", port=PORTS["scale-out"])
     lab.fact("served", name="scale-out", protocol="nbd", node="n2", port=PORTS["scale-out"], over=redirected)
-    return Ways(share=over, own=own.uris["volume"], redirected=redirected, top=top.uris["volume"])
+    return FileUris(share=over, own=own.uris["volume"], redirected=redirected, top=top.uris["volume"])

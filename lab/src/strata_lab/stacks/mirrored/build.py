@@ -18,7 +18,7 @@ from strata import units
 from strata.errors import UsageError
 from strata_lab import data, disks, media
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.servers import btrfs_pair, ceph, gluster
 from strata_lab.servers import storage_daemon as daemon
 from strata_lab.stacks import Options, write_stack
@@ -98,7 +98,7 @@ class Made:
     through_mount: bool = True
 
 
-def _gluster(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
+def _gluster(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> Made:
     bricks = [(node, _formatted(lab, node, size) / "brick") for node in holders]
     running = gluster.start(lab, bricks)
     path = data.file(running.mount(holders[0], "owner") / "strata.dat", size)
@@ -107,7 +107,7 @@ def _gluster(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
     return Made(path, daemon.disk(path), daemon.disk(there), library=uri)
 
 
-def _btrfs(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
+def _btrfs(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> Made:
     own, *others = (media.medium(lab, node.name, ROOM * size + BESIDE).device for node in holders)
     volume = btrfs_pair.mirror(lab, holders[0], own, list(zip(holders[1:], others, strict=True)))
     path = data.file(volume.path / "strata.dat", size)
@@ -116,7 +116,7 @@ def _btrfs(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
     return Made(path, daemon.disk(path), accept=volume.own_reader(path))
 
 
-def _ceph(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
+def _ceph(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> Made:
     running = ceph.start(lab, holders)
     running.image("volume", size)
     image = daemon.rbd(running.conf, ceph.POOL, "volume")
@@ -125,7 +125,7 @@ def _ceph(lab: Lab, holders: Sequence[Node], other: Node, size: int) -> Made:
     return Made(path, image, image, through_mount=False, library=f"rbd:{ceph.POOL}/volume?conf={running.conf}")
 
 
-def _library(uri: str, other: Node) -> str:
+def _library(uri: str, other: LabNode) -> str:
     ends = (("owner by library", "n1", "owner, mounted"), ("other node by library", other.name, "owner by library"))
     return "".join(
         f'\n[[layer]]\nname = "{name}"\nnode = "{node}"\nagainst = ["{below}"]\nendpoint = "{uri}"\n'
@@ -138,13 +138,13 @@ def _held(against: str, through: bool) -> str:
     return f'{"on" if through else "against"} = ["{against}"]'
 
 
-def _formatted(lab: Lab, node: Node, size: int) -> Path:
+def _formatted(lab: Lab, node: LabNode, size: int) -> Path:
     device = media.medium(lab, node.name, ROOM * size + BESIDE).device
     disks.make_fs(device, "ext4")
     return disks.mount(lab, device, node.name, "noatime")
 
 
-_ENGINES: Mapping[str, Callable[[Lab, Sequence[Node], Node, int], Made]] = {
+_ENGINES: Mapping[str, Callable[[Lab, Sequence[LabNode], LabNode, int], Made]] = {
     "gluster": _gluster,
     "btrfs": _btrfs,
     "ceph": _ceph,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.errors import UsageError
 from strata_lab.lab import Lab
-from strata_lab.nodes import Node
+from strata_lab.nodes import LabNode
 from strata_lab.servers import direct, ganesha, smbd
 from strata_lab.stacks import Options, add_cards, remote_layer, write_stack
 from strata_lab.stacks.volume import OPTIONS as VOLUME
@@ -37,7 +37,7 @@ def build(lab: Lab, options: Options) -> None:
     write_stack(lab, "share", volume=made.layers.format(owner=server.name), shares="\n".join(layers))
 
 
-def _smb(lab: Lab, server: Node, client: Node, made: Volume, options: Options) -> str:
+def _smb(lab: Lab, server: LabNode, client: LabNode, made: Volume, options: Options) -> str:
     assert made.mounted is not None
     two = len(server.addresses) > 1
     page = options["cache"] == "page"
@@ -49,7 +49,7 @@ def _smb(lab: Lab, server: Node, client: Node, made: Volume, options: Options) -
     return remote_layer("SMB share", client, uri, cached=page)
 
 
-def _nfs(lab: Lab, server: Node, client: Node, made: Volume) -> str:
+def _nfs(lab: Lab, server: LabNode, client: LabNode, made: Volume) -> str:
     assert made.mounted is not None
     uri = f"{ganesha.start(lab, server, made.mounted).uri}/{made.file.name}"
     # Ganesha reads and writes through the page cache of its node.

@@ -1,0 +1,68 @@
+"""The consistency laws over a file of figures or a run in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from strata.analyse import view_of
+from strata.analyse.conclusions import conclusions_of
+from strata.analyse.laws import check_table, flags_of_run, laws
+from strata.analyse.of_table import ladder_of
+from strata.errors import UsageError
+from strata.formats import numbers_not_read, read_fio, read_table
+from strata.host.untrusted import TABLE_MOST, read_text
+from strata.model.figures import Checked, Role, Table
+from strata.store import open_store
+
+
+def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path | None = None) -> Checked:
+    """The laws over a CSV or TSV table, or a fio result. Rows of ``plan`` are what was planned.
+
+    Raises `UsageError` where the file cannot be read or understood.
+    """
+    # Here: a run in the store is held against the laws alone.
+    from strata.diagnose import diagnose, propose
+
+    table = _read(path, columns or {})
+    if plan is not None:
+        planned = _read(plan, {})
+        rows = tuple(r.model_copy(update={"role": Role.PLANNED}) for r in planned.rows)
+        table = table.model_copy(update={"rows": table.rows + rows})
+    rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)
+    asked = tuple(law.name for law in laws() if law.table is not None)
+    ladder = ladder_of(table)
+    return Checked(
+        source=str(path),
+        rows=len(rows),
+        figures=tuple(dict.fromkeys([*(k for r in rows for k in r.figures), *table.figures])),
+        labels=tuple(dict.fromkeys([*(k for r in rows for k in r.words), *table.words])),
+        unread=numbers_not_read(table),
+        laws=asked,
+        flags=check_table(table),
+        left_out=() if ladder is None else tuple(check.message for check in ladder[1].checks),
+        diagnosis=None if ladder is None else diagnose(*ladder),
+        experiment=None if ladder is None else propose(*ladder),
+        conclusions=conclusions_of(table),
+    )
+
+
+def check_run(run_id: str | None, store_url: str | None) -> Checked:
+    """Every law over a run in the store, also one without a verdict; the newest when no id is given."""
+    with open_store(store_url) as store:
+        run = store.load_run(run_id) if run_id else store.latest(None)
+        if run is None:
+            raise UsageError("there is no run in the store", "", "", "name a file, or measure: strata diagnose PATH")
+        results = store.cells(run.id)
+    seen = view_of(run.plan, results, data=run.data, generator=run.generator, survey=run.survey, first_noise=run.noise)
+    asked = tuple(law.name for law in laws())
+    return Checked(source=run.id, rows=len(seen.cells), laws=asked, flags=flags_of_run(seen))
+
+
+def _read(path: Path, columns: Mapping[str, str]) -> Table:
+    text = read_text(path, "cannot read", TABLE_MOST, "give a CSV or TSV table in UTF-8, or a fio result")
+    if '"schema": "strata.' in text[:200]:
+        raise UsageError("cannot read", str(path), "it is Strata's own document", "name the run: strata check RUN")
+    if path.suffix == ".json" or text.lstrip().startswith("{"):
+        return read_fio(text, path.name)
+    return read_table(text, path.name, columns)

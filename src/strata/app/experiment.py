@@ -1,0 +1,317 @@
+"""Experiments until one cause stands or the budget is used up: each proposed, carried out, kept, and asked again.
+
+`propose` and `diagnose` are pure; this is what gives them hands. A reference and a changed cell are measured in turn,
+in rounds of their own, and a few rounds more where that leaves a prediction undecided. The outcome is in the store
+before each experiment and after it: what ends one must not cost the verdict.
+
+What an experiment changes beside the workload is a context manager that gives the change made to the request of the
+changed cell, right before it is measured; what it brought about is undone when the block ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from strata.app.further import fastest_writes
+from strata.app.plan import experiment_plan, experiment_round
+from strata.app.runner import Change
+from strata.engine import Backing, Request, TargetConfig, TargetProcess
+from strata.errors import RunFailed, SafetyRefusal, Stopped, StoreError, StrataError
+from strata.model.analysis import Analysis, CellSummary, NoiseFloor
+from strata.model.caching import refusal
+from strata.model.endpoint import Endpoint, address, is_loopback
+from strata.model.experiment import Condition, Experiment, ExperimentRecord, Refusal, Tried
+from strata.model.finding import Diagnosis
+from strata.model.placement import Placement
+from strata.model.plan import Cell, Plan
+from strata.model.progress import Phase, Progress
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+from strata.run.machine import RunMachine
+
+if TYPE_CHECKING:
+    from strata.app.session import Session
+
+STILL_THERE = 0.05
+"""A share of the file's pages that may be left: cold is what was read from below."""
+
+
+class Refused(Exception):
+    """The experiment cannot be run here; the text is the reason."""
+
+
+def condition(session: Session, experiment: Experiment) -> AbstractContextManager[Change]:
+    """The mechanism of this experiment's condition. Entering it may raise `Refused`."""
+    return _MECHANISMS[experiment.condition](session, experiment)
+
+
+@contextmanager
+def _none(_session: Session, _experiment: Experiment) -> Iterator[Change]:
+    yield lambda request: request
+
+
+@contextmanager
+def _cold(session: Session, _experiment: Experiment) -> Iterator[Change]:
+    """This run's own file leaves this machine's memory before each measurement; nothing else does."""
+
+    def dropped(request: Request) -> Request:
+        try:
+            left = session.place.drop_pages()
+        except OSError as e:
+            raise RunFailed("cannot drop the pages of", str(session.place.path), e.strerror or str(e)) from e
+        if left > STILL_THERE:
+            why = f"{left:.0%} of its pages stay in memory"
+            raise RunFailed("cannot drop the pages of", str(session.place.path), why)
+        # What a ramp read would be warm again.
+        return request.model_copy(update={"timing": request.timing.model_copy(update={"ramp_s": 0.0})})
+
+    yield dropped
+
+
+@contextmanager
+def _pinned(session: Session, _experiment: Experiment) -> Iterator[Change]:
+    """The load's threads on a processor that they were not told to use; the last one where they were told nothing."""
+    allowed = sorted(os.sched_getaffinity(0))
+    told = session.running().plan.placement
+    if told is not None and told.nodes:
+        raise Refused("the threads are kept on NUMA nodes as the user asked")
+    others = [cpu for cpu in allowed if told is None or cpu not in told.cpus]
+    if len(allowed) < 2 or not others:
+        raise Refused("there is no other processor that this process may use")
+    elsewhere = Placement(cpus=(others[-1],))
+    yield lambda request: request.model_copy(update={"placement": elsewhere})
+
+
+@contextmanager
+def _null_end(session: Session, experiment: Experiment) -> Iterator[Change]:
+    """A server of our own that stores nothing, on the far node itself: what is left is the path to it."""
+    if experiment.workload.rw.writes:
+        raise Refused("only reads go to a far end that stores nothing")
+    endpoint = session.place.endpoint(experiment.layer)
+    host = urlsplit(endpoint.uri).hostname
+    if not endpoint.remote or host is None or is_loopback(host):
+        # Every node has a loopback: a server on another one's is not where the address leads.
+        raise Refused(f"{experiment.layer} has no far end that is reached over a network")
+    run = session.running()
+    assert run.data is not None
+    backing = Backing(kind="null", size_bytes=run.data.size)
+    # Those of one measurement, those of the one before that are not off the books yet, and the one that asks first.
+    clients = 2 * max(endpoint.connections, experiment.workload.threads) + 1
+    with ExitStack() as held:
+        for netns in (n.netns for n in run.plan.stack.nodes if n.netns not in (None, endpoint.netns)):
+            config = TargetConfig(
+                tcp=address(host, 0), netns=netns, export="null", backing=backing, max_connections=clients
+            )
+            try:
+                server = held.enter_context(TargetProcess(config))
+            except RunFailed:
+                # The address is another node's.
+                continue
+            other = Endpoint.parse(server.uri(endpoint.connections))
+            yield _to(other.model_copy(update={"netns": endpoint.netns}))
+            return
+    raise Refused("the far node is no namespace of this machine: no server of ours can be started there")
+
+
+def _to(other: Endpoint) -> Change:
+    return lambda request: request.model_copy(update={"endpoint": other})
+
+
+@contextmanager
+def _slowed(session: Session, experiment: Experiment) -> Iterator[Change]:
+    """A server that Strata started itself, each of whose requests takes a little longer; nothing else is slowed."""
+    if experiment.added_ns is None:
+        raise Refused("it does not say by how much")
+    with session.place.slower(experiment.layer, experiment.added_ns) as other:
+        if other is None:
+            raise Refused(f"{experiment.layer} is not slowed down on purpose: what runs there may be others'")
+        yield _to(other)
+
+
+_MECHANISMS: dict[Condition, Callable[[Session, Experiment], AbstractContextManager[Change]]] = {
+    Condition.NONE: _none,
+    Condition.COLD: _cold,
+    Condition.PINNED: _pinned,
+    Condition.SLOWED: _slowed,
+    Condition.NULL_END: _null_end,
+}
+
+
+MOST = 8
+"""Experiments of one diagnosis: causes that so many do not tell apart, no further one will."""
+ROUNDS, ROUNDS_MOST = 2, 6
+"""Of one experiment: at least, and at most where a prediction is still undecided."""
+
+
+def experimented(session: Session, analysis: Analysis) -> Diagnosis:
+    """The diagnosis after every experiment that was worth its time. Raises `Stopped` with the verdict kept."""
+    from strata.diagnose import diagnose, propose
+
+    run, budget = session.running(), session.budget()
+    stack = run.plan.stack
+    tried, refused = _before(session, analysis.noise)
+
+    def told() -> Diagnosis:
+        return diagnose(stack, analysis, tried).model_copy(update={"refused": refused})
+
+    diagnosis = told()
+    session.store.save_outcome(run.id, analysis, diagnosis)
+    with budget.spending():
+        while session.options.confirm and len(tried) + len(refused) < MOST:
+            passed = tuple(r.experiment for r in refused)
+            experiment = propose(stack, analysis, tried, budget.seconds_left, passed)
+            if experiment is None:
+                break
+            found = _carried_out(session, experiment, analysis.noise)
+            if isinstance(found, Refusal):
+                refused = (*refused, found)
+            else:
+                tried = (*tried, found)
+            diagnosis = told()
+            session.store.save_diagnosis(run.id, diagnosis)
+    return diagnosis
+
+
+def tried_of(
+    plan: Plan, story: Iterable[ExperimentRecord], cells: Sequence[CellResult], noise: NoiseFloor
+) -> tuple[Tried, ...]:
+    """The experiments of a kept run as they were measured: what `diagnose` was asked with.
+
+    Those of earlier versions, whose cells do not say of which experiment they are, are left out.
+    """
+    found = (_summed_up(plan, told.outcome.experiment, cells, noise) for told in story)
+    return tuple(one for one in found if one is not None)
+
+
+def _before(session: Session, noise: NoiseFloor) -> tuple[tuple[Tried, ...], tuple[Refusal, ...]]:
+    """What was tried before the run was stopped, and what could not be."""
+    run = session.running()
+    outcome = session.store.outcome(run.id)
+    if outcome is None:
+        return (), ()
+    return tried_of(run.plan, outcome[1].story, session.cells(), noise), outcome[1].refused
+
+
+def _of(experiment: Experiment, cells: Iterable[CellResult]) -> list[CellResult]:
+    """Its measurements, from where it was begun last: a run that was killed in it left some of an earlier beginning."""
+    mine = sorted((c for c in cells if c.experiment == experiment.label), key=lambda c: c.order)
+    begun = (place for place, c in enumerate(mine) if c.round == 0 and not c.changed)
+    return mine[max(begun, default=0) :]
+
+
+def _summed_up(plan: Plan, experiment: Experiment, cells: Iterable[CellResult], noise: NoiseFloor) -> Tried | None:
+    """Both cells; None where one of them gave nothing, or what it was held against is not in the plan."""
+    from strata.analyse import cell_summary
+
+    own = experiment_plan(plan, experiment)
+    if own is None:
+        return None
+    mine = _of(experiment, cells)
+    sides: list[CellSummary | None] = []
+    for changed, cell in enumerate(own.cells):
+        some = [c for c in mine if c.changed is bool(changed)]
+        sides.append(cell_summary(cell.layer, cell.workload, some, noise=noise) if some else None)
+    reference, other = sides
+    if reference is None or other is None:
+        return None
+    return Tried.of(experiment, reference, other)
+
+
+def _carried_out(session: Session, experiment: Experiment, noise: NoiseFloor) -> Tried | Refusal:
+    """The experiment as it was measured, or why it was not: what is wrong with one must not cost the verdict.
+
+    Raises `Stopped`, `SafetyRefusal` and `StoreError`: they are about the run, not about this experiment.
+    """
+    run = session.running()
+    try:
+        plan = _checked(session, experiment)
+        with condition(session, experiment) as change:
+            cells = _rounds(session, experiment, plan, change, noise)
+    except (SafetyRefusal, StoreError, Stopped):
+        raise
+    except (Refused, OSError) as e:
+        return Refusal(experiment=experiment, because=str(e))
+    except StrataError as e:
+        # What a server that did not start said of it is the first of its problems.
+        return Refusal(experiment=experiment, because="; ".join((e.headline, *e.problems[:1])))
+    found = _summed_up(run.plan, experiment, cells, noise)
+    if found is None:
+        why = next((c.error for c in cells if c.error), "it gave nothing")
+        return Refusal(experiment=experiment, because=why)
+    return found
+
+
+def _rounds(
+    session: Session, experiment: Experiment, plan: Plan, change: Change, noise: NoiseFloor
+) -> list[CellResult]:
+    """Both cells of ``plan`` in turn, until every prediction is decided; a few rounds at most. Every step is kept."""
+    run = session.running()
+    session.emit(Progress(phase=Phase.CONFIRM, layer=experiment.layer, message=experiment.changes))
+    results: list[CellResult] = []
+
+    def commit(result: CellResult) -> None:
+        session.paid(result)
+        results.append(result)
+
+    for number in range(ROUNDS_MOST):
+        if number >= ROUNDS:
+            affordable = session.budget().seconds_left > plan.seconds and _may_write(session, plan, 1)
+            if not affordable or not _open(run.plan, experiment, results, noise):
+                break
+        steps = experiment_round(plan, experiment, number, session.next_order())
+        batch = plan.model_copy(update={"steps": steps, "rounds": number + 1})
+        status = session.carry_out(
+            RunMachine(batch),
+            partial(session.measure_step, phase=Phase.CONFIRM, plan=batch, change=change),
+            commit=commit,
+            emit=lambda p: session.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
+        )
+        if status is RunStatus.STOPPED:
+            raise Stopped("the verdict is kept, its experiment was not finished", hint=f"strata report {run.id}")
+    return results
+
+
+def _open(plan: Plan, experiment: Experiment, results: Sequence[CellResult], noise: NoiseFloor) -> bool:
+    """Whether some prediction is neither held nor broken yet, and more rounds could tell."""
+    from strata.diagnose.trying import story
+
+    found = _summed_up(plan, experiment, results, noise)
+    return found is not None and any(told.open for told in story((found,)))
+
+
+def _may_write(session: Session, plan: Plan, rounds: int) -> bool:
+    """Both cells together, so many rounds of them, within the bytes that were announced."""
+    rates = fastest_writes(session.cells())
+    span = rounds * (plan.ramp_s + plan.runtime_s)
+    return session.budget().may_write([(c.workload, span, rates.get(c.key)) for c in plan.cells], plan)
+
+
+def _checked(session: Session, experiment: Experiment) -> Plan:
+    """Its plan. Raises `Refused` with the reason where it cannot be run here, or would do more than was announced."""
+    run = session.running()
+    there = {layer.name: layer for layer in run.plan.stack.layers}
+    plan = experiment_plan(run.plan, experiment)
+    if plan is None:
+        raise Refused(f"{experiment.reference} was not measured")
+    for cell in plan.cells:
+        if cell.layer not in there:
+            raise Refused(f"there is no layer {cell.layer}")
+        if why := _impossible(session, cell):
+            raise Refused(why)
+    if not _may_write(session, plan, ROUNDS):
+        raise Refused("it would write more than the plan announced")
+    return plan
+
+
+def _impossible(session: Session, cell: Cell) -> str | None:
+    endpoint = session.place.endpoint(cell.layer)
+    if cell.workload.rw.writes and session.place.read_only(cell.layer):
+        return f"{cell.layer} is read-only: Strata does not write to what it did not create"
+    if why := refusal(endpoint, cell.workload):
+        return why
+    return "; ".join(session.engine.refusals(endpoint, cell.workload, session.place.segments(cell.layer))) or None

@@ -1,0 +1,291 @@
+"""A matrix in a budget of time: what it would take, having it measured, going on with one, and reading it again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from strata import units
+from strata.app.diagnose import data_size, size_of, source_again, source_of
+from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place
+from strata.app.kept import matrix_result, opened
+from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
+from strata.app.naming import is_endpoint
+from strata.app.opening import opened_together
+from strata.app.options import Options
+from strata.app.place import another_file
+from strata.app.plan import refused_cells
+from strata.app.runner import Emit, Runner, Site, check_layers, check_resumable, rates, run_of
+from strata.app.sampling_scope import devices_reached
+from strata.app.signals import stop_on_signals
+from strata.app.stacks import stack_of
+from strata.discover.survey import survey
+from strata.engine import Engine, Timing, engine_for, measure_generator
+from strata.errors import InconclusiveError, RunFailed, Stopped
+from strata.host.runlock import held
+from strata.model.analysis import Generator, Remote
+from strata.model.base import Value
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.matrix import BudgetPrediction, Known, MatrixEnd, MatrixResult
+from strata.model.plan import Cell, Plan, Step
+from strata.model.progress import Glance, Phase, Progress
+from strata.model.result import CellResult, Interval
+from strata.model.run import DataSet, Run, RunStatus
+from strata.model.stack import Stack
+from strata.model.survey import Survey
+from strata.model.workload import Workload
+from strata.plan.ident import new_id
+
+if TYPE_CHECKING:
+    from strata.run.matrix import Matrix
+    from strata.store import Store
+
+GENERATOR_TIMING = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
+BIN_S = 0.05
+
+
+ENDPOINT_SIZE = 256 * units.MIB
+
+
+@dataclass(frozen=True)
+class MatrixSite:
+    """What a runner drives, and what is known of it."""
+
+    site: Site
+    stack: Stack
+    survey: Survey | None
+    size: int
+    data: DataSet | None = None
+    remotes: tuple[Remote, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    mark: str | None = None
+    """The uuid in the mark of the one file of an endpoint."""
+
+
+def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int, Survey | None]:
+    """The stack, the bytes of a file that would be made (0: none), and the survey; opens nothing."""
+    if is_endpoint(where):
+        endpoint = Endpoint.parse(where)
+        makes = endpoint.kind is EndpointKind.FILE and not Path(endpoint.path or "").exists()
+        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0, None
+    source = source_of(Path(where), options, run_id)
+    return source.stack, data_size(source, options)[0], source.survey
+
+
+@contextmanager
+def ground_of(
+    where: str, options: Options, workloads: tuple[Workload, ...], run_id: str, emit: Emit, *, destructive: str | None,
+    resumed: Run | None,
+) -> Iterator[MatrixSite]:  # fmt: skip
+    """Made for as long as the block lasts. Raises as the safety gate does."""
+    if is_endpoint(where):
+        yield from _endpoint(Endpoint.parse(where), options, workloads, emit, destructive, resumed)
+        return
+    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {where}"))
+    source = source_again(resumed, options) if resumed is not None else source_of(Path(where), options, run_id)
+    size, keep = size_of(source, options, resumed)
+    with closing(source.place(workloads)) as place:
+        left = place.prepare(size, source.survey.file_system.kind, emit, keep=keep, resumed=resumed)
+        yield MatrixSite(
+            site=place, stack=left, survey=source.survey, data=place.data, remotes=place.remotes, size=size,
+            dropped=dict(place.dropped),
+        )  # fmt: skip
+
+
+def _endpoint(
+    endpoint: Endpoint, options: Options, workloads: tuple[Workload, ...], emit: Emit, destructive: str | None,
+    resumed: Run | None,
+) -> Iterator[MatrixSite]:  # fmt: skip
+    # The safety gate asks what is the most that will be done.
+    most = next((w for w in workloads if w.rw.writes), workloads[0])
+    size = resumed.plan.file_size or None if resumed is not None else options.size
+    if endpoint.kind is EndpointKind.FILE:
+        emit(Progress(phase=Phase.PREPARE, message=f"preparing {endpoint.path}"))
+    there = endpoint.kind is EndpointKind.FILE and Path(endpoint.path or "").exists()
+    asked = None if resumed is not None else size
+    with opened_together([endpoint], most, size, options.keep, destructive, asked=asked) as site:
+        (target,) = site.targets
+        if there and resumed is not None and resumed.mark not in (None, target.mark):
+            raise another_file(endpoint.path)
+        platform = None
+        if endpoint.kind is EndpointKind.FILE and endpoint.path:
+            platform = survey(Path(endpoint.path).parent, options.load_seconds)
+        size = site.size + (units.MIB if target.mark is not None else 0)
+        yield MatrixSite(site=site, stack=stack_of([endpoint]), survey=platform, size=size, mark=target.mark)
+
+
+class MatrixPlan(Value):
+    """A matrix before it is measured: cells, time, bytes and the error to be expected."""
+
+    schema_version: str = Field(default="strata.matrix-plan/1", alias="schema")
+    plan: Plan
+    prediction: BudgetPrediction
+
+
+def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
+    """Cells, time, every byte it could write, and the error that the noise of earlier runs, or an assumed one, allows.
+
+    Opens and makes nothing. Raises `UsageError` where the budget is too short for a visit of every cell.
+    """
+    from strata.app.matrix import plan_site
+
+    _calm_numbers()
+    run_id = new_id()
+    stack, size, _ = plan_site(where, options, run_id)
+    plan = matrix_plan(stack, words, options, run_id, size, {})
+    earlier = earlier_noise_of(stack.layers[0].target, not words.buffered, options.store)
+    machine = machine_of(plan, words, earlier, ())
+    known = Known.ASSUMED if earlier is None else Known.EARLIER
+    return MatrixPlan(plan=plan, prediction=machine.predict_budget(known, machine.noise))
+
+
+def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit) -> MatrixResult:
+    """Measure it. Every visit is in the store before the next begins.
+
+    Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
+    with how to go on; and what the safety gate raises.
+    """
+    from strata.app.matrix import plan_site
+
+    run_id = new_id()
+    _calm_numbers()
+    if is_endpoint(where):
+        # What cannot be planned is refused before anything is opened or made.
+        stack, size, _ = plan_site(where, options, run_id)
+        matrix_plan(stack, words, options, run_id, size, {})
+    return _carry_out(where, words, options, emit, run_id, None)
+
+
+def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | None = None) -> MatrixResult:
+    """Go on with a matrix that was interrupted, with what is left of its budget."""
+    ask = run.plan.matrix
+    assert ask is not None, "not a matrix"
+    first = run.plan.stack.layers[0]
+    alone = len(run.plan.stack.layers) == 1 and run.data is None
+    w = run.plan.workloads[0]
+    words = MatrixWords(
+        matrix=ask.grid.name, budget_s=ask.budget_s, until=ask.target if ask.promised else None,
+        ramp_s=run.plan.ramp_s, buffered=not w.direct, destructive=destructive,
+    )  # fmt: skip
+    options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
+    where = first.endpoint if alone else str(Path(run.data.path).parent if run.data else Path())
+    return _carry_out(where, words, options, emit, run.id, run)
+
+
+def _carry_out(
+    where: str, words: MatrixWords, options: Options, emit: Emit, run_id: str, resumed: Run | None
+) -> MatrixResult:
+    from strata.app.matrix import ground_of
+
+    _calm_numbers()
+    grid_workloads = resumed.plan.workloads if resumed else asked_of(words, options)[1]
+    ends = [Endpoint.parse(where)] if is_endpoint(where) else []
+    engine = engine_for(options.engine, ends, options.placement)
+    identity = engine.identity()
+    check_resumable(resumed, identity)
+    with (
+        stop_on_signals() as stop,
+        held(run_id),
+        opened(options.store) as store,
+        ground_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as here,
+    ):
+        check_layers(resumed, here.dropped)
+        stack, site = here.stack, here.site
+        pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
+        watches = devices_reached(stack, {name: piece.endpoint for name, piece in pieces.items()})
+        runner = Runner(site, engine, store, watches.__getitem__, emit, stop)
+        refused = refused_cells(engine, grid_workloads, pieces)
+        plan = resumed.plan if resumed else matrix_plan(stack, words, options, run_id, here.size, refused)
+        emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        place = noise_place(stack.layers[0].target, plan.workloads[0].direct)
+        run = run_of(
+            plan,
+            identity,
+            options.label,
+            resumed,
+            survey=here.survey,
+            data=here.data,
+            mark=here.mark,
+            generator=resumed.generator if resumed else _ceilings(engine, plan),
+            remotes=here.remotes,
+            message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
+            earlier=resumed.earlier if resumed else earlier_noise(store, place, run_id),
+            pooled_at=place,
+        )
+        runner.begin(run, anew=resumed is None)
+        return _measured(runner, words, here.size, store)
+
+
+def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> MatrixResult:
+    from strata.analyse.pooled import pooled
+    from strata.run.visits import Visits
+
+    run = runner.running()
+    results = runner.cells()
+    machine = machine_of(run.plan, words, run.earlier, results)
+    visits = Visits(run.plan, machine, results, size, time.monotonic)
+
+    def measure(step: Step, cell: Cell) -> CellResult:
+        def hear(interval: Interval, _now: Glance) -> None:
+            runner.emit(visits.told.model_copy(update=rates(interval)))
+
+        runtime_s = max(1, round(visits.seconds / BIN_S)) * BIN_S
+        timing = Timing(ramp_s=words.ramp_s, runtime_s=runtime_s, interval_s=BIN_S)
+        return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
+
+    status, said = RunStatus.FAILED, None
+    try:
+        status = runner.carry_out(visits, measure)
+        said = runner.site.gone()
+    except InconclusiveError as e:
+        said = e.headline
+        raise
+    finally:
+        # Of this run alone: what came from earlier ones must not be pooled with them once more.
+        own = pooled(machine.visits)
+        run = runner.keep(status=status, pooled=own, matrix_end=_end(machine, status), message=runner.say(said))
+    if status is RunStatus.STOPPED:
+        raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
+    done = matrix_result(run, runner.cells())
+    if all(c.iops is None for c in done.cells):
+        why = next((c.why for c in done.cells if c.why), "no I/O completed")
+        runner.keep(status=RunStatus.FAILED, message=why)
+        raise RunFailed("nothing was measured at", done.where, why)
+    store.save_matrix(done)
+    return done
+
+
+def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
+    return MatrixEnd(
+        predictions=tuple(machine.predictions),
+        seconds=machine.spent_s,
+        start_s=machine.start_s,
+        ended=(machine.ended or "budget") if status is RunStatus.DONE else status.value,
+        held_out=machine.held_out,
+    )
+
+
+def _ceilings(engine: Engine, plan: Plan) -> Generator:
+    """The smallest size of each depth and pattern: there the generator counts most, and no larger one is faster."""
+    small = min(w.bs for w in plan.workloads)
+    smallest = [w for w in plan.workloads if w.bs == small]
+    return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)
+
+
+def _calm_numbers() -> None:
+    """Before the numerical libraries are loaded: their worker threads would spin beside what is measured."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+__all__ = [
+    "MatrixPlan", "MatrixWords", "measure_matrix", "plan_matrix", "resume_matrix",
+    "words_of",
+]  # fmt: skip

@@ -1,0 +1,342 @@
+"""One workload against one endpoint, held against the same laws as a whole run, and kept like one: of one cell."""
+
+from __future__ import annotations
+
+import platform
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from strata import units
+from strata.app.opening import opened_together
+from strata.app.precondition import budget_of, write_until_steady
+from strata.app.runner import Hear, Runner, run_of
+from strata.app.sampling_scope import sampling_scope_of_endpoints
+from strata.app.signals import stop_on_signals
+from strata.app.stacks import stack_of
+from strata.app.until import BIN_S, Precise, settled
+from strata.engine import AUTO_ENGINE, Engine, Timing, engine_for, measure_generator
+from strata.errors import RunFailed, StrataError, UsageError
+from strata.host.clock import now_unix_ns
+from strata.model.analysis import Analysis, CellSummary, Check, Generator
+from strata.model.base import Value
+from strata.model.caching import check
+from strata.model.course import Aim, Course
+from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
+from strata.model.noise import PooledNoise
+from strata.model.place import identity
+from strata.model.placement import Placement
+from strata.model.plan import Cell, Plan, Step
+from strata.model.precondition import Preconditioned
+from strata.model.remembered import SeriesName
+from strata.model.result import CellResult, EngineResult
+from strata.model.run import Label, Report, RunStatus
+from strata.model.stack import Stack
+from strata.model.survey import Survey
+from strata.model.trace import TraceSummary
+from strata.model.workload import Workload
+from strata.plan.ident import new_id
+from strata.plan.words import dealt, workload_from_words
+from strata.run.execute import SingleStep
+from strata.run.judge import fault
+
+__all__ = ["OneResult", "dealt", "measure_endpoint", "timing_of", "workload_from_words"]
+
+
+class OneResult(Value):
+    """A single measurement with the generator's ceiling beside it (IOPS and ns per I/O at a null endpoint)."""
+
+    schema_version: str = Field(default="strata.measure/1", alias="schema")
+    endpoint: str
+    workload: Workload
+    summary: CellSummary
+    checks: tuple[Check, ...]
+    result: EngineResult
+    generator: Generator
+    precondition: Preconditioned | None = None
+    """What was written before, until the rate was steady."""
+    course: Course | None = None
+    """How it went over its time; None where no precision was asked."""
+    earlier: PooledNoise | None = None
+    """The noise of earlier runs of this host and device that its intervals rest on too; None without an aim."""
+    run: str | None = None
+    """Its id in the store."""
+    unkept: str | None = None
+    """Why it was not kept."""
+    trouble: str | None = None
+    """Why the run ended before its time; what was measured until then is in the result."""
+    moved: str | None = None
+    """What became of the file whose name does not lead to it any more: measured was the one that was checked."""
+    stopped_by: int | None = None
+    """The signal that stopped it."""
+    report: Report | None = Field(default=None, exclude=True)
+    """The same as a run, for a page."""
+
+
+TIMING = Timing(ramp_s=0.5, runtime_s=5.0, interval_s=1.0)
+"""Of one measurement, where it is not said; with an aim the intervals are `strata.app.until.BIN_S` long."""
+
+
+def timing_of(
+    ramp: str | float | None, runtime: str | float | None, interval: str | float | None, aim: Aim | None = None
+) -> Timing:
+    """Times in seconds, or as the user writes them (`2s`, `500ms`); None: as in `TIMING`. Raises `UsageError`."""
+    usual = (TIMING.ramp_s, TIMING.runtime_s, TIMING.interval_s if aim is None else BIN_S)
+    said = zip((ramp, runtime, interval), usual, strict=True)
+    ramp_s, runtime_s, interval_s = (units.parse_duration_ns(u if t is None else t) / units.NS_PER_S for t, u in said)
+    if runtime_s <= 0 or interval_s <= 0:
+        asked = str(usual[1] if runtime is None else runtime)
+        raise UsageError("cannot measure for", asked, "runtime and interval must be longer than nothing")
+    return Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=interval_s)
+
+
+def measure_endpoint(
+    uris: Sequence[str],
+    workload: Workload,
+    timing: Timing,
+    *,
+    size: int | None,
+    keep: bool,
+    destructive: str | None,
+    placement: Placement | None = None,
+    precondition_s: float | None = None,
+    precondition_bytes: int | None = None,
+    on_interval: Hear,
+    engine: str = AUTO_ENGINE,
+    aim: Aim | None = None,
+    trace: bool = False,
+    store: str | None = None,
+    label: Label | None = None,
+) -> OneResult:
+    """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
+
+    A file that does not exist is created, filled, and removed again unless kept.
+
+    With an ``aim`` it ends when the aim is reached, at the latest after the aim's own maximum; the time in ``timing``
+    does not count, and the summary's figures are those of the regime the measurement ended in. What earlier runs in the
+    ``store`` showed of the noise of this host and device is its prior.
+
+    If it came to its end it is kept in the ``store``, under its ``label``.
+
+    With ``trace``, a window of half a second with a block trace follows.
+
+    SIGINT and SIGTERM during the measurement end it, and what was measured until then is the result. Raises
+    `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
+    I/O was measured.
+    """
+    endpoints = _endpoints(uris)
+    generator = engine_for(engine, endpoints, placement)
+    endpoint = endpoints[0]
+    precise = None
+    if aim is not None:
+        # Here, as all that few ask for: what it loads delays the first I/O.
+        from strata.app.earlier import earlier_noise_of
+
+        name = series_of(stack_of(endpoints), workload, generator)
+        precise = Precise(aim, earlier_noise_of(endpoint, workload.direct, store, name))
+        timing = precise.timing(timing)
+    _check_able(generator, endpoints, workload)
+    preconditions = precondition_s is not None or precondition_bytes is not None
+    if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.carries):
+        why = "only a workload that writes to a file of Strata's own is preconditioned"
+        raise UsageError(
+            "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
+        )
+    if trace:
+        _check_trace(endpoint)
+    with opened_together(endpoints, workload, size, keep, destructive, asked=size) as targets:
+        ceiling = measure_generator(
+            generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
+        )
+        plan = plan_of_one(stack_of(endpoints), workload, timing, targets.size, placement)
+        (cell,), (step,), begun = plan.cells, plan.steps, now_unix_ns()
+        sampling = sampling_scope_of_endpoints(endpoints)
+        runner = Runner(targets, generator, None, lambda _: sampling)
+        done = None
+        budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, targets.size)
+        if budget is not None:
+            done = write_until_steady(runner, cell, budget, placement)
+        prepared = runner.ready(step, cell, timing, placement)
+        with stop_on_signals() as stop:
+            heard, runner.stop_requested = (
+                (on_interval, stop) if precise is None else precise.between(on_interval, stop)
+            )
+            runner.carry_out(SingleStep(plan), lambda step, cell: runner.measure_cell(step, cell, prepared, heard))
+        measured = runner.cells()
+        moved = targets.gone()
+        result = measured[0].result if measured else None
+        # Behind the measurement, as a window of its own.
+        wanted = trace and stop.signal is None and result is not None and result.ops and fault(result) is None
+        traces: tuple[TraceSummary, ...] = ()
+        if wanted:
+            from strata.app.trace import traced
+
+            traces = traced(generator, prepared.request, Path(endpoint.path or ""))
+    reached = result is not None and precise is not None and precise.ended_it(result, stop.signal)
+    trouble = None if result is None or reached else fault(result)
+    result = _something(result, endpoint, trouble, stop.signal)
+    course = None if precise is None else precise.course(result)
+    # What it writes is not known before.
+    plan = plan.model_copy(update={"bytes_written": result.write.bytes})
+    found = judged(plan, measured[0], ceiling)
+    summary = found.cells[0] if course is None else settled(found.cells[0], course)
+    report = report_of_one(
+        plan,
+        measured[0],
+        found.model_copy(update={"cells": (summary,)}),
+        course,
+        generator,
+        label=label or Label(),
+        created_unix_ns=begun,
+        status=RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE,
+        generator=ceiling,
+        preconditions=() if done is None else (done,),
+        message=trouble or moved,
+    )
+    run, unkept = keep_run(report, store)
+    return OneResult(
+        endpoint=" + ".join(e.uri for e in endpoints),
+        workload=workload,
+        summary=summary.model_copy(update={"traces": traces}),
+        checks=_of_null(found.checks) if endpoint.kind is EndpointKind.NULL else found.checks,
+        result=result,
+        generator=ceiling,
+        precondition=done,
+        course=course,
+        earlier=None if precise is None else precise.earlier,
+        run=run,
+        unkept=unkept,
+        trouble=trouble,
+        moved=moved,
+        stopped_by=stop.signal,
+        report=report,
+    )
+
+
+def _of_null(checks: Sequence[Check]) -> tuple[Check, ...]:
+    """What means something where nothing is driven."""
+    # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
+    from strata.analyse.laws import laws
+
+    of_null = {law.name for law in laws() if law.of_null}
+    return tuple(c for c in checks if c.kind in of_null)
+
+
+def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workload) -> None:
+    """Before anything is made or filled."""
+    for one in endpoints:
+        if refused := engine.refusals(one, workload):
+            able = "fio" if one.kind in CLUSTER else "native"
+            hint = "" if able == engine.name else f"--engine {able}"
+            raise UsageError(f"the {engine.name} engine cannot measure", one.uri, "; ".join(refused), hint)
+        check(one, workload)
+
+
+def _something(
+    result: EngineResult | None, endpoint: Endpoint, trouble: str | None, stopped_by: int | None
+) -> EngineResult:
+    if result is not None and result.ops:
+        return result
+    if stopped_by is not None:
+        # Nothing to show: it ends as it would have without us.
+        signal.raise_signal(stopped_by)
+    if result is None:
+        raise KeyboardInterrupt
+    raise RunFailed("nothing was measured at", endpoint.uri, trouble or "no I/O completed")
+
+
+def _check_trace(endpoint: Endpoint) -> None:
+    if endpoint.kind not in (EndpointKind.FILE, EndpointKind.BLOCK):
+        raise UsageError("cannot trace", endpoint.uri, "its device is not on this machine", "leave --trace out")
+    from strata.probes.trace import check
+
+    check(endpoint.path or "")
+
+
+def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
+    found = [Endpoint.parse(uri) for uri in uris]
+    if len({(e.kind, e.uri) for e in found}) < len(found) or len({e.kind for e in found}) > 1:
+        raise UsageError("cannot load together:", ", ".join(uris), "targets are different ones of one kind")
+    return found
+
+
+def series_of(stack: Stack, workload: Workload, engine: Engine) -> SeriesName:
+    """What the store calls this cell at this place, over all runs."""
+    layer = stack.layers[0].name
+    here = identity(platform.node(), stack, layer, engine.name)
+    return SeriesName(layer=layer, workload_key=workload.key, identity=here)
+
+
+def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, placement: Placement | None) -> Plan:
+    """``stack`` has one layer; ``size`` are the bytes that are reached."""
+    cell = Cell(layer=stack.layers[0].name, workload=workload)
+    return Plan(
+        id=new_id(), stack=stack, cells=(cell,), steps=(Step(order=0, round=0, cell=cell.key),), rounds=1,
+        seed=workload.seed, ramp_s=timing.ramp_s, runtime_s=timing.runtime_s, interval_s=timing.interval_s,
+        file_size=size, seconds=timing.ramp_s + timing.runtime_s, bytes_written=0, assumed_write_bps=0,
+        placement=placement,
+    )  # fmt: skip
+
+
+def judged(plan: Plan, done: CellResult, ceiling: Generator) -> Analysis:
+    """What was measured, and what the laws say of it."""
+    from strata.analyse import analyse
+
+    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
+
+
+def report_of_one(
+    plan: Plan, done: CellResult, analysis: Analysis, course: Course | None, engine: Engine, **found: Any
+) -> Report:
+    """As a run of its own, for pages and for the store: the figures of ``analysis``, and of the result the regime that
+    it ended in. Without a ``course`` it says nothing of the noise: its intervals are too long for that. ``found``:
+    further words for `run_of`."""
+    from strata.analyse.pooled import noise_of
+    from strata.app.earlier import noise_place
+    from strata.app.kept import report_of
+    from strata.diagnose import diagnose
+    from strata.model.regime import last_regime
+
+    if course is not None and done.result is not None:
+        done = done.model_copy(update={"result": last_regime(done.result, course)})
+    target = plan.stack.layers[0].target
+    if course is not None:
+        place = noise_place(target, plan.cells[0].workload.direct)
+        found |= {"pooled": noise_of(plan, (done,)), "pooled_at": place}
+    run = run_of(plan, engine.identity(), survey=_platform(target), **found)
+    return report_of((done,), run, analysis, diagnose(plan.stack, analysis))
+
+
+def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
+    """Into the store: (its id, None), or (None, why it was not kept). What was measured is not lost for a store that
+    gives trouble."""
+    from strata.app.kept import opened
+
+    if report.run.status is not RunStatus.DONE:
+        # Nobody could go on with it, and it is not as long as what it would be compared with.
+        return None, "it did not come to its end"
+
+    try:
+        with opened(url) as store:
+            store.create_run(report.run)
+            for done in report.results:
+                store.save_cell(report.run.id, done)
+            store.save_outcome(report.run.id, report.analysis, report.diagnosis)
+    except StrataError as e:
+        return None, e.render()
+    return report.run.id, None
+
+
+def _platform(endpoint: Endpoint) -> Survey | None:
+    """What a later comparison is held against: devices, file system, governor. Of a server nobody here can tell."""
+    from strata.discover.survey import survey
+
+    if endpoint.kind is not EndpointKind.FILE or endpoint.path is None:
+        return None
+    try:
+        return survey(Path(endpoint.path).parent, 0.0)
+    except StrataError:
+        return None

@@ -1,0 +1,121 @@
+"""A remote end of our own, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import get_args
+
+from pydantic import ValidationError
+
+from strata import units
+from strata.engine import Backing, PlantedFault, Shaping, TargetConfig, serve, serve_config
+from strata.errors import UsageError
+from strata.host import testfile
+from strata.model.endpoint import is_loopback
+from strata.model.plan import HEAD
+
+__all__ = ["Shaping", "serve_and_say", "serve_config", "target_config"]
+
+
+def target_config(
+    *,
+    file: Path | None,
+    memory: int | None,
+    null: int | None,
+    listen: str,
+    socket: Path | None,
+    export: str,
+    writable: bool,
+    direct: bool,
+    shape: Shaping,
+    faults: Sequence[str] = (),
+    stats: Path | None = None,
+    held: ExitStack,
+) -> TargetConfig:
+    """What is to be served; ``held`` keeps the file it is served from open.
+
+    Raises `SafetyRefusal` when a file that Strata did not create should be writable.
+    """
+    guarded = 0
+    if file is not None:
+        fd = None
+        if writable:
+            # Not locked: those who load it through this server and below it share it on purpose.
+            fd = held.enter_context(testfile.own(file, lock=False)).fd
+            guarded = HEAD
+        backing = Backing(kind="file", path=str(file.resolve()), fd=fd, read_only=not writable, direct=direct)
+    elif memory is not None:
+        backing = Backing(kind="memory", size_bytes=memory, read_only=not writable)
+    else:
+        backing = Backing(kind="null", size_bytes=null)
+    tcp = None if socket else listen
+    return TargetConfig(
+        tcp=tcp,
+        unix=str(socket) if socket else None,
+        export=export,
+        backing=backing,
+        shape=shape,
+        faults=tuple(planted(fault) for fault in faults),
+        guarded_bytes=guarded,
+        stats=str(stats) if stats else None,
+    )
+
+
+def planted(text: str) -> PlantedFault:
+    """``lost``, ``torn:every=100`` or ``corrupted:offset=2m:seed=3``. Raises `UsageError`."""
+    kind, *words = text.split(":")
+    values: dict[str, object] = {"kind": kind}
+    try:
+        for word in words:
+            key, _, value = word.partition("=")
+            values[key] = units.parse_size(value)
+        return PlantedFault.model_validate(values)
+    except (ValidationError, UsageError) as e:
+        raise UsageError(
+            "cannot plant the fault",
+            text,
+            "it is not of the form KIND[:every=N][:offset=BYTE][:seed=N]",
+            f"the kinds are {', '.join(get_args(PlantedFault.model_fields['kind'].annotation))}",
+        ) from e
+
+
+def warning(config: TargetConfig) -> str | None:
+    """Who can do what to it, where that is more than this user; None where nobody else can reach anything of anybody's.
+
+    The protocol knows no password. A unix socket is this user's alone.
+    """
+    backing = config.backing
+    writable = backing.kind != "null" and not backing.read_only
+    here = config.unix is not None or is_loopback((config.tcp or "").rpartition(":")[0])
+    if config.unix is not None or (here and not writable and backing.kind != "file"):
+        return None
+    who = "every user of this machine" if here else "everybody who reaches this machine over its networks"
+    verb = "write to" if writable else "read"
+    only = "--socket PATH is for you alone" if here else "--listen 127.0.0.1:PORT is for this machine alone"
+    return f"warning: {who} can {verb} it, NBD asks for no password; {only}"
+
+
+def serve_and_say(config: TargetConfig, say: Callable[[str], None]) -> None:
+    """Serve, and say where once the socket is open (the port may have been chosen by the kernel)."""
+    if warned := warning(config):
+        say(warned)
+    read_fd, write_fd = os.pipe()
+
+    def wait() -> None:
+        with os.fdopen(read_fd) as ready:
+            line = ready.readline()
+        if line and config.unix:
+            say(f"serving nbd+unix:///{config.export}?socket={config.unix}")
+        elif line:
+            host = (config.tcp or "").rpartition(":")[0]
+            say(f"serving nbd://{host}:{json.loads(line)['port']}/{config.export}")
+
+    waiter = threading.Thread(target=wait, daemon=True)
+    waiter.start()
+    serve(config, write_fd)
+    waiter.join(1)

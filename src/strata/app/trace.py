@@ -1,0 +1,218 @@
+"""A window of a block trace, beside a command or a short measurement, for a time, or read from a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys as system
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from strata import units
+from strata.app.naming import local, missing
+from strata.app.signals import stop_on_signals
+from strata.app.stacks import elsewhere, local_paths, read_stack
+from strata.discover.chain import chain, chain_of_device, mount_under
+from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
+from strata.errors import RunFailed, UsageError
+from strata.host import block, process, untrusted
+from strata.host.proc import Sys
+from strata.model.stack import Stack
+from strata.model.survey import Device
+from strata.model.trace import (
+    COST_LIMIT,
+    TraceFigures,
+    TraceRecording,
+    TraceResult,
+    TraceSummary,
+    TraceTarget,
+    summary_of,
+)
+from strata.probes.trace import HINT, MAX_EVENTS, TRACE_MOST, Window, check, read_trace, recording, target
+
+DEFAULT_S = 5.0
+LONGEST_S = 24 * 3600.0
+_LOOK_S = 0.1
+
+
+def targets_of(where: Path, sys: Sys | None = None) -> tuple[TraceTarget, ...]:
+    """The device, or the devices below a path, upper before lower. Raises `RunFailed` where there is none."""
+    sys = sys or Sys()
+    try:
+        found = os.stat(where)  # noqa: PTH116 - its kind and its number
+    except OSError as e:
+        raise UsageError("cannot trace", str(where), (e.strerror or str(e)).lower()) from e
+    if stat.S_ISBLK(found.st_mode):
+        name = block.name_of(f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}", sys)
+        devices = () if name is None else chain_of_device(name, sys)
+    else:
+        mount = mount_under(where, sys)
+        devices = () if mount is None else chain(mount, sys)
+    targets = tuple(_followed(devices, sys))
+    if not targets:
+        why = "no block device of this machine is under it (memory, a network, or a driver's own)"
+        raise RunFailed("cannot trace", str(where), why, "name a device: strata survey shows them")
+    return targets
+
+
+def targets_of_stack(stack: Stack, sys: Sys | None = None) -> tuple[TraceTarget, ...]:
+    """The devices below every layer that names a file or a device of this machine, each once.
+
+    Raises `RunFailed` where there is none.
+    """
+    found: dict[str, TraceTarget] = {}
+    refused: RunFailed | None = None
+    for path in local_paths(stack):
+        try:
+            found |= {t.name: t for t in targets_of(path, sys) if t.name not in found}
+        except RunFailed as e:
+            refused = e
+    if found:
+        return tuple(found.values())
+    far = "; ".join(elsewhere(stack)) or (refused.why if refused else "no layer names a file or device of this machine")
+    raise RunFailed("cannot trace", stack.name, far, "trace on the machine that has the devices")
+
+
+def _followed(devices: Sequence[Device], sys: Sys) -> list[TraceTarget]:
+    above = {member: device.name for device in devices for member in device.members}
+    found: dict[str, TraceTarget] = {}
+    for device in devices:
+        # A partition is followed by its own sectors: its disk would show the same requests again, and others'.
+        if any(t.entrance is not None and block.parent(t.name, sys) == device.name for t in found.values()):
+            continue
+        role = f"under {above[device.name]}" if device.name in above else "device"
+        if one := target(device.name, role, sys):
+            found[device.name] = one
+    return list(found.values())
+
+
+def trace(
+    where: Path,
+    *,
+    seconds: float | None = None,
+    max_events: int = MAX_EVENTS,
+    save: Path | None = None,
+    command: Sequence[str] = (),
+) -> TraceResult:
+    """Record for ``seconds`` (5), or as long as ``command`` runs, and at most ``max_events``.
+
+    The command's output goes to stderr; it is waited for, also when the window ends before it does. A signal ends
+    the window, and what was recorded until then is the result. Raises `StrataError`s.
+    """
+    where = local(where)
+    if not where.exists():
+        raise missing(where, "trace")
+    check(str(where))
+    stack = read_stack(where) if where.suffix == ".toml" and where.is_file() else None
+    targets = targets_of(where) if stack is None else targets_of_stack(stack)
+    limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
+    status = None
+    with recording(targets, limit, max_events, save) as window:
+        if command:
+            status = _beside(window, command)
+        else:
+            with stop_on_signals() as stop:
+                while (done := window.wait(_LOOK_S)) is None:
+                    if stop():
+                        window.stop()
+        figures, told = done if not command and done is not None else window.result()
+    return TraceResult(
+        where=str(where),
+        form="live",
+        figures=figures,
+        recording=told,
+        command=tuple(command),
+        command_status=status,
+        absent_events=window.absent,
+        notes=(*_notes(figures, told, limit, max_events), *(elsewhere(stack) if stack is not None else ())),
+        saved=None if save is None else str(save),
+    )
+
+
+def _beside(window: Window, command: Sequence[str]) -> int:
+    """Run the command to its end while the window is open; its exit status, negative for a signal."""
+    try:
+        child = process.begin_users(command, stdout=system.stderr.fileno())
+    except OSError as e:
+        raise UsageError("cannot start", command[0], (e.strerror or str(e)).lower()) from e
+    try:
+        with stop_on_signals() as stop:
+            while child.poll() is None:
+                try:
+                    child.wait(_LOOK_S)
+                except process.TookTooLong:
+                    if stop():
+                        child.terminate()
+    finally:
+        if child.poll() is None:
+            child.kill()
+        status = child.wait()
+        window.stop()
+    return status
+
+
+def read(path: Path) -> TraceResult:
+    """A saved trace, or text in blkparse's form. Raises `UsageError`."""
+    with untrusted.opened(path, "cannot read the trace", TRACE_MOST, HINT) as fd:
+        return read_open(fd, path)
+
+
+def read_open(fd: int, path: Path) -> TraceResult:
+    """As `read`, of the file ``path`` that is open already."""
+    form, figures, told, notes = read_trace(fd, path)
+    return TraceResult(
+        where=str(path),
+        form=form,
+        figures=figures,
+        recording=told,
+        notes=(*notes, *(() if told is None else _notes(figures, told, None, None))),
+    )
+
+
+def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max_events: int | None) -> tuple[str, ...]:
+    notes = []
+    if not told.whole:
+        lost = f"at least {units.count(told.losses.events)} events" if told.losses.events else "events"
+        notes.append(
+            f"not whole: {lost} were lost, so every share, depth and time below is of what was seen; "
+            "trace a shorter window or less load"
+        )
+    if told.ended_by == "events" and max_events is not None and limit is not None:
+        ended = units.duration(told.recorder.wall_ns)
+        notes.append(f"the window ended after {ended}, when {units.count(max_events)} events were reached")
+    cost = told.reader_share + told.event_share
+    if cost > COST_LIMIT:
+        notes.append(
+            f"tracing took about {units.percent(cost, 2)} of one processor at this rate "
+            f"({units.percent(told.event_share, 2)} to write the events, {units.percent(told.reader_share, 2)} to read "
+            "them)"
+        )
+    if (figures.added_share or 0) > COST_LIMIT and figures.added_ns is not None:
+        notes.append(
+            f"writing the events added about {units.duration(figures.added_ns)} to each I/O, "
+            f"{units.percent(figures.added_share or 0, 2)} of its time: without a trace it is quicker by as much"
+        )
+    return tuple(notes)
+
+
+WINDOW_S, RAMP_S, GRACE_S = 0.5, 0.1, 30.0
+MAX_EVENTS = 2_000_000
+
+
+def traced(
+    engine: Engine, request: Request, where: Path, stop_requested: Callable[[], bool] = lambda: False
+) -> tuple[TraceSummary, ...]:
+    """The workload of ``request`` for half a second, and what reached the devices below ``where`` meanwhile. Never in a
+    timed round: a trace costs.
+
+    The upper device comes first; what others did there is in it too. Raises what the engine and the trace raise.
+    """
+    seconds = min(WINDOW_S, request.timing.runtime_s)
+    timing = Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=seconds)
+    prepared = prepare_cell(request.model_copy(update={"timing": timing}))
+    with recording(targets_of(where), RAMP_S + seconds + GRACE_S, MAX_EVENTS) as window:
+        result = run_cell(engine, prepared, None, stop_requested)
+        window.stop()
+        figures, told = window.result()
+    # Ramp and drain are in the trace, so they are in the count it is held against.
+    return tuple(summary_of(d, figures.window_ns / 1e9, told.whole, result.completed) for d in figures.devices)

@@ -1,0 +1,63 @@
+"""``strata check``: the consistency laws over a file of figures or a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strata.cli import common, completion, tables
+from strata.errors import Exit, UsageError
+from strata.text.output import out
+
+
+def check(
+    context: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="A table (CSV, TSV), a fio result (JSON), or a run id (default: the newest run).",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Meaning of a column: HEADING=KIND [UNIT], e.g. 'BW=rate [MB/s]'; 'HEADING=' is a label; repeatable."
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="Table of planned values to check the measured rows against.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 3 for misleading figures too.")] = False,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> int:
+    """Check figures against the consistency laws: which rows are impossible, which are misleading, and why.
+
+    Exit code 3 if a law is broken.
+    """
+    from strata.app import check as app_check
+    from strata.report.check_text import check_text
+    from strata.report.json_ import render_checked
+
+    path = Path(what) if what is not None else None
+    is_file = path is not None and (path.exists() or path.suffix or "/" in str(path))
+    tables.CHECKED.check(context, tables.FIGURES if is_file else tables.STORED)
+    if path is not None and is_file:
+        found = app_check.check_file(path, _columns(column or []), plan)
+    else:
+        found = app_check.check_run(what, store)
+    out(render_checked(found) if json else check_text(found, common.width(), common.color()), json)
+    return Exit.GATE if found.broken or (strict and found.flags) else Exit.FINE
+
+
+def _columns(given: list[str]) -> dict[str, str]:
+    made = {}
+    for word in given:
+        heading, equals, key = word.partition("=")
+        if not equals or not heading.strip():
+            raise UsageError("cannot use --column", word, "", "write HEADING=KIND [UNIT], such as 'BW=rate [MiB/s]'")
+        made[heading] = key.strip()
+    return made

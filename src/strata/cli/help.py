@@ -1,0 +1,120 @@
+"""How help looks: options in groups where there are many, and examples at the end of every command's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from strata.cli.bundle import unbundled
+from strata.cli.examples import EXAMPLES, Example
+from strata.model.workload_options import BLOCKS, DURABILITY, OPTIONS, PACE, PATTERN
+from strata.text.output import shown
+from strata.text.plain import written
+
+MANY = 20
+"""A command with more options than these shows them in `GROUPS`."""
+
+_GROUPS: dict[str, str] = {
+    PATTERN: "demo order write_share profile job from_trace write_profile matrix layers workloads read_only share "
+    "target shares deal resume check",
+    BLOCKS: "sector seed",
+    PACE: "",
+    "Test file and safety": "size keep destructive",
+    "Duration and precision": "rounds passes runtime ramp interval until until_percentile until_min until_bytes "
+    "budget cooldown stuck_after",
+    DURABILITY: "flush_every precondition precondition_bytes journal journal_sync power_loss atomic",
+    "Load generator and experiments": "engine cpus numa_node trace confirm",
+    "Output": "html markdown json verbose listed progress name note store help",
+}
+GROUPS = {
+    heading: [row.parameter for row in OPTIONS.values() if row.spellings and row.group == heading] + names.split()
+    for heading, names in _GROUPS.items()
+}
+"""The parameters of each group, of all commands, in the order in which they are shown."""
+
+
+class Command(TyperCommand):
+    """A command whose help is in groups and ends with examples."""
+
+    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
+        """The help in words that standard output can write: the library has a door of its own."""
+        return written(shown(super().get_help(ctx)))
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Writes the arguments, and the options in groups where there are many."""
+        every = [(p, record) for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
+        arguments = [record for p, record in every if p.param_type_name == "argument"]
+        options = {str(p.name): record for p, record in every if p.param_type_name == "option"}
+        _section(formatter, "Arguments", arguments)
+        for heading, names in GROUPS.items() if len(options) > MANY else ():
+            _section(formatter, heading, [options.pop(name) for name in names if name in options])
+        _section(formatter, "Options", list(options.values()))
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Writes the examples last."""
+        super().format_epilog(ctx, formatter)
+        _examples(ctx, formatter)
+
+
+class Group(TyperGroup):
+    """A group of commands whose help ends with examples."""
+
+    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
+        """The help in words that standard output can write: the library has a door of its own."""
+        return written(shown(super().get_help(ctx)))
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Writes the examples last."""
+        super().format_epilog(ctx, formatter)
+        _examples(ctx, formatter)
+
+
+class Commands(typer.Typer):
+    """A Typer application of `Command` in `Group`; plain text, because what draws help takes long to load."""
+
+    def __init__(
+        self, name: str, help: str, *, bare: bool = False, examples: Mapping[str, tuple[Example, ...]] | None = None,
+        **more: Any,
+    ) -> None:  # fmt: skip
+        """``bare``: it does something without a command too. ``examples`` of a package beside this one."""
+        EXAMPLES.update(examples or {})
+        names = {"help_option_names": ["-h", "--help"]}
+        super().__init__(
+            name=name, help=help, cls=Group, context_settings=names, no_args_is_help=not bare, rich_markup_mode=None,
+            **more,
+        )  # fmt: skip
+
+    def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
+        """Typer's, for a `Command` that may take bundles of options."""
+        taken = super().command(name, cls=Command, **more)
+
+        def declared(command: Callable[..., Any]) -> Callable[..., Any]:
+            taken(unbundled(command))
+            return command
+
+        return declared
+
+
+def path_of(ctx: typer.Context) -> str:
+    """The command as one says it, without the program: ``lab up``; empty for the program itself."""
+    names = []
+    at: Any = ctx
+    while at.parent is not None:
+        names.append(str(at.info_name))
+        at = at.parent
+    return " ".join(reversed(names))
+
+
+def _section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:
+    if rows:
+        with formatter.section(heading):
+            formatter.write_dl(rows)
+
+
+def _examples(ctx: typer.Context, formatter: Any) -> None:
+    with formatter.section("Examples"):
+        for line, meaning in EXAMPLES.get(path_of(ctx), ()):
+            formatter.write(f"  # {meaning}\n  {line}\n")

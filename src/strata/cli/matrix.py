@@ -1,0 +1,65 @@
+"""``--matrix`` of ``strata plan`` and ``strata measure``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from strata import units
+from strata.cli import common
+from strata.errors import Exit
+from strata.text.output import note, out
+
+if TYPE_CHECKING:
+    from strata.app.matrix import MatrixWords
+    from strata.app.options import Options
+    from strata.cli.bundles import Output, Pages
+    from strata.model.matrix import MatrixResult
+
+
+def plan(where: str, words: MatrixWords, options: Options, json: bool) -> None:
+    """Print what a matrix would take and bring."""
+    from strata.app.matrix import plan_matrix
+    from strata.report.matrix_text import matrix_plan_text
+
+    made = plan_matrix(where, words, options)
+    if json:
+        out(made.model_dump_json(indent=2, by_alias=True), exact=True)
+        return
+    out(matrix_plan_text(made.plan, made.prediction, common.width(), common.color()))
+
+
+def measure(where: str, words: MatrixWords, options: Options, output: Output) -> int:
+    """Measure a matrix and publish it."""
+    from strata.app.matrix import measure_matrix
+
+    with common.display(output.progress) as display:
+        result = measure_matrix(where, words, options, display.update)
+    publish(result, output)
+    return kept_promise(result)
+
+
+def publish(result: MatrixResult, output: Pages) -> None:
+    """Print it and write what was asked."""
+    from strata.app.outputs import write_output
+    from strata.report.matrix_text import matrix_markdown, matrix_text
+
+    if output.html is not None:
+        from strata.report.html import matrix as page
+
+        write_output(output.html, page.render(result))
+    if output.markdown is not None:
+        write_output(output.markdown, matrix_markdown(result))
+    if output.json:
+        out(result.model_dump_json(indent=2, by_alias=True), exact=True)
+    else:
+        out(matrix_text(result, common.width(), common.color()))
+    output.said_where()
+
+
+def kept_promise(result: MatrixResult) -> Exit:
+    """Inconclusive where every cell was to be within ±until and is not."""
+    if result.ask.promised and not result.reached:
+        asked = f"not every cell reached an interval of ±{units.percent(result.ask.target, 2)}"
+        note(f"{asked}; the tables show the interval of each cell, or below them why it has none")
+        return Exit.INCONCLUSIVE
+    return Exit.FINE

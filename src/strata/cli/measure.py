@@ -1,0 +1,209 @@
+"""``strata measure``: one workload against one endpoint, or the rest of an interrupted run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strata import units
+from strata.cli import common, completion, matrix, tables, usages
+from strata.cli.bundles import (
+    Cells,
+    Filed,
+    Kept,
+    Layered,
+    Output,
+    Several,
+    TimedFinely,
+    Until,
+    WorkloadWords,
+    options,
+)  # fmt: skip
+from strata.cli.diagnose import diagnose_where
+from strata.errors import Exit, UsageError
+from strata.text.output import note, out
+
+if TYPE_CHECKING:
+    from strata.app.measure import OneResult
+    from strata.model.course import Aim
+
+
+def measure(
+    context: typer.Context,
+    words: WorkloadWords,
+    several: Several,
+    cells: Cells,
+    until: Until,
+    timed: TimedFinely,
+    placed: Filed,
+    layered: Layered,
+    output: Output,
+    kept: Kept,
+    where: Annotated[
+        str | None,
+        typer.Argument(
+            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:)"
+            ", a directory, or a stack file.",
+            autocompletion=completion.endpoints,
+        ),
+    ] = None,
+    destructive: common.Destructive = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run: WHERE is its id (default: the newest).")
+    ] = False,
+    trace: common.Trace = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show each thread (one endpoint only).")] = False,
+) -> int:
+    """Measure one workload on one endpoint, or every layer of a directory or stack file in interleaved rounds.
+
+    A directory is measured with the same workloads as `diagnose`, or with the one that --rw gives, and compared and
+    stored without experiments. With --resume: measure the missing cells of an interrupted run.
+    """
+    from strata.app.measure import dealt, measure_endpoint, timing_of, workload_from_words
+    from strata.app.naming import is_endpoint, understood
+
+    output.check()
+    if resume:
+        return _resume(context, where, output, destructive)
+    if where is None:
+        raise UsageError(
+            "nothing to measure",
+            "",
+            "",
+            "strata measure file:/mnt/new.dat, strata measure /mnt/volume, or strata measure stack.toml",
+        )
+    where, *others = (understood(word) for word in (where, *(several.target or ())))
+    uris = (where, *others)
+    if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
+        raise UsageError(
+            "with --target, every target must be an endpoint:",
+            ", ".join(uris),
+            "",
+            "for example: file:/a --target file:/b",
+        )
+    tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, cells))
+    if cells.matrix is not None:
+        from strata.app.matrix import words_of
+
+        asked = words_of(
+            cells.matrix, cells.budget, until.until, timed.ramp, buffered=words.buffered,
+            sync="dsync" if words.dsync else words.sync, destructive=destructive,
+        )  # fmt: skip
+        chosen = options(placed, timed, layered, rounds=1, store=output.store, label=kept.label)
+        return matrix.measure(where, asked, chosen, output)
+    shares = several.weights(len(uris))
+    given = {name: value for name, value in words.given.items() if name != "rw" or value}
+    workload = workload_from_words(**given, seed=placed.seed, shares=shares, deal=several.deal)
+    listed = common.jobs(cells.job)
+    if not is_endpoint(where):
+        chosen = options(
+            placed, timed, layered, store=output.store, confirm=False, label=kept.label, trace=trace,
+            only=(workload,) if words.rw is not None else listed,
+        )  # fmt: skip
+        diagnose_where(Path(where), chosen, output)
+        return Exit.FINE
+    from strata.app.runner import as_progress
+    from strata.app.until import aim_of
+    from strata.model.placement import parse_placement
+
+    if listed:
+        if len(listed) > 1:
+            keys = ", ".join(w.key for w in listed)
+            raise UsageError(
+                "one endpoint takes one workload:", keys, "", "give a directory, or a job file with one section"
+            )
+        workload = dealt(listed[0], shares, several.deal)
+    aim = aim_of(until.until, until.until_percentile, until.until_min, timed.runtime, until.until_bytes)
+    timing = timing_of(timed.ramp or None, timed.runtime or None, timed.interval or None, aim)
+    longest = timing.runtime_s if aim is None else aim.seconds_max
+    with common.display(output.progress) as display:
+        result = measure_endpoint(
+            uris,
+            workload,
+            timing,
+            size=common.size(placed.size),
+            keep=placed.keep,
+            destructive=destructive,
+            placement=parse_placement(placed.cpus, placed.numa_node) if placed.cpus or placed.numa_node else None,
+            precondition_s=common.seconds(timed.precondition),
+            precondition_bytes=common.size(timed.precondition_bytes),
+            on_interval=as_progress(display.update, where, workload.label, longest),
+            engine=placed.engine,
+            aim=aim,
+            trace=trace,
+            store=output.store,
+            label=kept.label,
+        )
+    if result.report is not None:
+        output.write(result.report)
+    code = _publish(result, aim, verbose=verbose, json=output.json)
+    output.said_where()
+    return code
+
+
+def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -> int:
+    """On the terminal; the exit code."""
+    if json:
+        out(result.model_dump_json(indent=2), exact=True)
+    else:
+        # Here: what it loads would delay the first I/O.
+        from strata.report.measure_text import measure_text
+
+        shape = common.width(), common.color()
+        out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
+        if result.run is not None:
+            note(f"stored; show it again: strata report {result.run}")
+    if result.precondition is not None:
+        from strata.app.precondition import said_of
+
+        note(f"preconditioning: {said_of(result.precondition)}")
+    if result.moved is not None:
+        note(result.moved)
+    if result.unkept is not None:
+        note(f"not stored: {result.unkept}")
+    if result.stopped_by is not None:
+        note(f"{result.trouble or 'stopped'}; the results so far are above")
+        return Exit.of_signal(result.stopped_by)
+    if result.trouble is not None:
+        note(f"error: {result.endpoint} {result.trouble}")
+        note("hint: the results so far are above")
+        return Exit.FAILED
+    if aim is not None and not (result.course and result.course.reached):
+        note(f"the interval of the mean did not reach ±{units.percent(aim.mean, 2)}; the result shows how wide it is")
+        return Exit.INCONCLUSIVE
+    return Exit.FINE
+
+
+def _cells(context: typer.Context, where: str, cells: Cells) -> str:
+    """Where the cells come from, as the table of the command calls it."""
+    if cells.matrix is not None:
+        return tables.MATRIX
+    if cells.job is not None:
+        return tables.JOB
+    from strata.app.naming import is_endpoint
+
+    return tables.WORDS if is_endpoint(where) or "rw" in usages.typed(context) else tables.USUAL
+
+
+def _resume(context: typer.Context, run_id: str | None, output: Output, destructive: str | None) -> int:
+    from strata.app.diagnose import resume as resume_run
+    from strata.app.diagnose import unfinished
+    from strata.app.options import Options
+
+    tables.MEASURE.check(context, tables.RESUME, tables.MATRIX)
+    run = unfinished(run_id, output.store)
+    tables.MEASURE.check(context, tables.RESUME, tables.LAYERS if run.plan.matrix is None else tables.MATRIX)
+    chosen = Options(store=output.store)
+    if run.plan.matrix is not None:
+        from strata.app.matrix import resume_matrix
+
+        with common.display(output.progress) as display:
+            result = resume_matrix(run, chosen, display.update, destructive)
+        matrix.publish(result, output)
+        return matrix.kept_promise(result)
+    with common.display(output.progress) as display:
+        report = resume_run(run.id, chosen, display.update)
+    output.publish(report)
+    return Exit.FINE

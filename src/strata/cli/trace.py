@@ -1,0 +1,71 @@
+"""``strata trace``: what reaches a device, in which order, who sends it and how long it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strata.cli import common, tables
+from strata.errors import Exit, UsageError
+from strata.text.output import note, out
+
+if TYPE_CHECKING:
+    from strata.model.trace import TraceResult
+
+
+def trace(
+    context: typer.Context,
+    where: Annotated[
+        Path | None, typer.Argument(help="A block device, a path or a stack file; the devices below it are traced.")
+    ] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="After --: a command to run; the trace ends with it.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Length of the trace in seconds (default 5, or until the command ends).")
+    ] = None,
+    max_events: Annotated[
+        int, typer.Option(help="Stop after this many events; each takes 48 bytes of memory.")
+    ] = 1_000_000,
+    save: Annotated[Path | None, typer.Option(help="Save the trace in this new file, for --from.")] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Read a saved trace or blkparse output instead of recording.")
+    ] = None,
+    json: common.JsonFlag = False,
+) -> int:
+    """Record the block I/O of a device briefly: service times, depth, order, reordering, splits and threads."""
+    if (where is None) == (from_ is None):
+        raise UsageError(
+            "cannot trace:", "", "give either a device or path, or --from", "for example: strata trace /mnt/volume"
+        )
+    tables.TRACE.check(context, tables.SAVED if from_ is not None else tables.LIVE)
+    if from_ is not None:
+        from strata.app.trace import read
+
+        return _show(read(from_), json)
+    if seconds is not None and not 0 < seconds <= 86_400:
+        raise UsageError("cannot trace for", f"{seconds:g} s", "--seconds must be above 0 and at most 86400 (a day)")
+    if not 1000 <= max_events <= 20_000_000:
+        raise UsageError("cannot record", f"{max_events} events", "--max-events must be 1000 to 20 000 000 (960 MB)")
+    from strata.app.trace import trace as record
+
+    return _show(
+        record(where or Path(), seconds=seconds, max_events=max_events, save=save, command=command or ()), json
+    )
+
+
+def _show(result: TraceResult, json: bool) -> int:
+    from strata.report.trace_text import trace_text
+
+    if json:
+        out(result.model_dump_json(indent=2), exact=True)
+    else:
+        out(trace_text(result, common.width(), common.color()))
+    for one in result.notes if json else ():
+        note(f"note: {one}")
+    if result.command_status:
+        note(f"the command ended with {result.command_status}")
+        return Exit.FAILED
+    return Exit.FINE

@@ -1,0 +1,156 @@
+"""``strata verify``: does the storage keep what it acknowledges?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from strata import units
+from strata.cli import common, completion, tables
+from strata.cli.bundle import Bundle
+from strata.errors import Exit, UsageError
+from strata.text.output import note, out
+
+if TYPE_CHECKING:
+    from strata.model.verify import VerifyResult
+
+
+class Written(Bundle):
+    """What is written, and how often."""
+
+    size: Annotated[
+        str | None, typer.Option(help="Amount of data to verify, e.g. 1g; for a new file also its size (default 256m).")
+    ] = None
+    bs: Annotated[str, typer.Option(help="Block size of each I/O, e.g. 4k.")] = "4k"
+    sector: Annotated[str | None, typer.Option(help="Unit that carries a stamp of its own (default 512 bytes).")] = None
+    iodepth: Annotated[int, typer.Option(help="I/Os kept in flight by each thread.")] = 8
+    numjobs: Annotated[
+        int, typer.Option("--numjobs", "--threads", help="Number of threads; each verifies a part of its own.")
+    ] = 1
+    order: Annotated[str, typer.Option(help="Order of the blocks: random or sequential.")] = "random"
+    passes: Annotated[
+        int | None,
+        typer.Option(help="Number of passes; each writes and reads back (default 2; with --runtime unlimited)."),
+    ] = None
+    write_share: Annotated[
+        int, typer.Option(help="Percentage of the blocks written by each pass after the first; it reads the others.")
+    ] = 100
+    runtime: Annotated[
+        str | None, typer.Option(help="Stop writing after this time, e.g. 10m; reading back always completes.")
+    ] = None
+    flush_every: Annotated[int, typer.Option(help="Flush after this many writes of a thread; 0: after each pass.")] = 0
+    buffered: common.Buffered = False
+    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable (O_DSYNC).")] = False
+    seed: common.Seed = 1
+
+
+class Journalled(Bundle):
+    """What outlives the run, and what is held against it."""
+
+    journal: Annotated[
+        Path | None, typer.Option(help="Record all writes in this new file, so that an interrupted run can be checked.")
+    ] = None
+    journal_sync: Annotated[
+        bool,
+        typer.Option(
+            "--journal-sync", help="Make the journal survive a power loss of this machine; slows down writes."
+        ),
+    ] = False
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the existing data against the journal; write nothing.")
+    ] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Check, then continue writing and reading.")] = False
+    power_loss: Annotated[
+        bool, typer.Option("--power-loss", help="The target lost power: require only flushed data to be present.")
+    ] = False
+    atomic: Annotated[
+        bool, typer.Option("--atomic", help="Require in-flight writes to be atomic: a torn block is always a fault.")
+    ] = False
+
+
+def verify(
+    context: typer.Context,
+    written: Written,
+    kept: Journalled,
+    where: Annotated[
+        str | None,
+        typer.Argument(
+            help="An endpoint: file:/..., block:/dev/..., nbd://... (default: the one in the journal).",
+            autocompletion=completion.endpoints,
+        ),
+    ] = None,
+    stuck_after: Annotated[str, typer.Option(help="End the run if an I/O takes longer than this.")] = "30s",
+    listed: Annotated[int, typer.Option("--list", help="Number of faults to list with their location.")] = 20,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the file after the run; --journal implies it.")] = False,
+    destructive: common.Destructive = None,
+    json: common.JsonFlag = False,
+    progress: common.ProgressMode = "auto",
+) -> int:
+    """Write stamped blocks, read them back, and name what is lost, torn, stale, misdirected, corrupted or foreign.
+
+    With --journal, an interrupted run (kill -9, a dead server, a power loss) can be checked and resumed. Exit code 3
+    if a fault was found, 4 if the result is inconclusive.
+    """
+    from strata.app.verify import VerifyOptions, verify_endpoint
+    from strata.report.verify_text import verify_text
+
+    if kept.check and kept.resume:
+        raise UsageError(
+            "cannot use together:",
+            "--check and --resume",
+            "--check writes nothing, --resume continues writing",
+            "leave one out",
+        )
+    mode: Literal["check", "resume", "run"] = "check" if kept.check else "resume" if kept.resume else "run"
+    tables.VERIFY.check(context, {"check": tables.CHECK, "resume": tables.RESUME, "run": tables.RUN}[mode])
+    if written.order not in ("random", "sequential"):
+        raise UsageError("cannot use --order", written.order, "", "choose random or sequential")
+    options = VerifyOptions(
+        mode=mode,
+        size=common.size(written.size),
+        bs=units.parse_size(written.bs),
+        sector=common.size(written.sector),
+        iodepth=written.iodepth,
+        threads=written.numjobs,
+        order=cast("Literal['random', 'sequential']", written.order),
+        passes=written.passes if written.passes is not None or written.runtime is not None else 2,
+        write_percent=written.write_share,
+        runtime_ns=None if written.runtime is None else units.parse_duration_ns(written.runtime),
+        flush_every=written.flush_every,
+        journal=None if kept.journal is None else str(kept.journal.absolute()),
+        journal_sync=kept.journal_sync,
+        power_loss=kept.power_loss,
+        atomic=kept.atomic,
+        stuck_after_ns=units.parse_duration_ns(stuck_after),
+        listed=listed,
+        direct=not written.buffered,
+        dsync=written.dsync,
+        seed=written.seed,
+        keep=keep,
+        destructive=destructive,
+    )
+    with common.display(progress) as display:
+        verified = verify_endpoint(where, options, display.update)
+    out(verified.model_dump_json(indent=2) if json else verify_text(verified, common.width(), common.color()), json)
+    return _exit(verified, kept.journal)
+
+
+def _exit(verified: VerifyResult, journal: Path | None) -> int:
+    from strata.model.verify import Integrity
+
+    if verified.stopped_by is not None:
+        note("stopped; the results so far are above")
+    if verified.verdict is Integrity.FAILED or verified.result.stuck:
+        note(f"error: verification of {verified.endpoint} did not complete: {verified.why}")
+        if journal is not None and verified.result.mode != "check":
+            note(f"hint: once the target is back, check it: strata verify --check --journal {journal}")
+        else:
+            note(
+                "hint: check the target, then verify again; with --journal an interrupted run can be checked afterwards"
+            )
+    if verified.verdict is not Integrity.FAULTS and verified.stopped_by is not None:
+        return Exit.of_signal(verified.stopped_by)
+    exits = {Integrity.SOUND: Exit.FINE, Integrity.FAULTS: Exit.GATE, Integrity.FAILED: Exit.FAILED}
+    return exits.get(verified.verdict, Exit.INCONCLUSIVE)
