@@ -102,7 +102,8 @@ def test_the_canary_fails_on_the_kept_cases(judged_anew: list[Judged]) -> None:
 
 
 def test_the_command_prints_the_table_and_fails_where_a_bar_is_missed(tmp_path: Path) -> None:
-    few = [path for path in CASES if path.name.startswith("local-ext4-")][:4]
+    # Of four kinds: swapped with one of its own kind a truth stays what it is.
+    few = list({_kind(t): path for path, t in _trials().items() if t.setup == "local-ext4"}.values())[:4]
     assert len(few) == 4
     for path in few:
         (tmp_path / path.name).symlink_to(path)

@@ -167,7 +167,7 @@ def test_layers_of_a_directory_are_measured_interleaved_and_the_file_is_gone(tmp
         "--matrix",
         matrix,
         "--budget",
-        "5s",
+        "9s",
         "--size",
         "16m",
         "--share",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from absent import absent
-from test_remembering import run_of
+from test_history import run_of
 
 from strata.store import open_store
 

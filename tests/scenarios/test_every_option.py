@@ -22,19 +22,19 @@ T = tables
 STRATA: Any = typer.main.get_command(app)
 
 USE_CASES = {
-    "measuring": ("measure_endpoint",),
-    "diagnosing": ("diagnose_path", "diagnose_demo", "resume", "plan_only"),
+    "measure": ("measure_endpoint",),
+    "diagnose": ("diagnose_path", "diagnose_demo", "resume", "plan_only"),
     "kept": ("load_kept", "load_report", "list_runs", "named_runs"),
-    "matrixing": ("measure_matrix", "resume_matrix", "plan_matrix"),
-    "verifying": ("verify_endpoint",),
-    "serving": ("serve_and_say", "serve_config"),
-    "tracing": ("trace", "read"),
-    "checking": ("check_file", "check_run"),
-    "comparing": ("compare_runs",),
-    "surveying": ("survey_path",),
-    "remembering": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
-    "deriving": ("write_profile",),
-    "labs": ("up", "down", "grow", "state", "enter", "put_in", "trials"),
+    "matrix": ("measure_matrix", "resume_matrix", "plan_matrix"),
+    "verify": ("verify_endpoint",),
+    "target": ("serve_and_say", "serve_config"),
+    "trace": ("trace", "read"),
+    "check": ("check_file", "check_run"),
+    "compare": ("compare_runs",),
+    "survey": ("survey_path",),
+    "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
+    "derive": ("write_profile",),
+    "strata_lab.labs": ("up", "down", "grow", "state", "enter", "put_in", "trials"),
 }
 """Behind these the work begins; what reaches them is looked at, and nothing is done."""
 
@@ -82,7 +82,7 @@ class Reached(BaseException):
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module, names in USE_CASES.items():
-        loaded = importlib.import_module(f"strata.app.{module}")
+        loaded = importlib.import_module(module if "." in module else f"strata.app.{module}")
         for name in names:
 
             def told(*args: Any, _name: str = name, **named: Any) -> None:

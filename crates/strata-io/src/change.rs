@@ -7,14 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::{Errno, IoSlice, ReadWriteFlags, pwrite, pwritev2};
-use rustix::io_uring::{
-    IoringOp, addr_or_splice_off_in_union, io_uring_ptr, io_uring_sqe, io_uring_user_data, len_union,
-    op_flags_union,
-};
 
 use crate::open::Kind;
-use crate::queue::Io;
-use crate::ring::LOOKED_AT;
 
 /// What a write does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,41 +64,17 @@ impl Change {
         answer.map_err(|e| (means, e.into()))
     }
 
-    /// Whether a ring can carry it.
+    /// The `RWF_…` flags of a ring's writes.
     ///
     /// # Errors
-    /// Why not.
-    pub(crate) fn check_ring(self) -> io::Result<()> {
+    /// No ring carries it.
+    pub(crate) fn flags_on_a_ring(self) -> io::Result<i32> {
         match self {
-            Self::Write(_) | Self::Discard(Kind::File) => Ok(()),
-            Self::Discard(Kind::Block) => Err(io::Error::new(
+            Self::Write(flags) => Ok(flags),
+            Self::Discard(_) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                "discards of a device are blocking calls (BLKDISCARD)",
+                "discards are blocking calls (the kernel hands them of a ring to a thread, too)",
             )),
-        }
-    }
-
-    /// Make a ring's entry one of I/Os like `io`, whatever their offset. It has the slot's buffer, and is that of a `write`
-    /// (which may have registered buffers) already.
-    pub(crate) fn enter(self, entry: &mut io_uring_sqe, io: Io, write: IoringOp) {
-        match self {
-            Self::Write(flags) => {
-                entry.opcode = write;
-                entry.len = len_union { len: io.len() };
-                let rw_flags = ReadWriteFlags::from_bits_retain(flags as u32);
-                entry.op_flags = op_flags_union { rw_flags };
-            }
-            Self::Discard(_) => {
-                entry.opcode = IoringOp::Fallocate;
-                // What is a length elsewhere is the mode here, and the address is the length.
-                entry.len = len_union { len: hole().bits() };
-                let addr = io_uring_ptr::new(std::ptr::without_provenance_mut(io.len() as usize));
-                entry.addr_or_splice_off_in = addr_or_splice_off_in_union { addr };
-                entry.op_flags = op_flags_union { rw_flags: ReadWriteFlags::empty() };
-                entry.buf.buf_index = 0;
-                let slot = entry.user_data.u64_() & u64::from(u32::MAX);
-                entry.user_data = io_uring_user_data::from_u64(LOOKED_AT | u64::from(io.len()) << 32 | slot);
-            }
         }
     }
 

@@ -19,10 +19,6 @@ use rustix::io_uring::{
 
 use crate::mapping::Mapping;
 
-/// Set in the number of an entry whose completion is looked at before it is given on. Unless it is [`TICK`]: the lower half
-/// is the slot, and where the kernel answers 0 the 31 bits above it are the bytes that the loop counts.
-pub(crate) const LOOKED_AT: u64 = 1 << 63;
-
 /// What a tick of the standing timer is called among the completions.
 const TICK: u64 = u64::MAX;
 
@@ -251,17 +247,14 @@ impl Ring {
         while at != end {
             // SAFETY: the ring has `mask + 1` completions, and the kernel has written all before `end`.
             let done = unsafe { self.completions.add((at & self.cq.mask) as usize).as_ref() };
-            let (mut user_data, mut result) = (done.user_data.u64_(), done.res);
-            at = at.wrapping_add(1);
-            if user_data & LOOKED_AT != 0 {
-                if user_data == TICK {
-                    ticks += 1;
-                    self.ticked(done.flags);
-                    continue;
-                }
-                (user_data, result) = answered(user_data, result);
+            let user_data = done.user_data.u64_();
+            if user_data == TICK {
+                ticks += 1;
+                self.ticked(done.flags);
+            } else {
+                f(user_data, done.res);
             }
-            f(user_data, result);
+            at = at.wrapping_add(1);
         }
         self.cq.at = end;
         self.cq.publish();
@@ -275,11 +268,4 @@ impl Ring {
             self.ticks_every = Duration::MAX;
         }
     }
-}
-
-/// Slot and result of a completion that is looked at: 0 means that all of its bytes were changed.
-#[cold]
-fn answered(number: u64, result: i32) -> (u64, i32) {
-    let bytes = (number & !LOOKED_AT) >> 32;
-    (number & u64::from(u32::MAX), if result == 0 { bytes as i32 } else { result })
 }

@@ -25,8 +25,8 @@ pub struct Uring {
     _files: Arc<Files>,
     /// What reads and writes are called: with registered buffers they have other names.
     calls: [IoringOp; 2],
-    /// What a write does.
-    change: Change,
+    /// `RWF_…` of each read and each write.
+    flags: [ReadWriteFlags; 2],
     /// What the entry of each slot was made for: an I/O like that one changes its offset alone.
     shapes: Box<[Io]>,
     setup: Vec<String>,
@@ -111,16 +111,17 @@ impl Uring {
             flush.flags = IoringSqeFlags::FIXED_FILE;
             flush.user_data = io_uring_user_data::from_u64(slot.into());
         }
-        Ok(Self { ring, buffers, _files: files, calls, change: Change::default(), shapes, setup })
+        Ok(Self { ring, buffers, _files: files, calls, flags: [ReadWriteFlags::empty(); 2], shapes, setup })
     }
 
-    /// The same ring, whose writes do this.
+    /// The same ring, whose writes do this. A kernel that does not know one of their flags refuses the write with
+    /// `EOPNOTSUPP`.
     ///
     /// # Errors
     /// No ring can carry it.
     pub fn with_change(self, change: Change) -> io::Result<Self> {
-        change.check_ring()?;
-        Ok(Self { change, ..self })
+        let flags = ReadWriteFlags::from_bits_retain(change.flags_on_a_ring()? as u32);
+        Ok(Self { flags: [ReadWriteFlags::empty(), flags], ..self })
     }
 
     /// The flags and registrations in force, for the record of a run.
@@ -138,21 +139,15 @@ impl Uring {
             "an I/O of {} bytes in a smaller slot",
             io.len()
         );
-        let (change, [read, write]) = (self.change, self.calls);
+        let Some(&opcode) = self.calls.get(io.op() as usize) else {
+            self.push_flush(slot, io);
+            return false;
+        };
         let entry = self.ring.entry(slot);
-        match io.op() {
-            Op::Read => {
-                entry.opcode = read;
-                entry.len = len_union { len: io.len() };
-                entry.op_flags = op_flags_union { rw_flags: ReadWriteFlags::empty() };
-            }
-            Op::Write => change.enter(entry, io, write),
-            Op::Fsync | Op::Fdatasync => {
-                self.push_flush(slot, io);
-                return false;
-            }
-        }
+        entry.opcode = opcode;
         entry.fd = io.target().into();
+        entry.len = len_union { len: io.len() };
+        entry.op_flags = op_flags_union { rw_flags: self.flags[io.op() as usize] };
         self.shapes[slot as usize] = io;
         true
     }

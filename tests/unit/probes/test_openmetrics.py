@@ -96,7 +96,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert "line" in str(e)
 
 
-LABEL = st.tuples(st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True), st.text(st.characters(codec="utf-8")))
+# prometheus_client refuses names that begin with two underscores: they are Prometheus' own.
+LABEL = st.tuples(st.from_regex(r"(?!__)[a-z_][a-z0-9_]{0,5}", fullmatch=True), st.text(st.characters(codec="utf-8")))
 LINE = st.tuples(
     st.from_regex(r"[a-z_:][a-z0-9_:]{0,9}", fullmatch=True),
     st.lists(LABEL, max_size=4, unique_by=lambda label: label[0]),
