@@ -28,9 +28,10 @@ from strata.model.experiment import Tried
 from strata.model.finding import Diagnosis
 from strata.model.stack import Stack
 from strata_lab import inject, prove
-from strata_lab.client import client_groups
+from strata_lab.client import Measured, client_groups, measure
 from strata_lab.down import down
 from strata_lab.lab import Lab
+from strata_lab.truth import Injection
 from strata_lab.up import up
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -69,10 +70,13 @@ def _measured(case: Case, say: Say, battery: bool) -> Case:
     lab: Lab | None = None
     home = Path(tempfile.mkdtemp(prefix="strata-bench-"))
     try:
-        lab = up(trial.stack, f"bd{os.getpid() % 10**8}", trial.options)
+        apart = _without_the_first(trial) if len(trial.put) > 1 else None
+        lab = up(trial.stack, _lab_name(), trial.options)
         _remembered(trial, lab, home)
         for put in trial.put:
             proofs.append(_put_in(lab, put, SETUPS[trial.setup], say))
+        if apart is not None:
+            proofs[0] = _still_felt(lab, trial, apart, proofs[0], say)
         case = case.model_copy(update={"proofs": tuple(proofs), "failed": None})
         case = _diagnosed(case, lab, home, battery)
     except StrataError as e:
@@ -82,6 +86,41 @@ def _measured(case: Case, say: Say, battery: bool) -> Case:
             case = _removed(case, lab)
         shutil.rmtree(home)
     return case
+
+
+def _lab_name() -> str:
+    return f"bd{os.getpid() % 10**8}"
+
+
+def _without_the_first(trial: Trial) -> list[Measured]:
+    """What the first limit's own cell gives where only the others are in: of a lab of its own, which is gone then."""
+    lab = up(trial.stack, _lab_name(), trial.options)
+    try:
+        for put in trial.put[1:]:
+            truth = _truth(lab, put, SETUPS[trial.setup])
+            truth.prepare(lab)
+            inject.Asked(put.what, own=put.value).apply(lab, truth)
+        return _twice(lab, _truth(lab, trial.put[0], SETUPS[trial.setup]))
+    finally:
+        down(lab)
+
+
+def _still_felt(lab: Lab, trial: Trial, apart: list[Measured], alone: Proof, say: Say) -> Proof:
+    """The first limit's proof, with what it costs beside the others where that is less: one that another limit hides
+    in its own cell cannot be found, and is none that a diagnosis has to find."""
+    first = trial.put[0]
+    truth = _truth(lab, first, SETUPS[trial.setup])
+    both = prove.proven(lab, inject.Asked(first.what, own=first.value), truth, apart, _twice(lab, truth))
+    say(f"  beside the other {both.line}")
+    if both.impact >= alone.impact:
+        return alone
+    return alone.model_copy(
+        update={"impact": round(both.impact, 3), "line": f"{alone.line}; beside the other {both.line}"}
+    )
+
+
+def _twice(lab: Lab, truth: Injection) -> list[Measured]:
+    return [measure(lab, truth.cell), measure(lab, truth.cell)]
 
 
 def _remembered(trial: Trial, lab: Lab, home: Path) -> None:
@@ -122,11 +161,16 @@ def _same(case: Case, say: Say) -> None:
 
 
 def _put_in(lab: Lab, put: Put, setup: Setup, say: Say) -> Proof:
-    truth = outside.truth_of(put.what, lab.stack)
-    cell = replace(truth.cell, layer=setup.cells.get(truth.cell.layer, truth.cell.layer))
-    proof = prove.measured(lab, inject.Asked(put.what, own=put.value), replace(truth, cell=cell))
+    truth = _truth(lab, put, setup)
+    proof = prove.measured(lab, inject.Asked(put.what, own=put.value), truth)
     say(f"  {proof.line}")
-    return Proof(what=put.what, impact=round(proof.impact, 3), cell=cell.text, line=proof.line)
+    return Proof(what=put.what, impact=round(proof.impact, 3), cell=truth.cell.text, line=proof.line)
+
+
+def _truth(lab: Lab, put: Put, setup: Setup) -> Injection:
+    """As it is on this stack, with the layer's name that it has there."""
+    truth = outside.truth_of(put.what, lab.stack)
+    return replace(truth, cell=replace(truth.cell, layer=setup.cells.get(truth.cell.layer, truth.cell.layer)))
 
 
 def _diagnosed(case: Case, lab: Lab, home: Path, battery: bool) -> Case:

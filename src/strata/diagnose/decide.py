@@ -81,6 +81,8 @@ def _judged(case: Case, named: tuple[Named, ...]) -> Diagnosis:
     last = [c for c in analysis.cells if c.layer == medium.bottom(stack).name]
     if generator.limits(analysis, last):
         return verdicts.generator(analysis, last)
-    if (not analysis.comparisons and len(stack.layers) > 1) or above:
+    if above:
+        return verdicts.slight(above)
+    if not analysis.comparisons and len(stack.layers) > 1:
         return verdicts.nothing_compared(stack, analysis)
     return verdicts.unaffected(case)

@@ -13,7 +13,7 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
-from strata.diagnose.own_limits import owns
+from strata.diagnose.own_limits import SLOW, owns
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import EPISODES
 from strata.diagnose.trying import CauseTests, after, fate, outcome
@@ -56,7 +56,7 @@ def findings(case: Case) -> tuple[Named, ...]:
     own = by_themselves(case)
     found: list[Named] = []
     for pair in case.pairs:
-        found += of_pair(pair, own)
+        found += [n for n in of_pair(pair, own) if not _slight(pair, n)]
     # What a pair has named already is not said again.
     told = {(n.finding.layer, n.finding.cause) for n in found}
     for layer in dict.fromkeys(o.layer for o in own):
@@ -65,6 +65,14 @@ def findings(case: Case) -> tuple[Named, ...]:
     found += _of_no_known_cause(case, own, {n.finding.layer for n in found})
     # A cost that is surely known comes before a greater one of which little can be said.
     return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence))
+
+
+def _slight(pair: Pair, named: Named) -> bool:
+    """Whether nobody knows why, and no workload surely loses what a device must lose to be called anything."""
+    if named.finding.cause is not Cause.UNEXPLAINED:
+        return False
+    ratios = [p.comparison.iops for p in pair.view.affected if p.key in named.keys]
+    return all((r.value if r.high is None else r.high) > 1 / SLOW for r in ratios)
 
 
 def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[Named]:

@@ -19,6 +19,8 @@ FULL = BYTES | {
 """Causes that claim that something is full in the cells that they explain: more requests at once gain nothing."""
 EPISODES = frozenset({Cause.STALLS, Cause.SLOW_PHASES})
 """A limit is fitted to the rate between these: it may be so beside them in the same cells."""
+BETWEEN = frozenset({Cause.SLOW_MEDIUM, Cause.LIMITED_QUEUE, Cause.IOPS_CAP, Cause.BANDWIDTH_CAP})
+"""Limits that are: whether episodes come again says nothing of them."""
 PATH = frozenset(
     {
         Cause.WIRE_BANDWIDTH,

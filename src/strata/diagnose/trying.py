@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from strata import units
 from strata.diagnose import paused
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.sides import BETWEEN
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
 from strata.model.experiment import (
@@ -22,8 +23,12 @@ from strata.model.experiment import (
 
 
 def predictions_of(experiment: Experiment) -> tuple[Prediction, ...]:
-    """Of every cause that stood, the favourite first; the favourite's alone in runs of earlier versions."""
-    return experiment.predictions or (experiment.prediction,)
+    """Of every cause that stood, the favourite first; the favourite's alone in runs of earlier versions.
+
+    Earlier versions held limits that are fitted between episodes to a prediction of the episodes, too.
+    """
+    told = experiment.predictions or (experiment.prediction,)
+    return tuple(p for p in told if p.metric not in SHARES or p.cause not in BETWEEN)
 
 
 def measured(tried: Tried, metric: str) -> Estimate:

@@ -13,8 +13,9 @@ from strata.diagnose.causes import impossible as impossible_rule
 from strata.diagnose.causes import iops_cap, medium
 from strata.diagnose.layers import Named, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
+from strata.diagnose.own_limits import SLOW
 from strata.diagnose.trying import fate, outcome
-from strata.model.analysis import Analysis, CellSummary, Check
+from strata.model.analysis import Analysis, CellSummary, Check, Comparison
 from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
 
@@ -90,6 +91,24 @@ def nothing_compared(stack: Stack, analysis: Analysis) -> Diagnosis:
         f"No two layers were measured with the same workload: {what} missing.",
         "Measure the same workloads at every layer.",
         (what,),
+    )
+
+
+def slight(above: Sequence[Comparison]) -> Diagnosis:
+    """Workloads cost more than expected, too little for one cause to be told from another."""
+    worst = min(above, key=lambda c: c.iops.value)
+    ratio, count = worst.iops, len(above)
+    value, low, high = (
+        units.significant(ratio.value if x is None else x, 2) for x in (ratio.value, ratio.low, ratio.high)
+    )
+    what = "1 workload costs" if count == 1 else f"{count} workloads cost"
+    return inconclusive(
+        f"a small loss at {worst.layer}, cause not known",
+        f"{what} more than expected, and none surely {units.significant(SLOW, 3)} times as much. The worst gives "
+        f"{value} ({low}–{high}) times the IOPS of {worst.below}; expected: {units.significant(worst.line, 2)}.",
+        "State what the layer may cost (expect.overhead_max), or measure longer (--budget) if this loss matters.",
+        ("a larger loss, or a longer measurement",),
+        layer=worst.layer,
     )
 
 

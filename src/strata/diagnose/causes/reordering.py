@@ -137,6 +137,12 @@ def excess(pair: Pair, point: Point) -> float | None:
     return extra if extra > max(LEAST_EXCESS, 2 * math.hypot(point.sd, twin.sd)) else None
 
 
+def random_part(pair: Pair, point: Point) -> float:
+    """What is left at the layer below of a sequential cell of which all order is lost: what its random one gives."""
+    twin = _twin(pair, point)
+    return 1.0 if twin is None else min(1.0, twin.x_below / point.x_below)
+
+
 def _twin(pair: Pair, point: Point) -> Point | None:
     """The random cell of the same direction, size and depth."""
     like = (point.workload.rw.writes, point.bs, point.n)

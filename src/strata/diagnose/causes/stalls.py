@@ -1,8 +1,8 @@
 """The layer stalls repeatedly.
 
 What it claims
-    For a while nothing completes although requests are outstanding; between these stalls the layer is as fast as
-    usual. The lowest layer that shows it is named.
+    For a while nothing completes although requests are outstanding; what limits the rate between these stalls is
+    asked apart. The lowest layer that shows it is named.
 Why it matters
     Mean and median look good. A user waits for the slowest of many requests, and that one waits for the stall.
 Evidence it needs
@@ -80,8 +80,7 @@ def _opinion(course: LayerEpisodes) -> Opinion:
         because="",
         weight=Weight.SHOWN,
         title=f"{layer} repeatedly stalls for {length}",
-        explanation=f"{layer} completes nothing for {length}{often}: {share} of the time. Between these stalls it is "
-        "as fast as usual.",
+        explanation=f"{layer} completes nothing for {length}{often}: {share} of the time.",
         next_step="Check the device's error log and retries (dmesg, smartctl), firmware that pauses, path failovers "
         f"and snapshots; without the stalls it would give {1 / (1 - course.lost):.2f} times the IOPS.",
         cells=frozenset(c.workload.key for c, _ in course.told),

@@ -4,7 +4,8 @@ What it changes
     One workload is measured unchanged, but for five seconds at a time.
 What it tells apart
     Stalls and slow phases predict that they take the same share of the time again. A write cache that fills up
-    predicts the bytes that it drains in that time, plus at most one more filling. Every other cause predicts no change.
+    predicts the bytes that it drains in that time, plus at most one more filling. Every other cause predicts no
+    change, but a limit that is fitted to the rate between the episodes, which says nothing of them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import Range, asked, told
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import slack
+from strata.diagnose.sides import BETWEEN
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
@@ -75,7 +77,8 @@ def _episodes(cells: list[CellSummary], opinion: Opinion, standing: tuple[Opinio
     share = float(np.median([s for _, s in known]))
     mine: Range = (share / AGAIN, min(1.0, share * AGAIN))
     others: Range = (0.0, min(NONE, 0.9 * mine[0]))
-    return cell, told(standing, {opinion.cause: mine}, others, metric, 0.0)
+    asked_of = tuple(o for o in standing if o.cause not in BETWEEN)
+    return cell, told(asked_of, {opinion.cause: mine}, others, metric, 0.0)
 
 
 def _drained(cells: list[CellSummary], opinion: Opinion, standing: tuple[Opinion, ...], wide: float) -> Made | None:
