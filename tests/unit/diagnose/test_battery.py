@@ -12,6 +12,7 @@ from strata.diagnose.models import Fit, LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import apart, worth
+from strata.diagnose.sides import BETWEEN
 from strata.diagnose.trying import after, fate, story
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.cause import Cause
@@ -190,6 +191,25 @@ def test_stalls_come_again_in_five_seconds_or_were_none() -> None:
     assert (agreed, fell) == ({"noisy-wire"}, {"stalls"})
     _, _, fell = longer(Cause.SLOW_PHASES, {"slow": episodes(0.4)}, {"slow": episodes(0.3)})
     assert fell == {"noisy-wire"}
+
+
+@pytest.mark.parametrize("limit", sorted(BETWEEN))
+def test_a_limit_on_the_rate_between_stalls_is_not_held_to_the_stalls(limit: Cause) -> None:
+    """Two limits at once: that the stalls come again refutes no cap, and a cap is not confirmed where they do not."""
+    found = measured_of(PLAIN)
+    seen = tuple(steady(c, stalls=episodes(0.2)) for c in found.cells)
+    opinions = standing(Cause.STALLS, limit)
+    made = proposed("longer", opinions, found=found.model_copy(update={"cells": seen}))
+    assert [p.cause for p in made.predictions] == ["stalls"]
+    # A run of an earlier version held it to them.
+    old = made.prediction.model_copy(update={"cause": limit.value, "low": 0.0, "high": 0.02, "idle": True})
+    old_one = made.model_copy(update={"predictions": (*made.predictions, old)})
+    for then, held in (({"stalls": episodes(0.25)}, True), ({}, False)):
+        tried = after_it(old_one, 1.0, found)
+        tried = tried.model_copy(update={"changed": steady(tried.changed, **then)})
+        stalls, beside = (fate("share", cause.value, (tried,)) for cause in (Cause.STALLS, limit))
+        assert (bool(stalls.telling), bool(stalls.fell)) == (held, not held)
+        assert not beside.telling and not beside.fell
 
 
 def test_what_was_not_cut_finely_enough_decides_nothing() -> None:

@@ -130,3 +130,15 @@ def test_without_a_trace_two_threads_on_the_layer_below_tell_it(times: float, na
     assert ((after.kind, after.cause) == (VerdictKind.LAYER, Cause.REORDERING)) is named, after.headline
     # That the other cause fell is no proof of this one: what is left has predicted no change.
     assert (after.confidence >= 0.8) is named
+
+
+def test_two_threads_may_lose_all_order_and_do_not_refute_it() -> None:
+    """What relays lose of the order says not how much there is to lose: at most, a stream becomes random work."""
+    stack, analysis = out_of_order()
+    experiment = propose(stack, analysis)
+    assert experiment is not None and experiment.key == "two-threads"
+    mine = next(p for p in experiment.predictions if p.cause == Cause.REORDERING.value)
+    stream = analysis.summary("direct", experiment.reference)
+    random = analysis.summary("direct", "randwrite-8KiB-qd8-dsync") or analysis.summary("direct", "randwrite-8KiB-qd8")
+    assert stream is not None and random is not None
+    assert mine.low <= random.iops.value / stream.iops.value < mine.high < 0.9

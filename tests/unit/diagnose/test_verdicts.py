@@ -6,7 +6,8 @@ import pytest
 
 from strata.diagnose import diagnose
 from strata.diagnose.opinion import confidence
-from strata.model.analysis import Analysis, Check, NoiseFloor
+from strata.model.analysis import Analysis, Check, Equivalence, NoiseFloor
+from strata.model.estimate import Estimate
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Stack
 
@@ -99,6 +100,38 @@ def test_workloads_that_failed_at_a_layer_are_said_to_be_missing() -> None:
     )
     verdict = diagnose(scene.stack, partial).verdict
     assert f"{len(lost)} of {len(lost) + 1} workloads at path" in verdict.missing
+
+
+@pytest.mark.parametrize(("ratio", "named"), [(0.78, False), (0.70, True)])
+def test_a_small_loss_that_nobody_can_explain_blames_no_layer(ratio: float, named: bool) -> None:
+    """One workload beyond the line: below 1.25 times for certain it is said, and no finding; above it is one."""
+    scene = SCENES["healthy"]
+    analysis = scene.analysis(seed=1, sd=0.005)
+    key = "read-8KiB-qd8"
+    lower, upper = (analysis.summary(layer, key) for layer in ("direct", "path"))
+    assert lower is not None and upper is not None
+    rate = {k: getattr(lower.iops, k) * ratio for k in ("value", "low", "high")}
+    slower = upper.model_copy(update={"iops": upper.iops.model_copy(update=rate)})
+    part = Estimate(value=ratio, low=ratio * 0.95, high=ratio * 1.05, n=3, unit="ratio")
+    slow = analysis.model_copy(
+        update={
+            "cells": tuple(slower if c is upper else c for c in analysis.cells),
+            "comparisons": tuple(
+                c.model_copy(update={"iops": part, "verdict": Equivalence.ABOVE})
+                if (c.layer, c.workload_key) == ("path", key)
+                else c
+                for c in analysis.comparisons
+            ),
+        }
+    )
+    found = diagnose(scene.stack, slow)
+    if named:
+        assert found.findings and found.verdict.layer == "path"
+        return
+    verdict = found.verdict
+    assert (verdict.kind, verdict.cause, found.findings) == (VerdictKind.INCONCLUSIVE, Cause.NONE, ())
+    assert "1 workload costs more than expected" in verdict.explanation and "0.78" in verdict.explanation
+    assert verdict.next_step and verdict.missing
 
 
 def test_layers_without_a_common_workload_cannot_be_compared() -> None:
