@@ -11,14 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import bdtrc, chdtrc, ndtri, stdtr
 
+from strata.analyse.stats import PRIOR_DF
 from strata.model.analysis import Comparison
 from strata.model.estimate import Estimate
 
 DIFFER = 0.05
 """The chance of so different workloads by noise alone (Cochran's Q; the farthest of them), below which they are not of
 one level."""
+SURELY = 0.025
+"""The chance that the whole of a 95 % interval lies below where the value does not."""
 
 
 @dataclass(frozen=True)
@@ -61,3 +64,16 @@ def pooled(comparisons: Sequence[Comparison]) -> Pooled | None:
 def standard_error(one: Estimate) -> float:
     """The standard error of its logarithm. Rounds that agree to the last digit are not infinitely sure."""
     return max(math.log(one.high / one.low) / 4, 0.001) if one.low and one.high else math.inf
+
+
+def by_chance(one: Comparison) -> float:
+    """The chance of a ratio so far below its line at a layer that costs just what is allowed; 1 without an interval."""
+    error = standard_error(one.iops)
+    if not math.isfinite(error):
+        return 1.0
+    return float(stdtr(PRIOR_DF + one.iops.n - 1, math.log(one.iops.value / one.line) / error))
+
+
+def several_by_chance(rows: int, of: int) -> float:
+    """The chance of at least so many of a pair's comparisons surely below their line, where none costs too much."""
+    return float(bdtrc(rows - 1, of, SURELY))

@@ -82,7 +82,7 @@ def _judged(case: Case, named: tuple[Named, ...]) -> Diagnosis:
     if generator.limits(analysis, last):
         return verdicts.generator(analysis, last)
     if above:
-        return verdicts.slight(above)
+        return verdicts.slight(analysis, above)
     if not analysis.comparisons and len(stack.layers) > 1:
         return verdicts.nothing_compared(stack, analysis)
     return verdicts.unaffected(case)

@@ -13,9 +13,10 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
-from strata.diagnose.own_limits import SLOW, owns
+from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import EPISODES
+from strata.diagnose.slight import is_slight
 from strata.diagnose.trying import CauseTests, after, fate, outcome
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
@@ -56,7 +57,8 @@ def findings(case: Case) -> tuple[Named, ...]:
     own = by_themselves(case)
     found: list[Named] = []
     for pair in case.pairs:
-        found += [n for n in of_pair(pair, own) if not _slight(pair, n)]
+        known = of_pair(pair, own)
+        found += [n for n in known if n.finding.cause is not Cause.UNEXPLAINED or not is_slight(pair, n.keys)]
     # What a pair has named already is not said again.
     told = {(n.finding.layer, n.finding.cause) for n in found}
     for layer in dict.fromkeys(o.layer for o in own):
@@ -65,14 +67,6 @@ def findings(case: Case) -> tuple[Named, ...]:
     found += _of_no_known_cause(case, own, {n.finding.layer for n in found})
     # A cost that is surely known comes before a greater one of which little can be said.
     return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence))
-
-
-def _slight(pair: Pair, named: Named) -> bool:
-    """Whether nobody knows why, and no workload surely loses what a device must lose to be called anything."""
-    if named.finding.cause is not Cause.UNEXPLAINED:
-        return False
-    ratios = [p.comparison.iops for p in pair.view.affected if p.key in named.keys]
-    return all((r.value if r.high is None else r.high) > 1 / SLOW for r in ratios)
 
 
 def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[Named]:

@@ -14,6 +14,7 @@ from strata.diagnose.causes import iops_cap, medium
 from strata.diagnose.layers import Named, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
 from strata.diagnose.own_limits import SLOW
+from strata.diagnose.slight import surely_slow
 from strata.diagnose.trying import fate, outcome
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison
 from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
@@ -94,19 +95,22 @@ def nothing_compared(stack: Stack, analysis: Analysis) -> Diagnosis:
     )
 
 
-def slight(above: Sequence[Comparison]) -> Diagnosis:
-    """Workloads cost more than expected, too little for one cause to be told from another."""
+def slight(analysis: Analysis, above: Sequence[Comparison]) -> Diagnosis:
+    """Workloads cost more than expected: too little, or too few of them, for a layer to be blamed."""
     worst = min(above, key=lambda c: c.iops.value)
     ratio, count = worst.iops, len(above)
     value, low, high = (
         units.significant(ratio.value if x is None else x, 2) for x in (ratio.value, ratio.low, ratio.high)
     )
     what = "1 workload costs" if count == 1 else f"{count} workloads cost"
+    why = f"and none surely {units.significant(SLOW, 3)} times as much"
+    if any(map(surely_slow, above)):
+        why = f"which is within chance among {len(analysis.comparisons)} comparisons"
     return inconclusive(
         f"a small loss at {worst.layer}, cause not known",
-        f"{what} more than expected, and none surely {units.significant(SLOW, 3)} times as much. The worst gives "
-        f"{value} ({low}–{high}) times the IOPS of {worst.below}; expected: {units.significant(worst.line, 2)}.",
-        "State what the layer may cost (expect.overhead_max), or measure longer (--budget) if this loss matters.",
+        f"{what} more than expected, {why}. The worst gives {value} ({low}–{high}) times the IOPS of {worst.below}; "
+        f"expected: {units.significant(worst.line, 2)}.",
+        "Measure longer (--budget) if this loss matters, or state what the layer may cost (expect.overhead_max).",
         ("a larger loss, or a longer measurement",),
         layer=worst.layer,
     )
