@@ -50,7 +50,7 @@ def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Callable[[Ground
     missing = (f"idle processors: they are {units.percent(busy, 2)} busy in those workloads",) if unsure else ()
     said = words(own, limit)
     return Opinion(
-        cause=limit.cause,
+        limit.cause,
         holds=True if best and not missing else None,
         because=""
         if best
@@ -61,7 +61,7 @@ def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Callable[[Ground
         cells=frozenset(h.key for h in own.slow),
         strength=limit.explained * (1.0 if all(members.counted(h.cell) for h in own.slow) else UNCOUNTED),
         lead=own.lead(limit.cause),
-        evidence=(unexplained.differential(own), said.evidence),
+        evidence=(unexplained.below_promise(own), said.evidence),
         missing=missing,
         layer=layer,
         loss=own.loss,

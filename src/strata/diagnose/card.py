@@ -10,9 +10,10 @@ import numpy as np
 
 from strata import units
 from strata.diagnose import counted
+from strata.diagnose.evidence import operational
 from strata.diagnose.view import Point, View
 from strata.model.analysis import CellSummary
-from strata.model.finding import Evidence, EvidenceKind
+from strata.model.finding import Evidence
 
 IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL = 0.01, 1.3, 1500.0, 0.2, 1.15, 0.8
 """``WAITS``: bytes; less than a frame on average is not a queue. ``FOREIGN``: of the most that the card carries.
@@ -116,10 +117,8 @@ def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None
         said.append(f"that is {times} bytes for each byte of this layer: other traffic or copies use it, too")
     if not said:
         return None
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{card.wire.name} carries {units.rate(card.rate)}; {', '.join(said)}",
-        cells=tuple(view.cell(p) for p in points),
+    return operational(
+        f"{card.wire.name} carries {units.rate(card.rate)}; {', '.join(said)}", tuple(view.cell(p) for p in points)
     )
 
 

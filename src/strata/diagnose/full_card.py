@@ -29,9 +29,10 @@ from dataclasses import replace
 from strata import units
 from strata.diagnose import card, observe
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_BANDWIDTH
 LEAST_COVER, AS_FULL, BELOW = 0.6, 0.85, 0.5
@@ -61,11 +62,9 @@ def judge_pair(pair: Pair) -> Opinion | None:
         binding=frozenset(p.key for p in full),
     )
     return Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         weight=Weight.SHOWN,
         model=limit,
-        because="",
         title=f"{met.wire.name} is limited to {rate}",
         explanation=f"Packets queue in front of {met.wire.name} in {len(full)} of {len(slow)} slow workloads."
         + (f" {met.idle} of the same node is idle." if met.idle else ""),
@@ -75,14 +74,13 @@ def judge_pair(pair: Pair) -> Opinion | None:
         lead=6 * cover,
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{met.wire.name} carries {observe.spread(sent, 'rate')} in {len(full)} slow workloads, "
+            operational(
+                f"{met.wire.name} carries {observe.spread(sent, 'rate')} in {len(full)} slow workloads, "
                 f"and {units.rate(max(card.rate(p.lower, met.wire) for p in full))} with the same workloads on "
                 f"{view.below.name}",
-                cells=observe.cells(view, full),
+                observe.cells(view, full),
             ),
             *((seen,) if seen is not None else ()),
-            *observe.operational(view, slow),
+            *observe.waits_above(view, slow),
         ),
     )

@@ -11,13 +11,14 @@ from strata.diagnose.case import Case
 from strata.diagnose.causes import generator as generator_rule
 from strata.diagnose.causes import impossible as impossible_rule
 from strata.diagnose.causes import iops_cap, medium
+from strata.diagnose.evidence import operational
 from strata.diagnose.layers import Named, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
 from strata.diagnose.own_limits import SLOW
 from strata.diagnose.slight import surely_slow
 from strata.diagnose.trying import fate, outcome
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison
-from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
+from strata.model.finding import Cause, Diagnosis, Evidence, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
 
 
@@ -32,11 +33,7 @@ def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnos
     )
     sure = impossible_rule.confidence(checks)
     evidence = tuple(
-        Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"{c.layer}: {c.message}",
-            cells=(f"{c.layer}/{c.workload_key}",) if c.workload_key else (),
-        )
+        operational(f"{c.layer}: {c.message}", (f"{c.layer}/{c.workload_key}",) if c.workload_key else ())
         for c in checks
     )
     step = impossible_rule.next_step(first)

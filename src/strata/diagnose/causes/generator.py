@@ -31,8 +31,9 @@ import numpy as np
 from strata import units
 from strata.analyse.laws.generator import HEADROOM_LIMIT, ceiling
 from strata.diagnose import counted
+from strata.diagnose.evidence import operational
 from strata.model.analysis import Analysis, CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.GENERATOR
 HELD_BACK = 0.5
@@ -69,21 +70,19 @@ def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | 
     """How much of its ceiling the generator gave, at the busiest of these cells, or that its quota is used up."""
     cells = tuple(cells)
     if (held := starved(cells)) is not None:
-        return Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"Strata's control group {held[0].group} was throttled by its processor quota in "
+        return operational(
+            f"Strata's control group {held[0].group} was throttled by its processor quota in "
             f"{units.percent(held[1], 2)} of the periods (median of {len(cells)} workloads)",
-            cells=tuple(f"{c.layer}/{c.workload.key}" for c in cells),
+            cells,
         )
     known = shares(analysis, cells)
     if not known:
         return None
     cell, share = max(known, key=lambda one: one[1])
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{cell.layer}, {cell.workload.label}: {units.count(cell.iops.value)} IOPS are "
+    return operational(
+        f"{cell.layer}, {cell.workload.label}: {units.count(cell.iops.value)} IOPS are "
         f"{units.percent(share, 2)} of what the load generator reaches on a null endpoint",
-        cells=(f"{cell.layer}/{cell.workload.key}",),
+        [cell],
     )
 
 

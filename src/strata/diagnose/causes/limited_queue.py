@@ -29,11 +29,12 @@ from strata import units
 from strata.diagnose import blamed, own_limits
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
 from strata.diagnose.registry import Range
 from strata.model.experiment import Experiment
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.LIMITED_QUEUE
 PRECEDENCE = 46
@@ -72,10 +73,9 @@ def _said(own: GroundLayer, limit: Limit) -> LimitText:
         explanation=f"{layer} serves {at_once}{should}.{time} The others wait.",
         next_step="Look for a configured queue depth (queue_depth, nr_requests, the target's own), then for a lock; "
         f"without the limit, {units.count(deep.promised)} IOPS are specified at depth {deep.depth}.",
-        evidence=Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"{deep.cell.workload.label}: {units.count(deep.measured)} IOPS are {k} ÷ the time of one "
+        evidence=operational(
+            f"{deep.cell.workload.label}: {units.count(deep.measured)} IOPS are {k} ÷ the time of one "
             f"read, so about {units.significant(waits, 2)} of {deep.depth} requests wait",
-            cells=(f"{layer}/{deep.key}",),
+            [deep.cell],
         ),
     )

@@ -30,9 +30,10 @@ from strata import units
 from strata.analyse.laws.base import copies_beyond
 from strata.diagnose import card, counted, crossing
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind, FindingRow
+from strata.model.finding import Cause, FindingRow
 
 CAUSE = Cause.MIRROR_COPIES
 PRECEDENCE = 44
@@ -70,10 +71,8 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         else "as many bytes as the disks accept"
     )
     yield Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         weight=Weight.SHOWN,
-        because="",
         layer=station.layer.name,
         loss=math.log(sends / (sends - 1) if sends > 1 else 2.0) * len(full) / len(station.cells),
         title=f"each write is sent to {beyond} other node{'s' * (beyond > 1)} over {wire.name}, which is saturated",
@@ -87,17 +86,15 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         lead=10 * share,
         rows=tuple(_row(c, max(w.sent for _, w in full), written.sent[sender]) for c, _ in full),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(full)} of {len(writing)} write workloads, packets queue in front of {wire.name}, "
+            operational(
+                f"in {len(full)} of {len(writing)} write workloads, packets queue in front of {wire.name}, "
                 f"or it carries as much as with such a queue, up to {units.rate(wire.sent)}",
-                cells=tuple(f"{c.layer}/{c.workload.key}" for c, _ in full),
+                [c for c, _ in full],
             ),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"a written byte crosses {units.significant(written.times, 2)} wires, a read byte "
+            differential(
+                f"a written byte crosses {units.significant(written.times, 2)} wires, a read byte "
                 f"{units.significant(once, 2)}",
-                cells=tuple(f"{c.layer}/{c.workload.key}" for c in station.cells),
+                station.cells,
             ),
         ),
     )

@@ -30,9 +30,10 @@ from strata import units
 from strata.diagnose import connections, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.models import LimitKind, own_part
 from strata.diagnose.opinion import Opinion
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.PER_REQUEST_COST
 PRECEDENCE = 80
@@ -62,15 +63,14 @@ def judge_pair(pair: Pair) -> Opinion:
         if not serial and trip >= LEAST_SHARE * found.parameter:
             return Opinion(CAUSE, False, f"{units.duration(trip * 1e9)} of the {time} are the wire's round trip")
         trips = (
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"the wire's round trip is only {units.duration(trip * 1e9)} longer than below",
+            operational(
+                f"the wire's round trip is only {units.duration(trip * 1e9)} longer than below",
                 value=view.remote.rtt_ns if view.remote else None,
             ),
         )
     way = "one request at a time" if serial else "per request, at every depth"
     return Opinion(
-        cause=CAUSE,
+        CAUSE,
         holds=None if missing else True,
         model=found,
         because="without a round-trip time it cannot be separated from the wire's latency" if missing else "",
@@ -88,13 +88,12 @@ def judge_pair(pair: Pair) -> Opinion:
         lead=pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
-                cells=observe.cells(view, slow),
+            differential(
+                f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
+                observe.cells(view, slow),
             ),
             *trips,
-            *observe.operational(view, slow),
+            *observe.waits_above(view, slow),
         ),
         missing=missing,
     )

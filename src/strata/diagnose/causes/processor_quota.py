@@ -28,9 +28,9 @@ import numpy as np
 from strata import units
 from strata.diagnose import counted, observe, ready
 from strata.diagnose.case import Pair
-from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.QUOTA
 PRECEDENCE = 20
@@ -52,29 +52,20 @@ def judge_pair(pair: Pair) -> Opinion:
     points = [p for p, _ in held]
     share = float(np.median([q.share for _, q in held]))
     one = held[0][1]
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        points,
+        f"in {len(held)} of {len(slow)} slow workloads {one.where} is throttled in "
+        f"{units.percent(share, 2)} of the periods of its group (median); with the same workloads on "
+        f"{view.below.name} in {units.percent(float(np.median([_below(p, q) for p, q in held])), 2)}",
         title=f"a processor quota throttles {one.where}",
         explanation=f"The control group {one.group} used up its quota in {units.percent(share, 2)} of its periods; "
         "it is stopped until the next period.",
         next_step="Raise the quota of that group (CPUQuota=, cpu.max, a container's limit); more depth gains nothing.",
-        cells=frozenset(p.key for p in points),
         strength=cover,
-        rows=tuple(f.row(view) for f in ready.predicted(points)),
+        rows=ready.predicted(points),
         lead=10 * min(1.0, share / 0.9),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(held)} of {len(slow)} slow workloads {one.where} is throttled in "
-                f"{units.percent(share, 2)} of the periods of its group (median); with the same workloads on "
-                f"{view.below.name} in {units.percent(float(np.median([_below(p, q) for p, q in held])), 2)}",
-                cells=observe.cells(view, points),
-            ),
-        ),
     )
 
 

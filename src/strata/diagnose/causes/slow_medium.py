@@ -31,11 +31,12 @@ from strata import units
 from strata.diagnose import blamed, own_limits, times
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
 from strata.diagnose.registry import Range
 from strata.model.experiment import Experiment
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.SLOW_MEDIUM
 PRECEDENCE = 45
@@ -74,11 +75,8 @@ def _said(own: GroundLayer, limit: Limit) -> LimitText:
         "once: the medium itself is slow, not a queue in front of it.",
         next_step="Check the medium's health, its link and its power state (strata survey), then its firmware; as "
         f"specified it would give {units.count(blamed.deepest(own).promised)} IOPS.",
-        evidence=Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"one at a time, {time}; {promised} are specified"
-            if one
-            else "all depths are slower by the same factor",
-            cells=tuple(f"{layer}/{h.key}" for h in own.cells if h.depth == 1),
+        evidence=operational(
+            f"one at a time, {time}; {promised} are specified" if one else "all depths are slower by the same factor",
+            [h.cell for h in own.cells if h.depth == 1],
         ),
     )

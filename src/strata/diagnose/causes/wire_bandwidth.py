@@ -32,10 +32,11 @@ import numpy as np
 from strata import units
 from strata.diagnose import card, full_card, models, observe
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import differential
 from strata.diagnose.explained import contradiction
 from strata.diagnose.models import LimitDirection, LimitKind, own_part
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_BANDWIDTH
 PRECEDENCE = 50
@@ -91,11 +92,10 @@ def limit(pair: Pair) -> Opinion:
         f"over blocks of {units.size(sizes[0])} to {units.size(sizes[-1])}" if len(sizes) > 1 else "at one block size"
     )
     return Opinion(
-        cause=CAUSE,
+        CAUSE,
         holds=True if again is None else None,
         weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
         model=found,
-        because="",
         missing=(again,) if again is not None else (),
         title=f"the wire is limited to {rate}{where}",
         explanation=f"{len(full)} workloads stop at the same {rate} {over}; {view.below.name} delivers up to "
@@ -106,14 +106,13 @@ def limit(pair: Pair) -> Opinion:
         lead=pair.lead(LimitKind.BANDWIDTH),
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
+            differential(
+                f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
                 f"{len(full)} workloads reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
-                cells=observe.cells(view, bound),
+                observe.cells(view, bound),
             ),
             *((seen,) if seen is not None else ()),
-            *observe.operational(view, slow),
+            *observe.waits_above(view, slow),
         ),
     )
 

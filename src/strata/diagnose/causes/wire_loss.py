@@ -34,9 +34,9 @@ import numpy as np
 from strata import units
 from strata.diagnose import counted, observe
 from strata.diagnose.case import Pair
-from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_LOSS
 PRECEDENCE = 30
@@ -67,31 +67,22 @@ def judge_pair(pair: Pair) -> Opinion:
         return Opinion(CAUSE, None, "segments are retransmitted only where the wire may be saturated")
     share = float(np.median([r.share for _, r in lossy]))
     worst, seen = max(lossy, key=lambda one: one[0].loss)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        [p for p, _ in lossy],
+        f"in {len(lossy)} of {len(slow)} slow workloads {units.percent(share, 2)} of the TCP "
+        f"segments are retransmitted (median), from {view.below.name} "
+        f"{units.percent(_below([p for p, _ in lossy]), 2)}; {worst.workload.label}: "
+        f"{units.significant(seen.rate, 2)} per second, most of them by {seen.where}",
         title=f"{units.percent(share, 2)} of the segments are lost on the wire and retransmitted",
         explanation=f"Requests wait until the loss is detected and the data is sent again. In {worst.workload.label} "
         f"the layer moves {units.rate(worst.x * worst.bs)}, elsewhere {units.rate(fastest)}: the wire is not "
         "saturated.",
         next_step="Check error and drop counters of the ports, cables and switches between the two ends; a faster "
         "disk or more depth would not help.",
-        cells=frozenset(p.key for p, _ in lossy),
         strength=cover,
         lead=10 * min(1.0, math.log10(share / LEAST_SHARE) + 0.3),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(lossy)} of {len(slow)} slow workloads {units.percent(share, 2)} of the TCP "
-                f"segments are retransmitted (median), from {view.below.name} "
-                f"{units.percent(_below([p for p, _ in lossy]), 2)}; {worst.workload.label}: "
-                f"{units.significant(seen.rate, 2)} per second, most of them by {seen.where}",
-                cells=observe.cells(view, [p for p, _ in lossy]),
-            ),
-        ),
     )
 
 
