@@ -41,6 +41,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.BANDWIDTH_CAP
 PRECEDENCE = 58
+SIDES = ("full", "bytes", "between", "far")
 NEXT_STEP = (
     "Look for a bytes-per-second limit on the volume, the device or its control group (io.max), and check the link's "
     "speed"

@@ -29,6 +29,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.CLIENT_PROCESSORS
 PRECEDENCE = 38
+SIDES = ("full", "path")
 
 
 def judge_pair(pair: Pair) -> Opinion | None:

@@ -42,6 +42,7 @@ from strata.model.reference import Reference, ReferenceSource
 
 CAUSE = Cause.COLD_CACHE
 PRECEDENCE = 19
+SIDES = ("far",)
 MOST_HITS, GAIN = 0.6, 0.2
 LOST, SLOWER, AS_BEFORE = 4.0, 1.5, 1.25
 """Times as long as in the earlier run: the worst of the reads that a cache answered then, most of them (while it warms

@@ -38,6 +38,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.FEW_NODES
 PRECEDENCE = 13
+SIDES = ("far",)
 MOST_USED, LESS_BUSY, IN_USE = 0.75, 0.5, 0.9
 
 

@@ -36,6 +36,7 @@ from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.GENERATOR
+SIDES = ("full", "path")
 HELD_BACK = 0.5
 
 

@@ -51,6 +51,7 @@ from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.IOPS_CAP
 PRECEDENCE = 60
+SIDES = ("full", "between", "far")
 LEAST_OUTSTANDING, LEAST_CELLS, SIZES, SPREAD, SCALES = 8, 3, 8.0, 1.1, 0.8
 MOST_SERVERS, WHOLE = 8, 0.1
 """So many requests at once, within so much of a whole number, may as well be served by a queue of that many."""

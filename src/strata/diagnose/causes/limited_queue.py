@@ -38,6 +38,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.LIMITED_QUEUE
 PRECEDENCE = 46
+SIDES = ("full", "between", "far")
 
 
 def judge(case: Case) -> Iterator[Opinion]:

@@ -40,6 +40,7 @@ from strata.model.finding import Cause, Evidence
 from strata.model.stack import Layer, Stack
 
 CAUSE = Cause.MEDIUM
+SIDES = ("full", "far")
 RESIDENCE = 0.85
 IN_FLIGHT = 0.8
 GAIN = 1.25

@@ -41,6 +41,7 @@ from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.NOISY_DEVICE
 PRECEDENCE = 18
+SIDES = ("far",)
 
 
 def judge(case: Case) -> Iterator[Opinion]:

@@ -32,6 +32,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.NOISY_WIRE
 PRECEDENCE = 35
+SIDES = ("full", "bytes", "path")
 LEAST_COVER, AS_FULL = 0.6, 0.85
 
 

@@ -37,6 +37,7 @@ from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.PER_REQUEST_COST
 PRECEDENCE = 80
+SIDES = ("far",)
 
 
 def judge_pair(pair: Pair) -> Opinion:

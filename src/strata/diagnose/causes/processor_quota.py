@@ -34,6 +34,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.QUOTA
 PRECEDENCE = 20
+SIDES = ("full", "far")
 LEAST_HELD, MORE_THAN_BELOW, LEAST_COVER = 0.5, 2.0, 0.6
 
 

@@ -45,6 +45,7 @@ from strata.model.resources import place
 
 CAUSE = Cause.PROCESSORS
 PRECEDENCE = 40
+SIDES = ("full",)
 FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
 MORE_THAN_BELOW, ONE_RATE = 0.08, 1.1
 LEAST_WAITING = 1.0

@@ -37,6 +37,7 @@ from strata.model.resources import ServerProcess, place
 
 CAUSE = Cause.SINGLE_THREAD
 PRECEDENCE = 25
+SIDES = ("full", "far")
 FULL, LEAST_COVER, MORE_THAN_BELOW, IDLE, SLACK = 0.85, 0.6, 2.0, 0.5, 0.15
 
 

@@ -40,6 +40,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.SLOW_MEDIUM
 PRECEDENCE = 45
+SIDES = ("between", "far")
 
 
 def judge(case: Case) -> Iterator[Opinion]:

@@ -44,6 +44,7 @@ from strata.model.finding import Cause, Evidence, FindingRow
 
 CAUSE = Cause.SLOW_MEMBER
 PRECEDENCE = 14
+SIDES = ("far",)
 BUSY = (0.5, 1.8)
 """Of the slow member, when it holds the others up: always busy, as far as few requests tell."""
 MOST_OFF = 0.25

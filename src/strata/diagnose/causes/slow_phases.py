@@ -37,6 +37,7 @@ from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.SLOW_PHASES
 PRECEDENCE = 16
+SIDES = ("episodes",)
 LEAST_LOST = 0.1
 SAME, MOST = 0.6, 20.0
 """The rates lie as far apart as the times, or nearly; of slow members the times alone do. Beyond 20 either is noise."""

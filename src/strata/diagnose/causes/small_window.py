@@ -37,6 +37,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.SMALL_WINDOW
 PRECEDENCE = 29
+SIDES = ("path",)
 LEAST_CLOSED, MORE_THAN_BELOW, LEAST_COVER = 0.2, 2.0, 0.6
 
 

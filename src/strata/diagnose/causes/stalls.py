@@ -41,6 +41,7 @@ from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.STALLS
 PRECEDENCE = 15
+SIDES = ("episodes",)
 LEAST_LOST = 0.02
 """Of the time: below it a stall is a single event."""
 LOST_ON_THE_WIRE = 0.005

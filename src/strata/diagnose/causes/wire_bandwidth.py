@@ -40,6 +40,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_BANDWIDTH
 PRECEDENCE = 50
+SIDES = ("full", "bytes", "path")
 LEAST_OWN = 0.5
 """Of the loss, beside a constant time for each request."""
 FILLED, SENT_AGAIN = 0.5, 0.002

@@ -40,6 +40,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_LOSS
 PRECEDENCE = 30
+SIDES = ("path",)
 LEAST_SHARE, MORE_THAN_BELOW = 0.005, 2.0
 LEAST_COVER, IDLE, OWN_DROPS = 0.6, 0.5, 0.5
 

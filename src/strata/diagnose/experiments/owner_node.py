@@ -13,13 +13,13 @@ from strata.diagnose import other_paths
 from strata.diagnose.case import Case
 from strata.diagnose.expected import MOST, SAME, Range, station_of
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import PATH
+from strata.diagnose.sides import Side, on
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
 
 ABOUT = frozenset({Cause.REDIRECTED})
-LOCAL = PATH | {Cause.PROCESSORS, Cause.QUOTA, Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST}
-"""Causes of which the other node may be free: of its wires, processors and servers."""
+OF_A_NODE = frozenset({Cause.PROCESSORS, Cause.QUOTA, Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST})
+"""Causes of which the other node may be free, as of those on the path: of its processors and servers."""
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
@@ -32,7 +32,8 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     cell = None if other is None else other_paths.slowest_read(station, opinion, other)
     if other is None or cell is None:
         return None
-    said: dict[Cause, Range] = dict.fromkeys(LOCAL, (SAME[0], MOST)) | {Cause.REDIRECTED: (other_paths.GAIN, MOST)}
+    free = on(Side.PATH) | OF_A_NODE
+    said: dict[Cause, Range] = dict.fromkeys(free, (SAME[0], MOST)) | {Cause.REDIRECTED: (other_paths.GAIN, MOST)}
     return other_paths.over(
         station, other, cell, standing, said, "with a limit that both nodes share the IOPS stay the same"
     )
