@@ -2,11 +2,8 @@
 
 Reads    INET_DIAG over netlink (what ``ss -ti`` shows) for connections from or to the ports it is given, and in the
          namespace of a node for every other one that moves something there; /proc/net/snmp.
-Makes    with ``{peer=address:port, end=client|server, connection=0|1…, port=…}``: ``tcp_rtt_seconds``,
-         ``tcp_rtt_variation_seconds``, ``tcp_min_rtt_seconds`` (s, gauge), ``tcp_cwnd``, ``tcp_unacked`` (segments,
-         gauge), ``tcp_unsent_bytes`` (B, gauge), ``tcp_delivery_rate`` (B/s, gauge), ``tcp_retransmits`` (segments,
-         counter), ``tcp_acked_bytes``, ``tcp_received_bytes`` (B, counter), ``tcp_busy_seconds``,
-         ``tcp_receiver_limited_seconds``, ``tcp_sender_limited_seconds`` (s, counter). Of the whole namespace:
+Makes    with ``{peer=address:port, end=client|server, connection=0|1…, port=…}`` every counter of a connection that
+         `strata.model.counters.tcp` declares, from struct tcp_info. Of the whole namespace:
          ``tcp_segments{direction=in|out}``, ``tcp_retransmitted_segments`` (segments, counter).
 Costs    193 µs per sample with both ends of 1 connection; looking for new ones takes at most 0.2 % of the time.
 Needs    tcp_diag; another namespace: CAP_SYS_ADMIN. At most 64 connections are followed.
