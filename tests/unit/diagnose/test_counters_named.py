@@ -75,6 +75,18 @@ def test_loss_is_not_named_for_few_for_others_and_for_a_queue_of_the_nodes_own(
     assert because in reason(found, Cause.WIRE_LOSS)
 
 
+@pytest.mark.parametrize(("had", "lost"), [(10.0, True), (25.0, False)])
+def test_what_the_other_end_had_already_was_overtaken_and_not_lost(had: float, lost: bool) -> None:
+    def above(cell: CellSummary) -> dict[str, float]:
+        of = "{connection=0,end=client,node=n1,peer=10.0.0.2:10809,port=10809}"
+        return segments(35)(cell) | {f"tcp_retransmits{of}": 30.0, f"tcp_duplicates{of}": had}
+
+    found = seen("slow-service", above, segments(0))
+    assert (found.verdict.cause is Cause.WIRE_LOSS) is lost
+    if not lost:
+        assert "83 % of what is retransmitted already: it was overtaken" in reason(found, Cause.WIRE_LOSS)
+
+
 def test_segments_that_a_full_wire_drops_do_not_make_it_lossy() -> None:
     def only_where_it_is_full(cell: CellSummary) -> dict[str, float]:
         return segments(20 if cell.bytes_per_second.value > 15 * MIB else 0)(cell)

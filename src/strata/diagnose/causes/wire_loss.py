@@ -12,7 +12,8 @@ Evidence it needs
     layer reaches elsewhere, so that the drops are not those of a saturated wire. Differential: the loss.
 What rules it out
     No retransmitted segments. Drops at the nodes' own queues that account for half of them: then the nodes' rate is
-    the limit.
+    the limit. Segments of which the other end had half or more already (``tcpi_dsack_dups``): nothing was lost, other
+    segments overtook them, and the sender took that for loss.
 What to do next
     Find where they are lost: error and drop counters of ports and cables between the two ends, duplex, a full buffer.
 How sure
@@ -22,7 +23,7 @@ Example
     segments are retransmitted.
 Source
     RFC 6298 (the minimum retransmission timer), RFC 5681; Mathis et al. 1997 (the effect of loss on a connection's
-    rate).
+    rate); RFC 2883 and RFC 3708 (a duplicate that is acknowledged shows a retransmission without need).
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from strata.diagnose import counted, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
+from strata.model.counters import tcp
 from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_LOSS
 PRECEDENCE = 30
 SIDES = ("path",)
 LEAST_SHARE, MORE_THAN_BELOW = 0.005, 2.0
-LEAST_COVER, IDLE, OWN_DROPS = 0.6, 0.5, 0.5
+LEAST_COVER, IDLE, OWN_DROPS, HAD_ALREADY = 0.6, 0.5, 0.5, 0.5
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -63,6 +65,9 @@ def judge_pair(pair: Pair) -> Opinion:
     own = sum(counted.dropped_here(p.upper) for p, _ in lossy) / sum(r.rate for _, r in lossy)
     if own >= OWN_DROPS:
         return Opinion(CAUSE, False, "the nodes' own queues drop what is retransmitted: the path exceeds their rate")
+    if (had := _had_already([p for p, _ in lossy])) >= HAD_ALREADY:
+        why = f"the other end had {units.percent(had, 2)} of what is retransmitted already: it was overtaken, not lost"
+        return Opinion(CAUSE, False, why, strength=cover)
     fastest = max(p.x * p.bs for p in view.points)
     if not any(p.x * p.bs < IDLE * fastest for p, _ in lossy):
         return Opinion(CAUSE, None, "segments are retransmitted only where the wire may be saturated")
@@ -94,3 +99,11 @@ def _share_below(point: Point) -> float:
 
 def _below(points: list[Point]) -> float:
     return float(np.median([_share_below(p) for p in points]))
+
+
+def _had_already(points: list[Point]) -> float:
+    """The share of the retransmitted segments that had arrived, median; 0 where the kernel does not count it."""
+    told = [p.upper.readings for p in points]
+    both = [(t.total(tcp.HAD_ALREADY), t.total(tcp.RETRANSMITS)) for t in told]
+    shares = [min(1.0, had / again) for had, again in both if had is not None and again]
+    return float(np.median(shares)) if shares else 0.0

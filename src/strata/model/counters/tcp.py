@@ -59,6 +59,12 @@ DELIVERY_RATE = _CONNECTION.stands(
 RETRANSMITS = _CONNECTION.grows(
     "retransmits", "segments", "segments retransmitted by the connection", source=TcpInfo("retransmits", 100)
 )
+HAD_ALREADY = _CONNECTION.grows(
+    "duplicates",
+    "segments",
+    "segments that the other end had received already (DSACK), from Linux 5.4 on",
+    source=TcpInfo("dsack_dups", 216),
+)
 ACKED = _CONNECTION.grows(
     "acked_bytes", "B", "bytes acknowledged by the other end", source=TcpInfo("acked_bytes", 120, LONG)
 )
