@@ -56,15 +56,24 @@ def told(
 
 
 def asked(
-    layer: str, cell: Workload, changed: Workload, changes: str, predictions: tuple[Prediction, ...], **more: Any
+    cell: CellSummary,
+    changes: str,
+    predictions: tuple[Prediction, ...],
+    *,
+    changed: Workload | None = None,
+    layer: str | None = None,
+    **more: Any,
 ) -> Experiment | None:
-    """The experiment; None where nobody predicts that anything changes."""
+    """The experiment beside ``cell``; None where nobody predicts that anything changes.
+
+    ``changed``: the workload that is measured instead, ``layer``: the layer where; both are the cell's own otherwise.
+    """
     if not predictions or all(p.idle for p in predictions):
         return None
     return Experiment(
-        layer=layer,
-        workload=changed,
-        reference=cell.key,
+        layer=layer or cell.layer,
+        workload=changed or cell.workload,
+        reference=cell.workload.key,
         changes=changes,
         prediction=predictions[0],
         predictions=predictions,

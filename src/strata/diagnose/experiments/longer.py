@@ -58,9 +58,7 @@ def _made(case: Case, station: Station, opinion: Opinion, standing: tuple[Opinio
         return None
     cell, predictions = found
     return asked(
-        station.layer.name,
-        cell.workload,
-        cell.workload,
+        cell,
         f"the same workload for {math.floor(RUNTIME_S)} seconds",
         predictions,
         runtime_s=RUNTIME_S,

@@ -40,9 +40,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         p.model_copy(update={"idle": p.idle and p.cause not in on(Side.PATH)}) for p in _told(standing, cell)
     )
     return asked(
-        station.layer.name,
-        cell.workload,
-        cell.workload,
+        cell,
         "the same reads from a remote end that stores nothing",
         predictions,
         condition=Condition.NULL_END,

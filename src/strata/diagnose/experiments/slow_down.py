@@ -46,9 +46,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         elif opinion.cause in on(Side.FULL) - UNKNOWN and cell.workload.key in opinion.cells:
             said[opinion.cause] = STAYS
     return asked(
-        station.layer.name,
-        cell.workload,
-        cell.workload,
+        cell,
         "half of a request's time added at the remote end",
         told(standing, said, others=None),
         condition=Condition.SLOWED,
