@@ -31,14 +31,23 @@ class LimitText:
     evidence: Evidence
 
 
-def judged(case: Case, cause: Cause, words: Callable[[GroundLayer, Limit], LimitText]) -> Iterator[Opinion]:
-    """The opinion of one cause about every ground layer that is slower than it should be."""
+Words = Callable[[GroundLayer, Limit], LimitText]
+Unknown = Callable[[GroundLayer], tuple[str, str] | None]
+
+
+def judged(case: Case, cause: Cause, words: Words, unknown: Unknown = lambda _: None) -> Iterator[Opinion]:
+    """The opinion of one cause about every ground layer that is slower than it should be.
+
+    ``unknown``: (why it cannot be told of a layer, what is missing) unless something else rules it out.
+    """
     for own in owns(case):
         if own.slow:
-            yield _opinion(case, own, own.limit(cause), words)
+            one = _opinion(case, own, own.limit(cause), words)
+            why = None if one.holds is False else unknown(own)
+            yield one if why is None else Opinion(cause, None, why[0], missing=(why[1],), layer=one.layer)
 
 
-def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Callable[[GroundLayer, Limit], LimitText]) -> Opinion:
+def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Words) -> Opinion:
     layer = own.station.layer.name
     if why := _elsewhere(case, own):
         return Opinion(limit.cause, False, why, layer=layer)

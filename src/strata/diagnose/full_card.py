@@ -35,22 +35,17 @@ from strata.diagnose.opinion import Opinion, Weight
 from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_BANDWIDTH
-LEAST_COVER, AS_FULL, BELOW = 0.6, 0.85, 0.5
+LEAST_COVER, BELOW = 0.6, 0.5
 
 
 def judge_pair(pair: Pair) -> Opinion | None:
     """None where the queues do not show it."""
     view, slow = pair.view, pair.view.affected
     met = card.card_of(slow)
-    if met is None or not any(card.waits(p.upper, met.wire) for p in slow):
+    if met is None:
         return None
-    top = max(card.rate(p.upper, met.wire) for p in slow if card.waits(p.upper, met.wire))
-    full = [
-        p
-        for p in slow
-        if (card.waits(p.upper, met.wire) or card.rate(p.upper, met.wire) >= AS_FULL * top)
-        and card.rate(p.lower, met.wire) < BELOW * top
-    ]
+    queued, top = card.filled(slow, met.wire)
+    full = [p for p in queued if card.rate(p.lower, met.wire) < BELOW * top]
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER or any(card.rate(p.upper, met.wire) < BELOW * top for p in full):
         return None

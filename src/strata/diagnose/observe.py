@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from strata.model.finding import Cause, Evidence
 
 LITTLE_SLACK = 0.2
 HEADROOM = 0.75
+MOST_OFF = 2.5
+"""Standard errors from what a limit predicts: a slow workload further off is not explained by it."""
 
 
 def cells(view: View, points: Iterable[Point]) -> tuple[str, ...]:
@@ -135,35 +138,42 @@ def shown(
     points: Collection[Point],
     seen: str,
     *,
-    title: str,
-    explanation: str,
-    next_step: str,
-    strength: float,
-    lead: float,
     rows: Iterable[Predicted] = (),
     held_up: bool = False,
-    model: Fit | None = None,
-    adds: bool = False,
+    **said: Any,
 ) -> Opinion:
     """What counters show of these slow workloads of a layer over another: ``seen`` in them, beside what they lose.
 
-    ``rows``: what the cause predicts of them; ``held_up``: the operational laws are told too; the rest as in `Opinion`.
+    ``rows``: what the cause predicts of them; ``held_up``: with the operational laws; ``said``: as in `Opinion`.
     """
     return Opinion(
         cause,
         weight=Weight.SHOWN,
-        title=title,
-        explanation=explanation,
-        next_step=next_step,
         cells=frozenset(p.key for p in points),
-        strength=strength,
-        lead=lead,
         rows=tuple(f.row(view) for f in rows),
-        model=model,
-        adds=adds,
         evidence=(
             slower(view),
             operational(seen, cells(view, points)),
             *(waits_above(view, view.affected) if held_up else ()),
         ),
+        **said,
     )
+
+
+def fitted(
+    cause: Cause, pair: Pair, found: Fit, points: Collection[Point], explains: str, *more: Evidence, **said: Any
+) -> Opinion:
+    """What the shape of the losses suggests: one limit that ``explains`` them, shown by these workloads.
+
+    ``more``: other evidence; ``said``: as in `Opinion`.
+    """
+    view = pair.view
+    near = {p.key for p in view.affected if abs(found.residual[p.key]) <= MOST_OFF}
+    evidence = (
+        slower(view),
+        differential(explains, cells(view, points)),
+        *more,
+        *waits_above(view, view.affected),
+    )
+    given: dict[str, Any] = {"cells": found.binding | near, "strength": found.explained}
+    return Opinion(cause, model=found, evidence=evidence, **(given | said))

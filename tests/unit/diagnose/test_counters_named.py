@@ -8,7 +8,6 @@ from functools import lru_cache
 import pytest
 
 from strata.diagnose import diagnose
-from strata.diagnose.counted import quotas, resent, wires
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 
@@ -249,6 +248,6 @@ def test_a_cap_at_the_lowest_layer_is_told_from_a_medium_of_many_servers(cap: fl
 
 def test_what_was_not_counted_is_not_known() -> None:
     cell = scene("healthy").cells[0]
-    assert (resent(cell), quotas(cell), wires(cell)) == (None, (), ())
+    assert (cell.resources.resent, cell.resources.quotas, cell.resources.cards) == (None, (), ())
     few = cell.model_copy(update={"counters": {"tcp_segments{direction=out}": 3.0, "tcp_retransmitted_segments": 1.0}})
-    assert resent(few) is None
+    assert few.resources.resent is None

@@ -31,17 +31,16 @@ from strata import units
 from strata.diagnose import blamed, observe, own_limits
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case, Pair
-from strata.diagnose.evidence import differential, operational
+from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
-from strata.diagnose.registry import Range
-from strata.model.experiment import Experiment
 from strata.model.finding import Cause
 
 CAUSE = Cause.BANDWIDTH_CAP
 PRECEDENCE = 58
 SIDES = ("full", "bytes", "between", "far")
+predict = own_limits.of_experiment
 NEXT_STEP = (
     "Look for a bytes-per-second limit on the volume, the device or its control group (io.max), and check the link's "
     "speed"
@@ -63,31 +62,19 @@ def judge_pair(pair: Pair) -> Opinion | None:
     bound = [p for p in view.points if p.key in found.binding]
     rate = units.rate(found.parameter)
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
-    return Opinion(
+    return observe.fitted(
         CAUSE,
-        model=found,
+        pair,
+        found,
+        bound,
+        f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the "
+        f"limited workloads give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
         title=f"the layer is limited to {rate}{where}",
         explanation=f"{len(bound)} workloads stop at the same {rate} whatever their block size, and there is no wire "
         f"between {view.layer.name} and {view.below.name}.",
         next_step=f"{NEXT_STEP}.",
-        cells=found.binding | {p.key for p in view.affected if abs(found.residual[p.key]) <= 2.5},
-        strength=found.explained,
         lead=pair.lead(LimitKind.BANDWIDTH),
-        evidence=(
-            observe.slower(view),
-            differential(
-                f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the "
-                f"limited workloads give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
-                observe.cells(view, bound),
-            ),
-            *observe.waits_above(view, view.affected),
-        ),
     )
-
-
-def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
-    """Of another read of the same layer."""
-    return own_limits.of_experiment(case, opinion, experiment)
 
 
 def _said(own: GroundLayer, limit: Limit) -> LimitText:

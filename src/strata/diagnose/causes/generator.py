@@ -30,10 +30,10 @@ import numpy as np
 
 from strata import units
 from strata.analyse.laws.generator import HEADROOM_LIMIT, ceiling
-from strata.diagnose import counted
 from strata.diagnose.evidence import operational
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Evidence
+from strata.model.resources import Quota
 
 CAUSE = Cause.GENERATOR
 SIDES = ("full", "path")
@@ -50,9 +50,9 @@ def shares(analysis: Analysis, cells: Iterable[CellSummary]) -> list[tuple[CellS
     return found
 
 
-def starved(cells: Iterable[CellSummary]) -> tuple[counted.Quota, float] | None:
+def starved(cells: Iterable[CellSummary]) -> tuple[Quota, float] | None:
     """The generator's own group and how often it was held back (median of the cells), where that is half or more."""
-    own = [next((q for q in counted.quotas(cell) if q.own), None) for cell in cells]
+    own = [next((q for q in cell.resources.quotas if q.own), None) for cell in cells]
     share = float(np.median([0.0 if q is None else q.share for q in own])) if own else 0.0
     worst = max((q for q in own if q is not None), key=lambda q: q.share, default=None)
     return (worst, share) if worst is not None and share >= HELD_BACK else None

@@ -27,13 +27,12 @@ from strata import units
 from strata.diagnose import card, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.view import Point
 from strata.model.finding import Cause
 
 CAUSE = Cause.NOISY_WIRE
 PRECEDENCE = 35
 SIDES = ("full", "bytes", "path")
-LEAST_COVER, AS_FULL = 0.6, 0.85
+LEAST_COVER = 0.6
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -48,7 +47,7 @@ def judge_pair(pair: Pair) -> Opinion:
     if others is None:
         least = min(card.rate(p.lower, met.wire) for p in view.everything)
         return Opinion(CAUSE, False, f"{met.wire.name} carries {units.rate(least)} while this layer is not measured")
-    full = _full(slow, met)
+    full, _ = card.filled(slow, met.wire)
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         why = f"{met.wire.name} is not saturated in workloads with {units.percent(1 - cover, 2)} of the loss"
@@ -69,9 +68,3 @@ def judge_pair(pair: Pair) -> Opinion:
         lead=10 * min(1.0, others.rate / top + 0.3),
         held_up=True,
     )
-
-
-def _full(slow: tuple[Point, ...], met: card.Card) -> tuple[Point, ...]:
-    waits = [p for p in slow if card.waits(p.upper, met.wire)]
-    top = max((card.rate(p.upper, met.wire) for p in waits), default=float("inf"))
-    return tuple(p for p in slow if p in waits or card.rate(p.upper, met.wire) >= AS_FULL * top)

@@ -30,7 +30,7 @@ from strata import units
 from strata.diagnose import connections, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
-from strata.diagnose.evidence import differential, operational
+from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitKind, own_part
 from strata.diagnose.opinion import Opinion
 from strata.model.finding import Cause, Evidence
@@ -70,10 +70,14 @@ def judge_pair(pair: Pair) -> Opinion:
             ),
         )
     way = "one request at a time" if serial else "per request, at every depth"
-    return Opinion(
+    return observe.fitted(
         CAUSE,
+        pair,
+        found,
+        slow,
+        f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
+        *trips,
         holds=None if missing else True,
-        model=found,
         because="without a round-trip time it cannot be separated from the wire's latency" if missing else "",
         title=f"the layer spends {time} {'on ' if serial else ''}{way}",
         explanation=(
@@ -84,18 +88,7 @@ def judge_pair(pair: Pair) -> Opinion:
         + "".join(f" T{t.statement[1:]}." for t in trips),
         next_step="Check the layer's service threads, queues and copies; "
         + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
-        cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
-        strength=found.explained,
         lead=pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
-        evidence=(
-            observe.slower(view),
-            differential(
-                f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
-                observe.cells(view, slow),
-            ),
-            *trips,
-            *observe.waits_above(view, slow),
-        ),
         missing=missing,
     )
 

@@ -26,11 +26,12 @@ from __future__ import annotations
 import numpy as np
 
 from strata import units
-from strata.diagnose import counted, observe, ready
+from strata.diagnose import observe, ready
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
 from strata.model.finding import Cause
+from strata.model.resources import Quota
 
 CAUSE = Cause.QUOTA
 PRECEDENCE = 20
@@ -41,7 +42,7 @@ LEAST_HELD, MORE_THAN_BELOW, LEAST_COVER = 0.5, 2.0, 0.6
 def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
     view, slow = pair.view, pair.view.affected
-    known = [(p, q) for p in slow if (q := next((q for q in counted.quotas(p.upper) if not q.own), None)) is not None]
+    known = [(p, q) for p in slow if (q := next((q for q in p.upper.resources.quotas if not q.own), None)) is not None]
     if not known:
         return Opinion(CAUSE, None, "no visible process of the path has a processor quota")
     held = [(p, q) for p, q in known if q.share >= LEAST_HELD and _below(p, q) * MORE_THAN_BELOW <= q.share]
@@ -70,6 +71,6 @@ def judge_pair(pair: Pair) -> Opinion:
     )
 
 
-def _below(point: Point, quota: counted.Quota) -> float:
+def _below(point: Point, quota: Quota) -> float:
     """How often the same group was held back in the cell below; 0 where it did nothing there."""
-    return next((q.share for q in counted.quotas(point.lower) if (q.node, q.group) == (quota.node, quota.group)), 0.0)
+    return next((q.share for q in point.lower.resources.quotas if (q.node, q.group) == (quota.node, quota.group)), 0.0)

@@ -34,34 +34,22 @@ from strata.diagnose.case import Case
 from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
-from strata.diagnose.registry import Range
-from strata.model.experiment import Experiment
 from strata.model.finding import Cause
 
 CAUSE = Cause.SLOW_MEDIUM
 PRECEDENCE = 45
 SIDES = ("between", "far")
+predict = own_limits.of_experiment
 
 
 def judge(case: Case) -> Iterator[Opinion]:
     """Only where one request at a time is promised a time: without it a queue or a cap looks alike."""
-    for one in blamed.judged(case, CAUSE, _said):
-        own = own_limits.of(case, one.layer)
-        if one.holds is not False and own is not None and blamed.alone(own) is None:
-            yield Opinion(
-                CAUSE,
-                None,
-                "no latency of a single request is specified",
-                missing=("expect.latency of the layer",),
-                layer=one.layer,
-            )
-        else:
-            yield one
+    return blamed.judged(case, CAUSE, _said, _unknown)
 
 
-def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
-    """Of another read of the same layer."""
-    return own_limits.of_experiment(case, opinion, experiment)
+def _unknown(own: GroundLayer) -> tuple[str, str] | None:
+    none = "no latency of a single request is specified", "expect.latency of the layer"
+    return none if blamed.alone(own) is None else None
 
 
 def _said(own: GroundLayer, limit: Limit) -> LimitText:

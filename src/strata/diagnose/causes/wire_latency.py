@@ -37,7 +37,7 @@ import numpy as np
 from strata import units
 from strata.diagnose import connections, models, observe, rows
 from strata.diagnose.case import Pair
-from strata.diagnose.evidence import differential, operational
+from strata.diagnose.evidence import operational
 from strata.diagnose.explained import rows_of
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
@@ -171,29 +171,23 @@ def _by_shape(pair: Pair) -> Opinion:
         return observe.refuted(CAUSE, pair, LimitKind.DELAY)
     cells = frozenset(p.key for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5)
     told = rows_of(pair, found, [p for p in slow if p.key in cells])
-    return Opinion(
+    return observe.fitted(
         CAUSE,
-        model=found,
+        pair,
+        found,
+        slow,
+        f"a constant {added} per request explains {units.percent(found.explained, 2)} of the loss",
+        operational(
+            f"the minimum round trip of the handshake is {trip} longer than that of {view.below.name}",
+            value=view.remote.rtt_ns if view.remote else None,
+        ),
         title=f"the wire adds {added} to each request",
         explanation=f"Requests take {added} longer at every depth, and {trip} of it is the round trip of the "
         "handshake, which touches no data. Deep queues hide it; shallow workloads pay it in full.",
         next_step="Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would "
         "not help.",
         cells=cells,
-        strength=found.explained,
         lead=pair.lead(beside.shape) if two else pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
         rows=told,
         adds=two,
-        evidence=(
-            observe.slower(view),
-            differential(
-                f"a constant {added} per request explains {units.percent(found.explained, 2)} of the loss",
-                observe.cells(view, slow),
-            ),
-            operational(
-                f"the minimum round trip of the handshake is {trip} longer than that of {view.below.name}",
-                value=view.remote.rtt_ns if view.remote else None,
-            ),
-            *observe.waits_above(view, slow),
-        ),
     )

@@ -33,7 +33,7 @@ import math
 import numpy as np
 
 from strata import units
-from strata.diagnose import counted, observe
+from strata.diagnose import observe
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
@@ -52,7 +52,7 @@ def judge_pair(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
-    known = [(p, found) for p in slow if (found := counted.resent(p.upper)) is not None]
+    known = [(p, found) for p in slow if (found := p.upper.resources.resent) is not None]
     if not known:
         return Opinion(CAUSE, None, "the segments of its connections were not counted")
     lossy = [(p, r) for p, r in known if r.share >= LEAST_SHARE and _share_below(p) * MORE_THAN_BELOW <= r.share]
@@ -62,7 +62,7 @@ def judge_pair(pair: Pair) -> Opinion:
         return Opinion(
             CAUSE, False, f"at most {units.percent(most, 2)} of the segments are retransmitted", strength=cover
         )
-    own = sum(counted.dropped_here(p.upper) for p, _ in lossy) / sum(r.rate for _, r in lossy)
+    own = sum(p.upper.resources.dropped for p, _ in lossy) / sum(r.rate for _, r in lossy)
     if own >= OWN_DROPS:
         return Opinion(CAUSE, False, "the nodes' own queues drop what is retransmitted: the path exceeds their rate")
     if (had := _had_already([p for p, _ in lossy])) >= HAD_ALREADY:
@@ -93,7 +93,7 @@ def judge_pair(pair: Pair) -> Opinion:
 
 
 def _share_below(point: Point) -> float:
-    found = counted.resent(point.lower)
+    found = point.lower.resources.resent
     return found.share if found is not None else 0.0
 
 
