@@ -50,7 +50,7 @@ STEPS = {
         "src/strata/model/counters/tcp.py": "RESENT =", "src/strata/probes/tcp/__init__.py": "Column(tcp.RESENT)",
         "src/strata/app/runner.py": "Sampler(", "src/strata/analyse/counters.py": "def mean_of",
         "src/strata/model/counters/readings.py": "class Readings", "src/strata/model/resources.py": "def resent",
-        "src/strata/diagnose/counted.py": "def resent", "src/strata/diagnose/causes/wire_loss.py": "counted.resent(",
+        "src/strata/diagnose/causes/wire_loss.py": "resources.resent",
         "src/strata/diagnose/layers.py": "def choose", "src/strata/diagnose/verdicts.py": "def layer",
     },
 }  # fmt: skip

@@ -31,14 +31,23 @@ class LimitText:
     evidence: Evidence
 
 
-def judged(case: Case, cause: Cause, words: Callable[[GroundLayer, Limit], LimitText]) -> Iterator[Opinion]:
-    """The opinion of one cause about every ground layer that is slower than it should be."""
+Words = Callable[[GroundLayer, Limit], LimitText]
+Unknown = Callable[[GroundLayer], tuple[str, str] | None]
+
+
+def judged(case: Case, cause: Cause, words: Words, unknown: Unknown = lambda _: None) -> Iterator[Opinion]:
+    """The opinion of one cause about every ground layer that is slower than it should be.
+
+    ``unknown``: (why it cannot be told of a layer, what is missing) unless something else rules it out.
+    """
     for own in owns(case):
         if own.slow:
-            yield _opinion(case, own, own.limit(cause), words)
+            one = _opinion(case, own, own.limit(cause), words)
+            why = None if one.holds is False else unknown(own)
+            yield one if why is None else Opinion(cause, None, why[0], missing=(why[1],), layer=one.layer)
 
 
-def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Callable[[GroundLayer, Limit], LimitText]) -> Opinion:
+def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Words) -> Opinion:
     layer = own.station.layer.name
     if why := _elsewhere(case, own):
         return Opinion(limit.cause, False, why, layer=layer)
@@ -50,7 +59,7 @@ def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Callable[[Ground
     missing = (f"idle processors: they are {units.percent(busy, 2)} busy in those workloads",) if unsure else ()
     said = words(own, limit)
     return Opinion(
-        cause=limit.cause,
+        limit.cause,
         holds=True if best and not missing else None,
         because=""
         if best
@@ -61,7 +70,7 @@ def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Callable[[Ground
         cells=frozenset(h.key for h in own.slow),
         strength=limit.explained * (1.0 if all(members.counted(h.cell) for h in own.slow) else UNCOUNTED),
         lead=own.lead(limit.cause),
-        evidence=(unexplained.differential(own), said.evidence),
+        evidence=(unexplained.below_promise(own), said.evidence),
         missing=missing,
         layer=layer,
         loss=own.loss,

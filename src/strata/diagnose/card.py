@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata import units
-from strata.diagnose import counted
+from strata.diagnose.evidence import operational
 from strata.diagnose.view import Point, View
 from strata.model.analysis import CellSummary
-from strata.model.finding import Evidence, EvidenceKind
+from strata.model.finding import Evidence
+from strata.model.resources import Card as Interface
 
-IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL = 0.01, 1.3, 1500.0, 0.2, 1.15, 0.8
+IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL, AS_FULL = 0.01, 1.3, 1500.0, 0.2, 1.15, 0.8, 0.85
 """``WAITS``: bytes; less than a frame on average is not a queue. ``FOREIGN``: of the most that the card carries.
 ``HEADS``: bytes on a wire for each byte of the application, heads included."""
 
@@ -23,7 +25,7 @@ IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL = 0.01, 1.3, 1500.0, 0.2, 1.15, 0.8
 class Card:
     """The interface that is met first; ``idle``: another of its kind and node that carries nothing."""
 
-    wire: counted.InterfaceLoad
+    wire: Interface
     idle: str | None
     per_byte: float
     """Bytes on it for each byte of the layer, median."""
@@ -41,20 +43,20 @@ def card_of(points: Sequence[Point]) -> Card | None:
     if not points:
         return None
     fastest = max(points, key=lambda p: p.x * p.bs)
-    seen = counted.wires(fastest.upper)
+    seen = fastest.upper.resources.cards
     # This machine's own cards are not those of its namespaces.
     seen = tuple(w for w in seen if w.node is not None) or seen
-    if not seen or seen[0].sent <= 0:
+    if not seen or seen[0].most <= 0:
         return None
-    wire = max(seen, key=lambda w: ((w.waiting or 0.0) >= WAITS, w.waiting or 0.0, w.sent))
+    wire = max(seen, key=lambda w: ((w.waiting or 0.0) >= WAITS, w.waiting or 0.0, w.most))
     peers = [w for w in seen if w.node == wire.node and w.interface != wire.interface and _kind(w) == _kind(wire)]
-    idle = next((w.interface for w in peers if w.sent < IDLE * wire.sent), None)
-    same = [(p, w) for p in points for w in counted.wires(p.upper) if w.name == wire.name]
+    idle = next((w.interface for w in peers if w.most < IDLE * wire.most), None)
+    same = [(p, w) for p in points for w in p.upper.resources.cards if w.name == wire.name]
     return Card(
         wire=wire,
         idle=idle,
-        per_byte=float(np.median([w.sent / (p.upper.bytes_per_second.value or 1.0) for p, w in same])),
-        rate=wire.sent,
+        per_byte=float(np.median([w.most / (p.upper.bytes_per_second.value or 1.0) for p, w in same])),
+        rate=wire.most,
         waiting=float(np.median([w.waiting or 0.0 for _, w in same])),
     )
 
@@ -72,7 +74,7 @@ def alone(view: View, keys: Collection[str]) -> Card | None:
 class CrossTraffic:
     """Bytes per second on a card that are no part of the path: they pass while it is not used at all."""
 
-    wire: counted.InterfaceLoad
+    wire: Interface
     rate: float
 
 
@@ -89,17 +91,24 @@ def neighbour(view: View) -> CrossTraffic | None:
     return CrossTraffic(met.wire, usual) if usual >= FOREIGN * most and min(there) >= FOREIGN * most / 3 else None
 
 
-def rate(cell: CellSummary, wire: counted.InterfaceLoad) -> float:
+def rate(cell: CellSummary, wire: Interface) -> float:
     """Bytes per second of the busier direction of this card in the cell; 0 where it carried nothing."""
-    return next((w.sent for w in counted.wires(cell) if w.name == wire.name), 0.0)
+    return next((w.most for w in cell.resources.cards if w.name == wire.name), 0.0)
 
 
-def waits(cell: CellSummary, wire: counted.InterfaceLoad) -> bool:
+def waits(cell: CellSummary, wire: Interface) -> bool:
     """Whether packets wait in front of this card."""
-    return any(w.name == wire.name and (w.waiting or 0.0) >= WAITS for w in counted.wires(cell))
+    return any(w.name == wire.name and (w.waiting or 0.0) >= WAITS for w in cell.resources.cards)
 
 
-def _kind(wire: counted.InterfaceLoad) -> str:
+def filled(points: Sequence[Point], wire: Interface) -> tuple[tuple[Point, ...], float]:
+    """(the points in which packets wait in front of this card, or it carries nearly as much; the most with a queue)."""
+    queued = [p for p in points if waits(p.upper, wire)]
+    top = max((rate(p.upper, wire) for p in queued), default=math.inf)
+    return tuple(p for p in points if p in queued or rate(p.upper, wire) >= AS_FULL * top), top
+
+
+def _kind(wire: Interface) -> str:
     """``eth`` of ``eth0``, ``enp`` of ``enp3s0``: bridges and tunnels are no second card."""
     return re.sub(r"\d.*", "", wire.interface)
 
@@ -116,10 +125,8 @@ def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None
         said.append(f"that is {times} bytes for each byte of this layer: other traffic or copies use it, too")
     if not said:
         return None
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{card.wire.name} carries {units.rate(card.rate)}; {', '.join(said)}",
-        cells=tuple(view.cell(p) for p in points),
+    return operational(
+        f"{card.wire.name} carries {units.rate(card.rate)}; {', '.join(said)}", tuple(view.cell(p) for p in points)
     )
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from strata import units
 from strata.analyse.overall import Pooled, pooled, standard_error
+from strata.diagnose.evidence import differential
 from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.estimate import Estimate
-from strata.model.finding import Evidence, EvidenceKind
+from strata.model.finding import Evidence
 
 MOST_TOLERANCE = 0.4
 """With a wider noise floor no single workload says anything, and a mean of such workloads is no mean of alike ones."""
@@ -110,10 +111,9 @@ def statements(analysis: Analysis) -> tuple[tuple[str, str, str], ...]:
 def evidence(analysis: Analysis) -> tuple[Evidence, ...]:
     """Differential evidence that nothing costs more than expected."""
     return tuple(
-        Evidence(
-            kind=EvidenceKind.DIFFERENTIAL,
-            statement=f"{layer} gives {text}; {detail}",
-            cells=tuple(f"{layer}/{c.workload_key}" for c in analysis.comparisons if c.layer == layer),
+        differential(
+            f"{layer} gives {text}; {detail}",
+            (f"{layer}/{c.workload_key}" for c in analysis.comparisons if c.layer == layer),
         )
         for layer, text, detail in statements(analysis)
     )

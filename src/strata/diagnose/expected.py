@@ -13,7 +13,7 @@ from strata.diagnose.case import Case, Station
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import UNIT
-from strata.diagnose.sides import FULL
+from strata.diagnose.sides import Side, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import LEAST_RATIO, MOST_RATIO, Experiment, Metric, Prediction
@@ -56,15 +56,24 @@ def told(
 
 
 def asked(
-    layer: str, cell: Workload, changed: Workload, changes: str, predictions: tuple[Prediction, ...], **more: Any
+    cell: CellSummary,
+    changes: str,
+    predictions: tuple[Prediction, ...],
+    *,
+    changed: Workload | None = None,
+    layer: str | None = None,
+    **more: Any,
 ) -> Experiment | None:
-    """The experiment; None where nobody predicts that anything changes."""
+    """The experiment beside ``cell``; None where nobody predicts that anything changes.
+
+    ``changed``: the workload that is measured instead, ``layer``: the layer where; both are the cell's own otherwise.
+    """
     if not predictions or all(p.idle for p in predictions):
         return None
     return Experiment(
-        layer=layer,
-        workload=changed,
-        reference=cell.key,
+        layer=layer or cell.layer,
+        workload=changed or cell.workload,
+        reference=cell.workload.key,
         changes=changes,
         prediction=predictions[0],
         predictions=predictions,
@@ -104,4 +113,4 @@ def at_once(opinion: Opinion, cell: CellSummary) -> Range | None:
         least = model.parameter + model.base
         most = cell.workload.outstanding / least / cell.iops.value if least > 0 else MOST
         return SAME[0], max(SAME[1], SAME[1] * most)
-    return SAME if opinion.cause in FULL or model is not None else None
+    return SAME if opinion.cause in on(Side.FULL) or model is not None else None

@@ -29,27 +29,23 @@ from dataclasses import replace
 from strata import units
 from strata.diagnose import card, observe
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_BANDWIDTH
-LEAST_COVER, AS_FULL, BELOW = 0.6, 0.85, 0.5
+LEAST_COVER, BELOW = 0.6, 0.5
 
 
 def judge_pair(pair: Pair) -> Opinion | None:
     """None where the queues do not show it."""
     view, slow = pair.view, pair.view.affected
     met = card.card_of(slow)
-    if met is None or not any(card.waits(p.upper, met.wire) for p in slow):
+    if met is None:
         return None
-    top = max(card.rate(p.upper, met.wire) for p in slow if card.waits(p.upper, met.wire))
-    full = [
-        p
-        for p in slow
-        if (card.waits(p.upper, met.wire) or card.rate(p.upper, met.wire) >= AS_FULL * top)
-        and card.rate(p.lower, met.wire) < BELOW * top
-    ]
+    queued, top = card.filled(slow, met.wire)
+    full = [p for p in queued if card.rate(p.lower, met.wire) < BELOW * top]
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER or any(card.rate(p.upper, met.wire) < BELOW * top for p in full):
         return None
@@ -61,11 +57,9 @@ def judge_pair(pair: Pair) -> Opinion | None:
         binding=frozenset(p.key for p in full),
     )
     return Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         weight=Weight.SHOWN,
         model=limit,
-        because="",
         title=f"{met.wire.name} is limited to {rate}",
         explanation=f"Packets queue in front of {met.wire.name} in {len(full)} of {len(slow)} slow workloads."
         + (f" {met.idle} of the same node is idle." if met.idle else ""),
@@ -75,14 +69,13 @@ def judge_pair(pair: Pair) -> Opinion | None:
         lead=6 * cover,
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{met.wire.name} carries {observe.spread(sent, 'rate')} in {len(full)} slow workloads, "
+            operational(
+                f"{met.wire.name} carries {observe.spread(sent, 'rate')} in {len(full)} slow workloads, "
                 f"and {units.rate(max(card.rate(p.lower, met.wire) for p in full))} with the same workloads on "
                 f"{view.below.name}",
-                cells=observe.cells(view, full),
+                observe.cells(view, full),
             ),
             *((seen,) if seen is not None else ()),
-            *observe.operational(view, slow),
+            *observe.waits_above(view, slow),
         ),
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from strata.diagnose.causes.processors import QUIET
 from strata.diagnose.layers import Named
-from strata.diagnose.sides import EPISODES
+from strata.diagnose.sides import Side, on
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause
 
@@ -39,7 +39,7 @@ def explained(analysis: Analysis, first: Named, other: Named) -> bool:
     hold), and where the first blames the processors and they have no headroom in the other's cells either (at least
     `QUIET` busy in the median).
     """
-    beside = first.finding.cause in EPISODES
+    beside = first.finding.cause in on(Side.EPISODES)
     if first.finding.layer == other.finding.layer and other.keys <= first.keys and not beside:
         return True
     if first.finding.cause is not Cause.PROCESSORS:

@@ -15,7 +15,7 @@ from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
-from strata.diagnose.sides import EPISODES
+from strata.diagnose.sides import Side, on
 from strata.diagnose.slight import is_slight
 from strata.diagnose.trying import CauseTests, after, fate, outcome
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
@@ -221,7 +221,7 @@ def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[Named, ...]:
     """What one layer shows by itself: each cause that holds is a finding of its own."""
     found = []
     alive = standing(opinions)
-    counted = [o for o in alive if o.holds and o.weight is Weight.SHOWN and o.cause not in EPISODES]
+    counted = [o for o in alive if o.holds and o.weight is Weight.SHOWN and o.cause not in on(Side.EPISODES)]
     shown, cost = frozenset(key for o in counted for key in o.cells), sum(o.loss for o in counted)
     for chosen in alive:
         # What a counter shows of all its cells, and of most of what is lost, comes before what their figures suggest.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from strata import units
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.models import Fit, LimitKind, predict
-from strata.diagnose.opinion import Opinion
+from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.rows import Predicted
 from strata.diagnose.view import Point, View
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 LITTLE_SLACK = 0.2
 HEADROOM = 0.75
+MOST_OFF = 2.5
+"""Standard errors from what a limit predicts: a slow workload further off is not explained by it."""
 
 
 def cells(view: View, points: Iterable[Point]) -> tuple[str, ...]:
@@ -41,13 +46,12 @@ def times(values: Sequence[float]) -> str:
 def slower(view: View) -> Evidence:
     """Differential: how many workloads cost more than expected, and the worst of them."""
     worst = view.affected[0]
-    return Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{len(view.affected)} of {len(view.points)} workloads cost more than expected over "
+    return differential(
+        f"{len(view.affected)} of {len(view.points)} workloads cost more than expected over "
         f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS, and {view.below.name} "
         f"gives {units.count(worst.x_below)}",
-        cells=cells(view, view.affected),
-        value=worst.comparison.iops,
+        cells(view, view.affected),
+        worst.comparison.iops,
     )
 
 
@@ -73,12 +77,11 @@ def waterfall(view: View, points: Sequence[Point]) -> Evidence | None:
         below = inside(view, point)
         if below > 0.9 * point.n:
             continue
-        return Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"{point.workload.label}: of {point.n} outstanding requests about "
+        return operational(
+            f"{point.workload.label}: of {point.n} outstanding requests about "
             f"{units.significant(below, 2)} are in {view.below.name}, the others wait above it; a request takes "
             f"{units.duration(point.n / point.x * 1e9)} here and {units.duration(point.cycle_below * 1e9)} there",
-            cells=cells(view, [point]),
+            cells(view, [point]),
         )
     return None
 
@@ -93,14 +96,13 @@ def idle_processors(view: View, points: Sequence[Point]) -> Evidence | None:
     shares = busy(points)
     if not shares or max(shares) >= HEADROOM:
         return None
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"the processors are at most {units.percent(max(shares), 2)} busy in those workloads",
-        cells=tuple(view.cell(p) for p in points),
+    return operational(
+        f"the processors are at most {units.percent(max(shares), 2)} busy in those workloads",
+        tuple(view.cell(p) for p in points),
     )
 
 
-def operational(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
+def waits_above(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
     """What the operational laws say about cells that something holds back above the layer below."""
     found = (waterfall(view, points), idle_processors(view, points))
     return tuple(e for e in found if e is not None)
@@ -128,3 +130,50 @@ def parameter(found: Fit) -> str:
         return f"a cap of {units.count(found.parameter)} IOPS"
     time = units.duration(found.parameter * 1e9)
     return f"{time} more per request" if found.shape is LimitKind.DELAY else f"{time} per request, one at a time"
+
+
+def shown(
+    cause: Cause,
+    view: View,
+    points: Collection[Point],
+    seen: str,
+    *,
+    rows: Iterable[Predicted] = (),
+    held_up: bool = False,
+    **said: Any,
+) -> Opinion:
+    """What counters show of these slow workloads of a layer over another: ``seen`` in them, beside what they lose.
+
+    ``rows``: what the cause predicts of them; ``held_up``: with the operational laws; ``said``: as in `Opinion`.
+    """
+    return Opinion(
+        cause,
+        weight=Weight.SHOWN,
+        cells=frozenset(p.key for p in points),
+        rows=tuple(f.row(view) for f in rows),
+        evidence=(
+            slower(view),
+            operational(seen, cells(view, points)),
+            *(waits_above(view, view.affected) if held_up else ()),
+        ),
+        **said,
+    )
+
+
+def fitted(
+    cause: Cause, pair: Pair, found: Fit, points: Collection[Point], explains: str, *more: Evidence, **said: Any
+) -> Opinion:
+    """What the shape of the losses suggests: one limit that ``explains`` them, shown by these workloads.
+
+    ``more``: other evidence; ``said``: as in `Opinion`.
+    """
+    view = pair.view
+    near = {p.key for p in view.affected if abs(found.residual[p.key]) <= MOST_OFF}
+    evidence = (
+        slower(view),
+        differential(explains, cells(view, points)),
+        *more,
+        *waits_above(view, view.affected),
+    )
+    given: dict[str, Any] = {"cells": found.binding | near, "strength": found.explained}
+    return Opinion(cause, model=found, evidence=evidence, **(given | said))

@@ -40,8 +40,8 @@ class Opinion:
     """
 
     cause: Cause
-    holds: bool | None
-    because: str
+    holds: bool | None = True
+    because: str = ""
     title: str = ""
     explanation: str = ""
     next_step: str = ""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from strata.diagnose.case import Case, Station
-from strata.diagnose.expected import Range, asked, told
+from strata.diagnose.expected import MOST, Range, asked, station_of, told
 from strata.diagnose.opinion import Opinion
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
@@ -30,7 +30,39 @@ def other_way(case: Case, station: Station, alike: Callable[[Layer], bool], node
     return min(found, key=lambda s: node_owns and s.layer.node not in owners, default=None)
 
 
-def slowest_read(station: Station, opinion: Opinion, other: Station) -> CellSummary | None:
+def asked_there(
+    case: Case,
+    standing: tuple[Opinion, ...],
+    about: frozenset[Cause],
+    alike: Callable[[Layer, Layer], bool],
+    said: dict[Cause, Range],
+    why: str,
+    node_owns: bool = False,
+) -> Experiment | None:
+    """The same reads on another way, beside the one that one of these causes blames, where both were measured.
+
+    ``alike``: whether a layer is another way to what the blamed one reaches; of these causes the other way gains.
+    """
+    found = station_of(case, standing, about)
+    if found is None:
+        return None
+    opinion, station = found
+    other = other_way(case, station, lambda one: alike(one, station.layer), node_owns)
+    cell = None if other is None else _slowest_read(station, opinion, other)
+    if other is None or cell is None:
+        return None
+    gains: dict[Cause, Range] = dict.fromkeys(about, (GAIN, MOST))
+    return asked(
+        cell,
+        f"the same reads on {other.layer.name}",
+        told(standing, said | gains),
+        layer=other.layer.name,
+        reference_layer=station.layer.name,
+        otherwise=why,
+    )
+
+
+def _slowest_read(station: Station, opinion: Opinion, other: Station) -> CellSummary | None:
     """Of the reads that the cause explains and that were measured on both ways, the one that keeps least."""
     both = [
         (c.iops.value / there.iops.value, c)
@@ -41,23 +73,3 @@ def slowest_read(station: Station, opinion: Opinion, other: Station) -> CellSumm
         and (there := other.cell(c.workload.key)) is not None
     ]
     return min(both, key=lambda one: one[0], default=(0.0, None))[1]
-
-
-def over(
-    station: Station,
-    other: Station,
-    cell: CellSummary,
-    standing: tuple[Opinion, ...],
-    said: dict[Cause, Range],
-    why: str,
-) -> Experiment | None:
-    """The same workload on the other way, beside the one that is blamed."""
-    return asked(
-        other.layer.name,
-        cell.workload,
-        cell.workload,
-        f"the same reads on {other.layer.name}",
-        told(standing, said),
-        reference_layer=station.layer.name,
-        otherwise=why,
-    )

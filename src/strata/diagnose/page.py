@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import inspect
-import textwrap
-
 from strata.diagnose.registry import rules, trials
 from strata.model.cause import Cause
+from strata.model.plugins import section
 from strata.text.output import out
 
 _HEAD = """\
@@ -28,26 +26,11 @@ def causes_page() -> str:
     """The page as Markdown, with a final newline."""
     table = "\n".join(f"| `{c.value}` | {c.meaning} |" for c in Cause)
     causes = "\n\n".join(
-        _section(r.cause.value, r.page) for r in sorted(rules(), key=lambda r: list(Cause).index(r.cause))
+        section(r.cause.value, r.page) for r in sorted(rules(), key=lambda r: list(Cause).index(r.cause))
     )
-    tests = "\n\n".join(_section(t.key, t.page) for t in trials())
+    tests = "\n\n".join(section(t.key, t.page) for t in trials())
     after = f"\n\n## The experiments\n\n{tests}" if tests else ""
     return f"{_HEAD}{table}\n\n## Each cause\n\n{causes}{after}\n"
-
-
-def _section(name: str, page: str) -> str:
-    title, _, rest = inspect.cleandoc(page).partition("\n\n")
-    said: list[str] = []
-    heading, paragraph = "", list[str]()
-    for line in [*rest.splitlines(), "end"]:
-        if line.strip() and not line.startswith(" "):
-            if paragraph:
-                said.append(f"**{heading}.** {' '.join(paragraph)}" if heading else " ".join(paragraph))
-            heading, paragraph = line.strip(), []
-        elif line.strip():
-            paragraph.append(line.strip())
-    body = "\n\n".join("\n".join(textwrap.wrap(p, 118, break_long_words=False, break_on_hyphens=False)) for p in said)
-    return f"### `{name}`\n\n{title}\n\n{body}"
 
 
 if __name__ == "__main__":

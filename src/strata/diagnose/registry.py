@@ -18,7 +18,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Rule:
-    """One cause as its module declares it. ``page`` is what a user reads."""
+    """One cause as its module declares it. ``page`` is what a user reads, ``sides`` are `strata.diagnose.sides`."""
 
     cause: Cause
     page: str
@@ -26,6 +26,7 @@ class Rule:
     judge_pair: Callable[[Pair], Opinion | None] | None
     judge: Callable[[Case], Iterable[Opinion]] | None
     predict: Callable[[Case, Opinion, Experiment], Range | None] | None
+    sides: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def rules() -> tuple[Rule, ...]:
             judge_pair=getattr(module, "judge_pair", None),
             judge=getattr(module, "judge", None),
             predict=getattr(module, "predict", None),
+            sides=getattr(module, "SIDES", ()),
         )
         for module in modules(causes)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from strata import units
 from strata.diagnose import equal
@@ -11,14 +12,21 @@ from strata.diagnose.case import Case
 from strata.diagnose.causes import generator as generator_rule
 from strata.diagnose.causes import impossible as impossible_rule
 from strata.diagnose.causes import iops_cap, medium
+from strata.diagnose.evidence import operational
 from strata.diagnose.layers import Named, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
 from strata.diagnose.own_limits import SLOW
 from strata.diagnose.slight import surely_slow
 from strata.diagnose.trying import fate, outcome
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison
-from strata.model.finding import Cause, Diagnosis, Evidence, EvidenceKind, Finding, RuledOut, Verdict, VerdictKind
+from strata.model.finding import Cause, Diagnosis, Evidence, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
+
+
+def _verdict(kind: VerdictKind, finding: Finding, headline: str, **other: Any) -> Verdict:
+    """What a finding says as the verdict; ``other``: where the verdict says otherwise, and what is missing."""
+    same = {name: getattr(finding, name) for name in ("layer", "cause", "confidence", "explanation", "next_step")}
+    return Verdict(kind=kind, headline=headline, **(same | other))
 
 
 def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnosis:
@@ -30,35 +38,22 @@ def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnos
         if len(checks) > 1
         else ""
     )
-    sure = impossible_rule.confidence(checks)
     evidence = tuple(
-        Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"{c.layer}: {c.message}",
-            cells=(f"{c.layer}/{c.workload_key}",) if c.workload_key else (),
-        )
+        operational(f"{c.layer}: {c.message}", (f"{c.layer}/{c.workload_key}",) if c.workload_key else ())
         for c in checks
     )
-    step = impossible_rule.next_step(first)
     finding = Finding(
         id=f"impossible-{first.kind}",
         layer=first.layer,
         cause=Cause.IMPOSSIBLE,
         title=f"{where}: {first.message}",
         explanation=f"{where}: {first.message}.{others}",
-        confidence=sure,
+        confidence=impossible_rule.confidence(checks),
         evidence=evidence,
-        next_step=step,
+        next_step=impossible_rule.next_step(first),
     )
-    verdict = Verdict(
-        kind=VerdictKind.IMPOSSIBLE,
-        layer=first.layer,
-        cause=Cause.IMPOSSIBLE,
-        confidence=sure,
-        headline=f"the result is impossible · {where}",
-        explanation=f"{where}: {first.message}.{others} Nothing is concluded from the other figures.",
-        next_step=step,
-    )
+    nothing = f"{finding.explanation} Nothing is concluded from the other figures."
+    verdict = _verdict(VerdictKind.IMPOSSIBLE, finding, f"the result is impossible · {where}", explanation=nothing)
     if why is None:
         return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
     named = {
@@ -123,30 +118,19 @@ def layer(named: Sequence[Named]) -> Diagnosis:
     if first.withdrawn:
         return _withdrawn(first, found)
     if first.missing:
-        return Diagnosis(
-            verdict=Verdict(
-                kind=VerdictKind.INCONCLUSIVE,
-                layer=strongest.layer,
-                cause=strongest.cause,
-                confidence=min(strongest.confidence, 0.4),
-                headline=f"inconclusive · {strongest.layer} is slow, cause uncertain",
-                explanation=f"{strongest.explanation}{UNCERTAIN}",
-                next_step="Run the proposed experiment." if strongest.experiment else strongest.next_step,
-                missing=first.missing,
-            ),
-            findings=found,
-            ruled_out=strongest.ruled_out,
+        verdict = _verdict(
+            VerdictKind.INCONCLUSIVE,
+            strongest,
+            f"inconclusive · {strongest.layer} is slow, cause uncertain",
+            confidence=min(strongest.confidence, 0.4),
+            explanation=f"{strongest.explanation}{UNCERTAIN}",
+            next_step="Run the proposed experiment." if strongest.experiment else strongest.next_step,
+            missing=first.missing,
         )
-    verdict = Verdict(
-        kind=VerdictKind.LAYER,
-        layer=strongest.layer,
-        cause=strongest.cause,
-        confidence=strongest.confidence,
-        headline=f"{strongest.layer} · {strongest.title}",
-        explanation=strongest.explanation,
-        next_step=strongest.next_step,
-        missing=("a trace of the requests at both layers",) if strongest.cause is Cause.UNEXPLAINED else (),
-    )
+    else:
+        unknown = ("a trace of the requests at both layers",) if strongest.cause is Cause.UNEXPLAINED else ()
+        headline = f"{strongest.layer} · {strongest.title}"
+        verdict = _verdict(VerdictKind.LAYER, strongest, headline, missing=unknown)
     return Diagnosis(verdict=verdict, findings=found, ruled_out=strongest.ruled_out)
 
 
@@ -170,29 +154,21 @@ def generator(analysis: Analysis, cells: Sequence[CellSummary]) -> Diagnosis:
         evidence=(seen,),
         next_step=step,
     )
-    verdict = Verdict(
-        kind=VerdictKind.GENERATOR,
-        layer=None,
-        cause=Cause.GENERATOR,
-        confidence=sure,
-        headline="the load generator is the limit",
-        explanation=f"{seen.statement}. The figures show the generator, not the storage.",
-        next_step=step,
-    )
+    explanation = f"{finding.explanation} The figures show the generator, not the storage."
+    verdict = _verdict(VerdictKind.GENERATOR, finding, finding.title, layer=None, explanation=explanation)
     return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
 
 
 def _withdrawn(first: Named, found: tuple[Finding, ...]) -> Diagnosis:
     """What was blamed predicted an experiment wrongly, and nothing else is known that could be it."""
     finding = first.finding
-    verdict = Verdict(
-        kind=VerdictKind.INCONCLUSIVE,
-        layer=finding.layer,
+    verdict = _verdict(
+        VerdictKind.INCONCLUSIVE,
+        finding,
+        f"inconclusive · {finding.layer} is slow, and no known cause agrees with the experiments",
         cause=Cause.UNEXPLAINED,
         confidence=round(0.5 * finding.confidence, 3),
-        headline=f"inconclusive · {finding.layer} is slow, and no known cause agrees with the experiments",
         explanation=f"{finding.explanation} The causes that fit the figures predicted an experiment wrongly.",
-        next_step=finding.next_step,
         missing=("a cause that agrees with the experiments",),
     )
     return Diagnosis(verdict=verdict, findings=found, ruled_out=finding.ruled_out)
@@ -278,16 +254,8 @@ def unaffected(case: Case) -> Diagnosis:
                 "outcome": outcome(tested.telling[-1]),
             }
         )
-    verdict = Verdict(
-        kind=VerdictKind.MEDIUM,
-        layer=low.name,
-        cause=Cause.MEDIUM,
-        confidence=sure,
-        headline="the medium is the limit, as expected" if cap is None else "the medium is the limit, and looks capped",
-        explanation=finding.explanation,
-        next_step=step,
-        missing=missing,
-    )
+    limit = "the medium is the limit, as expected" if cap is None else "the medium is the limit, and looks capped"
+    verdict = _verdict(VerdictKind.MEDIUM, finding, limit, missing=missing)
     return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=out)
 
 

@@ -103,6 +103,11 @@ class CellSummary(Value):
     tail: Tail | None = Field(default=None, exclude_if=lambda found: found is None)
 
     @property
+    def name(self) -> str:
+        """``<layer>/<workload key>``, as in a plan."""
+        return f"{self.layer}/{self.workload.key}"
+
+    @property
     def readings(self) -> Readings:
         """The cell's counters, to be asked by what they are."""
         return Readings(self.counters)

@@ -244,24 +244,7 @@ class Workload(Value):
     @property
     def shape_parts(self) -> tuple[str, ...]:
         """What `shape` tells, each by itself."""
-        parts = [units.size(self.bs) if self.bssplit is None else self.bssplit.words]
-        if isinstance(self.arrival, OpenLoop):
-            parts.append(f"{units.count(self.arrival.iops)} IOPS asked")
-            if self.arrival.burst > 1:
-                parts.append(f"bursts of {self.arrival.burst}")
-        else:
-            parts.append(f"depth {self.arrival.iodepth}")
-            if self.arrival.limits is not None:
-                parts.append(self.arrival.limits.words)
-        if self.threads > 1:
-            parts.append(f"{self.threads} threads")
-        if not self.direct:
-            parts.append("buffered")
-        if self.cache is not Cache.AS_FOUND:
-            parts.append(self.cache.value)
-        if self.sync is not Sync.NONE:
-            parts.append("write-through" if self.sync is Sync.DSYNC else "write-through by RWF_DSYNC")
-        return (*parts, *(words for _, words in self._special()))
+        return tuple(words for _, words in self._parts() if words)
 
     @property
     def label(self) -> str:
@@ -275,25 +258,33 @@ class Workload(Value):
         What is not special is not in it: stored runs are found by it.
         """
         rw = self.rw.value if self.rwmixread is None else f"{self.rw.value}{self.rwmixread}"
-        bits = [rw, units.size(self.bs).replace(" ", "")]
-        if isinstance(self.arrival, OpenLoop):
-            bits.append(f"{self.arrival.iops:g}iops-{self.arrival.process}")
-            bits += [f"burst{self.arrival.burst}"] * (self.arrival.burst > 1)
-        else:
-            bits.append(f"qd{self.arrival.iodepth}")
-            bits += [] if self.arrival.limits is None else [self.arrival.limits.key]
+        return "-".join((rw, *(key for key, _ in self._parts() if key)))
+
+    def _parts(self) -> list[tuple[str, str]]:
+        """Key and words of all that it asks beside its pattern; empty where only the other one tells it."""
+        size = units.size(self.bs)
+        found = [(size.replace(" ", ""), size if self.bssplit is None else self.bssplit.words), *self._pace()]
         if self.threads > 1:
-            bits.append(f"t{self.threads}")
+            found.append((f"t{self.threads}", f"{self.threads} threads"))
         if not self.direct:
-            bits.append("buffered")
+            found.append(("buffered", "buffered"))
         if self.cache is not Cache.AS_FOUND:
-            bits.append(self.cache.value)
+            found.append((self.cache.value, self.cache.value))
         if self.sync is not Sync.NONE:
-            bits.append(self.sync.value)
-        bits += [] if self.order is None else [self.order.key]
-        bits += [] if self.bssplit is None else [self.bssplit.key]
-        bits += [f"run{self.rwmix_run}"] * (self.rwmix_run > 1)
-        return "-".join((*bits, *(key for key, _ in self._special())))
+            how = "write-through" if self.sync is Sync.DSYNC else "write-through by RWF_DSYNC"
+            found.append((self.sync.value, how))
+        # These are words of the pattern, or of the size.
+        found += [(part.key, "") for part in (self.order, self.bssplit) if part is not None]
+        found += [(f"run{self.rwmix_run}", "")] * (self.rwmix_run > 1)
+        return found + self._special()
+
+    def _pace(self) -> list[tuple[str, str]]:
+        arrival = self.arrival
+        if isinstance(arrival, OpenLoop):
+            asked = (f"{arrival.iops:g}iops-{arrival.process}", f"{units.count(arrival.iops)} IOPS asked")
+            return [asked, *[(f"burst{arrival.burst}", f"bursts of {arrival.burst}")] * (arrival.burst > 1)]
+        limits = [] if arrival.limits is None else [(arrival.limits.key, arrival.limits.words)]
+        return [(f"qd{arrival.iodepth}", f"depth {arrival.iodepth}"), *limits]
 
     def _special(self) -> list[tuple[str, str]]:
         """Key and words of what few workloads ask for."""

@@ -8,7 +8,6 @@ from functools import lru_cache
 import pytest
 
 from strata.diagnose import diagnose
-from strata.diagnose.counted import quotas, resent, wires
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 
@@ -73,6 +72,18 @@ def test_loss_is_not_named_for_few_for_others_and_for_a_queue_of_the_nodes_own(
     found = seen("slow-service", above, below)
     assert found.verdict.cause is Cause.PER_REQUEST_COST
     assert because in reason(found, Cause.WIRE_LOSS)
+
+
+@pytest.mark.parametrize(("had", "lost"), [(10.0, True), (25.0, False)])
+def test_what_the_other_end_had_already_was_overtaken_and_not_lost(had: float, lost: bool) -> None:
+    def above(cell: CellSummary) -> dict[str, float]:
+        of = "{connection=0,end=client,node=n1,peer=10.0.0.2:10809,port=10809}"
+        return segments(35)(cell) | {f"tcp_retransmits{of}": 30.0, f"tcp_duplicates{of}": had}
+
+    found = seen("slow-service", above, segments(0))
+    assert (found.verdict.cause is Cause.WIRE_LOSS) is lost
+    if not lost:
+        assert "83 % of what is retransmitted already: it was overtaken" in reason(found, Cause.WIRE_LOSS)
 
 
 def test_segments_that_a_full_wire_drops_do_not_make_it_lossy() -> None:
@@ -237,6 +248,6 @@ def test_a_cap_at_the_lowest_layer_is_told_from_a_medium_of_many_servers(cap: fl
 
 def test_what_was_not_counted_is_not_known() -> None:
     cell = scene("healthy").cells[0]
-    assert (resent(cell), quotas(cell), wires(cell)) == (None, (), ())
+    assert (cell.resources.resent, cell.resources.quotas, cell.resources.cards) == (None, (), ())
     few = cell.model_copy(update={"counters": {"tcp_segments{direction=out}": 3.0, "tcp_retransmitted_segments": 1.0}})
-    assert resent(few) is None
+    assert few.resources.resent is None

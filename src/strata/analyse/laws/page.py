@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from strata.analyse.conclusions import questions
 from strata.analyse.laws import Law, laws
 from strata.model.figures import KINDS, Dimension
+from strata.model.plugins import section
 from strata.text.output import out
 
 _HEAD = """\
@@ -62,7 +61,7 @@ def laws_page() -> str:
         "## The laws\n\n| law | reported when it is broken |\n|---|---|\n",
         "".join(f"| [{law.name}](#{law.name}) | {law.says} |\n" for law in laws()),
         "\n" + "\n\n".join(_law(law) for law in laws()) + "\n",
-        _FOLLOWS + "\n\n".join(_section(one.NAME, one.__doc__ or "") for one in questions()) + "\n",
+        _FOLLOWS + "\n\n".join(section(one.NAME, one.__doc__ or "") for one in questions()) + "\n",
     ]
     return "".join(parts)
 
@@ -88,28 +87,7 @@ _LABELS = (
 
 def _law(law: Law) -> str:
     asked = " and ".join(w for w, f in (("tables", law.table), ("runs", law.run or law.table)) if f is not None)
-    return _section(law.name, law.page, f" *Asked of {asked}.*")
-
-
-def _section(name: str, page: str, more: str = "") -> str:
-    title, _, rest = page.strip().partition("\n\n")
-    lines, out = rest.splitlines(), []
-    paragraph: list[str] = []
-    heading = ""
-
-    def close() -> None:
-        if heading:
-            out.append(f"**{heading}.** {' '.join(paragraph)}")
-
-    for line in lines:
-        if line and not line.startswith(" "):
-            close()
-            heading, paragraph = line.strip(), []
-        elif line.strip():
-            paragraph.append(line.strip())
-    close()
-    body = "\n\n".join("\n".join(textwrap.wrap(p, 118, break_long_words=False, break_on_hyphens=False)) for p in out)
-    return f"### `{name}`\n\n{title}{more}\n\n{body}"
+    return section(law.name, law.page, f" *Asked of {asked}.*")
 
 
 if __name__ == "__main__":

@@ -31,15 +31,16 @@ from strata import units
 from strata.diagnose import blamed, observe, own_limits
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case, Pair
+from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
-from strata.diagnose.registry import Range
-from strata.model.experiment import Experiment
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.BANDWIDTH_CAP
 PRECEDENCE = 58
+SIDES = ("full", "bytes", "between", "far")
+predict = own_limits.of_experiment
 NEXT_STEP = (
     "Look for a bytes-per-second limit on the volume, the device or its control group (io.max), and check the link's "
     "speed"
@@ -61,34 +62,19 @@ def judge_pair(pair: Pair) -> Opinion | None:
     bound = [p for p in view.points if p.key in found.binding]
     rate = units.rate(found.parameter)
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        model=found,
-        because="",
+    return observe.fitted(
+        CAUSE,
+        pair,
+        found,
+        bound,
+        f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the "
+        f"limited workloads give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
         title=f"the layer is limited to {rate}{where}",
         explanation=f"{len(bound)} workloads stop at the same {rate} whatever their block size, and there is no wire "
         f"between {view.layer.name} and {view.below.name}.",
         next_step=f"{NEXT_STEP}.",
-        cells=found.binding | {p.key for p in view.affected if abs(found.residual[p.key]) <= 2.5},
-        strength=found.explained,
         lead=pair.lead(LimitKind.BANDWIDTH),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the "
-                f"limited workloads give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
-                cells=observe.cells(view, bound),
-            ),
-            *observe.operational(view, view.affected),
-        ),
     )
-
-
-def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
-    """Of another read of the same layer."""
-    return own_limits.of_experiment(case, opinion, experiment)
 
 
 def _said(own: GroundLayer, limit: Limit) -> LimitText:
@@ -102,10 +88,8 @@ def _said(own: GroundLayer, limit: Limit) -> LimitText:
         explanation=f"Workloads with blocks of {sizes} stop at {rate}; {spared}.",
         next_step=f"{NEXT_STEP}; without the limit, {units.rate(max(h.promised * h.size for h in bound))} are "
         "specified.",
-        evidence=Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"the limited workloads give {observe.spread([h.measured * h.size for h in bound], 'rate')}; "
-            f"{spared}",
-            cells=tuple(f"{layer}/{h.key}" for h in own.cells),
+        evidence=operational(
+            f"the limited workloads give {observe.spread([h.measured * h.size for h in bound], 'rate')}; {spared}",
+            [h.cell for h in own.cells],
         ),
     )

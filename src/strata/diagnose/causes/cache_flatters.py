@@ -31,10 +31,11 @@ import numpy as np
 from strata import units
 from strata.diagnose import groups, times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.groups import Groups
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import ReferenceComparison, grounds, healthy, held
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.CACHE_FLATTERS
 PRECEDENCE = 17
@@ -60,9 +61,7 @@ def _beyond(station: Station, above: list[ReferenceComparison], of: int, two: Gr
     alone = [_quick(layer, h) for h in above if h.depth == 1]
     hits = f" The cache answers about {units.percent(1 - two.share, 2)} of the reads." if two else ""
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"a cache of {layer} answers: up to {times} times the medium's specification",
         explanation=f"{layer} is faster than its medium can be: {most.cell.workload.label} gives "
@@ -72,10 +71,9 @@ def _beyond(station: Station, above: list[ReferenceComparison], of: int, two: Gr
         strength=min(1.0, 0.5 + len(above) / (2 * of)),
         lead=4.0 * len(above),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{len(above)} of {of} workloads give at least {FASTER:g} times the specified IOPS",
-                cells=tuple(f"{layer}/{h.key}" for h in above),
+            differential(
+                f"{len(above)} of {of} workloads give at least {FASTER:g} times the specified IOPS",
+                [h.cell for h in above],
             ),
             *alone,
         ),
@@ -86,11 +84,10 @@ def _beyond(station: Station, above: list[ReferenceComparison], of: int, two: Gr
 
 def _quick(layer: str, one: ReferenceComparison) -> Evidence:
     middle = times.at(one.cell, 50) or one.cell.mean_ns.value
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{one.cell.workload.label}: half of the reads take {units.duration(middle)} or less, specified "
+    return operational(
+        f"{one.cell.workload.label}: half of the reads take {units.duration(middle)} or less, specified "
         f"are {units.duration(1e9 / one.promised)}",
-        cells=(f"{layer}/{one.key}",),
+        [one.cell],
     )
 
 
@@ -99,22 +96,14 @@ def _by_groups(station: Station, two: Groups) -> Opinion:
     quick, slow = units.duration(two.quick * 1e9), units.duration(two.slow * 1e9)
     seen = f"{hits} of the reads take {quick}, the others {slow}"
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         title=f"a cache answers {hits} of the reads of {layer}",
         explanation=f"{seen}: the figures are mostly those of the cache.",
         next_step=NEXT_STEP,
         cells=frozenset({two.cell.workload.key}),
         strength=0.7,
         lead=2.0,
-        evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{two.cell.workload.label}: {seen}",
-                cells=(f"{layer}/{two.cell.workload.key}",),
-            ),
-        ),
+        evidence=(operational(f"{two.cell.workload.label}: {seen}", [two.cell]),),
         missing=("expect.latency of the layer, or a file larger than the cache",),
         layer=layer,
         loss=0.1,

@@ -24,11 +24,12 @@ from __future__ import annotations
 from strata import units
 from strata.diagnose import observe, ready, rows
 from strata.diagnose.case import Pair
-from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.diagnose.opinion import Opinion
+from strata.model.finding import Cause
 
 CAUSE = Cause.CLIENT_PROCESSORS
 PRECEDENCE = 38
+SIDES = ("full", "path")
 
 
 def judge_pair(pair: Pair) -> Opinion | None:
@@ -48,27 +49,18 @@ def judge_pair(pair: Pair) -> Opinion | None:
             strength=most,
         )
     own = max(w.own for _, w in seen)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        [f.point for f in found],
+        f"in {len(found)} of {len(slow)} slow workloads the client's threads wait for a processor "
+        f"longer than the servers' threads. {rows.said(max(found, key=lambda f: f.share * f.point.loss))}",
         title=f"the client waits for a processor, {units.significant(own, 2)} threads at a time",
         explanation="The threads that issue the I/O are runnable but wait for a processor: this explains "
         f"{units.percent(cover, 2)} of the loss.",
         next_step="Give the client more processor time (fewer neighbours, more cores, a higher quota of its control "
         "group), or use larger requests; a faster server, wire or disk would not help.",
-        cells=frozenset(f.point.key for f in found),
         strength=cover,
         lead=10 * cover,
-        rows=tuple(f.row(view) for f in found),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(found)} of {len(slow)} slow workloads the client's threads wait for a processor "
-                f"longer than the servers' threads. {rows.said(max(found, key=lambda f: f.share * f.point.loss))}",
-                cells=observe.cells(view, [f.point for f in found]),
-            ),
-        ),
+        rows=found,
     )

@@ -33,14 +33,16 @@ from collections.abc import Iterator
 from strata import units
 from strata.diagnose import groups
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds, healthy, held, known
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 from strata.model.reference import Reference, ReferenceSource
 
 CAUSE = Cause.COLD_CACHE
 PRECEDENCE = 19
+SIDES = ("far",)
 MOST_HITS, GAIN = 0.6, 0.2
 LOST, SLOWER, AS_BEFORE = 4.0, 1.5, 1.25
 """Times as long as in the earlier run: the worst of the reads that a cache answered then, most of them (while it warms
@@ -65,9 +67,7 @@ def judge(case: Case) -> Iterator[Opinion]:
         warm = any(h.ratio_log < -GAIN for h in held(station, known(case, station)))
         now = two.share * two.slow + (1 - two.share) * two.quick
         yield Opinion(
-            cause=CAUSE,
-            holds=True,
-            because="",
+            CAUSE,
             title=f"a cache answers only {hits} of the reads of {layer}",
             explanation=f"{hits} of the reads take {quick}, the others {slow}: most of the data read is not in the "
             "cache.",
@@ -77,16 +77,13 @@ def judge(case: Case) -> Iterator[Opinion]:
             strength=0.7,
             lead=2.0,
             evidence=(
-                Evidence(
-                    kind=EvidenceKind.OPERATIONAL,
-                    statement=f"{two.cell.workload.label}: {hits} of the reads take {quick}, the others {slow}",
-                    cells=(f"{layer}/{two.cell.workload.key}",),
+                operational(
+                    f"{two.cell.workload.label}: {hits} of the reads take {quick}, the others {slow}", [two.cell]
                 ),
-                Evidence(
-                    kind=EvidenceKind.DIFFERENTIAL,
-                    statement=f"a read takes {units.duration(now * 1e9)} on average, "
+                differential(
+                    f"a read takes {units.duration(now * 1e9)} on average, "
                     f"{units.significant(now / two.quick, 2)} times its time from the cache",
-                    cells=(f"{layer}/{two.cell.workload.key}",),
+                    [two.cell],
                 ),
             ),
             missing=() if warm else ("an earlier run in which the cache was warm",),
@@ -115,9 +112,7 @@ def lost(case: Case, station: Station) -> Opinion | None:
     worst = min(slower, key=lambda r: r.ratio.value)
     times, then = units.significant(1 / worst.ratio.value, 2), units.count(worst.iops.value)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         title=f"the cache that answered the reads of {layer} is cold",
         explanation=f"Reads take up to {times} times as long as in the earlier run, durable writes take as long as "
         "before: the medium is unchanged, and a cache in front of it no longer holds the data.",
@@ -128,18 +123,16 @@ def lost(case: Case, station: Station) -> Opinion | None:
         strength=0.9,
         lead=2.0 * len(slower),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{len(slower)} of {len(reads)} read workloads give less than "
+            operational(
+                f"{len(slower)} of {len(reads)} read workloads give less than "
                 f"{units.percent(1 / SLOWER, 2)} of the earlier run's IOPS, {worst.workload_key} the least: "
                 f"{units.percent(worst.ratio.value, 2)}",
-                cells=tuple(f"{layer}/{r.workload_key}" for r in slower),
+                (f"{layer}/{r.workload_key}" for r in slower),
             ),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"durable writes give at least {units.percent(min(r.ratio.value for r in writes), 2)} of "
+            differential(
+                f"durable writes give at least {units.percent(min(r.ratio.value for r in writes), 2)} of "
                 f"the earlier run's IOPS, in {len(writes)} workloads",
-                cells=tuple(f"{r.layer}/{r.workload_key}" for r in writes),
+                (f"{r.layer}/{r.workload_key}" for r in writes),
             ),
         ),
         layer=layer,

@@ -31,12 +31,14 @@ from collections.abc import Iterator
 from strata import units
 from strata.diagnose import members
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.members import Shares
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.FEW_NODES
 PRECEDENCE = 13
+SIDES = ("far",)
 MOST_USED, LESS_BUSY, IN_USE = 0.75, 0.5, 0.9
 
 
@@ -73,9 +75,7 @@ def _missed(station: Station) -> Opinion | None:
     most = max(random, key=lambda c: c.iops.value)
     names, each = ", ".join(most.carriers), units.count(most.iops.value / there)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"the data of {layer} is on {there} of {should} members",
         explanation=f"It is on {names}, and each of these is busy all the time ({most.workload.label}); according to "
@@ -85,17 +85,15 @@ def _missed(station: Station) -> Opinion | None:
         strength=1.0,
         lead=3.0 * len(full),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(full)} of {len(reads)} read workloads, each of {names} is busy for "
+            operational(
+                f"in {len(full)} of {len(reads)} read workloads, each of {names} is busy for "
                 f"{units.percent(IN_USE)} of the time or more",
-                cells=tuple(f"{layer}/{c.workload.key}" for c in full),
+                full,
             ),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{most.workload.label}: {units.count(most.iops.value)} IOPS, {each} per member; {should} "
+            differential(
+                f"{most.workload.label}: {units.count(most.iops.value)} IOPS, {each} per member; {should} "
                 f"members would give {units.count(most.iops.value * gain)}",
-                cells=(f"{layer}/{most.workload.key}",),
+                [most],
             ),
         ),
         layer=layer,
@@ -118,17 +116,14 @@ def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:
     busy = [(worst.busy[order[0]]), worst.busy[order[-1]]]
     apart = busy[0] is not None and busy[1] is not None and busy[1] < LESS_BUSY * busy[0]
     gain = of / used
-    beside = Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{worst.cell.workload.label}: {worst.names[order[0]]} is busy for "
+    beside = differential(
+        f"{worst.cell.workload.label}: {worst.names[order[0]]} is busy for "
         f"{units.percent(busy[0] or 0.0, 2)} of the time, {worst.names[order[-1]]} for "
         f"{units.percent(busy[1] or 0.0, 2)}",
-        cells=(f"{layer}/{worst.cell.workload.key}",),
+        [worst.cell],
     )
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"the data of {layer} is on {units.significant(used, 2)} of {of} members",
         explanation=f"Random reads are spread unevenly over the members: {told} ({worst.cell.workload.label}).",
@@ -137,10 +132,9 @@ def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:
         strength=min(1.0, 1.5 * (1 - used / of)),
         lead=3.0 * len(cells),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{worst.cell.workload.label}: shares of the reads that reach the devices: {told}",
-                cells=tuple(f"{layer}/{c.cell.workload.key}" for c in cells),
+            operational(
+                f"{worst.cell.workload.label}: shares of the reads that reach the devices: {told}",
+                [c.cell for c in cells],
             ),
             *((beside,) if apart else ()),
         ),

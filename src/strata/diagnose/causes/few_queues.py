@@ -26,10 +26,11 @@ import numpy as np
 from strata import units
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import differential
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.expect import Faster
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 from strata.model.stack import Layer
 
 CAUSE = Cause.FEW_QUEUES
@@ -62,9 +63,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
     few, many = view.layer.target.connections, other.target.connections
     name = view.layer.name
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"{name} uses {few} connection{'s' * (few > 1)} where {many} give {times}",
         explanation=f"The same path with {many} connections ({other.name}) gives {times} in {len(won)} of "
@@ -75,13 +74,12 @@ def judge_pair(pair: Pair) -> Opinion | None:
         lead=4.0,
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{most[0].workload.label}: {units.count(most[0].x)} IOPS with {few}, "
+            differential(
+                f"{most[0].workload.label}: {units.count(most[0].x)} IOPS with {few}, "
                 f"{units.count(most[0].x * most[1])} with {many}",
-                cells=(view.cell(most[0]), f"{other.name}/{most[0].key}"),
+                (view.cell(most[0]), f"{other.name}/{most[0].key}"),
             ),
-            *observe.operational(view, [p for p, _ in won]),
+            *observe.waits_above(view, [p for p, _ in won]),
         ),
     )
 

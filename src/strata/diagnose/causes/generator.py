@@ -30,11 +30,13 @@ import numpy as np
 
 from strata import units
 from strata.analyse.laws.generator import HEADROOM_LIMIT, ceiling
-from strata.diagnose import counted
+from strata.diagnose.evidence import operational
 from strata.model.analysis import Analysis, CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
+from strata.model.resources import Quota
 
 CAUSE = Cause.GENERATOR
+SIDES = ("full", "path")
 HELD_BACK = 0.5
 
 
@@ -48,9 +50,9 @@ def shares(analysis: Analysis, cells: Iterable[CellSummary]) -> list[tuple[CellS
     return found
 
 
-def starved(cells: Iterable[CellSummary]) -> tuple[counted.Quota, float] | None:
+def starved(cells: Iterable[CellSummary]) -> tuple[Quota, float] | None:
     """The generator's own group and how often it was held back (median of the cells), where that is half or more."""
-    own = [next((q for q in counted.quotas(cell) if q.own), None) for cell in cells]
+    own = [next((q for q in cell.resources.quotas if q.own), None) for cell in cells]
     share = float(np.median([0.0 if q is None else q.share for q in own])) if own else 0.0
     worst = max((q for q in own if q is not None), key=lambda q: q.share, default=None)
     return (worst, share) if worst is not None and share >= HELD_BACK else None
@@ -69,21 +71,19 @@ def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | 
     """How much of its ceiling the generator gave, at the busiest of these cells, or that its quota is used up."""
     cells = tuple(cells)
     if (held := starved(cells)) is not None:
-        return Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"Strata's control group {held[0].group} was throttled by its processor quota in "
+        return operational(
+            f"Strata's control group {held[0].group} was throttled by its processor quota in "
             f"{units.percent(held[1], 2)} of the periods (median of {len(cells)} workloads)",
-            cells=tuple(f"{c.layer}/{c.workload.key}" for c in cells),
+            cells,
         )
     known = shares(analysis, cells)
     if not known:
         return None
     cell, share = max(known, key=lambda one: one[1])
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{cell.layer}, {cell.workload.label}: {units.count(cell.iops.value)} IOPS are "
+    return operational(
+        f"{cell.layer}, {cell.workload.label}: {units.count(cell.iops.value)} IOPS are "
         f"{units.percent(share, 2)} of what the load generator reaches on a null endpoint",
-        cells=(f"{cell.layer}/{cell.workload.key}",),
+        [cell],
     )
 
 

@@ -30,9 +30,10 @@ import numpy as np
 from strata import units
 from strata.diagnose.case import Case, Station
 from strata.diagnose.causes.wrong_file import REACHED, moved
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.endpoint import EndpointKind
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.HOLES
 PRECEDENCE = 6
@@ -57,9 +58,7 @@ def judge(case: Case) -> Iterator[Opinion]:
 def _opinion(station: Station, keys: list[str], share: float) -> Opinion:
     name, missing = station.layer.name, units.percent(1 - share, 2)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         title=f"{missing} of the data was never written",
         explanation=f"The device read {units.significant(share, 2)} bytes for each byte requested, the same at every "
         f"depth: {name} answers the rest without the device.",
@@ -68,17 +67,12 @@ def _opinion(station: Station, keys: list[str], share: float) -> Opinion:
         strength=1.0,
         lead=6.0,
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{units.significant(share, 2)} bytes read at the device for each byte requested, in "
+            operational(
+                f"{units.significant(share, 2)} bytes read at the device for each byte requested, in "
                 f"{len(keys)} workloads of unbuffered random reads",
-                cells=tuple(f"{name}/{key}" for key in keys),
+                (f"{name}/{key}" for key in keys),
             ),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement="writes to the same file reach the device",
-                cells=(),
-            ),
+            differential("writes to the same file reach the device"),
         ),
         weight=Weight.SHOWN,
         layer=name,

@@ -39,17 +39,18 @@ from strata import units
 from strata.diagnose import blamed, observe, own_limits
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case, Pair
+from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
 from strata.diagnose.reference import grounds, known
-from strata.diagnose.registry import Range
 from strata.model.analysis import CellSummary
-from strata.model.experiment import Experiment
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.IOPS_CAP
 PRECEDENCE = 60
+SIDES = ("full", "between", "far")
+predict = own_limits.of_experiment
 LEAST_OUTSTANDING, LEAST_CELLS, SIZES, SPREAD, SCALES = 8, 3, 8.0, 1.1, 0.8
 MOST_SERVERS, WHOLE = 8, 0.1
 """So many requests at once, within so much of a whole number, may as well be served by a queue of that many."""
@@ -62,7 +63,6 @@ NEXT_STEP = (
 def judge_pair(pair: Pair) -> Opinion:
     """At the far end of a layer, or on the layer itself where it has none."""
     view, found = pair.view, pair.shape(LimitKind.CAP)
-    slow = view.affected
     if pair.best is not found or not pair.acceptable(found):
         return observe.refuted(CAUSE, pair, LimitKind.CAP)
     bound = [p for p in view.points if p.key in found.binding]
@@ -75,11 +75,13 @@ def judge_pair(pair: Pair) -> Opinion:
     free = [p for p in view.points if p.key not in found.binding]
     under = f" Workloads that need fewer IOPS lose nothing ({free[0].workload.label})." if free else ""
     end = "the remote end" if view.wired else "the layer"
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        model=found,
-        because="",
+    return observe.fitted(
+        CAUSE,
+        pair,
+        found,
+        bound,
+        f"one cap of {cap} explains {units.percent(found.explained, 2)} of the loss; the capped "
+        f"workloads give {observe.spread([p.x for p in bound], 'count')}",
         title=f"{end} is capped at {cap}{where}",
         explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; {view.below.name} "
         f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}",
@@ -87,19 +89,7 @@ def judge_pair(pair: Pair) -> Opinion:
         "larger blocks carry more bytes under the same limit."
         if view.wired
         else NEXT_STEP,
-        cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
-        strength=found.explained,
         lead=pair.lead(LimitKind.CAP),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one cap of {cap} explains {units.percent(found.explained, 2)} of the loss; the capped "
-                f"workloads give {observe.spread([p.x for p in bound], 'count')}",
-                cells=observe.cells(view, bound),
-            ),
-            *observe.operational(view, slow),
-        ),
     )
 
 
@@ -123,11 +113,6 @@ def judge(case: Case) -> Iterator[Opinion]:
             )
 
 
-def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
-    """Of another read of the same layer."""
-    return own_limits.of_experiment(case, opinion, experiment)
-
-
 def _said(own: GroundLayer, limit: Limit) -> LimitText:
     layer, cap = own.station.layer.name, f"{units.count(limit.parameter)} IOPS"
     held = list(own.slow)
@@ -137,11 +122,10 @@ def _said(own: GroundLayer, limit: Limit) -> LimitText:
         title=f"{layer} is capped at {cap}",
         explanation=f"{len(held)} workloads stop at the same {cap} whatever their block size{spared}.",
         next_step=f"{NEXT_STEP} Without it, {units.count(max(h.promised for h in held))} IOPS are specified.",
-        evidence=Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"the capped workloads give {observe.spread([h.measured for h in held], 'count')}, with blocks "
+        evidence=operational(
+            f"the capped workloads give {observe.spread([h.measured for h in held], 'count')}, with blocks "
             f"of {units.size(round(min(h.size for h in held)))} to {units.size(round(max(h.size for h in held)))}",
-            cells=tuple(f"{layer}/{h.key}" for h in held),
+            [h.cell for h in held],
         ),
     )
 
@@ -162,12 +146,11 @@ def by_shape(cells: Sequence[CellSummary]) -> Evidence | None:
     alone = [(one, c) for c in deep for one in cells if _same(c, one)]
     if not alone or not all(_waits(c, one) for one, c in alone) or any(_a_queue(c, one) for one, c in alone):
         return None
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{deep[0].layer} gives {units.span(units.count(min(rates)), units.count(max(rates)))} IOPS in all "
+    return operational(
+        f"{deep[0].layer} gives {units.span(units.count(min(rates)), units.count(max(rates)))} IOPS in all "
         f"{len(deep)} deep workloads, blocks of {units.size(min(sizes))} to {units.size(max(sizes))}, random and "
         f"sequential: consistent with a cap of {units.count(float(np.median(rates)))} requests per second",
-        cells=tuple(f"{c.layer}/{c.workload.key}" for c in deep),
+        deep,
     )
 
 

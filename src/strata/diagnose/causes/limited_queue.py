@@ -29,35 +29,26 @@ from strata import units
 from strata.diagnose import blamed, own_limits
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
-from strata.diagnose.registry import Range
-from strata.model.experiment import Experiment
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.LIMITED_QUEUE
 PRECEDENCE = 46
+SIDES = ("full", "between", "far")
+predict = own_limits.of_experiment
 
 
 def judge(case: Case) -> Iterator[Opinion]:
     """See the module. How many it should serve at once must be known: latency and IOPS of the specification."""
-    for one in blamed.judged(case, CAUSE, _said):
-        own = own_limits.of(case, one.layer)
-        if one.holds is not False and own is not None and (blamed.alone(own) is None or own.known.servers is None):
-            yield Opinion(
-                CAUSE,
-                None,
-                "how many requests it should serve at once is not known",
-                missing=("expect.latency and expect.iops of the layer",),
-                layer=one.layer,
-            )
-        else:
-            yield one
+    return blamed.judged(case, CAUSE, _said, _unknown)
 
 
-def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
-    """Of another read of the same layer."""
-    return own_limits.of_experiment(case, opinion, experiment)
+def _unknown(own: GroundLayer) -> tuple[str, str] | None:
+    if blamed.alone(own) is not None and own.known.servers is not None:
+        return None
+    return "how many requests it should serve at once is not known", "expect.latency and expect.iops of the layer"
 
 
 def _said(own: GroundLayer, limit: Limit) -> LimitText:
@@ -72,10 +63,9 @@ def _said(own: GroundLayer, limit: Limit) -> LimitText:
         explanation=f"{layer} serves {at_once}{should}.{time} The others wait.",
         next_step="Look for a configured queue depth (queue_depth, nr_requests, the target's own), then for a lock; "
         f"without the limit, {units.count(deep.promised)} IOPS are specified at depth {deep.depth}.",
-        evidence=Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"{deep.cell.workload.label}: {units.count(deep.measured)} IOPS are {k} ÷ the time of one "
+        evidence=operational(
+            f"{deep.cell.workload.label}: {units.count(deep.measured)} IOPS are {k} ÷ the time of one "
             f"read, so about {units.significant(waits, 2)} of {deep.depth} requests wait",
-            cells=(f"{layer}/{deep.key}",),
+            [deep.cell],
         ),
     )

@@ -32,13 +32,15 @@ import numpy as np
 from strata import units
 from strata.diagnose.case import Case, Station
 from strata.diagnose.causes import iops_cap
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.reference import healthy, held, known
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.endpoint import EndpointKind
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 from strata.model.stack import Layer, Stack
 
 CAUSE = Cause.MEDIUM
+SIDES = ("full", "far")
 RESIDENCE = 0.85
 IN_FLIGHT = 0.8
 GAIN = 1.25
@@ -90,11 +92,10 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
     if full is not None:
         shallow, deep = full
         found.append(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{low.name} gives {units.count(shallow.iops.value)} IOPS at {shallow.workload.shape} and "
+            operational(
+                f"{low.name} gives {units.count(shallow.iops.value)} IOPS at {shallow.workload.shape} and "
                 f"{units.count(deep.iops.value)} at {deep.workload.shape}: it is saturated",
-                cells=tuple(f"{low.name}/{c.workload.key}" for c in full),
+                full,
             )
         )
     queued = [
@@ -107,11 +108,10 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
     if queued:
         one = max(queued, key=lambda c: c.workload.outstanding)
         found.append(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{one.workload.label}: {units.significant(one.device_in_flight or 0, 2)} of "
+            operational(
+                f"{one.workload.label}: {units.significant(one.device_in_flight or 0, 2)} of "
                 f"{one.workload.outstanding} requests are in flight at the device",
-                cells=(f"{one.layer}/{one.workload.key}",),
+                [one],
             )
         )
     if low.name != high.name:
@@ -120,11 +120,10 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
         share = float(np.median(shares)) if shares else 0.0
         if share >= RESIDENCE:
             found.append(
-                Evidence(
-                    kind=EvidenceKind.OPERATIONAL,
-                    statement=f"{units.percent(min(share, 1.0), 2)} of a request's time on {high.name} is spent in "
+                operational(
+                    f"{units.percent(min(share, 1.0), 2)} of a request's time on {high.name} is spent in "
                     f"{low.name} (median of {len(shares)} workloads)",
-                    cells=tuple(f"{high.name}/{c.workload.key}" for c in upper),
+                    upper,
                 )
             )
     return tuple(found)
@@ -136,11 +135,10 @@ def promised(case: Case) -> Evidence | None:
     if station is None or (should := known(case, station)) is None or not (cells := held(station, should)):
         return None
     low, high = (units.significant(math.exp(f(h.ratio_log for h in cells)), 2) for f in (min, max))
-    return Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{station.layer.name} gives {units.span(low, high)} times the IOPS of {should.source} in "
+    return differential(
+        f"{station.layer.name} gives {units.span(low, high)} times the IOPS of {should.source} in "
         f"{len(cells)} workloads",
-        cells=tuple(f"{station.layer.name}/{h.key}" for h in cells),
+        [h.cell for h in cells],
     )
 
 

@@ -28,15 +28,17 @@ from collections.abc import Iterable, Iterator
 
 from strata import units
 from strata.analyse.laws.base import copies_beyond
-from strata.diagnose import card, counted, crossing
+from strata.diagnose import card, crossing
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind, FindingRow
+from strata.model.finding import Cause, FindingRow
+from strata.model.resources import Card as Interface
 
 CAUSE = Cause.MIRROR_COPIES
 PRECEDENCE = 44
-LEAST_COVER, AS_FULL, SLACK = 0.6, 0.85, 0.15
+LEAST_COVER, SLACK = 0.6, 0.15
 
 
 def judge(case: Case) -> Iterable[Opinion]:
@@ -70,14 +72,12 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         else "as many bytes as the disks accept"
     )
     yield Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         weight=Weight.SHOWN,
-        because="",
         layer=station.layer.name,
         loss=math.log(sends / (sends - 1) if sends > 1 else 2.0) * len(full) / len(station.cells),
         title=f"each write is sent to {beyond} other node{'s' * (beyond > 1)} over {wire.name}, which is saturated",
-        explanation=f"{wire.name} carries {units.rate(wire.sent)} of copies, {units.significant(written.times, 2)} "
+        explanation=f"{wire.name} carries {units.rate(wire.most)} of copies, {units.significant(written.times, 2)} "
         f"bytes for each byte written, and the application gets {units.rate(largest.bytes_per_second.value)}: "
         f"{beyond + 1} copies. Reads send {units.significant(once, 2)}.",
         next_step=f"Give the copies a faster card or one of their own; one copy less would carry {fewer}. Faster "
@@ -85,19 +85,17 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         cells=frozenset(c.workload.key for c, _ in full),
         strength=share,
         lead=10 * share,
-        rows=tuple(_row(c, max(w.sent for _, w in full), written.sent[sender]) for c, _ in full),
+        rows=tuple(_row(c, max(w.most for _, w in full), written.sent[sender]) for c, _ in full),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(full)} of {len(writing)} write workloads, packets queue in front of {wire.name}, "
-                f"or it carries as much as with such a queue, up to {units.rate(wire.sent)}",
-                cells=tuple(f"{c.layer}/{c.workload.key}" for c, _ in full),
+            operational(
+                f"in {len(full)} of {len(writing)} write workloads, packets queue in front of {wire.name}, "
+                f"or it carries as much as with such a queue, up to {units.rate(wire.most)}",
+                [c for c, _ in full],
             ),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"a written byte crosses {units.significant(written.times, 2)} wires, a read byte "
+            differential(
+                f"a written byte crosses {units.significant(written.times, 2)} wires, a read byte "
                 f"{units.significant(once, 2)}",
-                cells=tuple(f"{c.layer}/{c.workload.key}" for c in station.cells),
+                station.cells,
             ),
         ),
     )
@@ -109,12 +107,12 @@ def _copies(case: Case, sender: str) -> int:
     return min((copies for b in known if (copies := copies_beyond(b, 0.0))), default=1)
 
 
-def _full(writing: list[CellSummary], sender: str) -> list[tuple[CellSummary, counted.InterfaceLoad]]:
+def _full(writing: list[CellSummary], sender: str) -> list[tuple[CellSummary, Interface]]:
     """Cells in which the sender's busiest card has a queue, or carries nearly as much as with one."""
-    first = ((c, next((w for w in counted.wires(c) if w.node == sender), None)) for c in writing)
+    first = ((c, next((w for w in c.resources.cards if w.node == sender), None)) for c in writing)
     cards = [(c, w) for c, w in first if w is not None]
-    waits = [w.sent for _, w in cards if (w.waiting or 0.0) >= card.WAITS]
-    return [(c, w) for c, w in cards if w.sent >= AS_FULL * max(waits)] if waits else []
+    waits = [w.most for _, w in cards if (w.waiting or 0.0) >= card.WAITS]
+    return [(c, w) for c, w in cards if w.most >= card.AS_FULL * max(waits)] if waits else []
 
 
 def _row(cell: CellSummary, most: float, sent: float) -> FindingRow:

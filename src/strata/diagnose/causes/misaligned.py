@@ -30,11 +30,12 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.trying import measured
 from strata.model.analysis import CellSummary
 from strata.model.experiment import Metric
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 from strata.model.survey import Device
 
 CAUSE = Cause.MISALIGNED
@@ -82,22 +83,21 @@ def judge(case: Case) -> Iterator[Opinion]:
         text = (
             f"{device.path} starts at byte {begins(device)}, {units.size(shift)} before a block boundary of the medium"
         )
-        seen.append(Evidence(kind=EvidenceKind.OPERATIONAL, statement=text))
+        seen.append(operational(text))
     if pair is not None:
         write, read = pair
         seen.append(
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{write.workload.label} gives {units.count(write.iops.value)} IOPS, {read.workload.label} "
+            differential(
+                f"{write.workload.label} gives {units.count(write.iops.value)} IOPS, {read.workload.label} "
                 f"gives {units.count(read.iops.value)}",
-                cells=tuple(f"{c.layer}/{c.workload.key}" for c in pair),
+                pair,
             )
         )
     factor = gain.value if gain is not None else pair[1].iops.value / pair[0].iops.value if pair is not None else 1.0
     # A read touches one block more as well: what gains by a shift was slowed like it.
     slowed = [c for c in station.cells if c.workload.rw.writes or (gain is not None and c.workload.bs <= SMALL)]
     yield Opinion(
-        cause=CAUSE,
+        CAUSE,
         holds=True if gain is not None else None,
         because="" if gain is not None else "a cost of the misalignment is not shown",
         title="requests are not aligned to the blocks of the medium",

@@ -34,12 +34,14 @@ import numpy as np
 from strata import units
 from strata.diagnose import neighbours
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.neighbours import Neighbour
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.NOISY_DEVICE
 PRECEDENCE = 18
+SIDES = ("far",)
 
 
 def judge(case: Case) -> Iterator[Opinion]:
@@ -59,9 +61,7 @@ def _opinion(found: Neighbour) -> Opinion:
     layer, device = found.station.layer.name, found.cells[0].device
     requests, share = units.count(found.requests), units.percent(found.share, 2)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"another user of {device} moves {share} of its bytes",
         explanation=f"{device} serves {requests} requests per second from elsewhere, {share} of its bytes, and they "
@@ -79,11 +79,10 @@ def _opinion(found: Neighbour) -> Opinion:
 
 def _under_way(found: Neighbour) -> Evidence:
     most = max(found.cells, key=lambda f: f.in_flight / f.cell.workload.outstanding)
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{most.cell.workload.label}: {units.significant(most.in_flight, 2)} requests are in flight at "
+    return operational(
+        f"{most.cell.workload.label}: {units.significant(most.in_flight, 2)} requests are in flight at "
         f"{most.device}, the workload keeps {most.cell.workload.outstanding} outstanding",
-        cells=tuple(f"{f.cell.layer}/{f.cell.workload.key}" for f in found.cells),
+        [f.cell for f in found.cells],
     )
 
 
@@ -91,9 +90,8 @@ def _differential(found: Neighbour) -> Iterator[Evidence]:
     most = max(found.cells, key=lambda f: f.share)
     asked = most.cell.bytes_per_second.value
     idle = "" if found.idle is None else f"; it served {units.count(found.idle)} per second while Strata issued nothing"
-    yield Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{most.cell.workload.label}: {most.device} moves {units.rate(asked + most.bytes_per_s)}, the "
+    yield differential(
+        f"{most.cell.workload.label}: {most.device} moves {units.rate(asked + most.bytes_per_s)}, the "
         f"workload requested {units.rate(asked)}{idle}",
-        cells=(f"{most.cell.layer}/{most.cell.workload.key}",),
+        [most.cell],
     )

@@ -26,13 +26,13 @@ from __future__ import annotations
 from strata import units
 from strata.diagnose import card, observe
 from strata.diagnose.case import Pair
-from strata.diagnose.opinion import Opinion, Weight
-from strata.diagnose.view import Point
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.diagnose.opinion import Opinion
+from strata.model.finding import Cause
 
 CAUSE = Cause.NOISY_WIRE
 PRECEDENCE = 35
-LEAST_COVER, AS_FULL = 0.6, 0.85
+SIDES = ("full", "bytes", "path")
+LEAST_COVER = 0.6
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -47,39 +47,24 @@ def judge_pair(pair: Pair) -> Opinion:
     if others is None:
         least = min(card.rate(p.lower, met.wire) for p in view.everything)
         return Opinion(CAUSE, False, f"{met.wire.name} carries {units.rate(least)} while this layer is not measured")
-    full = _full(slow, met)
+    full, _ = card.filled(slow, met.wire)
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         why = f"{met.wire.name} is not saturated in workloads with {units.percent(1 - cover, 2)} of the loss"
         return Opinion(CAUSE, False, why, strength=cover)
     top = max(card.rate(p.upper, met.wire) for p in full)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        full,
+        f"{met.wire.name} carries {units.rate(others.rate)} (median) while {view.below.name} is "
+        f"measured, which does not use it, and {units.rate(top)} with {view.layer.name}",
         title=f"other traffic of {units.rate(others.rate)} uses {met.wire.name}",
         explanation=f"{met.wire.name} is saturated with {units.rate(top)} in {len(full)} of {len(slow)} slow "
         f"workloads, and it carries {units.rate(others.rate)} while nothing on this path uses it.",
         next_step=f"Find the sender of the other traffic over {met.wire.name} (ss -ti at both nodes) and move it, "
         "limit it, or give this layer its own card; a faster disk would not help.",
-        cells=frozenset(p.key for p in full),
         strength=cover,
         lead=10 * min(1.0, others.rate / top + 0.3),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{met.wire.name} carries {units.rate(others.rate)} (median) while {view.below.name} is "
-                f"measured, which does not use it, and {units.rate(top)} with {view.layer.name}",
-                cells=observe.cells(view, full),
-            ),
-            *observe.operational(view, slow),
-        ),
+        held_up=True,
     )
-
-
-def _full(slow: tuple[Point, ...], met: card.Card) -> tuple[Point, ...]:
-    waits = [p for p in slow if card.waits(p.upper, met.wire)]
-    top = max((card.rate(p.upper, met.wire) for p in waits), default=float("inf"))
-    return tuple(p for p in slow if p in waits or card.rate(p.upper, met.wire) >= AS_FULL * top)

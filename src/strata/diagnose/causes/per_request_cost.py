@@ -30,12 +30,14 @@ from strata import units
 from strata.diagnose import connections, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
+from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitKind, own_part
 from strata.diagnose.opinion import Opinion
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.PER_REQUEST_COST
 PRECEDENCE = 80
+SIDES = ("far",)
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -62,17 +64,20 @@ def judge_pair(pair: Pair) -> Opinion:
         if not serial and trip >= LEAST_SHARE * found.parameter:
             return Opinion(CAUSE, False, f"{units.duration(trip * 1e9)} of the {time} are the wire's round trip")
         trips = (
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"the wire's round trip is only {units.duration(trip * 1e9)} longer than below",
+            operational(
+                f"the wire's round trip is only {units.duration(trip * 1e9)} longer than below",
                 value=view.remote.rtt_ns if view.remote else None,
             ),
         )
     way = "one request at a time" if serial else "per request, at every depth"
-    return Opinion(
-        cause=CAUSE,
+    return observe.fitted(
+        CAUSE,
+        pair,
+        found,
+        slow,
+        f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
+        *trips,
         holds=None if missing else True,
-        model=found,
         because="without a round-trip time it cannot be separated from the wire's latency" if missing else "",
         title=f"the layer spends {time} {'on ' if serial else ''}{way}",
         explanation=(
@@ -83,19 +88,7 @@ def judge_pair(pair: Pair) -> Opinion:
         + "".join(f" T{t.statement[1:]}." for t in trips),
         next_step="Check the layer's service threads, queues and copies; "
         + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
-        cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
-        strength=found.explained,
         lead=pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
-                cells=observe.cells(view, slow),
-            ),
-            *trips,
-            *observe.operational(view, slow),
-        ),
         missing=missing,
     )
 

@@ -26,21 +26,23 @@ from __future__ import annotations
 import numpy as np
 
 from strata import units
-from strata.diagnose import counted, observe, ready
+from strata.diagnose import observe, ready
 from strata.diagnose.case import Pair
-from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
+from strata.model.resources import Quota
 
 CAUSE = Cause.QUOTA
 PRECEDENCE = 20
+SIDES = ("full", "far")
 LEAST_HELD, MORE_THAN_BELOW, LEAST_COVER = 0.5, 2.0, 0.6
 
 
 def judge_pair(pair: Pair) -> Opinion:
     """See the module."""
     view, slow = pair.view, pair.view.affected
-    known = [(p, q) for p in slow if (q := next((q for q in counted.quotas(p.upper) if not q.own), None)) is not None]
+    known = [(p, q) for p in slow if (q := next((q for q in p.upper.resources.quotas if not q.own), None)) is not None]
     if not known:
         return Opinion(CAUSE, None, "no visible process of the path has a processor quota")
     held = [(p, q) for p, q in known if q.share >= LEAST_HELD and _below(p, q) * MORE_THAN_BELOW <= q.share]
@@ -52,32 +54,23 @@ def judge_pair(pair: Pair) -> Opinion:
     points = [p for p, _ in held]
     share = float(np.median([q.share for _, q in held]))
     one = held[0][1]
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        points,
+        f"in {len(held)} of {len(slow)} slow workloads {one.where} is throttled in "
+        f"{units.percent(share, 2)} of the periods of its group (median); with the same workloads on "
+        f"{view.below.name} in {units.percent(float(np.median([_below(p, q) for p, q in held])), 2)}",
         title=f"a processor quota throttles {one.where}",
         explanation=f"The control group {one.group} used up its quota in {units.percent(share, 2)} of its periods; "
         "it is stopped until the next period.",
         next_step="Raise the quota of that group (CPUQuota=, cpu.max, a container's limit); more depth gains nothing.",
-        cells=frozenset(p.key for p in points),
         strength=cover,
-        rows=tuple(f.row(view) for f in ready.predicted(points)),
+        rows=ready.predicted(points),
         lead=10 * min(1.0, share / 0.9),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(held)} of {len(slow)} slow workloads {one.where} is throttled in "
-                f"{units.percent(share, 2)} of the periods of its group (median); with the same workloads on "
-                f"{view.below.name} in {units.percent(float(np.median([_below(p, q) for p, q in held])), 2)}",
-                cells=observe.cells(view, points),
-            ),
-        ),
     )
 
 
-def _below(point: Point, quota: counted.Quota) -> float:
+def _below(point: Point, quota: Quota) -> float:
     """How often the same group was held back in the cell below; 0 where it did nothing there."""
-    return next((q.share for q in counted.quotas(point.lower) if (q.node, q.group) == (quota.node, quota.group)), 0.0)
+    return next((q.share for q in point.lower.resources.quotas if (q.node, q.group) == (quota.node, quota.group)), 0.0)

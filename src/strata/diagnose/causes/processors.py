@@ -35,15 +35,17 @@ import numpy as np
 from strata import units
 from strata.diagnose import observe, ready, rows
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.counters import cpu
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 from strata.model.resources import place
 
 CAUSE = Cause.PROCESSORS
 PRECEDENCE = 40
+SIDES = ("full",)
 FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
 MORE_THAN_BELOW, ONE_RATE = 0.08, 1.1
 LEAST_WAITING = 1.0
@@ -96,29 +98,20 @@ def _waited_for(pair: Pair) -> Opinion | None:
         return None
     who = place(seen.server.name, seen.server.node)
     share = units.percent(seen.share(worst.point.n), 2)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        [f.point for f in mine],
+        f"in {len(mine)} of {len(slow)} slow workloads servers wait for a processor, which "
+        f"explains {units.percent(cover, 2)} of the loss. {rows.said(worst)}",
         title=f"{who} waits for a processor during {share} of a request's time",
         explanation=f"Each second, the threads of {who} run for {units.significant(seen.server.cores, 2)} s and wait "
         f"{units.significant(seen.served, 2)} s for a processor, added up, in {worst.point.workload.label}.",
         next_step=f"Give {who} more processor time: fewer neighbours on its processors, a higher quota or weight of "
         "its control group, more cores. A faster wire or disk would not help.",
-        cells=frozenset(f.point.key for f in mine),
         strength=cover,
         lead=10 * cover,
-        rows=tuple(f.row(view) for f in mine),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(mine)} of {len(slow)} slow workloads servers wait for a processor, which "
-                f"explains {units.percent(cover, 2)} of the loss. {rows.said(worst)}",
-                cells=observe.cells(view, [f.point for f in mine]),
-            ),
-        ),
+        rows=mine,
     )
 
 
@@ -157,10 +150,8 @@ def _used_up(pair: Pair) -> Opinion:
     spent = float(np.median([working(p) or 0 for p in saturated]))
     used_up = used >= FULL
     return Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         weight=Weight.SHOWN,
-        because="",
         title=f"the processors are {units.percent(used, 2)} busy"
         if used_up
         else f"its requests cost processor time, {units.percent(used, 2)} busy",
@@ -176,12 +167,11 @@ def _used_up(pair: Pair) -> Opinion:
         lead=max(0.0, 10 * (top - 0.75) / 0.25, 6 * min(1.0, (spent - WORKING) / WORKING)),
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(saturated)} of {len(slow)} slow workloads the added time is processor "
+            operational(
+                f"in {len(saturated)} of {len(slow)} slow workloads the added time is processor "
                 f"time ({units.percent(used, 2)} busy): the processors work {units.significant(spent, 2)} of each "
                 f"added second; the quietest workload of the run leaves {units.percent(1 - quiet, 2)} idle",
-                cells=tuple(view.cell(p) for p in saturated),
+                tuple(view.cell(p) for p in saturated),
             ),
         ),
     )

@@ -33,8 +33,9 @@ from strata.analyse.laws.base import CROSSES, STAYS, copies_beyond
 from strata.diagnose import crossing, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.crossing import Crossing
+from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.REDIRECTED
 PRECEDENCE = 46
@@ -54,10 +55,8 @@ def judge_pair(pair: Pair) -> Opinion:
     relay = next(iter(here.relays), None)
     node = relay or view.layer.node or "this node"
     return Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         weight=Weight.SHOWN,
-        because="",
         title=f"{node} has no direct path to the data: its requests go through {owner}",
         explanation=f"A read byte crosses {units.significant(here.times, 2)} wires, with {view.below.name} "
         f"{units.significant(there.times, 2)}: {owner} has the data"
@@ -68,13 +67,11 @@ def judge_pair(pair: Pair) -> Opinion:
         lead=8.0,
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"per byte read, {_sent(here)}; with {view.below.name} {_sent(there)}"
-                + _written(pair, there),
-                cells=observe.cells(view, [p for p in view.points if not p.workload.rw.writes]),
+            operational(
+                f"per byte read, {_sent(here)}; with {view.below.name} {_sent(there)}" + _written(pair, there),
+                observe.cells(view, [p for p in view.points if not p.workload.rw.writes]),
             ),
-            *observe.operational(view, slow),
+            *observe.waits_above(view, slow),
         ),
     )
 

@@ -31,9 +31,10 @@ import math
 from strata import units
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 from strata.model.trace import OrderSummary, TraceSummary
 
 CAUSE = Cause.REORDERING
@@ -67,10 +68,8 @@ def judge_pair(pair: Pair) -> Opinion:
     times = units.significant(_longer(point, here, there), 2)
     what = "writes" if point.workload.rw.writes else "reads"
     return Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         weight=Weight.SHOWN,
-        because="",
         title=f"sequential {what} arrive out of order",
         explanation=f"The device {here.device} gets the same requests in another order and takes {times} times as "
         f"long for each. {view.below.name} sends them in order.",
@@ -101,7 +100,7 @@ def _untraced(pair: Pair) -> Opinion:
     if part < LEAST_PART:
         return Opinion(CAUSE, None, f"the order could explain {units.percent(part, 2)} of the loss, and was not traced")
     return Opinion(
-        cause=CAUSE,
+        CAUSE,
         holds=None,
         because="the order at the device was not traced",
         title=f"sequential {what} probably arrive out of order",
@@ -114,11 +113,10 @@ def _untraced(pair: Pair) -> Opinion:
         lead=2.0,
         evidence=(
             observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{len(hurt)} sequential workloads lose more than random ones of the same size and depth, "
+            differential(
+                f"{len(hurt)} sequential workloads lose more than random ones of the same size and depth, "
                 f"{point.workload.label} the most: {units.significant(math.exp(extra), 2)} times as much",
-                cells=observe.cells(view, [p for p, _ in hurt]),
+                observe.cells(view, [p for p, _ in hurt]),
             ),
         ),
         missing=("a trace of the order at the device (--trace), or two threads on the layer below",),
@@ -180,13 +178,12 @@ def _evidence(point: Point, here: TraceSummary, there: TraceSummary, pair: Pair)
     by = "" if here.dispatchers is None else f", issued by {units.significant(here.dispatchers, 2)} threads"
     lost = "" if here.whole and there.whole else " (events were lost: figures cover the recorded ones)"
     service = units.duration(half.service_mean_ns or 0), units.duration(below.service_mean_ns or 0)
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{point.workload.label}: issued in sequence; at {here.device} {_follow(half)} of the {what} "
+    return operational(
+        f"{point.workload.label}: issued in sequence; at {here.device} {_follow(half)} of the {what} "
         f"follow the one before and {units.percent(_late(point, here), 2)} arrive out of order{by} (from "
         f"{pair.view.below.name}: {_follow(below)} and {units.percent(_late(point, there), 2)}). The device takes "
         f"{service[0]} for each, against {service[1]} in order{lost}",
-        cells=observe.cells(pair.view, [point]),
+        observe.cells(pair.view, [point]),
     )
 
 

@@ -29,14 +29,15 @@ import numpy as np
 from strata import units
 from strata.diagnose import observe, rows
 from strata.diagnose.case import Pair
-from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 from strata.model.resources import ServerProcess, place
 
 CAUSE = Cause.SINGLE_THREAD
 PRECEDENCE = 25
+SIDES = ("full", "far")
 FULL, LEAST_COVER, MORE_THAN_BELOW, IDLE, SLACK = 0.85, 0.6, 2.0, 0.5, 0.15
 
 
@@ -61,28 +62,19 @@ def judge_pair(pair: Pair) -> Opinion | None:
     who = place(server.name, server.node)
     middle = float(np.median([s.busiest_thread or 0.0 for _, s in full]))
     told = _predicted(full)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        [p for p, _ in full],
+        f"in {len(full)} of {len(slow)} slow workloads the busiest thread of {who} uses "
+        f"{units.percent(middle, 2)} of a processor (median), and at least half a processor is idle",
         title=f"one thread of {who} does all the work and is {units.percent(middle, 2)} busy",
         explanation=f"In {len(full)} of {len(slow)} slow workloads one thread of {who} is saturated while other "
         "processors are idle. More depth and more cores gain nothing.",
         next_step=f"Use more connections, or give {who} more service threads, or run several servers of it.",
-        cells=frozenset(p.key for p, _ in full),
         strength=cover,
         lead=10 * cover * middle,
-        rows=tuple(f.row(view) for f in told),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(full)} of {len(slow)} slow workloads the busiest thread of {who} uses "
-                f"{units.percent(middle, 2)} of a processor (median), and at least half a processor is idle",
-                cells=observe.cells(view, [p for p, _ in full]),
-            ),
-        ),
+        rows=told,
     )
 
 

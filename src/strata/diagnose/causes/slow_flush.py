@@ -38,11 +38,12 @@ import numpy as np
 from strata import units
 from strata.diagnose import flushing, observe, rows
 from strata.diagnose.case import Case, Pair, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.flushing import DurableWrite, Flushed
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import Range
 from strata.model.experiment import Experiment, Metric
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 from strata.model.workload import Sync
 
 CAUSE = Cause.SLOW_FLUSH
@@ -95,29 +96,20 @@ def _of_pair(pair: Pair, found: tuple[DurableWrite, ...], told: list[rows.Predic
     one = min(mine, key=lambda c: (c.point.n, c.point.bs))
     layer, below, more = view.layer.name, view.below.name, units.significant(one.more, 2)
     busy, beneath = units.duration(one.busy_ns), units.duration(one.below_ns)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
-        weight=Weight.SHOWN,
+    return observe.shown(
+        CAUSE,
+        view,
+        [c.point for c in mine],
+        f"in {len(mine)} workloads {one.device} is busy {observe.times([c.more for c in mine])} "
+        f"times as long per write as at {below}",
         title=f"a commit through {layer} takes {more} times as much of {one.device} as one below",
         explanation=f"{one.point.workload.label}: {one.device} is busy for {busy} per write, and for {beneath} at "
         f"{below}: each commit makes more than the data durable, such as the journal and the inode.",
         next_step="Put the file system's journal on a fast device of its own, or use a medium whose cache survives a "
         f"power loss; let clients commit several writes at once. A write could be up to {more} times as fast.",
-        cells=frozenset(c.point.key for c in mine),
         strength=min(1.0, cover),
         lead=3.0 * len(mine),
-        rows=tuple(t.row(view) for t in told),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(mine)} workloads {one.device} is busy {observe.times([c.more for c in mine])} "
-                f"times as long per write as at {below}",
-                cells=observe.cells(view, [c.point for c in mine]),
-            ),
-        ),
+        rows=told,
     )
 
 
@@ -140,9 +132,7 @@ def _opinion(station: Station, layer: str, slow: tuple[Flushed, ...], of: int) -
     where = one.device or station.layer.name
     gain = units.significant(1 / max(0.02, 1 - one.share), 2)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"a commit waits {flush} for a flush of {where}",
         explanation=f"{one.cell.workload.label}: a write takes {units.duration(one.whole * 1e9)}, of which {where} "
@@ -161,11 +151,10 @@ def _opinion(station: Station, layer: str, slow: tuple[Flushed, ...], of: int) -
 def _counted(station: Station, slow: tuple[Flushed, ...], of: int) -> Evidence:
     most = max(slow, key=lambda f: f.share)
     who = "the generator's own flushes take" if most.device is None else f"flushes of {most.device} take"
-    return Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{most.cell.workload.label}: {who} {units.duration(most.flush * 1e9)} each, "
+    return operational(
+        f"{most.cell.workload.label}: {who} {units.duration(most.flush * 1e9)} each, "
         f"{units.significant(most.per_write, 2)} per write; they matter in {len(slow)} of {of} write workloads",
-        cells=tuple(f"{station.layer.name}/{f.cell.workload.key}" for f in slow),
+        [f.cell for f in slow],
     )
 
 
@@ -176,17 +165,15 @@ def _beside_reads(station: Station, slow: tuple[Flushed, ...]) -> Evidence:
         for other in station.cells:
             o = other.workload
             if not o.rw.writes and (o.bs, o.outstanding, o.rw.random) == (w.bs, w.outstanding, w.rw.random):
-                return Evidence(
-                    kind=EvidenceKind.DIFFERENTIAL,
-                    statement=f"{w.label}: {units.count(f.cell.iops.value)} IOPS, reads of the same size and depth "
+                return differential(
+                    f"{w.label}: {units.count(f.cell.iops.value)} IOPS, reads of the same size and depth "
                     f"give {units.count(other.iops.value)}",
-                    cells=(f"{station.layer.name}/{w.key}", f"{station.layer.name}/{o.key}"),
+                    (f"{station.layer.name}/{w.key}", f"{station.layer.name}/{o.key}"),
                 )
     one = slow[0]
     rest = one.whole * (1 - one.share)
-    return Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{one.cell.workload.label}: {units.duration(one.whole * 1e9)} with its flush, "
+    return differential(
+        f"{one.cell.workload.label}: {units.duration(one.whole * 1e9)} with its flush, "
         f"{units.duration(rest * 1e9)} without",
-        cells=(f"{station.layer.name}/{one.cell.workload.key}",),
+        [one.cell],
     )

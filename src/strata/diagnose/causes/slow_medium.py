@@ -31,35 +31,25 @@ from strata import units
 from strata.diagnose import blamed, own_limits, times
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
-from strata.diagnose.registry import Range
-from strata.model.experiment import Experiment
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.SLOW_MEDIUM
 PRECEDENCE = 45
+SIDES = ("between", "far")
+predict = own_limits.of_experiment
 
 
 def judge(case: Case) -> Iterator[Opinion]:
     """Only where one request at a time is promised a time: without it a queue or a cap looks alike."""
-    for one in blamed.judged(case, CAUSE, _said):
-        own = own_limits.of(case, one.layer)
-        if one.holds is not False and own is not None and blamed.alone(own) is None:
-            yield Opinion(
-                CAUSE,
-                None,
-                "no latency of a single request is specified",
-                missing=("expect.latency of the layer",),
-                layer=one.layer,
-            )
-        else:
-            yield one
+    return blamed.judged(case, CAUSE, _said, _unknown)
 
 
-def predict(case: Case, opinion: Opinion, experiment: Experiment) -> Range | None:
-    """Of another read of the same layer."""
-    return own_limits.of_experiment(case, opinion, experiment)
+def _unknown(own: GroundLayer) -> tuple[str, str] | None:
+    none = "no latency of a single request is specified", "expect.latency of the layer"
+    return none if blamed.alone(own) is None else None
 
 
 def _said(own: GroundLayer, limit: Limit) -> LimitText:
@@ -74,11 +64,8 @@ def _said(own: GroundLayer, limit: Limit) -> LimitText:
         "once: the medium itself is slow, not a queue in front of it.",
         next_step="Check the medium's health, its link and its power state (strata survey), then its firmware; as "
         f"specified it would give {units.count(blamed.deepest(own).promised)} IOPS.",
-        evidence=Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"one at a time, {time}; {promised} are specified"
-            if one
-            else "all depths are slower by the same factor",
-            cells=tuple(f"{layer}/{h.key}" for h in own.cells if h.depth == 1),
+        evidence=operational(
+            f"one at a time, {time}; {promised} are specified" if one else "all depths are slower by the same factor",
+            [h.cell for h in own.cells if h.depth == 1],
         ),
     )

@@ -35,14 +35,16 @@ import numpy as np
 from strata import units
 from strata.diagnose import times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.groups import Groups, member
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind, FindingRow
+from strata.model.finding import Cause, Evidence, FindingRow
 
 CAUSE = Cause.SLOW_MEMBER
 PRECEDENCE = 14
+SIDES = ("far",)
 BUSY = (0.5, 1.8)
 """Of the slow member, when it holds the others up: always busy, as far as few requests tell."""
 MOST_OFF = 0.25
@@ -64,7 +66,7 @@ def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> 
     could = members / found.quick
     share = units.percent(found.share, 2)
     return Opinion(
-        cause=CAUSE,
+        CAUSE,
         holds=True if sure else None,
         because="" if sure else f"the slow ones would be in flight {busy:.1f} at a time",
         weight=Weight.SHOWN,
@@ -77,10 +79,8 @@ def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> 
         strength=max(0.4, 1 - abs(math.log(busy))),
         lead=4.0 * len(held),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{found.cell.workload.label}: {share} of the requests take {slow}, the others {quick}",
-                cells=(f"{layer}/{found.cell.workload.key}",),
+            operational(
+                f"{found.cell.workload.label}: {share} of the requests take {slow}, the others {quick}", [found.cell]
             ),
             _beside(layer, held),
         ),
@@ -93,11 +93,10 @@ def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> 
 def _beside(layer: str, held: tuple[CellSummary, ...]) -> Evidence:
     deep = max(held, key=lambda c: c.workload.outstanding)
     whole = deep.workload.outstanding / deep.iops.value * 1e9
-    return Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{deep.workload.label}: half of the requests take {units.duration(times.at(deep, 50) or whole)} "
+    return differential(
+        f"{deep.workload.label}: half of the requests take {units.duration(times.at(deep, 50) or whole)} "
         f"or less, as one alone, and the mean is {units.duration(whole)}",
-        cells=tuple(f"{layer}/{c.workload.key}" for c in held),
+        held,
     )
 
 

@@ -30,12 +30,14 @@ from collections.abc import Iterator
 from strata import units
 from strata.diagnose import over_time, times
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.over_time import LayerEpisodes
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.SLOW_PHASES
 PRECEDENCE = 16
+SIDES = ("episodes",)
 LEAST_LOST = 0.1
 SAME, MOST = 0.6, 20.0
 """The rates lie as far apart as the times, or nearly; of slow members the times alone do. Beyond 20 either is noise."""
@@ -58,7 +60,7 @@ def _opinion(course: LayerEpisodes) -> Opinion:
     part = len(course.told) / len(course.looked)
     seen = tuple(_two_groups(course))
     return Opinion(
-        cause=CAUSE,
+        CAUSE,
         holds=True if seen else None,
         because="" if seen else "the times of single requests do not fall into two groups",
         weight=Weight.SHOWN,
@@ -77,12 +79,10 @@ def _opinion(course: LayerEpisodes) -> Opinion:
 
 
 def _turns(course: LayerEpisodes) -> Evidence:
-    layer = course.station.layer.name
-    return Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{len(course.told)} of {len(course.looked)} workloads alternate between two rates, {course.count} "
+    return differential(
+        f"{len(course.told)} of {len(course.looked)} workloads alternate between two rates, {course.count} "
         "slow phases in all",
-        cells=tuple(f"{layer}/{c.workload.key}" for c, _ in course.told),
+        [c for c, _ in course.told],
     )
 
 
@@ -94,9 +94,8 @@ def _two_groups(course: LayerEpisodes) -> Iterator[Evidence]:
         return
     if course.factor is None or course.factor < SAME * min(slow / quick, MOST):
         return
-    yield Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{cell.workload.label}: requests take {units.duration(quick)} in the fast phases and up to "
+    yield operational(
+        f"{cell.workload.label}: requests take {units.duration(quick)} in the fast phases and up to "
         f"{units.duration(slow)} in the slow ones",
-        cells=(f"{cell.layer}/{cell.workload.key}",),
+        [cell],
     )

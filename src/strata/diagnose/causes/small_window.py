@@ -31,12 +31,13 @@ import numpy as np
 from strata import units
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
-from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.opinion import Opinion
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.SMALL_WINDOW
 PRECEDENCE = 29
+SIDES = ("path",)
 LEAST_CLOSED, MORE_THAN_BELOW, LEAST_COVER = 0.2, 2.0, 0.6
 
 
@@ -58,29 +59,20 @@ def judge_pair(pair: Pair) -> Opinion:
         return Opinion(CAUSE, False, f"the window is closed for at most {most} of the time", strength=cover)
     closed = units.percent(float(np.median([share for _, share in held])), 2)
     worst, share = max(held, key=lambda one: one[0].loss)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
-        because="",
+    return observe.shown(
+        CAUSE,
+        view,
+        [p for p, _ in held],
+        f"in {len(held)} of {len(view.affected)} slow workloads the receiver's window blocks the "
+        f"server for {closed} of the time (median); {worst.workload.label}: {units.percent(share, 2)}",
         title=f"the client's TCP window is closed for {closed} of the time",
         explanation="The server has data to send and waits for room in the client's receive window. In "
         f"{worst.workload.label} the layer moves {units.rate(worst.x * worst.bs)}, and {view.below.name} "
         f"{units.rate(worst.x_below * worst.bs)}.",
         next_step="Let the client's receive buffer grow (net.ipv4.tcp_rmem, no fixed SO_RCVBUF, window scaling not "
         "removed by a firewall); until then use more connections. A faster wire or disk would not help.",
-        cells=frozenset(p.key for p, _ in held),
         strength=cover,
         lead=10 * min(1.0, share / (2 * LEAST_CLOSED)),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"in {len(held)} of {len(view.affected)} slow workloads the receiver's window blocks the "
-                f"server for {closed} of the time (median); {worst.workload.label}: {units.percent(share, 2)}",
-                cells=observe.cells(view, [p for p, _ in held]),
-            ),
-        ),
     )
 
 

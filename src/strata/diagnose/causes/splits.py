@@ -30,11 +30,12 @@ from dataclasses import dataclass
 
 from strata import units
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
 from strata.model.counters import blockdev
 from strata.model.ends import Flow
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.SPLITS
 PRECEDENCE = 24
@@ -74,9 +75,7 @@ def _opinion(station: Station, cuts: list[Cut]) -> Opinion:
     pieces, piece = units.significant(worst.pieces, 2), units.size(round(size / worst.pieces))
     gain = worst.whole / worst.cell.iops.value
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         title=f"I/Os of {units.size(round(size))} are split into {pieces} requests of about {piece}",
         explanation=f"{worst.device} gets {pieces} requests for each {worst.cell.workload.label}, and each has the "
         f"cost of a request; unsplit ones would give about {units.significant(gain, 2)} times the IOPS.",
@@ -86,17 +85,15 @@ def _opinion(station: Station, cuts: list[Cut]) -> Opinion:
         strength=min(1.0, 0.6 + worst.loss),
         lead=6 * min(1.0, worst.pieces - 1),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{len(cuts)} workloads with large blocks reach {worst.device} as {pieces} requests per "
+            operational(
+                f"{len(cuts)} workloads with large blocks reach {worst.device} as {pieces} requests per "
                 "I/O, small blocks as one",
-                cells=tuple(f"{station.layer.name}/{c.cell.workload.key}" for c in cuts),
+                [c.cell for c in cuts],
             ),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{worst.cell.workload.label}: {units.count(worst.cell.iops.value)} IOPS; from the cost of "
+            differential(
+                f"{worst.cell.workload.label}: {units.count(worst.cell.iops.value)} IOPS; from the cost of "
                 f"a request and of a byte at this device, unsplit requests would give {units.count(worst.whole)}",
-                cells=(f"{station.layer.name}/{worst.cell.workload.key}",),
+                [worst.cell],
             ),
         ),
         weight=Weight.SHOWN,

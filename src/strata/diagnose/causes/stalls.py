@@ -34,12 +34,14 @@ import numpy as np
 from strata import units
 from strata.diagnose import over_time, paused, times
 from strata.diagnose.case import Case
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.over_time import LayerEpisodes
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.STALLS
 PRECEDENCE = 15
+SIDES = ("episodes",)
 LEAST_LOST = 0.02
 """Of the time: below it a stall is a single event."""
 LOST_ON_THE_WIRE = 0.005
@@ -75,9 +77,7 @@ def _opinion(course: LayerEpisodes) -> Opinion:
     often = "" if period is None else f", about every {units.duration(period * 1e9)}"
     part = len(course.told) / len(course.looked)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"{layer} repeatedly stalls for {length}",
         explanation=f"{layer} completes nothing for {length}{often}: {share} of the time.",
@@ -93,12 +93,11 @@ def _opinion(course: LayerEpisodes) -> Opinion:
 
 
 def _stretches(course: LayerEpisodes) -> Evidence:
-    layer, longest = course.station.layer.name, max(e.longest_s for _, e in course.told)
-    return Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{len(course.told)} of {len(course.looked)} workloads stall, {course.count} times in all, "
+    longest = max(e.longest_s for _, e in course.told)
+    return differential(
+        f"{len(course.told)} of {len(course.looked)} workloads stall, {course.count} times in all, "
         f"{units.duration(course.length_s * 1e9)} on average and {units.duration(longest * 1e9)} at most",
-        cells=tuple(f"{layer}/{c.workload.key}" for c, _ in course.told),
+        [c for c, _ in course.told],
     )
 
 
@@ -109,11 +108,10 @@ def _tails(course: LayerEpisodes) -> Iterator[Evidence]:
         return
     cell, _ = min(known, key=lambda one: one[0].workload.outstanding)
     assert cell.tail is not None and cell.tail.far_ns is not None
-    yield Evidence(
-        kind=EvidenceKind.OPERATIONAL,
-        statement=f"{cell.workload.label}: {units.percent(cell.tail.far_ios, 2)} of the requests take "
+    yield operational(
+        f"{cell.workload.label}: {units.percent(cell.tail.far_ios, 2)} of the requests take "
         f"{units.duration(cell.tail.far_ns)}, the others {units.duration(times.at(cell, 50) or cell.mean_ns.value)}",
-        cells=(f"{cell.layer}/{cell.workload.key}",),
+        [cell],
     )
 
 
@@ -122,9 +120,8 @@ def _at_the_device(course: LayerEpisodes) -> Iterator[Evidence]:
     known = [(c, s) for c, e in course.told if (s := paused.stalled(c, e)) is not None]
     if known:
         cell, share = max(known, key=lambda one: one[1])
-        yield Evidence(
-            kind=EvidenceKind.OPERATIONAL,
-            statement=f"{cell.workload.label}: {cell.devices[-1]} has requests in flight and completes none for "
+        yield operational(
+            f"{cell.workload.label}: {cell.devices[-1]} has requests in flight and completes none for "
             f"{units.percent(share, 2)} of the time",
-            cells=(f"{cell.layer}/{cell.workload.key}",),
+            [cell],
         )

@@ -26,10 +26,11 @@ from __future__ import annotations
 from strata import units
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import differential
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.UNEXPLAINED
 PRECEDENCE = 99
@@ -67,8 +68,7 @@ def judge_pair(pair: Pair) -> Opinion:
     pattern, step = fingerprint(pair)
     covered = observe.waterfall(view, slow)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         because="a known cause that explains it",
         title=f"slower than expected, cause not known: {pattern}",
         explanation=f"No known limit explains the loss from {view.below.name}. The worst workload is "
@@ -87,8 +87,7 @@ def of_medium(own: GroundLayer) -> Opinion:
     """Of a layer that is slower than is promised of it."""
     layer, worst = own.station.layer.name, own.slow[0]
     return Opinion(
-        cause=CAUSE,
-        holds=True,
+        CAUSE,
         because="a known cause that explains it",
         title=f"slower than {own.known.source}, cause not known",
         explanation=f"No single known limit explains the difference between {layer} and {own.known.source}. The "
@@ -97,19 +96,18 @@ def of_medium(own: GroundLayer) -> Opinion:
         next_step="Check the device's health and settings, and that the specification belongs to this device.",
         cells=frozenset(h.key for h in own.slow),
         strength=0.5,
-        evidence=(differential(own),),
+        evidence=(below_promise(own),),
         missing=("a cause that explains every depth and block size",),
         layer=layer,
         loss=own.loss,
     )
 
 
-def differential(own: GroundLayer) -> Evidence:
+def below_promise(own: GroundLayer) -> Evidence:
     """How many workloads are slower than promised, and the worst of them."""
     worst = own.slow[0]
-    return Evidence(
-        kind=EvidenceKind.DIFFERENTIAL,
-        statement=f"{len(own.slow)} of {len(own.cells)} workloads are slower than {own.known.source}; the worst is "
+    return differential(
+        f"{len(own.slow)} of {len(own.cells)} workloads are slower than {own.known.source}; the worst is "
         f"{worst.cell.workload.label}: {units.count(worst.measured)} IOPS, expected are {units.count(worst.promised)}",
-        cells=tuple(f"{own.station.layer.name}/{h.key}" for h in own.slow),
+        [h.cell for h in own.slow],
     )

@@ -35,10 +35,11 @@ from strata.diagnose.case import Pair
 from strata.diagnose.explained import contradiction
 from strata.diagnose.models import LimitDirection, LimitKind, own_part
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_BANDWIDTH
 PRECEDENCE = 50
+SIDES = ("full", "bytes", "path")
 LEAST_OWN = 0.5
 """Of the loss, beside a constant time for each request."""
 FILLED, SENT_AGAIN = 0.5, 0.002
@@ -90,31 +91,23 @@ def limit(pair: Pair) -> Opinion:
     over = (
         f"over blocks of {units.size(sizes[0])} to {units.size(sizes[-1])}" if len(sizes) > 1 else "at one block size"
     )
-    return Opinion(
-        cause=CAUSE,
+    return observe.fitted(
+        CAUSE,
+        pair,
+        found,
+        bound,
+        f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
+        f"{len(full)} workloads reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
+        *((seen,) if seen is not None else ()),
         holds=True if again is None else None,
         weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
-        model=found,
-        because="",
         missing=(again,) if again is not None else (),
         title=f"the wire is limited to {rate}{where}",
         explanation=f"{len(full)} workloads stop at the same {rate} {over}; {view.below.name} delivers up to "
         f"{units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
         next_step=card.step(met),
-        cells=found.binding | {p.key for p in slow if abs(found.residual[p.key]) <= 2.5},
         strength=found.explained * own,
         lead=pair.lead(LimitKind.BANDWIDTH),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
-                f"{len(full)} workloads reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
-                cells=observe.cells(view, bound),
-            ),
-            *((seen,) if seen is not None else ()),
-            *observe.operational(view, slow),
-        ),
     )
 
 

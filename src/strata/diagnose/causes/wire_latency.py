@@ -37,14 +37,16 @@ import numpy as np
 from strata import units
 from strata.diagnose import connections, models, observe, rows
 from strata.diagnose.case import Pair
+from strata.diagnose.evidence import operational
 from strata.diagnose.explained import rows_of
 from strata.diagnose.models import LimitKind
-from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point, View
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_LATENCY
 PRECEDENCE = 45
+SIDES = ("path",)
 LEAST_SHARE, QUIET_WIRE = 0.5, 2.0
 FIRST_WINDOW = 10 * 1448
 """Bytes under way in the first round trip of a connection that was idle (RFC 6928); each further trip doubles them."""
@@ -87,33 +89,24 @@ def _shown(pair: Pair, trip: float) -> Opinion:
         )
     mine = tuple(f for f in of_slow if f.share >= LEAST_SHARE)
     worst = max(mine, key=lambda f: f.share * f.point.loss)
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        weight=Weight.SHOWN,
+    return observe.shown(
+        CAUSE,
+        view,
+        [f.point for f in mine],
+        f"{longer}, and nothing queues on the way; one round trip per request explains "
+        f"{units.percent(cover, 2)} of the loss. {rows.said(worst)}",
         adds=True,
         model=replace(
             pair.shape(LimitKind.DELAY), parameter=trip, base=0.0, times=most_trips(min(p.bs for p in view.points))
         ),
-        because="",
         title=f"the wire adds {word} to each request",
         explanation=f"One round trip takes {word} longer than at {view.below.name}, which explains "
         f"{units.percent(cover, 2)} of the loss. Deep queues hide it; shallow workloads pay it in full.",
         next_step=_step(worst.point, trip),
-        cells=frozenset(f.point.key for f in mine),
         strength=cover,
         lead=10 * cover,
-        rows=tuple(f.row(view) for f in mine),
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{longer}, and nothing queues on the way; one round trip per request explains "
-                f"{units.percent(cover, 2)} of the loss. {rows.said(worst)}",
-                cells=observe.cells(view, [f.point for f in mine]),
-            ),
-            *observe.operational(view, slow),
-        ),
+        rows=mine,
+        held_up=True,
     )
 
 
@@ -178,33 +171,23 @@ def _by_shape(pair: Pair) -> Opinion:
         return observe.refuted(CAUSE, pair, LimitKind.DELAY)
     cells = frozenset(p.key for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5)
     told = rows_of(pair, found, [p for p in slow if p.key in cells])
-    return Opinion(
-        cause=CAUSE,
-        holds=True,
-        model=found,
-        because="",
+    return observe.fitted(
+        CAUSE,
+        pair,
+        found,
+        slow,
+        f"a constant {added} per request explains {units.percent(found.explained, 2)} of the loss",
+        operational(
+            f"the minimum round trip of the handshake is {trip} longer than that of {view.below.name}",
+            value=view.remote.rtt_ns if view.remote else None,
+        ),
         title=f"the wire adds {added} to each request",
         explanation=f"Requests take {added} longer at every depth, and {trip} of it is the round trip of the "
         "handshake, which touches no data. Deep queues hide it; shallow workloads pay it in full.",
         next_step="Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would "
         "not help.",
         cells=cells,
-        strength=found.explained,
         lead=pair.lead(beside.shape) if two else pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
         rows=told,
         adds=two,
-        evidence=(
-            observe.slower(view),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"a constant {added} per request explains {units.percent(found.explained, 2)} of the loss",
-                cells=observe.cells(view, slow),
-            ),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"the minimum round trip of the handshake is {trip} longer than that of {view.below.name}",
-                value=view.remote.rtt_ns if view.remote else None,
-            ),
-            *observe.operational(view, slow),
-        ),
     )

@@ -35,10 +35,11 @@ import numpy as np
 from strata import units
 from strata.diagnose import flushing
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.flushing import Flushed
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 from strata.model.steadiness import Cliff
 
 CAUSE = Cause.WRITE_CACHE_FULL
@@ -75,9 +76,7 @@ def _cliff(case: Case, station: Station, cliffs: list[tuple[CellSummary, Cliff]]
     layer = flushing.lowest(case, station, device)
     falls = f"from {units.rate(one.before)} to {units.rate(one.after)}"
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         weight=Weight.SHOWN,
         title=f"{layer} takes {units.size(round(one.written))} at once, then drains at {units.rate(one.after)}",
         explanation=f"After {units.size(round(one.written))} of writes the rate drops {falls} and stays low.",
@@ -86,16 +85,13 @@ def _cliff(case: Case, station: Station, cliffs: list[tuple[CellSummary, Cliff]]
         strength=min(1.0, 0.6 + 0.2 * len(cliffs)),
         lead=3.0 * len(cliffs),
         evidence=(
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"{cell.workload.label}: the rate drops {falls} within a measurement, in {one.rounds} rounds",
-                cells=(f"{cell.layer}/{cell.workload.key}",),
+            differential(
+                f"{cell.workload.label}: the rate drops {falls} within a measurement, in {one.rounds} rounds", [cell]
             ),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{units.size(round(one.written))} were written before the drop, in "
+            operational(
+                f"{units.size(round(one.written))} were written before the drop, in "
                 f"{units.duration(one.at_s * 1e9)} and the ramp",
-                cells=(f"{cell.layer}/{cell.workload.key}",),
+                [cell],
             ),
         ),
         layer=layer,
@@ -125,12 +121,8 @@ def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, .
     layer = flushing.lowest(case, station, cells[0].device)
     sizes = units.span(units.size(round(min(f.size for f in cells))), units.size(round(max(f.size for f in cells))))
     slow = [f for f in cells if f.share >= LEAST_SHARE]
-    name = station.layer.name
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
-        weight=Weight.SUGGESTED,
+        CAUSE,
         title=f"writes go as fast as {layer} drains: {units.rate(rate)}",
         explanation=f"Durable writes move {units.rate(rate)} whatever their size ({sizes}), and they wait for the "
         "flush: a cache in front of the medium drains at that rate.",
@@ -139,17 +131,15 @@ def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, .
         strength=0.8,
         lead=4.0,
         evidence=(
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement=f"writes of {sizes} move {units.rate(rate)}, {read.workload.label} moves "
+            differential(
+                f"writes of {sizes} move {units.rate(rate)}, {read.workload.label} moves "
                 f"{units.rate(read.bytes_per_second.value)}",
-                cells=tuple(f"{name}/{f.cell.workload.key}" for f in cells),
+                [f.cell for f in cells],
             ),
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"the flush takes {units.percent(float(np.median([f.share for f in cells])), 2)} of a "
+            operational(
+                f"the flush takes {units.percent(float(np.median([f.share for f in cells])), 2)} of a "
                 "write's time (median), and its time grows with the bytes before it",
-                cells=tuple(f"{name}/{f.cell.workload.key}" for f in slow),
+                [f.cell for f in slow],
             ),
         ),
         layer=layer,

@@ -34,6 +34,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.WRONG_CARD
 PRECEDENCE = 47
+SIDES = ("full", "bytes", "path")
 
 
 def judge_pair(pair: Pair) -> Opinion | None:

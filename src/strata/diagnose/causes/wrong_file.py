@@ -29,10 +29,11 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.case import Case, Station
+from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
 from strata.model.counters import blockdev
-from strata.model.finding import Cause, Evidence, EvidenceKind
+from strata.model.finding import Cause
 
 CAUSE = Cause.WRONG_FILE
 PRECEDENCE = 5
@@ -94,9 +95,7 @@ def _opinion(station: Station, missed: list[CellSummary]) -> Opinion:
     name, device = station.layer.name, " and ".join(carriers(missed[0]))
     most = max(moved(c) or 0.0 for c in missed)
     return Opinion(
-        cause=CAUSE,
-        holds=True,
-        because="",
+        CAUSE,
         title=f"{name} does not read and write the data of the layer below",
         explanation=f"In {len(missed)} of {len(station.cells)} workloads {device} moved at most "
         f"{units.percent(most, 2)} of the bytes, including written ones, while the same workloads from below reached "
@@ -106,16 +105,10 @@ def _opinion(station: Station, missed: list[CellSummary]) -> Opinion:
         strength=len(missed) / len(station.cells),
         lead=8.0,
         evidence=(
-            Evidence(
-                kind=EvidenceKind.OPERATIONAL,
-                statement=f"{device} moved at most {units.percent(most, 2)} of the bytes that {name} read and wrote",
-                cells=tuple(f"{name}/{c.workload.key}" for c in missed),
+            operational(
+                f"{device} moved at most {units.percent(most, 2)} of the bytes that {name} read and wrote", missed
             ),
-            Evidence(
-                kind=EvidenceKind.DIFFERENTIAL,
-                statement="the same workloads from the layer below reached it",
-                cells=tuple(f"{name}/{c.workload.key}" for c in missed),
-            ),
+            differential("the same workloads from the layer below reached it", missed),
         ),
         weight=Weight.SHOWN,
         layer=name,

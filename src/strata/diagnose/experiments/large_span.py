@@ -12,7 +12,7 @@ from __future__ import annotations
 from strata.diagnose.case import Case
 from strata.diagnose.expected import FALLS, MOST, SAME, Range, asked, station_of, told
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import FULL
+from strata.diagnose.sides import Side, on
 from strata.model.access import Zipf, Zones
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
@@ -27,21 +27,20 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if found is None:
         return None
     hot = [
-        c.workload
+        c
         for c in found[1].cells
         if not c.workload.rw.writes and (c.workload.range is not None or isinstance(c.workload.order, Zipf | Zones))
     ]
-    cell = min(hot, key=lambda w: (w.bs, -w.outstanding), default=None)
+    cell = min(hot, key=lambda c: (c.workload.bs, -c.workload.outstanding), default=None)
     if cell is None:
         return None
     said: dict[Cause, Range] = {Cause.CACHE_FLATTERS: (FALLS, LEFT), Cause.HOLES: (FALLS, MOST)}
-    said |= {o.cause: SAME for o in standing if o.cause in FULL}
-    order = None if isinstance(cell.order, Zipf | Zones) else cell.order
+    said |= {o.cause: SAME for o in standing if o.cause in on(Side.FULL)}
+    order = None if isinstance(cell.workload.order, Zipf | Zones) else cell.workload.order
     return asked(
-        found[1].layer.name,
         cell,
-        cell.model_copy(update={"range": None, "order": order}),
         "the same reads over all of the data",
         told(standing, said, others=None),
+        changed=cell.workload.model_copy(update={"range": None, "order": order}),
         otherwise="with a limit other than a cache the IOPS stay the same",
     )

@@ -36,6 +36,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     depth, left = divmod(workload.outstanding, threads)
     if not isinstance(arrival, ClosedLoop) or depth < LEAST_DEPTH or left:
         return None
+    shallow = arrival.model_copy(update={"iodepth": depth})
     many = (SAME[0], DOUBLE)
     said: dict[Cause, Range] = {
         Cause.FEW_QUEUES: (GAIN, DOUBLE),
@@ -49,11 +50,10 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         Cause.PROCESSORS: (0.5, SAME[1]),
     }
     return asked(
-        found[1].layer.name,
-        workload,
-        workload.model_copy(update={"threads": threads, "arrival": arrival.model_copy(update={"iodepth": depth})}),
+        cell,
         f"the same number of requests over {threads} queues",
         told(standing, said),
+        changed=workload.model_copy(update={"threads": threads, "arrival": shallow}),
         otherwise="with a limit behind the queues the IOPS stay the same",
     )
 

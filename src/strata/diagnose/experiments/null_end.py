@@ -13,7 +13,7 @@ from __future__ import annotations
 from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import MOST, Range, asked, at_once, random_read, told
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import FAR, PATH
+from strata.diagnose.sides import Side, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Prediction
@@ -26,9 +26,9 @@ GONE = 1.4
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """At a remote layer whose far node is a namespace of this machine, where one cause of either side stands."""
     kinds = {o.cause for o in standing}
-    if not kinds & PATH or not kinds & FAR:
+    if not kinds & on(Side.PATH) or not kinds & on(Side.FAR):
         return None
-    opinion = next(o for o in standing if o.cause in PATH)
+    opinion = next(o for o in standing if o.cause in on(Side.PATH))
     station = case.station(opinion.layer)
     if station is None or not _far_node_is_here(case.stack, station):
         return None
@@ -36,11 +36,11 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if cell is None:
         return None
     # To keep the IOPS although the store is gone is no idle prediction: a store that limits would not.
-    predictions = tuple(p.model_copy(update={"idle": p.idle and p.cause not in PATH}) for p in _told(standing, cell))
+    predictions = tuple(
+        p.model_copy(update={"idle": p.idle and p.cause not in on(Side.PATH)}) for p in _told(standing, cell)
+    )
     return asked(
-        station.layer.name,
-        cell.workload,
-        cell.workload,
+        cell,
         "the same reads from a remote end that stores nothing",
         predictions,
         condition=Condition.NULL_END,
@@ -49,9 +49,9 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
 
 
 def _told(standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction, ...]:
-    said: dict[Cause, Range] = dict.fromkeys(FAR, (GONE, MOST))
+    said: dict[Cause, Range] = dict.fromkeys(on(Side.FAR), (GONE, MOST))
     for opinion in standing:
-        if opinion.cause in PATH and (left := at_once(opinion, cell)) is not None:
+        if opinion.cause in on(Side.PATH) and (left := at_once(opinion, cell)) is not None:
             said[opinion.cause] = left
         elif opinion.cause is Cause.PROCESSORS:
             # Our server needs them too, and less.

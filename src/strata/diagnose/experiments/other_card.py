@@ -9,12 +9,13 @@ What it tells apart
 
 from __future__ import annotations
 
-from strata.diagnose import other_paths
 from strata.diagnose.case import Case
-from strata.diagnose.expected import MOST, SAME, Range, station_of
+from strata.diagnose.expected import MOST, SAME, Range
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.other_paths import asked_there, host
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
+from strata.model.stack import Layer
 
 ABOUT = frozenset({Cause.WRONG_CARD, Cause.NOISY_WIRE})
 MAYBE = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.WIRE_LOSS)
@@ -23,18 +24,10 @@ MAYBE = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.WIRE_LOSS)
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where a card or its neighbour stands and a layer over another address was measured."""
-    found = station_of(case, standing, ABOUT)
-    if found is None:
-        return None
-    opinion, station = found
-    here = other_paths.host(station.layer)
-    other = other_paths.other_way(
-        case, station, lambda one: one.node == station.layer.node and other_paths.host(one) not in (None, here)
-    )
-    cell = None if other is None else other_paths.slowest_read(station, opinion, other)
-    if other is None or cell is None:
-        return None
-    said: dict[Cause, Range] = dict.fromkeys(MAYBE, (SAME[0], MOST)) | dict.fromkeys(ABOUT, (other_paths.GAIN, MOST))
-    return other_paths.over(
-        station, other, cell, standing, said, "with a limit behind both cards the IOPS stay the same"
-    )
+    maybe: dict[Cause, Range] = dict.fromkeys(MAYBE, (SAME[0], MOST))
+    why = "with a limit behind both cards the IOPS stay the same"
+    return asked_there(case, standing, ABOUT, _by_another_card, maybe, why)
+
+
+def _by_another_card(one: Layer, blamed: Layer) -> bool:
+    return one.node == blamed.node and host(one) not in (None, host(blamed))

@@ -9,30 +9,21 @@ What it tells apart
 
 from __future__ import annotations
 
-from strata.diagnose import other_paths
 from strata.diagnose.case import Case
-from strata.diagnose.expected import MOST, SAME, Range, station_of
+from strata.diagnose.expected import MOST, SAME, Range
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import PATH
+from strata.diagnose.other_paths import asked_there
+from strata.diagnose.sides import Side, on
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
 
 ABOUT = frozenset({Cause.REDIRECTED})
-LOCAL = PATH | {Cause.PROCESSORS, Cause.QUOTA, Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST}
-"""Causes of which the other node may be free: of its wires, processors and servers."""
+OF_A_NODE = frozenset({Cause.PROCESSORS, Cause.QUOTA, Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST})
+"""Causes of which the other node may be free, as of those on the path: of its processors and servers."""
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where a redirected path stands and the same kind of layer was measured on another node."""
-    found = station_of(case, standing, ABOUT)
-    if found is None:
-        return None
-    opinion, station = found
-    other = other_paths.other_way(case, station, lambda one: one.node != station.layer.node, node_owns=True)
-    cell = None if other is None else other_paths.slowest_read(station, opinion, other)
-    if other is None or cell is None:
-        return None
-    said: dict[Cause, Range] = dict.fromkeys(LOCAL, (SAME[0], MOST)) | {Cause.REDIRECTED: (other_paths.GAIN, MOST)}
-    return other_paths.over(
-        station, other, cell, standing, said, "with a limit that both nodes share the IOPS stay the same"
-    )
+    free: dict[Cause, Range] = dict.fromkeys(on(Side.PATH) | OF_A_NODE, (SAME[0], MOST))
+    why = "with a limit that both nodes share the IOPS stay the same"
+    return asked_there(case, standing, ABOUT, lambda one, blamed: one.node != blamed.node, free, why, node_owns=True)

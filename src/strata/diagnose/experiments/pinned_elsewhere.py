@@ -42,9 +42,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         Cause.SINGLE_THREAD: OPEN,
     }
     return asked(
-        found[1].layer.name,
-        cell.workload,
-        cell.workload,
+        cell,
         "the same load from another processor",
         told(standing, said, AS_BEFORE),
         condition=Condition.PINNED,

@@ -39,9 +39,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if reached is None or reached > REACHED:
         return None
     return asked(
-        found[1].layer.name,
-        cell.workload,
-        cell.workload,
+        cell,
         "the same reads after Strata's own file was dropped from memory",
         told(standing, {Cause.CACHE_FLATTERS: (FALLS, LEFT), **dict.fromkeys(MEDIUM, SAME)}, others=None),
         condition=Condition.COLD,

@@ -12,10 +12,11 @@ from __future__ import annotations
 from strata import units
 from strata.diagnose.case import Case, Station
 from strata.diagnose.causes import misaligned
+from strata.diagnose.expected import asked, told
 from strata.diagnose.opinion import Opinion
+from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
-from strata.model.experiment import Experiment, Metric, Prediction
-from strata.model.workload import Workload
+from strata.model.experiment import Experiment
 
 LEAST, MOST = 0.2, 20.0
 """Times the IOPS: what a shift may cost where it was aligned before, and what it may gain where it was not."""
@@ -28,37 +29,18 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if station is None or fact is None or not any(o.cause is Cause.MISALIGNED for o in standing):
         return None
     cell, shift = _deepest_read(station), fact[1]
-    if cell is None or shift >= cell.bs or cell.misalign:
+    if cell is None or shift >= cell.workload.bs or cell.workload.misalign:
         return None
-    known = [_prediction(o, station.layer.name) for o in standing]
-    return Experiment(
-        layer=station.layer.name,
-        workload=cell.model_copy(update={"misalign": shift}),
-        reference=cell.key,
-        changes=f"the same reads shifted by {units.size(shift)}",
-        prediction=known[0],
-        predictions=tuple(known),
+    return asked(
+        cell,
+        f"the same reads shifted by {units.size(shift)}",
+        told(standing, {Cause.MISALIGNED: (misaligned.GAINS, MOST)}, others=(LEAST, 1.1)),
+        changed=cell.workload.model_copy(update={"misalign": shift}),
         otherwise="with any other limit the IOPS stay the same or fall",
     )
 
 
-def _deepest_read(station: Station) -> Workload | None:
-    small = [
-        c.workload
-        for c in station.cells
-        if c.workload.rw.random and not c.workload.rw.writes and c.workload.outstanding > 1
-    ]
-    return min(small, key=lambda w: (w.bs, w.outstanding), default=None)
-
-
-def _prediction(opinion: Opinion, layer: str) -> Prediction:
-    gains = opinion.cause is Cause.MISALIGNED
-    return Prediction(
-        metric=Metric.RATIO,
-        low=misaligned.GAINS if gains else LEAST,
-        high=MOST if gains else 1.1,
-        unit="ratio",
-        cause=opinion.cause.value,
-        layer=opinion.layer or layer,
-        idle=not gains,
-    )
+def _deepest_read(station: Station) -> CellSummary | None:
+    reads = [c for c in station.cells if c.workload.rw.random and not c.workload.rw.writes]
+    small = [c for c in reads if c.workload.outstanding > 1]
+    return min(small, key=lambda c: (c.workload.bs, c.workload.outstanding), default=None)

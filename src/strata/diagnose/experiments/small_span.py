@@ -50,11 +50,10 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         if opinion.cause not in said and (left := at_once(opinion, cell)) is not None:
             said[opinion.cause] = left
     return asked(
-        found[1].layer.name,
-        cell.workload,
-        cell.workload.model_copy(update={"range": ByteRange(start=HEAD, length=length)}),
+        cell,
         f"the same reads within {units.size(length)}",
         told(standing, said, others=None),
+        changed=cell.workload.model_copy(update={"range": ByteRange(start=HEAD, length=length)}),
         runtime_s=RUNTIME_S,
         otherwise="a saturated resource stays saturated",
     )

@@ -14,12 +14,12 @@ import math
 
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import reordering
-from strata.diagnose.expected import Range
+from strata.diagnose.expected import asked, told
 from strata.diagnose.opinion import Opinion
 from strata.model.access import Strided
 from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
-from strata.model.experiment import Experiment, Metric, Prediction
+from strata.model.experiment import Experiment
 from strata.model.workload import ClosedLoop, Workload
 
 LEAST_PART, MOST_PART = 0.3, 3.0
@@ -38,15 +38,12 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         for extra, point in sorted(found, key=lambda one: -one[0]):
             if _drivable(pair, point.workload) and (dealt := _dealt(point.workload)) is not None:
                 least = min(math.exp(-MOST_PART * extra), reordering.random_part(pair, point))
-                predictions = tuple(_prediction(o, pair, (least, math.exp(-LEAST_PART * extra))) for o in standing)
-                return Experiment(
-                    layer=pair.view.below.name,
-                    workload=dealt,
-                    reference=point.key,
-                    changes=f"two threads on {pair.view.below.name}",
-                    prediction=predictions[0],
-                    predictions=predictions,
-                    otherwise="with any other cause it does not change",
+                part = least, math.exp(-LEAST_PART * extra)
+                return asked(
+                    point.lower,
+                    f"two threads on {pair.view.below.name}",
+                    told(standing, {Cause.REORDERING: part}, others=SAME),
+                    changed=dealt,
                 )
     return None
 
@@ -62,17 +59,3 @@ def _dealt(workload: Workload) -> Workload | None:
     arrival = workload.arrival.model_copy(update={"iodepth": workload.arrival.iodepth // 2})
     order = Strided(stride=2 * workload.bs, thread_offset=workload.bs)
     return workload.model_copy(update={"threads": 2, "arrival": arrival, "order": order})
-
-
-def _prediction(opinion: Opinion, pair: Pair, falls: Range) -> Prediction:
-    mine = opinion.cause is Cause.REORDERING
-    low, high = falls if mine else SAME
-    return Prediction(
-        metric=Metric.RATIO,
-        low=low,
-        high=high,
-        unit="ratio",
-        cause=opinion.cause.value,
-        layer=opinion.layer or pair.view.layer.name,
-        idle=not mine,
-    )

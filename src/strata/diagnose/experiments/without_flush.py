@@ -11,13 +11,12 @@ from __future__ import annotations
 from strata.diagnose import flushing
 from strata.diagnose.case import Case
 from strata.diagnose.causes import slow_flush
+from strata.diagnose.expected import SAME, told
 from strata.diagnose.opinion import Opinion
 from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment, Metric, Prediction
 from strata.model.workload import Sync
-
-SAME = (0.8, 1.25)
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
@@ -49,12 +48,9 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         gains = slow_flush.predict(case, mine, made)
         if gains is None:
             return None
-        own = still.model_copy(
-            update={"low": gains[0], "high": gains[1], "cause": mine.cause.value, "layer": mine.layer}
-        )
-        others = [o for o in standing if o is not mine]
-        still = still.model_copy(update={"idle": True})
-        rest = tuple(still.model_copy(update={"cause": o.cause.value, "layer": o.layer}) for o in others)
-        rest = rest or (still.model_copy(update={"cause": Cause.MEDIUM.value, "layer": mine.layer, "rival": True}),)
-        return made.model_copy(update={"prediction": own, "predictions": (own, *rest)})
+        others = tuple(o for o in standing if o is not mine)
+        known = told((mine, *others), {mine.cause: gains}, others=SAME)
+        beside = {"cause": Cause.MEDIUM.value, "layer": mine.layer, "idle": True, "rival": True}
+        known = known if others else (*known, still.model_copy(update=beside))
+        return made.model_copy(update={"prediction": known[0], "predictions": known})
     return None

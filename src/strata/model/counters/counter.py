@@ -69,7 +69,7 @@ class Counter:
     none where they are open. ``aspects``: labels whose values are different things, which are never added (memory
     that is free and memory that is dirty). ``also``: labels that only some have. ``whole``: a label and the value under
     which the sum over its things stands beside them. ``nested``: things that share this label count the same, one
-    inside the other: the largest stands for them.
+    inside the other: the largest stands for them. ``source``: where its probe finds it, where the probe asks this.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Counter:
     also: tuple[str, ...] = ()
     whole: tuple[str, str] | None = None
     nested: str | None = None
+    source: Any = None
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from strata.model.counters import Counter, tcp
 from strata.probes.netlink import Netlink, attributes
 
 _BY_FAMILY = 20
@@ -20,22 +21,8 @@ _ID = struct.Struct("!HH16s16s")  # ports and addresses are in network order
 _REQUEST = struct.Struct("=BBBxI")
 _MESSAGE = 72
 
-# (name, format, offset in struct tcp_info), in the kernel's own units.
-_FIELDS = {
-    "unacked": ("=I", 24),
-    "rtt_us": ("=I", 68),
-    "rttvar_us": ("=I", 72),
-    "cwnd": ("=I", 80),
-    "retransmits": ("=I", 100),
-    "acked_bytes": ("=Q", 120),
-    "received_bytes": ("=Q", 128),
-    "notsent_bytes": ("=I", 144),
-    "min_rtt_us": ("=I", 148),
-    "delivery_rate": ("=Q", 160),
-    "busy_us": ("=Q", 168),
-    "rwnd_limited_us": ("=Q", 176),
-    "sndbuf_limited_us": ("=Q", 184),
-}
+# In the kernel's own units.
+_FIELDS = tuple(c.source for c in vars(tcp).values() if isinstance(c, Counter) and c.source is not None)
 
 
 @dataclass(frozen=True)
@@ -88,9 +75,9 @@ def _info(answer: bytes) -> dict[str, int]:
 def parse_info(data: bytes) -> dict[str, int]:
     """The fields this kernel has; older ones end earlier."""
     return {
-        name: struct.unpack_from(form, data, at)[0]
-        for name, (form, at) in _FIELDS.items()
-        if at + struct.calcsize(form) <= len(data)
+        at.field: struct.unpack_from(at.form, data, at.offset)[0]
+        for at in _FIELDS
+        if at.offset + struct.calcsize(at.form) <= len(data)
     }
 
 
