@@ -9,8 +9,6 @@ import struct
 import pytest
 from commands import QUICK, measured, strata, working_disk
 
-pytestmark = pytest.mark.alone
-
 IO_URING_SETUP = 425
 EPERM = 1
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, PR_CAPBSET_DROP = 38, 22, 2, 24
@@ -52,6 +50,10 @@ def _locked_memory(limit: int) -> None:
     libc.prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0)
 
 
+# A user's locked memory is one sum over his processes: rings and buffers of other tests would be in it.
+ONE_SUM = pytest.mark.alone
+
+
 def room_for_a_ring() -> None:
     """Rings of small depth fit (newer kernels count them too), their buffers do not."""
     _locked_memory(128 * 1024)
@@ -83,6 +85,7 @@ def test_a_refused_ring_falls_back_to_threads_and_says_why() -> None:
         assert "io_uring is refused" in text.stdout
 
 
+@ONE_SUM
 @pytest.mark.usefixtures("has_io_uring")
 def test_refused_locked_memory_goes_on_without_registered_buffers() -> None:
     words = ("--rw", "read", "--bs", "64k", "--iodepth", 4, "--runtime", "150ms", "--size", "8m")
@@ -99,6 +102,7 @@ def test_refused_locked_memory_goes_on_without_registered_buffers() -> None:
         assert "unregistered buffers" in text.stdout
 
 
+@ONE_SUM
 @pytest.mark.usefixtures("has_io_uring")
 def test_rings_beyond_the_limit_of_locked_memory_fall_back_too() -> None:
     """Kernels that do not count rings carry it by io_uring; either way it is measured, and a fallback is explained."""

@@ -57,7 +57,6 @@ def test_bandwidth_holds_for_each_direction_by_itself(tmp_path: Path) -> None:
     assert both > 1.1 * 40 * units.MIB, "the two directions do not share one wire"
 
 
-@pytest.mark.alone
 def test_several_connections_share_one_shape(tmp_path: Path) -> None:
     with target("--memory", "16m", "--writable", "--socket", tmp_path / "s", "--iops", 800) as (uri, _):
         document = measured(f"{uri}&connections=4", "--threads", 2, "--iodepth", 8, "--runtime", "800ms")

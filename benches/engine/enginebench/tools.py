@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,10 @@ class Done:
 
 def build() -> Path:
     """Build the benchmark's own programs (release); the directory they are in."""
-    words = ["cargo", "build", "--locked", "--release", "--quiet", "-p", "strata-bench"]
-    subprocess.run(words, cwd=ROOT, check=True)
+    # The words of scripts/house.py: with the engine, whose dependencies then serve both.
+    words = ["cargo", "build", "--locked", "--release", "--quiet", "-p", "strata-py", "-p", "strata-bench"]
+    words += ["--features", "strata-py/extension-module"]
+    subprocess.run(words, cwd=ROOT, check=True, env=os.environ | {"PYO3_PYTHON": sys.executable})
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 
 

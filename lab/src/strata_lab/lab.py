@@ -134,15 +134,9 @@ class Lab:
 
     def shape(self, node: LabNode, nic: int, bytes_per_s: float | None) -> None:
         """Limits a card in both directions; None: as fast as the machine is."""
-        switch = self.switch
-        if switch is None:
-            raise RunFailed(
-                "cannot limit the rate of",
-                node.name,
-                "a reduced lab has no network cards of its own",
-                "run the lab as root",
-            )
-        nodes.shape(switch, node, nic, bytes_per_s)
+        node.own_netns("limit the rate of")
+        assert self.switch is not None
+        nodes.shape(self.switch, node, nic, bytes_per_s)
         self.fact("rate", node=node.name, nic=nic, bytes_per_s=bytes_per_s)
 
     def hop(self, node: LabNode, nic: int, words: str) -> HopControl:

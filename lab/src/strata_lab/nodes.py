@@ -43,6 +43,13 @@ class LabNode:
         """The address of its first card."""
         return self.addresses[0]
 
+    def own_netns(self, doing: str) -> str:
+        """Its namespace. Raises `RunFailed` where all nodes share the loopback: what is to be done needs a card."""
+        if self.netns is None:
+            why = "a reduced lab has no network cards of its own"
+            raise RunFailed(f"cannot {doing}", self.name, why, "run the lab as root")
+        return self.netns
+
 
 def add_netns(ledger: Ledger, name: str) -> str:
     """A new network namespace of that name; its path. Raises `RunFailed` when the name is taken."""
@@ -97,13 +104,7 @@ def add_node(ledger: Ledger, switch: str, ns_name: str, name: str, addresses: It
 
 def shape(switch: str, node: LabNode, nic: int, bytes_per_s: float | None) -> None:
     """Limits one card of a node, in both directions, to so many bytes a second; None takes the limit away."""
-    if node.netns is None:
-        raise RunFailed(
-            "cannot limit the rate of",
-            node.name,
-            "a reduced lab has no network cards of its own",
-            "run the lab as root",
-        )
+    netns = node.own_netns("limit the rate of")
 
     def limit(ns: IPRoute, card: str) -> None:
         index = _index(ns, card)
@@ -116,7 +117,7 @@ def shape(switch: str, node: LabNode, nic: int, bytes_per_s: float | None) -> No
         queue = int(max(bytes_per_s * _QUEUE_S, 2 * burst))
         ns.tc("replace", "tbf", index, handle="1:", rate=int(bytes_per_s), burst=burst, limit=queue)
 
-    within(node.netns, lambda ns: limit(ns, f"eth{nic}"))
+    within(netns, lambda ns: limit(ns, f"eth{nic}"))
     within(switch, lambda ns: limit(ns, f"{node.name}{FABRICS[nic]}"))
 
 
@@ -126,10 +127,7 @@ def cut_in(switch: str, node: LabNode, nic: int) -> tuple[str, str]:
     The node's connections stay: it notices nothing until the hop forwards again. What comes to the hop is cut into
     frames of the wire's size: one that is lost is then one segment, not the 45 that TCP hands over at once.
     """
-    if node.netns is None:
-        raise RunFailed(
-            "cannot delay", node.name, "a reduced lab has no network cards of its own", "run the lab as root"
-        )
+    netns = node.own_netns("delay")
     port = f"{node.name}{FABRICS[nic]}"
 
     def rewire(ns: IPRoute) -> None:
@@ -140,7 +138,7 @@ def cut_in(switch: str, node: LabNode, nic: int) -> tuple[str, str]:
         ns.link("set", index=_index(ns, f"{port}h"), state="up")
 
     within(switch, rewire)
-    _segmented(node.netns, f"eth{nic}")
+    _segmented(netns, f"eth{nic}")
     _segmented(switch, f"{port}g")
     return port, f"{port}h"
 
@@ -159,11 +157,10 @@ def _segmented(netns: str, card: str) -> None:
 
 def route_by(node: LabNode, address: str, nic: int) -> None:
     """Sends what goes to ``address`` out at that card, whatever network the address is in."""
-    if node.netns is None:
-        raise RunFailed(
-            "cannot route from", node.name, "a reduced lab has no network cards of its own", "run the lab as root"
-        )
-    within(node.netns, lambda ns: ns.route("replace", dst=f"{address}/32", oif=_index(ns, f"eth{nic}"), scope="link"))
+    within(
+        node.own_netns("route from"),
+        lambda ns: ns.route("replace", dst=f"{address}/32", oif=_index(ns, f"eth{nic}"), scope="link"),
+    )
 
 
 def _bridge(fabric: str) -> str:

@@ -12,12 +12,13 @@ depths n that were measured, log-log between them, linear below the least. On to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from strata.diagnose.view import Array, Point, View
 from strata.model.workload import Workload
@@ -52,13 +53,8 @@ def share(workload: Workload, scope: LimitDirection) -> float:
 
 def with_delay(view: View, point: Point, delay: Array) -> Interval:
     """IOPS when each request takes ``delay`` seconds more outside the layer below."""
-    profile = view.profile(point)
-    if len(profile) == 1:
-        low = point.n / (point.cycle_below + delay)
-        high = np.minimum(point.x_below, point.n / (view.quickest(point) + delay))
-        return low, np.maximum(low, high)
-    x = solve_profile(profile, point.n, delay)
-    return x, x
+    low, high = _Rows(view, (point,)).with_delay(delay[None, :])
+    return low[0], high[0]
 
 
 def most_with_delay(view: View, point: Point, delay: float) -> float:
@@ -73,17 +69,34 @@ def solve_profile(profile: tuple[tuple[int, float], ...], n: float, delay: Array
 
     ``most``: where the depth inside lies between two that were measured, as much as it may give there.
     """
-    inside, x = _tabled(profile, n, most)
-    reached = inside[:, None] + x[:, None] * delay[None, :]
-    upper = np.clip(np.sum(reached < n, axis=0), 1, inside.size - 1)
-    lower, at = upper - 1, np.arange(delay.size)
-    part = (n - reached[lower, at]) / np.maximum(reached[upper, at] - reached[lower, at], 1e-300)
-    return np.asarray(x[lower] + np.clip(part, 0, 1) * (x[upper] - x[lower]))
+    tables = [table[None, :] for table in _tabled(profile, n, most)]
+    return np.asarray(_solved(tables, np.array([[n]]), delay[None, :])[0])
+
+
+def _solved(tables: Sequence[Array], n: Array, delay: Array) -> Array:
+    """The same for many at once: tables of (row, depth), ``n`` of (row, 1), ``delay`` and answer of (row, value)."""
+    inside, x, turn = tables
+    last = inside.shape[1] - 1
+    begin = (last + 1) * np.arange(len(n))[:, None]
+
+    def at(depth: NDArray[np.intp]) -> tuple[Array, Array]:
+        """The throughput at that number of the table, and how many are then outstanding in all."""
+        here = x.take(begin + depth)
+        return here, inside.take(begin + depth) + here * delay
+
+    # How many depths stay below n. What the table says is rounded otherwise: the depths on both sides are looked at.
+    near = np.array([row.searchsorted(-values) for row, values in zip(turn, delay, strict=True)])
+    near = np.minimum(np.maximum(near, 1), last)
+    below = near - 1 + (at(near - 1)[1] < n) + (at(near)[1] < n)
+    upper = np.minimum(np.maximum(below, 1), last)
+    (from_x, from_n), (to_x, to_n) = at(upper - 1), at(upper)
+    part = (n - from_n) / np.maximum(to_n - from_n, 1e-300)
+    return np.asarray(from_x + np.clip(part, 0, 1) * (to_x - from_x))
 
 
 @lru_cache(maxsize=512)
-def _tabled(profile: tuple[tuple[int, float], ...], n: float, most: bool) -> tuple[Array, Array]:
-    """The profile at 400 depths up to n. A fit asks for the same few profiles thousands of times.
+def _tabled(profile: tuple[tuple[int, float], ...], n: float, most: bool) -> tuple[Array, Array, Array]:
+    """The profile at 400 depths up to n: depth, throughput, and minus the delay with which n are then outstanding.
 
     Throughput over depth is concave (Dowdy, Eager, Gordon, Saxton 1984): between two depths it gives no more than the
     line through the two before it, and no more than at the deeper one.
@@ -98,21 +111,91 @@ def _tabled(profile: tuple[tuple[int, float], ...], n: float, most: bool) -> tup
         after = np.minimum(before + 1, depths.size - 1)
         line = np.minimum(rates[before] + slopes[before] * (inside - depths[before]), rates[after])
         x = np.maximum(x, line)
-    return inside, np.where(inside < depths[0], inside / depths[0] * rates[0], x)
+    x = np.where(inside < depths[0], inside / depths[0] * rates[0], x)
+    return inside, x, (inside - n) / x
 
 
-def with_station(view: View, point: Point, service: Array, base: float) -> Interval:
-    """IOPS when each request also passes a station that serves one at a time for ``service`` seconds."""
-    _, asymptote = with_delay(view, point, base + service)
-    high = np.minimum(asymptote, 1 / np.maximum(service, 1e-12))
-    think = point.cycle_below + base
-    queue = np.zeros_like(service)
-    low = np.zeros_like(service)
-    for k in range(1, point.n + 1):
-        waiting = service * (1 + queue)
-        low = k / (think + waiting)
-        queue = low * waiting
-    return np.minimum(low, high), high
+class _Rows:
+    """Points of a view side by side: every figure is an array of (row, 1), every answer one of (row, value)."""
+
+    def __init__(self, view: View, points: tuple[Point, ...]) -> None:
+        def column(values: Iterable[float]) -> Array:
+            return np.array([[float(v)] for v in values])
+
+        self.keys = [p.key for p in points]
+        self.shares = {scope: column(share(p.workload, scope) for p in points) for scope in LimitDirection}
+        self.n, self.bs = column(p.n for p in points), column(p.bs for p in points)
+        self.below, self.cycle = column(p.x_below for p in points), column(p.cycle_below for p in points)
+        self.quickest = column(view.quickest(p) for p in points)
+        self.at = column(p.ratio_log + np.log(p.x_below) for p in points)
+        self.sd = column(np.hypot(p.sd, MODEL_SD) for p in points)
+        profiles = [view.profile(p) for p in points]
+        self.deep = np.array([len(profile) > 1 for profile in profiles])
+        tables = [_tabled(f, p.n, False) for f, p in zip(profiles, points, strict=True) if len(f) > 1]
+        self.tables = [np.array(t) for t in zip(*tables, strict=True)]
+        # The rows with the most I/Os outstanding first: those that a station's recursion is done with fall off the end.
+        self.order = np.argsort(-self.n[:, 0], kind="stable")
+        self.stages = [(n, sum(p.n >= n for p in points)) for n in sorted({p.n for p in points})]
+
+    def with_delay(self, delay: Array) -> Interval:
+        """As `with_delay`, of every row."""
+        low = self.n / (self.cycle + delay)
+        high = np.maximum(low, np.minimum(self.below, self.n / (self.quickest + delay)))
+        if self.tables:
+            d = self.deep
+            low[d] = high[d] = _solved(self.tables, self.n[d], np.broadcast_to(delay, low.shape)[d])
+        return low, high
+
+    def with_station(self, service: Array, base: float) -> Interval:
+        """IOPS when each request also passes a station that serves one at a time for ``service`` seconds."""
+        _, asymptote = self.with_delay(base + service)
+        high = np.minimum(asymptote, 1 / np.maximum(service, 1e-12))
+        service, think = service[self.order], (self.cycle + base)[self.order]
+        queue, low, done = np.zeros_like(service), np.zeros_like(service), 0
+        for depth, count in self.stages:
+            rows = slice(count)
+            served, left, waits, rate = service[rows], think[rows], queue[rows], low[rows]
+            for k in range(done + 1, depth + 1):
+                waiting = served * (1 + waits)
+                np.divide(k, left + waiting, out=rate)
+                np.multiply(rate, waiting, out=waits)
+            done = depth
+        found = np.empty_like(low)
+        found[self.order] = low
+        return np.minimum(found, high), high
+
+    def predict(self, shape: LimitKind, scope: LimitDirection, parameter: Array, base: float) -> Interval:
+        """As `predict`, of every row; ``parameter`` is one for all."""
+        part = self.shares[scope]
+        seen = np.where(part > 0, part, 1.0)
+        if shape is LimitKind.DELAY:
+            low, high = self.with_delay(parameter * seen + base)
+        elif shape is LimitKind.SERIAL:
+            low, high = self.with_station(parameter * seen, base)
+        elif shape is LimitKind.BANDWIDTH:
+            low, high = self.with_station(self.bs * seen / parameter, base)
+        else:
+            # Here the parameter does not change the time: it is worked out once, and not for each value.
+            low, high = (np.minimum(x, parameter / seen) for x in self.with_delay(np.array([[base]])))
+        unseen = part[:, 0] == 0
+        if unseen.any():
+            free = self.with_delay(np.array([[base]]))
+            low[unseen], high[unseen] = free[0][unseen], free[1][unseen]
+        return low, high
+
+    def misfit(self, low: Array, high: Array) -> Array:
+        """How far the measured IOPS lie outside low..high, signed, in standard errors."""
+        outside = np.maximum(np.log(low) - self.at, 0) - np.maximum(self.at - np.log(high), 0)
+        return np.asarray(outside / self.sd)
+
+    def score(self, low: Array, high: Array) -> Array:
+        """The sum of the rows' bounded misfits, in their order."""
+        return np.asarray(sum(bounded(self.misfit(low, high)), start=np.zeros(low.shape[1])))
+
+    @cached_property
+    def none(self) -> float:
+        """The score of no limit at all."""
+        return float(self.score(*self.with_delay(np.zeros((1, 1))))[0])
 
 
 def predict(
@@ -122,18 +205,8 @@ def predict(
 
     The parameter is bytes/s, I/Os per second or seconds. ``base`` seconds are added to every request.
     """
-    part = share(point.workload, scope)
-    if part > 0 and shape is LimitKind.DELAY:
-        return with_delay(view, point, parameter * part + base)
-    if part > 0 and shape is LimitKind.SERIAL:
-        return with_station(view, point, parameter * part, base)
-    if part > 0 and shape is LimitKind.BANDWIDTH:
-        return with_station(view, point, point.bs * part / parameter, base)
-    # Here the parameter does not change the time: it is worked out once, and not for each value.
-    low, high = (np.full_like(parameter, x[0]) for x in with_delay(view, point, np.array([base])))
-    if part == 0:
-        return low, high
-    return np.minimum(low, parameter / part), np.minimum(high, parameter / part)
+    low, high = _Rows(view, (point,)).predict(shape, scope, parameter, base)
+    return low[0], high[0]
 
 
 @dataclass(frozen=True)
@@ -189,13 +262,6 @@ def bounded(z: Array) -> Array:
     return np.asarray(np.where(a <= 3, a * a, 6 * a - 9))
 
 
-def misfit(point: Point, low: Array, high: Array) -> Array:
-    """How far the measured IOPS lie outside low..high, signed, in standard errors."""
-    at = point.ratio_log + np.log(point.x_below)
-    outside = np.maximum(np.log(low) - at, 0) - np.maximum(at - np.log(high), 0)
-    return np.asarray(outside / np.hypot(point.sd, MODEL_SD))
-
-
 def _grid(view: View, shape: LimitKind) -> Array:
     rates = [p.x for p in view.points]
     if shape is LimitKind.BANDWIDTH:
@@ -211,24 +277,17 @@ def _grid(view: View, shape: LimitKind) -> Array:
 
 def fit(view: View, shape: LimitKind, scope: LimitDirection, base: float = 0.0) -> Fit:
     """The best parameter of one model over the view's points."""
-    zero = np.zeros(1)
-    none = sum(float(bounded(misfit(p, *with_delay(view, p, zero)))[0]) for p in view.points)
+    return _fit(view, _Rows(view, view.points), shape, scope, base)
 
+
+def _fit(view: View, rows: _Rows, shape: LimitKind, scope: LimitDirection, base: float) -> Fit:
     def score(grid: Array) -> Array:
-        total = np.zeros_like(grid)
-        for p in view.points:
-            total += bounded(misfit(p, *predict(view, p, shape, scope, parameter=grid, base=base)))
-        return total
+        return rows.score(*rows.predict(shape, scope, grid, base))
 
     best = _minimum(score, _grid(view, shape))
-    one = np.array([best])
-    binding, residual = set(), {}
-    for p in view.points:
-        low, high = predict(view, p, shape, scope, parameter=one, base=base)
-        residual[p.key] = float(misfit(p, low, high)[0])
-        if high[0] < 0.9 * p.x_below and share(p.workload, scope) > 0:
-            binding.add(p.key)
-    value = float(score(one)[0])
+    low, high = rows.predict(shape, scope, np.array([best]), base)
+    value, none = float(rows.score(low, high)[0]), rows.none
+    binds = (high < 0.9 * rows.below) & (rows.shares[scope] > 0)
     return Fit(
         shape=shape,
         scope=scope,
@@ -238,8 +297,8 @@ def fit(view: View, shape: LimitKind, scope: LimitDirection, base: float = 0.0) 
         penalty=PENALTY_SCOPE * (scope is not LimitDirection.BOTH) + PENALTY_BASE * (base > 0),
         explained=max(0.0, 1 - value / none) if none > 0 else 0.0,
         per_point=value / len(view.points),
-        binding=frozenset(binding),
-        residual=residual,
+        binding=frozenset(key for key, here in zip(rows.keys, binds[:, 0], strict=True) if here),
+        residual={key: float(z) for key, z in zip(rows.keys, rows.misfit(low, high)[:, 0], strict=True)},
     )
 
 
@@ -270,9 +329,11 @@ def fit_all(view: View) -> tuple[Fit, ...]:
         if reads and writes
         else [LimitDirection.BOTH]
     )
-    bases = [0.0, *_bases(view)]
+    bases, rows = [0.0, *_bases(view)], _Rows(view, view.points)
     found = []
     for shape in LimitKind:
-        tried = [fit(view, shape, s, b) for s in scopes for b in (bases if shape is not LimitKind.DELAY else [0.0])]
+        tried = [
+            _fit(view, rows, shape, s, b) for s in scopes for b in (bases[:1] if shape is LimitKind.DELAY else bases)
+        ]
         found.append(min(tried, key=lambda f: f.total))
     return tuple(sorted(found, key=lambda f: f.total))

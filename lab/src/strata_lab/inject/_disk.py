@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from strata.errors import RunFailed
+from strata.model.finding import Cause
 from strata_lab.lab import Lab
 from strata_lab.parts.disk import DiskControl
+from strata_lab.truth import Injection
 
 CALM = {"model": "c=4 svc=2400 bw=250"}
 """A third of the stack's own speed, 1640 I/Os of 8 KiB a second: the medium limits, whatever else the machine does."""
+ELSEWHERE = (Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS)
+"""What a slow medium is never to be taken for."""
+of_the_disk = partial(Injection, kind="medium", layer="disk", options=CALM, never=ELSEWHERE)
+"""An injection into the modelled disk, where nothing else is said of these."""
 
 
 def most(size_bytes: int, svc_us: float = 2400, servers: float = 4) -> float:

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import mmap
 import os
+from functools import partial
 from pathlib import Path
 
 from strata import units
 from strata.errors import RunFailed
+from strata.model.finding import Cause
 from strata_lab.lab import Lab
+from strata_lab.truth import ImpactMetric, Injection
+
+too_good = partial(
+    Injection,
+    kind="data",
+    hurts=ImpactMetric.FLATTERS,
+    partly=(Cause.IMPOSSIBLE,),
+    # Slow, so that being too good needs no machine of its own.
+    options={"model": "c=4 svc=3200 bw=250"},
+)
+"""A trap that makes figures too good, where nothing else is said of these."""
 
 
 def test_file(lab: Lab) -> Path:

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from strata.errors import RunFailed
 from strata_lab.lab import Lab
 from strata_lab.nodes import LabNode
+from strata_lab.servers import nbd
+from strata_lab.truth import Injection
+
+of_the_wire = partial(Injection, kind="wire", layer="top", stack="block-share", everyday=True)
+"""An injection into the links of the server, where nothing else is said of these."""
+
+
+def slowed(lab: Lab, hop: str, reduced: tuple[str, str] | None = None) -> None:
+    """A hop with these words before each card of the server; a reduced lab: its server with that option instead."""
+    if lab.reduced and reduced is not None:
+        nbd.reshape(lab, *reduced)
+        return
+    node = server_node(lab)
+    for nic in range(len(node.addresses)):
+        lab.hop(node, nic, hop)
 
 
 def server_node(lab: Lab) -> LabNode:

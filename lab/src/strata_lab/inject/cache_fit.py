@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import medium
-from strata_lab.inject._file import read_once, test_file
+from strata_lab.inject._file import read_once, test_file, too_good
 from strata_lab.lab import Lab
-from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -15,9 +15,8 @@ def _inject(lab: Lab, value: float) -> None:
     read_once(file)
 
 
-INJECTION = Injection(
+INJECTION = too_good(
     title="the file fits into a cache",
-    kind="data",
     layer="disk",
     mechanism="the modelled disk has a read cache of this many times the test file, warmed by reading the file once",
     value=per_severity(0.8, 1.2, 4),
@@ -25,12 +24,8 @@ INJECTION = Injection(
     inject=_inject,
     cell=ProofCell("file system", "randread", "8k", 4),
     impact=per_severity(1.2, 2, 2),
-    hurts=ImpactMetric.FLATTERS,
     signals=(Signal("disk.read_hit_share", How.ABOVE, 0.3), Signal("disk.service_us", How.FALLS, 1.2)),
     must=(Cause.CACHE_FLATTERS,),
-    partly=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP),
-    # Slow, so that being too good needs no machine of its own.
-    options={"model": "c=4 svc=3200 bw=250"},
     everyday=True,
 )

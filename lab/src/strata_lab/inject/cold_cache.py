@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import medium
+from strata_lab.inject._disk import medium, of_the_disk
 from strata_lab.inject._file import read_once, test_file
 from strata_lab.lab import Lab
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -15,10 +15,8 @@ def _inject(lab: Lab, value: float) -> None:
     disk.set(rcache=int(value * 2**20))
 
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="cold cache",
-    kind="medium",
-    layer="disk",
     mechanism="the read cache of the modelled disk, warm before, is emptied and reduced to this size",
     value=per_severity(256, 8, 0),
     unit="MiB of cache, empty (healthy: 256 MiB, warm)",

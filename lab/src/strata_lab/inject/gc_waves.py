@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import CALM, model, most
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._disk import model, most, of_the_disk
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="GC-like oscillation",
-    kind="medium",
-    layer="disk",
     mechanism="the modelled disk is slower for 240 ms of every 400 ms (gc_every, gc_for, gc_factor)",
     value=per_severity(3, 8, 30),
     unit="times slower in the slow half",
@@ -19,7 +17,5 @@ INJECTION = Injection(
     signals=(Signal("disk.slowed_us", How.ABOVE, 100), Signal("disk.service_us", How.RISES, 1.3)),
     must=(Cause.SLOW_PHASES,),
     partly=(Cause.STALLS,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
-    options=CALM,
     ceiling=lambda factor: most(8192) * (0.4 + 0.6 / factor),
 )

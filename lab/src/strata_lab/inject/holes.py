@@ -7,9 +7,9 @@ import os
 
 from strata.errors import RunFailed
 from strata.model.finding import Cause
-from strata_lab.inject._file import test_file
+from strata_lab.inject._file import test_file, too_good
 from strata_lab.lab import Lab
-from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 _KEEP_SIZE_AND_PUNCH = 1 | 2
 _PIECE_BYTES = 1 << 20
@@ -32,9 +32,8 @@ def _punch(fd: int, offset: int, length: int) -> None:
         raise RunFailed("cannot punch holes into", "the lab's test file", os.strerror(ctypes.get_errno()))
 
 
-INJECTION = Injection(
+INJECTION = too_good(
     title="holes",
-    kind="data",
     layer="file system",
     mechanism="this share of the test file is deallocated in pieces of 1 MiB (fallocate --punch-hole)",
     value=per_severity(0.25, 0.5, 0.9),
@@ -43,11 +42,7 @@ INJECTION = Injection(
     inject=_inject,
     cell=ProofCell("file system", "randread", "8k", 4),
     impact=per_severity(1.1, 1.4, 2.5),
-    hurts=ImpactMetric.FLATTERS,
     signals=(Signal("disk.ios_per_io", How.FALLS, 1.1), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.HOLES,),
-    partly=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
-    # Slow, so that being too good needs no machine of its own.
-    options={"model": "c=4 svc=3200 bw=250"},
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import model, most
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._disk import model, most, of_the_disk
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="one slow member of several",
-    kind="medium",
-    layer="disk",
     mechanism="the modelled disk stripes over four members of one server each; one of them takes longer (lame_factor)",
     value=per_severity(3, 6, 15),
     unit="times slower than its peers",
@@ -19,7 +17,6 @@ INJECTION = Injection(
     signals=(Signal("disk.member_busy_ratio", How.RISES, 1.25),),
     must=(Cause.SLOW_MEMBER,),
     partly=(Cause.SLOW_MEDIUM,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     # Every fourth I/O goes to it, and the others wait for that one.
     ceiling=lambda factor: most(8192) / factor,
     options={"model": "c=1 members=4 svc=2400 bw=250"},

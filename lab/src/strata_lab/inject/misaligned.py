@@ -6,10 +6,10 @@ What a partition that begins at sector 63 does on a disk with blocks of 4 KiB th
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import medium, most
+from strata_lab.inject._disk import medium, most, of_the_disk
 from strata_lab.lab import Lab
 from strata_lab.stacks import volume
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 _BEGIN_BYTES = 63 * 512
 
@@ -20,10 +20,8 @@ def _inject(lab: Lab, value: float) -> None:
     medium(lab).set(block_svc=value)
 
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="misaligned I/O",
-    kind="medium",
-    layer="disk",
     mechanism="the loop device begins at sector 63 of the modelled disk, whose blocks are 4 KiB (block); a block more "
     "that is touched, or read before a write, takes so long (block_svc)",
     value=per_severity(600, 2400, 7200),
@@ -38,7 +36,6 @@ INJECTION = Injection(
     ),
     must=(Cause.MISALIGNED,),
     also=("file system",),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
     options={"model": "c=4 svc=2400 bw=250 block=4KiB"},
     # Three blocks more, and five are moved instead of two.
     ceiling=lambda more_us: most(5 * 4096, 2400 + 3 * more_us),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import CALM, model, most
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._disk import model, most, of_the_disk
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="one queue or lock",
-    kind="medium",
-    layer="disk",
     mechanism="the modelled disk serves this many I/Os concurrently (c); the service time of each is unchanged",
     value=per_severity(3, 2, 1),
     unit="concurrent I/Os (healthy: 4)",
@@ -20,7 +18,5 @@ INJECTION = Injection(
     impact=per_severity(1.12, 1.6, 2.8),
     signals=(Signal("disk.service_us", How.STAYS, 1.2), Signal("disk.wait_us", How.RISES, 1.4)),
     must=(Cause.LIMITED_QUEUE,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
-    options=CALM,
     ceiling=lambda servers: most(8192, servers=servers),
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import CALM, model, most
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._disk import model, most, of_the_disk
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="slow medium",
-    kind="medium",
-    layer="disk",
     mechanism="the modelled disk has a longer service time (svc); the number of servers is unchanged",
     value=per_severity(4800, 9600, 24000),
     unit="µs of service time (healthy: 2400)",
@@ -18,8 +16,6 @@ INJECTION = Injection(
     impact=per_severity(1.4, 2.4, 5),
     signals=(Signal("disk.service_us", How.RISES, 1.7),),
     must=(Cause.SLOW_MEDIUM, Cause.MEDIUM),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
-    options=CALM,
     ceiling=lambda svc_us: most(8192, svc_us),
     everyday=True,
 )

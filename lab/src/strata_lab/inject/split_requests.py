@@ -5,9 +5,9 @@ from __future__ import annotations
 from strata.errors import RunFailed
 from strata.model.finding import Cause
 from strata_lab import disks
-from strata_lab.inject._disk import CALM, most
+from strata_lab.inject._disk import most, of_the_disk
 from strata_lab.lab import Lab
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -17,10 +17,8 @@ def _inject(lab: Lab, value: float) -> None:
     disks.set_queue(lab, volume["device"], "max_sectors_kb", f"{value:g}")
 
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="split I/O",
-    kind="medium",
-    layer="disk",
     mechanism="the loop device splits requests above this size (queue/max_sectors_kb)",
     value=per_severity(128, 64, 16),
     unit="KiB",
@@ -31,8 +29,6 @@ INJECTION = Injection(
     impact=per_severity(1.15, 1.4, 4),
     signals=(Signal("disk.ios_per_io", How.RISES, 1.5), Signal("disk.service_us", How.FALLS, 1.1)),
     must=(Cause.SPLITS,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
-    options=CALM,
     ceiling=lambda kib: most(int(kib * 1024)) * kib / 256,
     everyday=True,
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import CALM, model
-from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._disk import model, of_the_disk
+from strata_lab.truth import How, ImpactMetric, ProofCell, Signal, per_severity
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="fail-slow stalls",
-    kind="medium",
-    layer="disk",
     mechanism="the modelled disk stops for this time in every half second (stall_every, stall_for)",
     value=per_severity(60, 120, 250),
     unit="ms of stall in each 500 ms",
@@ -21,8 +19,6 @@ INJECTION = Injection(
     signals=(Signal("disk.slowed_us", How.ABOVE, 50),),
     must=(Cause.STALLS,),
     partly=(Cause.SLOW_PHASES,),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
-    options=CALM,
     # What came first in a stall, behind what was under way: 32 on four servers.
     ceiling=lambda stall_ms: stall_ms + 8 * 2.43,
 )

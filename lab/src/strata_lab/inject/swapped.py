@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from strata.errors import RunFailed
 from strata.model.finding import Cause
-from strata_lab.inject._file import test_file
+from strata_lab.inject._file import test_file, too_good
 from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
 from strata_lab.servers import nbd
 from strata_lab.stacks import volume
-from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -23,9 +23,8 @@ def _inject(lab: Lab, value: float) -> None:
     nbd.start(lab, server_node(lab), other, kind=kind)
 
 
-INJECTION = Injection(
+INJECTION = too_good(
     title="the file swapped for another",
-    kind="data",
     layer="top",
     mechanism="the NBD server serves another file, of this many times the size, on the disk of this machine",
     value=per_severity(1, 0.5, 0.25),
@@ -33,13 +32,9 @@ INJECTION = Injection(
     inject=_inject,
     cell=ProofCell("top", "randread", "8k", 4),
     impact=per_severity(1.2, 1.2, 1.2),
-    hurts=ImpactMetric.FLATTERS,
     signals=(Signal("disk.ios", How.FALLS, 20),),
     must=(Cause.WRONG_FILE,),
-    partly=(Cause.IMPOSSIBLE,),
     never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.MEDIUM),
     stack="block-share",
-    # Slow, so that being too good needs no machine of its own.
-    options={"model": "c=4 svc=3200 bw=250"},
     everyday=True,
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import model
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._disk import model, of_the_disk
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="synchronous commit",
-    kind="medium",
-    layer="disk",
     mechanism="a flush of the modelled disk takes this long (flush); the workload flushes after every write",
     value=per_severity(2000, 8000, 30000),
     unit="µs for a flush (healthy: 0)",
@@ -19,6 +17,6 @@ INJECTION = Injection(
     signals=(Signal("disk.flush_us", How.ABOVE, 1500), Signal("disk.service_us", How.STAYS, 1.3)),
     must=(Cause.SLOW_FLUSH,),
     also=("file system",),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
+    options={},
     ceiling=lambda flush_us: 1e6 / (flush_us + 833),
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._wire import server_node
+from strata_lab.inject._wire import of_the_wire, server_node
 from strata_lab.lab import Lab
 from strata_lab.servers import nbd
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -18,10 +18,8 @@ def _inject(lab: Lab, value: float) -> None:
         lab.shape(node, nic, value * 1e6)
 
 
-INJECTION = Injection(
+INJECTION = of_the_wire(
     title="wire bandwidth",
-    kind="wire",
-    layer="top",
     mechanism="a token bucket at both ends of each link of the server (tc tbf)",
     value=per_severity(50, 12.5, 2.5),
     unit="MB/s of each card (healthy: 125)",
@@ -31,7 +29,5 @@ INJECTION = Injection(
     signals=(Signal("wire.held", How.ABOVE, 20), Signal("disk.service_us", How.STAYS, 1.5)),
     must=(Cause.WIRE_BANDWIDTH,),
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY, Cause.PROCESSORS),
-    stack="block-share",
     ceiling=lambda mb_s: mb_s * 1e6 / 131072,
-    everyday=True,
 )

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._wire import server_node
-from strata_lab.lab import Lab
-from strata_lab.truth import How, ImpactMetric, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._wire import of_the_wire, slowed
+from strata_lab.truth import How, ImpactMetric, ProofCell, Signal, per_severity
 
-
-def _inject(lab: Lab, value: float) -> None:
-    node = server_node(lab)
-    for nic in range(len(node.addresses)):
-        lab.hop(node, nic, f"loss={value:g}")
-
-
-INJECTION = Injection(
+INJECTION = of_the_wire(
     title="loss",
-    kind="wire",
-    layer="top",
     mechanism="a hop between the port of the server and the bridge drops frames at random, in each direction",
     value=per_severity(20000, 40000, 100000),
     unit="of a million frames",
-    inject=_inject,
+    inject=lambda lab, value: slowed(lab, f"loss={value:g}"),
     # One at a time: what is lost at the end of an answer has nothing behind it that would show the gap.
     cell=ProofCell("top", "randread", "8k", 1, runtime="1500ms"),
     impact=per_severity(1.3, 2, 4),
@@ -29,6 +19,4 @@ INJECTION = Injection(
     signals=(Signal("hop.lost", How.ABOVE, 3), Signal("tcp.n1.retransmits", How.ABOVE, 1)),
     must=(Cause.WIRE_LOSS,),
     never=(Cause.MEDIUM, Cause.PROCESSORS),
-    stack="block-share",
-    everyday=True,
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause
-from strata_lab.inject._disk import CALM, model
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.inject._disk import model, of_the_disk
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
-INJECTION = Injection(
+INJECTION = of_the_disk(
     title="write cache with a cliff",
-    kind="medium",
-    layer="disk",
     mechanism="the modelled disk has a write cache of 2 MiB and drains it at this rate (wcache, drain)",
     value=per_severity(6, 3, 1.5),
     unit="MB/s drain rate (healthy: 13 MB/s without a cache)",
@@ -20,8 +18,6 @@ INJECTION = Injection(
     signals=(Signal("disk.absorbed", How.ABOVE, 100), Signal("disk.full", How.ABOVE, 50)),
     must=(Cause.WRITE_CACHE_FULL,),
     also=("file system",),
-    never=(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY, Cause.IOPS_CAP, Cause.PROCESSORS),
-    options=CALM,
     # Over the two seconds, with what the cache takes at once.
     ceiling=lambda mb_s: (mb_s + 2**20 / 1e6) * 1e6 / 8192,
 )

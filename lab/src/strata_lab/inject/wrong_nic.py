@@ -5,9 +5,9 @@ from __future__ import annotations
 from strata.errors import RunFailed
 from strata.model.finding import Cause
 from strata_lab import nodes
-from strata_lab.inject._wire import client_node, server_node
+from strata_lab.inject._wire import client_node, of_the_wire, server_node
 from strata_lab.lab import Lab
-from strata_lab.truth import How, Injection, ProofCell, Signal, per_severity
+from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
@@ -20,10 +20,8 @@ def _inject(lab: Lab, value: float) -> None:
     nodes.route_by(server, client.address, 1)
 
 
-INJECTION = Injection(
+INJECTION = of_the_wire(
     title="the wrong one of two NICs",
-    kind="wire",
-    layer="top",
     mechanism="the route to the address of the first card uses the second card, which is slower (tc tbf)",
     value=per_severity(50, 12.5, 2.5),
     unit="MB/s of the second card (the first: 125)",
@@ -34,8 +32,6 @@ INJECTION = Injection(
     must=(Cause.WRONG_CARD,),
     partly=(Cause.WIRE_BANDWIDTH,),
     never=(Cause.MEDIUM, Cause.WIRE_LATENCY, Cause.PROCESSORS),
-    stack="block-share",
     options={"nics": "2"},
     ceiling=lambda mb_s: mb_s * 1e6 / 131072,
-    everyday=True,
 )

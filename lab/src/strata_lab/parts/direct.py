@@ -7,16 +7,15 @@ process serves until SIGTERM and takes its mount with it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from strata.errors import RunFailed, UsageError
+from strata.errors import UsageError
 from strata_lab import compiled
-from strata_lab.parts.program import status_of
+from strata_lab.parts.program import FUSE, explained, program, status_of
 
 
 @dataclass(frozen=True)
@@ -61,19 +60,14 @@ def serve(
         "parts": [asdict(p) for p in parts],
         "remotes": [{"name": name, "uri": uri} for name, uri in remotes],
     }
-    try:
+    refused = ("cannot show", str(directory), "offset and size are multiples of 4096")
+    with explained(refused, ("cannot show files at", str(directory), FUSE)):
         compiled.lab_direct(json.dumps(config))
-    except ValueError as e:
-        raise UsageError("cannot show", str(directory), str(e), "offset and size are multiples of 4096") from e
-    except OSError as e:
-        hint = "check that it is an empty directory and that this user can mount with FUSE"
-        raise RunFailed("cannot show files at", str(directory), str(e), hint) from e
 
 
 def main(argv: list[str] | None = None) -> int:
     """The program; its exit status."""
-    about = (__doc__ or "").splitlines()[0]
-    parser = argparse.ArgumentParser(prog="python -m strata_lab.parts.direct", description=about)
+    parser = program("strata_lab.parts.direct", __doc__)
     parser.add_argument("dir", help="empty directory where the files appear")
     parser.add_argument("--lower", help="directory whose regular files are shown")
     parser.add_argument("--part", action="append", default=[], help="NAME=OFFSET+SIZE@PATH, once for each part")
