@@ -127,7 +127,7 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, mon
         assert "cannot listen there" in why, "one that fails does not end the diagnosis, and says why"
         foreign = {"place": SimpleNamespace(slower=Place(run.plan.stack, tmp_path, {}).slower)}
         with (
-            pytest.raises(Refused, match="on purpose"),
+            pytest.raises(Refused, match="not slowed down"),
             condition(cast("Session", SimpleNamespace(**foreign)), asked(reads, Condition.SLOWED, added_ns=1.0)),
         ):
             pass

@@ -113,7 +113,7 @@ def test_a_saved_trace_gives_the_same_page_again(device: str, tmp_path: Path) ->
     # It is not written over.
     refused = trace(device, "--save", kept, "--seconds", "0.1")
     assert refused.returncode == 2
-    assert "exists already" in refused.stderr
+    assert "already exists" in refused.stderr
 
 
 def test_the_command_s_failure_is_ours_and_its_output_is_no_result(device: str) -> None:

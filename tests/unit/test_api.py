@@ -230,7 +230,7 @@ def test_a_stack_is_taken_as_a_value(asked: list[Any]) -> None:
         (lambda: strata.diagnose("/", rounds=0), "cannot measure so"),
         (lambda: strata.diagnose("/", profile="etcd", only=(sample.WORKLOAD,)), "profile and only"),
         (lambda: strata.diagnose("/", rounds=3, confirm=False, budget_s=9.0), "the rounds are fixed"),
-        (lambda: strata.diagnose("null:"), "it is one endpoint"),
+        (lambda: strata.diagnose("null:"), "it is a single endpoint"),
         (lambda: strata.measure("null:", rounds=3), "one endpoint: rounds"),
         (lambda: strata.measure("null:", [sample.WORKLOAD, sample.WORKLOAD]), "takes one workload"),
         (lambda: strata.measure("null:", {"rw": "backwards"}), "cannot use the workload"),
@@ -286,7 +286,7 @@ def test_two_runs_are_compared_as_the_command_does(store: str) -> None:
     one, other = strata.load(A, store=store), strata.load(B, store=store)
     assert isinstance(one, api.Document) and isinstance(other, api.Document)
     assert strata.compare(one, other, store=store) == found
-    with pytest.raises(UsageError, match="with but itself"):
+    with pytest.raises(UsageError, match="both runs are the same"):
         strata.compare(A, A, store=store)
 
 
@@ -301,7 +301,7 @@ def test_a_document_comes_back_from_its_file(store: str, tmp_path: Path) -> None
     ("text", "why"),
     [
         ("", "it is not valid JSON"), ("{" * 200, "it is not valid JSON|too deep|nested"),
-        ("[1]", "does not say of which schema"), ('{"schema": "strata.report/9"}', "report/9"),
+        ("[1]", "names no schema"), ('{"schema": "strata.report/9"}', "report/9"),
         ('{"schema": "strata.report/1"}', "verdict: Field required"),
     ],
 )  # fmt: skip

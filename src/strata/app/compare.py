@@ -42,7 +42,9 @@ def compare_runs(
         left = store.load_run(a)
         right = store.load_run(b) if b else store.latest()
         if right is None or right.id == left.id:
-            raise UsageError("nothing to compare", left.id, "with but itself", "name another run: strata runs lists")
+            raise UsageError(
+                "cannot compare", left.id, "both runs are the same", "name another run: strata runs lists them"
+            )
         return compared(store, left, right, margin=margin, between_runs=between_runs, anyway=anyway)
 
 
@@ -94,7 +96,7 @@ def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway:
     if preventing and not anyway:
         raise InconclusiveError(
             "cannot compare", which, "they are not measurements of the same thing",
-            "measure again alike, or compare all the same with --anyway",
+            "measure again with the same settings, or compare anyway with --anyway",
             tuple(f"{f.name}: {f.a} and {f.b}" for f in preventing),
         )  # fmt: skip
 

@@ -49,7 +49,7 @@ def derive(asked: str, name: str = NAME) -> Derived:
     if not there:
         if program_of(asked) is None:
             raise UsageError(
-                "cannot derive from", repr(asked), "there is no such file, and it runs no fio or diskspd", _HINT
+                "cannot derive from", repr(asked), "no such file, and not a fio or diskspd command line", _HINT
             )
         return _of_commands(list(commands_in(asked)) or [asked], name, "a command line")
     with untrusted.opened(path, _WHAT, TRACE_MOST, _HINT) as fd:
@@ -93,7 +93,7 @@ def _of_trace(fd: int, path: Path, name: str) -> Derived:
         raise UsageError("cannot derive from", str(path), e.why, _HINT) from e
     traced = workload_of(result.figures, result.whole)
     if traced is None:
-        why = "no read and no write is in the trace"
+        why = "the trace holds no reads and no writes"
         raise UsageError("cannot derive from", str(path), why, "trace while the application works: strata trace --save")
     try:
         workload, notes = workload_of_trace(traced)

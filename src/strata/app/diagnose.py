@@ -166,7 +166,7 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
     """Go on with the steps that an interrupted run is missing. Without an id: the newest unfinished run."""
     run = unfinished(run_id, options.store)
     if run.data is None:
-        raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start it anew")
+        raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start a new run")
     if demo := demo_of(run.plan.stack.name):
         with demo_source(scenario(demo)) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)

@@ -42,7 +42,7 @@ def read_document(path: Path) -> Kept:
         raise UsageError(what, str(path), str(e), hint) from e
     schema = found.get("schema") if isinstance(found, dict) else None
     if schema not in _KINDS:
-        why = "it does not say of which schema it is" if schema is None else f"its schema is {schema!r}"
+        why = "it names no schema" if schema is None else f"its schema is {schema!r}"
         raise UsageError(what, str(path), why, choices(str(schema), _KINDS))
     kind = _KINDS[schema]
     try:

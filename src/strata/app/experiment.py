@@ -79,10 +79,10 @@ def _pinned(session: Session, _experiment: Experiment) -> Iterator[Change]:
     allowed = sorted(os.sched_getaffinity(0))
     told = session.running().plan.placement
     if told is not None and told.nodes:
-        raise Refused("the threads are kept on NUMA nodes as the user asked")
+        raise Refused("--numa-node binds the threads")
     others = [cpu for cpu in allowed if told is None or cpu not in told.cpus]
     if len(allowed) < 2 or not others:
-        raise Refused("there is no other processor that this process may use")
+        raise Refused("this process may use no other processor")
     elsewhere = Placement(cpus=(others[-1],))
     yield lambda request: request.model_copy(update={"placement": elsewhere})
 
@@ -91,12 +91,12 @@ def _pinned(session: Session, _experiment: Experiment) -> Iterator[Change]:
 def _null_end(session: Session, experiment: Experiment) -> Iterator[Change]:
     """A server of our own that stores nothing, on the far node itself: what is left is the path to it."""
     if experiment.workload.rw.writes:
-        raise Refused("only reads go to a far end that stores nothing")
+        raise Refused("a target that stores no data serves reads only")
     endpoint = session.place.endpoint(experiment.layer)
     host = urlsplit(endpoint.uri).hostname
     if not endpoint.remote or host is None or is_loopback(host):
         # Every node has a loopback: a server on another one's is not where the address leads.
-        raise Refused(f"{experiment.layer} has no far end that is reached over a network")
+        raise Refused(f"{experiment.layer} has no server that is reached over a network")
     run = session.running()
     assert run.data is not None
     backing = Backing(kind="null", size_bytes=run.data.size)
@@ -115,7 +115,7 @@ def _null_end(session: Session, experiment: Experiment) -> Iterator[Change]:
             other = Endpoint.parse(server.uri(endpoint.connections))
             yield _to(other.model_copy(update={"netns": endpoint.netns}))
             return
-    raise Refused("the far node is no namespace of this machine: no server of ours can be started there")
+    raise Refused("the server's node is not a namespace of this machine: Strata cannot start a server there")
 
 
 def _to(other: Endpoint) -> Change:
@@ -129,7 +129,7 @@ def _slowed(session: Session, experiment: Experiment) -> Iterator[Change]:
         raise Refused("it does not say by how much")
     with session.place.slower(experiment.layer, experiment.added_ns) as other:
         if other is None:
-            raise Refused(f"{experiment.layer} is not slowed down on purpose: what runs there may be others'")
+            raise Refused(f"{experiment.layer} is not slowed down: it may serve others")
         yield _to(other)
 
 

@@ -229,7 +229,7 @@ def _chosen(
         ids = [store.load_run(r).id for r in runs]
         if taken := [i for i in ids if i in but]:
             raise UsageError(
-                "cannot hold against itself",
+                "cannot compare with itself:",
                 ", ".join(taken),
                 "it is one of the baseline's runs",
                 "name a later run: strata runs",
@@ -253,7 +253,7 @@ def _newest(store: Store, count: int, stack: str | None, but: Sequence[str], sin
         beside = "" if not but else " beside the baseline's" if since is None else " newer than the baseline's"
         older = next((h.id for h in others if since is not None and h.created_unix_ns <= since), None)
         hint = "strata runs" if older is None else f"measure it again, or name an older one: strata gate {older}"
-        raise UsageError("there are not", f"{what} {where}{beside}".strip(), f"only {len(found)}", hint)
+        raise UsageError("too few:", f"{what} {where}{beside}".strip(), f"there are {len(found)}", hint)
     return found
 
 

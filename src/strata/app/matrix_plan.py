@@ -52,11 +52,11 @@ def words_of(
     """From the user's words. Raises `UsageError`."""
     budget_s = units.parse_duration_ns(budget or "15m") / units.NS_PER_S
     if budget_s <= 0:
-        raise UsageError("cannot measure in", budget or "", "that is no time", "for example --budget 15m")
+        raise UsageError("cannot use --budget", budget or "", "it must be greater than 0", "for example --budget 15m")
     try:
         asked = None if sync is None else Sync(sync)
     except ValueError as e:
-        raise UsageError("cannot use --sync", str(sync), "it is none of none, dsync, rwf_dsync") from e
+        raise UsageError("cannot use --sync", str(sync), f"it is not one of: {', '.join(Sync)}") from e
     aim = None if until is None else half_width(until)
     ramp_s = 0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S
     return MatrixWords(

@@ -89,7 +89,7 @@ def timing_of(
     ramp_s, runtime_s, interval_s = (units.parse_duration_ns(u if t is None else t) / units.NS_PER_S for t, u in said)
     if runtime_s <= 0 or interval_s <= 0:
         asked = str(usual[1] if runtime is None else runtime)
-        raise UsageError("cannot measure for", asked, "runtime and interval must be longer than nothing")
+        raise UsageError("cannot measure for", asked, "runtime and interval must be greater than 0")
     return Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=interval_s)
 
 
@@ -259,7 +259,7 @@ def _check_trace(endpoint: Endpoint) -> None:
 def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
     found = [Endpoint.parse(uri) for uri in uris]
     if len({(e.kind, e.uri) for e in found}) < len(found) or len({e.kind for e in found}) > 1:
-        raise UsageError("cannot load together:", ", ".join(uris), "targets are different ones of one kind")
+        raise UsageError("cannot load together:", ", ".join(uris), "targets must be different endpoints of one kind")
     return found
 
 

@@ -37,11 +37,13 @@ def understood(word: str, verb: str = "measure") -> str:
         raise missing(path, verb) from e
     if verb == "verify" and (kind == stat.S_IFDIR or path.suffix == ".toml"):
         inside = path.absolute() if kind == stat.S_IFDIR else path.absolute().parent
-        raise UsageError("cannot verify", word, "it is no endpoint", f"strata verify file:{inside / 'verify.dat'}")
+        raise UsageError("cannot verify", word, "it is not an endpoint", f"strata verify file:{inside / 'verify.dat'}")
     if kind == stat.S_IFDIR or path.suffix == ".toml":
         return word
     if kind not in SCHEME_OF:
-        raise UsageError(f"cannot {verb}", word, "it is no file, directory or block device", "lsblk -p lists devices")
+        raise UsageError(
+            f"cannot {verb}", word, "it is not a file, directory or block device", "lsblk -p lists devices"
+        )
     return f"{SCHEME_OF[kind]}:{_absolute(word)}"
 
 
@@ -53,7 +55,7 @@ def file_or_directory(where: Path) -> Path:
     hint = f"strata measure {uri} measures it alone"
     if uri.startswith("file:"):
         hint = f"strata diagnose {Path(uri.removeprefix('file:')).parent} compares the layers below it; {hint}"
-    raise UsageError("cannot compare the layers of", str(where), "it is one endpoint", hint)
+    raise UsageError("cannot compare the layers of", str(where), "it is a single endpoint", hint)
 
 
 def local(path: Path) -> Path:

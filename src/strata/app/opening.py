@@ -86,7 +86,7 @@ def check_words(endpoint: Endpoint, workload: Workload, *, keep: bool, destructi
     if destructive is None:
         return
     if endpoint.kind not in VOLUMES:
-        why = "no word lets Strata write to a file that it did not create"
+        why = "no option lets Strata write to a file that it did not create"
         raise SafetyRefusal("cannot use --destructive with", endpoint.uri, why, "leave it out: it is for volumes")
     if not workload.rw.writes:
         hint = "leave --destructive out, or say what writes: --rw randwrite"
@@ -252,8 +252,8 @@ def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str
     # As with a device of this machine: the word is for an empty one. What uses it over there cannot be seen from here.
     if found := content(endpoint, patience_ns):
         problems = tuple(f"it carries a signature: {name}" for name in found)
-        why = problems[0] if len(problems) == 1 else f"{len(problems)} signatures stand on it"
-        hint = "where they are of no use any more, wipe them on the server (wipefs --all); else choose an empty one"
+        why = problems[0] if len(problems) == 1 else f"{len(problems)} signatures are on it"
+        hint = "if they are no longer needed, wipe them on the server (wipefs --all); otherwise choose an empty one"
         raise SafetyRefusal("refused to write to", endpoint.uri, why, hint, problems)
     return Target(endpoint=endpoint, segments=(whole(size),))
 

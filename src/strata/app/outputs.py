@@ -35,9 +35,14 @@ def check_output(path: Path) -> None:
     try:
         if not path.parent.is_dir():
             folder = shlex.quote(str(path.parent))
-            raise RunFailed("cannot write", str(path), "its folder does not exist", f"mkdir -p {folder}")
+            raise RunFailed("cannot write", str(path), "its directory does not exist", f"mkdir -p {folder}")
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise RunFailed("cannot write", str(path), "you may not write in its folder", "name a file in one of yours")
+            raise RunFailed(
+                "cannot write",
+                str(path),
+                "no permission to write in its directory",
+                "choose a directory that you may write to",
+            )
         with directory(path.parent) as folder_fd:
             _check(folder_fd, path)
     except OSError as e:

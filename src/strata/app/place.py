@@ -41,7 +41,7 @@ FILL_SEED_BYTES = 7
 def another_file(path: Path | str | None) -> SafetyRefusal:
     """What is said to a resumed run that finds a test file with another mark."""
     why = "another test file stands in the place of the one that this run began with"
-    return SafetyRefusal("will not write to", str(path), why, "start it anew, at another path")
+    return SafetyRefusal("will not write to", str(path), why, "start a new run at another path")
 
 
 class Place:
@@ -191,7 +191,7 @@ class Place:
         if endpoint.remote:
             there = own_mark(endpoint)
             if there is None or there.uuid != self.data.mark:
-                raise SafetyRefusal("will not write to", endpoint.uri, "it is not this run's test file any more")
+                raise SafetyRefusal("will not write to", endpoint.uri, "it is no longer this run's test file")
             return
         # The mark alone: the whole check reads more of the file, which a measurement would notice.
         self._file.check_still_ours()

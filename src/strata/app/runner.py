@@ -240,7 +240,7 @@ def run_of(plan: Plan, engine: Mapping[str, Any], label: Label, resumed: Run | N
 def check_resumable(resumed: Run | None, engine: Mapping[str, Any]) -> None:
     """Raises `RunFailed` where figures of this ``engine`` do not belong into the run."""
     if resumed and (other := other_engine(resumed.environment.engine, engine)):
-        raise RunFailed("cannot resume", resumed.id, other, "start it anew")
+        raise RunFailed("cannot resume", resumed.id, other, "start a new run")
 
 
 def check_layers(resumed: Run | None, dropped: Mapping[str, str]) -> None:
@@ -248,7 +248,7 @@ def check_layers(resumed: Run | None, dropped: Mapping[str, str]) -> None:
     lost = [layer.name for layer in resumed.plan.stack.layers if layer.name in dropped] if resumed else []
     if resumed and lost:
         why = "; ".join(f"{name} can no longer be measured: {dropped[name]}" for name in lost)
-        hint = "resume with the rights and the mounts the run began with, or start it anew"
+        hint = "resume with the permissions and mounts the run began with, or start a new run"
         raise RunFailed("cannot resume", resumed.id, why, hint)
 
 

@@ -89,7 +89,7 @@ def aim_of(
     """
     if until is None:
         if percentile or shortest or bytes_max:
-            raise UsageError("nothing to measure until:", "--until", "it is missing", "for example --until 2%")
+            raise UsageError("cannot use --until-…", "", "--until is missing", "for example --until 2%")
         return None
     named, _, within = (percentile or "99").partition(":")
     given: dict[str, object] = {
@@ -112,7 +112,7 @@ def aim_of(
 
 def _some(value: float, text: str) -> float:
     if value <= 0:
-        raise UsageError("cannot measure until", text, "that is nothing", "leave it out for the default")
+        raise UsageError("cannot measure until", text, "it must be greater than 0", "leave it out for the default")
     return value
 
 
@@ -123,7 +123,9 @@ def half_width(text: str) -> float:
     """
     share = _number(text.strip().removesuffix("%")) / 100
     if not 0.0005 <= share < 1:
-        raise UsageError("cannot measure until", text, "it is no half-width in percent, 0.05 to 99", "for example 2%")
+        raise UsageError(
+            "cannot measure until", text, "it is not a half-width from 0.05 to 99 percent", "for example 2%"
+        )
     return share
 
 
@@ -139,6 +141,6 @@ def _percentile(text: str) -> str:
     share = _number(text.strip().removeprefix("p"))
     if not 0 < share <= 99.9999:
         raise UsageError(
-            "cannot measure until percentile", text, "it is none between 0 and 99.9999", "for example 99 or 99.9:5%"
+            "cannot measure until percentile", text, "it is not between 0 and 99.9999", "for example 99 or 99.9:5%"
         )
     return f"{share:g}"

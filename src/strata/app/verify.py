@@ -68,19 +68,19 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
             raise UsageError(f"cannot {o.mode}", "", "the journal says what was written", "add --journal PATH")
         known = read_journal(o.journal)
     if uri is None and known is None:
-        raise UsageError("nothing to verify", "", "", "strata verify file:/mnt/new.dat; -h has more of it")
+        raise UsageError("nothing to verify", "", "", "strata verify file:/mnt/new.dat; strata verify -h says more")
     endpoint = Endpoint.parse(understood(uri, "verify") if uri else str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
     if endpoint.scheme is not None and not endpoint.scheme.verified:
         hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
-        raise UsageError("cannot verify", endpoint.uri, f"verification does not speak {endpoint.kind.name}", hint)
+        raise UsageError("cannot verify", endpoint.uri, f"verification does not support {endpoint.kind.name}", hint)
     if o.journal is not None and known is None and os.path.lexists(o.journal):
         hint = "--check or --resume use it; or name another"
-        raise SafetyRefusal("will not overwrite", o.journal, "there is a file already", hint)
+        raise SafetyRefusal("will not overwrite", o.journal, "the file already exists", hint)
     new = not _exists(endpoint)
     if known is not None and new:
-        raise RunFailed("cannot verify", endpoint.path or endpoint.uri, "it does not exist any more")
+        raise RunFailed("cannot verify", endpoint.path or endpoint.uri, "it no longer exists")
     # The same gate as for any other workload that reads or writes.
     rw = "randread" if o.mode == "check" else "randwrite"
     workload = workload_from_words(rw, o.bs, direct=o.direct, seed=o.seed)
@@ -143,7 +143,7 @@ def _check_same_file(endpoint: Endpoint, journal: Journal, mark: str | None) -> 
     if then is None or mark in (None, then):
         return
     why = f"the journal is of another file: its mark was {then}, here is {mark}"
-    raise RunFailed("cannot verify", endpoint.path or endpoint.uri, why, "name the file that the journal was made with")
+    raise RunFailed("cannot verify", endpoint.path or endpoint.uri, why, "name the file that the journal belongs to")
 
 
 _OF_JOB = {

@@ -167,7 +167,7 @@ def hint(error: OSError) -> str:
         return ""
     hints = {
         1: "this needs more privileges; or leave the layer out (--layers)",
-        2: "the path does not exist any more; check it and start again",
+        2: "the path no longer exists; check it and start again",
         13: "this needs read access to the device (root or the disk group); or leave the layer out (--layers)",
         22: "direct I/O is refused here; try --buffered or another block size",
         28: "free some space, or use a smaller --size",

@@ -98,7 +98,7 @@ def recording(
         try:
             trace = _core.trace(json.dumps(job))
         except FileExistsError as e:
-            raise UsageError("cannot save the trace in", str(save), "it exists already", "name a new file") from e
+            raise UsageError("cannot save the trace in", str(save), "it already exists", "name a new file") from e
         except (OSError, ValueError) as e:
             why = e.strerror or str(e) if isinstance(e, OSError) else str(e)
             raise RunFailed("cannot read the trace of", targets[0].name, why) from e
