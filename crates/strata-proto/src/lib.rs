@@ -4,7 +4,7 @@
 //! shaping a wire is its purpose. The clients [`nbd`], [`nfs`] and [`iscsi`] carry the load loop's
 //! I/Os over one or more connections and never look at a clock to measure (the engine stamps).
 
-mod address;
+pub mod address;
 mod error;
 mod fields;
 pub mod iscsi;

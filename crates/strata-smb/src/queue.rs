@@ -67,7 +67,7 @@ impl SmbQueue {
     pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
         if spec.depth == 0 || spec.block == 0 || spec.connections == 0 {
             let text = "depth, block and connections must be positive";
-            return Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
+            return Err(uri.error(text, libc::EINVAL));
         }
         let purpose = if spec.write { Purpose::Write } else { Purpose::Read };
         let options = CreateOptions { through: spec.through, unbuffered: spec.unbuffered };
@@ -82,20 +82,20 @@ impl SmbQueue {
         };
         if spec.block > longest {
             let text = format!("the server takes requests of {longest} bytes, not blocks of {}", spec.block);
-            return Err(named_as(format_args!("{uri}: {text}; choose a smaller bs"), libc::EOPNOTSUPP));
+            return Err(uri.error(format_args!("{text}; choose a smaller bs"), libc::EOPNOTSUPP));
         }
         let size_bytes = first.size_bytes;
         let mut links = Vec::new();
         let mut others = Vec::new();
         for number in 1..spec.connections {
-            if uri.multichannel {
+            if uri.what.multichannel {
                 let talk = first.join(u8::try_from(number).unwrap_or(u8::MAX), patience)?;
                 others.push((talk, first.handle));
             } else {
                 let other = dial(uri, purpose, options, patience)?;
                 if other.size_bytes != size_bytes {
                     let text = "its size differs between two connections";
-                    return Err(named_as(format_args!("{uri}: {text}"), libc::EBUSY));
+                    return Err(uri.error(text, libc::EBUSY));
                 }
                 others.push((other.talk, other.handle));
             }
@@ -107,7 +107,7 @@ impl SmbQueue {
             talk.gather(wanted)?;
             if talk.credits < u32::from(charge_of(spec.block)) {
                 let text = format!("the server grants {} credits, a block needs more", talk.credits);
-                return Err(named_as(format_args!("{uri}: {text}; choose a smaller bs"), libc::EOPNOTSUPP));
+                return Err(uri.error(format_args!("{text}; choose a smaller bs"), libc::EOPNOTSUPP));
             }
             links.push(Link::new(talk, handle, wanted)?);
         }
@@ -115,7 +115,7 @@ impl SmbQueue {
             uri: uri.clone(),
             agreed,
             size_bytes,
-            sessions: if uri.multichannel { 1 } else { spec.connections },
+            sessions: if uri.what.multichannel { 1 } else { spec.connections },
             through: spec.through_each,
             polls: Vec::with_capacity(links.len()),
             links,

@@ -8,7 +8,6 @@ use strata_io::{Completion, Io, Op, Queue};
 use super::session::Session;
 use super::unit::Unit;
 use super::wire::Scsi;
-use crate::named::named_as;
 use crate::transport::{MAX_PAYLOAD, OpenSpec, SHORT_DEPTH, Transport};
 
 /// A [`Queue`] over one or more sessions with one logical unit.
@@ -29,7 +28,7 @@ impl IscsiQueue {
     /// address and the next step.
     pub fn open(unit: &Unit, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
         let uri = &unit.uri;
-        let refuse = |text: String, errno| Err(named_as(format_args!("{uri}: {text}"), errno));
+        let refuse = |text: String, errno| Err(uri.error(text, errno));
         if spec.block == 0 || spec.block > MAX_PAYLOAD || spec.connections == 0 {
             let text = format!("block (at most {MAX_PAYLOAD} bytes) and connections must be positive");
             return refuse(text, libc::EINVAL);
@@ -44,7 +43,7 @@ impl IscsiQueue {
         let mut wires = Vec::new();
         for _ in 0..spec.connections {
             let session = Session::open(uri, patience)?;
-            let wire = Scsi::new(session.agreed, uri.lun_bytes(), unit.block_bytes, spec.dsync);
+            let wire = Scsi::new(session.agreed, uri.what.lun_bytes(), unit.block_bytes, spec.dsync);
             wires.push((session.line.into_socket(), wire));
         }
         let transport = Transport::new(uri.to_string(), wires, spec.depth, spec.block)?;

@@ -10,7 +10,6 @@ use super::session::Session;
 use super::uri::Uri;
 use crate::error::ProtoError;
 use crate::fields::Fields;
-use crate::named::named_as;
 
 /// Bytes asked for at once.
 const PIECE: u64 = 64 * 1024;
@@ -60,8 +59,8 @@ impl Unit {
         let inquiry = session.command("asking what it is (INQUIRY)", scsi::inquiry(96), 96)?;
         let kind = inquiry.first().copied().unwrap_or(0xFF);
         if kind & 0x1F != DISK || kind >> 5 != 0 {
-            let text = format!("{uri}: it is not a disk (peripheral {kind:#04x})");
-            return Err(named_as(text, libc::ENOTBLK));
+            let text = format!("it is not a disk (peripheral {kind:#04x})");
+            return Err(uri.error(text, libc::ENOTBLK));
         }
         let product = inquiry.get(8..32).map(|text| String::from_utf8_lossy(text).into_owned());
         let capacity =
@@ -116,8 +115,8 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io
     let mut session = Session::open(uri, patience)?;
     let unit = Unit::seen(&mut session, uri)?;
     let Some(end) = offset.checked_add(length).filter(|end| *end <= unit.size_bytes) else {
-        let text = format!("{uri}: {length} bytes from {offset} go beyond its {}", unit.size_bytes);
-        return Err(named_as(text, libc::EINVAL));
+        let text = format!("{length} bytes from {offset} go beyond its {}", unit.size_bytes);
+        return Err(uri.error(text, libc::EINVAL));
     };
     // Whole blocks are read, the range is kept.
     let block = u64::from(unit.block_bytes);

@@ -8,7 +8,6 @@ use strata_io::{Completion, Io, Op, Queue};
 use super::dial::Haggle;
 use super::uri::Uri;
 use super::wire::Nbd;
-use crate::named::named_as;
 use crate::nbd::codec::{Export, MAX_PAYLOAD, consts};
 use crate::transport::{OpenSpec, Transport};
 
@@ -38,16 +37,16 @@ impl NbdQueue {
     /// The server cannot be reached; it does not offer several connections, FUA or blocks of this
     /// size, but they are asked for. Named with the address and the next step.
     pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
-        let refuse = |text: String| Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
+        let refuse = |text: String| Err(uri.error(text, libc::EOPNOTSUPP));
         if spec.depth == 0 || spec.block == 0 || spec.block > MAX_PAYLOAD || spec.connections == 0 {
             let text = format!("depth, block (at most {MAX_PAYLOAD} bytes) and connections must be positive");
-            return Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
+            return Err(uri.error(text, libc::EINVAL));
         }
         let mut wires = Vec::new();
         let mut seen: Option<(Export, bool)> = None;
         for number in 0..spec.connections as usize {
             let mut haggle = Haggle::start(uri, patience)?;
-            if uri.structured {
+            if uri.what.structured {
                 haggle.ask_structured()?;
             }
             let export = haggle.go()?;

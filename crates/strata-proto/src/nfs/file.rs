@@ -9,7 +9,7 @@ use super::share::{Handle, Share};
 use super::uri::Uri;
 use super::verifier::Verifier;
 use crate::fields::Fields;
-use crate::named::{named, named_as};
+use crate::named::named;
 use crate::rpc::Xdr;
 
 /// A file on a server, found once; the queues of all threads are opened on it.
@@ -66,8 +66,7 @@ impl NfsFile {
         let handle = share.file()?;
         let seen = share.attributes(&handle)?;
         if seen.kind != REGULAR {
-            let text = format!("{}: it is not a regular file", share.uri);
-            return Err(named_as(text, libc::EINVAL));
+            return Err(share.uri.error("it is not a regular file", libc::EINVAL));
         }
         let limits = share.limits()?;
         Ok(Self {

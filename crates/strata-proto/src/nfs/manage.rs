@@ -9,7 +9,6 @@ use super::share::Share;
 use super::uri::Uri;
 use crate::error::ProtoError;
 use crate::fields::Fields;
-use crate::named::named_as;
 use crate::rpc::Xdr;
 
 /// Bytes asked for at once; small enough for every server.
@@ -103,8 +102,8 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io
             fields.opaque("READ data", count)
         })?;
         if data.is_empty() {
-            let text = format!("{uri}: it ends at byte {at}, before byte {}", offset + length);
-            return Err(named_as(text, libc::EINVAL));
+            let text = format!("it ends at byte {at}, before byte {}", offset + length);
+            return Err(uri.error(text, libc::EINVAL));
         }
         out.extend(data);
     }

@@ -7,7 +7,6 @@ use strata_io::{Completion, Io, Queue};
 
 use super::file::NfsFile;
 use super::wire::Nfs;
-use crate::named::{named, named_as};
 use crate::rpc::Session;
 use crate::transport::{MAX_PAYLOAD, OpenSpec, SHORT_DEPTH, Transport};
 
@@ -28,7 +27,7 @@ impl NfsQueue {
     /// the next step.
     pub fn open(file: &NfsFile, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
         let uri = &file.uri;
-        let refuse = |text: String| Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
+        let refuse = |text: String| Err(uri.error(text, libc::EINVAL));
         let most = file.read_most.min(file.write_most).min(MAX_PAYLOAD);
         if spec.block == 0 || spec.connections == 0 || !(1..=SHORT_DEPTH).contains(&spec.depth) {
             return refuse(format!("depth (at most {SHORT_DEPTH}), block and connections must be positive"));
@@ -41,9 +40,9 @@ impl NfsQueue {
         }
         let mut wires = Vec::new();
         for _ in 0..spec.connections {
-            let session = Session::open(&uri.place, file.port, uri.cred, patience)
-                .map_err(|error| named(format_args!("{uri}: cannot connect"), &error))?;
-            let wire = Nfs::new(&file.handle, uri.cred, spec.dsync, file.verifier.clone());
+            let session = Session::open(&uri.place, file.port, uri.what.cred, patience)
+                .map_err(|error| uri.explain("cannot connect", &error))?;
+            let wire = Nfs::new(&file.handle, uri.what.cred, spec.dsync, file.verifier.clone());
             wires.push((session.into_socket(), wire));
         }
         Ok(Self { transport: Transport::new(uri.to_string(), wires, spec.depth, spec.block)? })
