@@ -20,7 +20,7 @@ mod sock;
 #[cfg(test)]
 #[path = "../tests/storm/mod.rs"]
 mod storm;
-mod transport;
+pub mod transport;
 
 pub use named::{errno, named, named_as};
-pub use sock::Socket;
+pub use sock::{Socket, received};

@@ -149,6 +149,20 @@ pub(crate) fn dial_unix(path: &Path, until: &Deadline) -> io::Result<Socket> {
     Err(io::Error::last_os_error())
 }
 
+/// Bytes that came; `None` if none are there now.
+///
+/// # Errors
+/// The other side closed the connection, or it is gone.
+pub fn received(result: io::Result<usize>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(got) => Ok(Some(got)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None), // poll will tell again
+        Err(error) => Err(error),
+    }
+}
+
 impl AsRawFd for Socket {
     fn as_raw_fd(&self) -> RawFd {
         match self {
