@@ -88,10 +88,7 @@ pub(crate) fn negotiate(talk: &mut SetupConnection, identity: Guid) -> io::Resul
         ],
     };
     let what = "agreeing on SMB 3.1.1";
-    let reply = talk.ask(what, Command::Negotiate, &request, 0)?;
-    if !reply.header.status.is_success() {
-        return Err(refused(format_args!("{}: {what}", talk.uri), reply.header.status));
-    }
+    let reply = talk.demand(what, Command::Negotiate, &request, 0)?;
     talk.hash.update(&reply.message);
     let answer: NegotiateResponse =
         reply.body().map_err(|error| named(format_args!("{}: {what}", talk.uri), &error))?;

@@ -51,11 +51,8 @@ impl NfsFile {
         let done = share.call("writing it out", COMMIT, &ask.0)?;
         let verifier = share.told(|| {
             let mut fields = Fields::new("COMMIT reply", &done);
-            for length in [BEFORE, ATTRIBUTES] {
-                if fields.u32()? != 0 {
-                    fields.take(length)?;
-                }
-            }
+            fields.pass_optional(BEFORE)?;
+            fields.pass_optional(ATTRIBUTES)?;
             fields.u64()
         })?;
         let checked = self.verifier.check(verifier);

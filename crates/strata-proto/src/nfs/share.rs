@@ -127,9 +127,7 @@ impl Share {
         let found = self.call("asking for its limits", FSINFO, &ask.0)?;
         self.told(|| {
             let mut fields = Fields::new("FSINFO reply", &found);
-            if fields.u32()? != 0 {
-                fields.take(consts::ATTRIBUTES)?;
-            }
+            fields.pass_optional(consts::ATTRIBUTES)?;
             let read_most = fields.u32()?;
             fields.take(8)?; // preferred size and multiple
             Ok(Limits { read_most, write_most: fields.u32()? })
