@@ -47,18 +47,7 @@ pub(crate) fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)
         let queue = Null::new(buffers(depth, block_bytes, 1)?);
         Ok(Made { queue, setup: Vec::new() })
     };
-    Launch {
-        recipe,
-        factory,
-        kind: "null",
-        fallback_reason: None,
-        effective,
-        endpoint,
-        build,
-        limit,
-        epilogue: None,
-    }
-    .go()
+    Launch { recipe, effective, endpoint, build, limit, epilogue: None }.go("null", None, factory)
 }
 
 /// Load files or devices through io_uring or the pool. `change` is what I/Os that do not read do there.
@@ -72,7 +61,7 @@ pub(crate) fn disk(
     epilogue: Option<Epilogue>,
 ) -> Result<Run> {
     let Some(path) = specs.first().map(|spec| spec.path.as_path()) else {
-        return Err(Error::Bug("no target".to_owned()));
+        return Err(Error::bug("engine", "no target"));
     };
     let opened = opened(specs, change, &recipe)?;
     // A job has one `sync` for all of its targets.
@@ -106,6 +95,7 @@ pub(crate) fn disk(
     // with less around it. A pace is kept better by a ring, whose waits end more exactly than a thread's sleep.
     let unpaced = recipe.rate.is_none() && recipe.limits.is_none();
     let plain = choice == EngineChoice::Auto && depth == 1 && unpaced && !effective.direct;
+    let launch = Launch { recipe, effective, endpoint, build, limit, epilogue };
     if choice != EngineChoice::Pool && !plain {
         let rings = Arc::clone(&files);
         let factory = move |thread| {
@@ -124,18 +114,7 @@ pub(crate) fn disk(
             Err(e) => refused = Some(e.to_string()),
             Ok(tried) => {
                 drop(tried);
-                let launch = Launch {
-                    recipe: recipe.clone(),
-                    factory,
-                    kind: "io_uring",
-                    fallback_reason: None,
-                    effective: effective.clone(),
-                    endpoint: endpoint.clone(),
-                    build: build.clone(),
-                    limit,
-                    epilogue: epilogue.clone(),
-                };
-                match launch.go() {
+                match launch.clone().go("io_uring", None, factory) {
                     // One small ring was granted and these are not: most often the limit of locked memory, which
                     // rings count against. What is wrong for the pool as well is found again below.
                     Err(e) if choice == EngineChoice::Auto => refused = Some(e.to_string()),
@@ -151,19 +130,7 @@ pub(crate) fn disk(
                 .map_err(|e| Error::system(format!("cannot set up thread {thread}"), e))?;
             Ok(Made { queue: queue.with_change(change), setup: Vec::new() })
         };
-        let kind = "psync";
-        return Launch {
-            recipe,
-            factory,
-            kind,
-            fallback_reason,
-            effective,
-            endpoint,
-            build,
-            limit,
-            epilogue,
-        }
-        .go();
+        return launch.go("psync", fallback_reason, factory);
     }
     let factory = move |thread| {
         let queue = Pool::new(&files, buffers(depth, block_bytes, mem_align)?)
@@ -171,8 +138,7 @@ pub(crate) fn disk(
         let setup = queue.setup();
         Ok(Made { queue: queue.with_change(change), setup })
     };
-    Launch { recipe, factory, kind: "pool", fallback_reason, effective, endpoint, build, limit, epilogue }
-        .go()
+    launch.go("pool", fallback_reason, factory)
 }
 
 fn buffers(depth: u32, block_bytes: u32, align: u32) -> Result<Buffers> {

@@ -1,10 +1,12 @@
 //! The thread that opens the gate, collects what the workers say, and makes the result.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use strata_hist::Histogram;
+use strata_io::Awaited;
 
 use crate::clock::Clock;
 use crate::control::{Control, Reason};
@@ -26,48 +28,22 @@ const GRACE_NS: u64 = 1_000_000_000;
 /// What the holder of a run can see.
 #[derive(Debug, Default)]
 pub struct RunStatus {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    all: Vec<Interval>,
-    polled: usize,
-    result: Option<std::result::Result<String, Arc<Error>>>,
+    intervals: Mutex<Vec<Interval>>,
+    polled: AtomicUsize,
+    /// Comes when the run is over.
+    pub result: Awaited<Error>,
 }
 
 impl RunStatus {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn publish(&self, intervals: Vec<Interval>) {
-        self.lock().all.extend(intervals);
+    fn lock(&self) -> MutexGuard<'_, Vec<Interval>> {
+        self.intervals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The intervals finished since the last call, as JSON.
     pub fn poll(&self) -> String {
-        let mut state = self.lock();
-        let until = state.all.len();
-        let from = std::mem::replace(&mut state.polled, until);
-        serde_json::to_string(&state.all[from..]).unwrap_or_else(|_| "[]".to_owned())
-    }
-
-    /// The result, when there is one.
-    pub fn result(&self) -> Option<std::result::Result<String, Arc<Error>>> {
-        self.lock().result.clone()
-    }
-
-    /// Wait up to `timeout` for the result.
-    pub fn wait(&self, timeout: Duration) -> Option<std::result::Result<String, Arc<Error>>> {
-        let waited = self.changed.wait_timeout_while(self.lock(), timeout, |s| s.result.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.result.clone()
-    }
-
-    pub fn finish(&self, result: Result<String>) {
-        self.lock().result = Some(result.map_err(Arc::new));
-        self.changed.notify_all();
+        let all = self.lock();
+        let from = self.polled.swap(all.len(), Ordering::Relaxed);
+        serde_json::to_string(&all[from..]).unwrap_or_else(|_| "[]".to_owned())
     }
 }
 
@@ -113,7 +89,7 @@ impl<C: Clock> Collector<C> {
                     (0..self.recipe.threads).filter(|t| !reported.contains(t)).map(|t| self.hung(t, now_ns)),
                 );
                 (0..self.recipe.threads).for_each(|thread| merger.finish(thread));
-                self.status.publish(merger.complete());
+                self.status.lock().extend(merger.complete());
                 break;
             }
             let next_ns = if begun.is_none() { ramp_end_ns } else { given_up_ns };
@@ -138,11 +114,11 @@ impl<C: Clock> Collector<C> {
                     running -= 1;
                     merger.finish(thread);
                     self.control.stop(Reason::Error, self.clock.now_ns());
-                    lost = Some(Error::Bug(text));
+                    lost = Some(Error::bug("engine", text));
                 }
                 None => break,
             }
-            self.status.publish(merger.complete());
+            self.status.lock().extend(merger.complete());
         }
         if let Some(lost) = lost {
             return Err(lost);
@@ -167,10 +143,11 @@ impl<C: Clock> Collector<C> {
             endpoint: self.endpoint,
             open_loop: self.recipe.rate.is_some(),
             cpu: used.since(&begun),
-            intervals: self.status.lock().all.clone(),
+            intervals: self.status.lock().clone(),
         };
         let outcome = report::outcome(facts, &merger, &reports);
-        serde_json::to_string(&outcome).map_err(|e| Error::Bug(format!("the result cannot be written: {e}")))
+        serde_json::to_string(&outcome)
+            .map_err(|e| Error::bug("engine", format_args!("the result cannot be written: {e}")))
     }
 
     /// What can be said of a thread that sits in a call which does not return. The thread itself is given up.

@@ -80,8 +80,7 @@ pub(crate) fn go<S: Scheme>(
         let setup = S::setup(&queue, &remote.load);
         Ok(Made { queue, setup })
     };
-    let (kind, fallback_reason) = (S::NAME, None);
-    Launch { recipe, factory, kind, fallback_reason, effective, endpoint, build, limit, epilogue }.go()
+    Launch { recipe, effective, endpoint, build, limit, epilogue }.go(S::NAME, None, factory)
 }
 
 /// Whether it can do what the job asks.

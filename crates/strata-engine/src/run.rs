@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use strata_io::Queue;
+use strata_io::{Outcome, Queue};
 
 use crate::clock::{self, Clock, Monotonic};
 use crate::collector::{Collector, Epilogue, RunStatus};
@@ -25,11 +25,9 @@ pub struct Run {
 }
 
 /// What a backend knows when it is ready to make queues.
-pub(crate) struct Launch<F> {
+#[derive(Clone)]
+pub(crate) struct Launch {
     pub recipe: Recipe,
-    pub factory: F,
-    pub kind: &'static str,
-    pub fallback_reason: Option<String>,
     pub effective: Effective,
     /// The endpoint's name, for messages.
     pub endpoint: String,
@@ -38,32 +36,35 @@ pub(crate) struct Launch<F> {
     pub epilogue: Option<Epilogue>,
 }
 
-impl<F> Launch<F> {
-    /// Start the threads, wait until each has its queue, and let them go.
-    pub fn go<Q>(self) -> Result<Run>
-    where
-        Q: Queue + 'static,
-        F: Fn(u32) -> Result<Made<Q>> + Send + Sync + 'static,
-    {
+impl Launch {
+    /// Start the threads, wait until each has the queue that `factory` makes it, and let them go. `kind` is what carries
+    /// the I/Os, and `fallback_reason` why it is not the one that is tried first.
+    pub fn go<Q: Queue + 'static>(
+        self,
+        kind: &'static str,
+        fallback_reason: Option<String>,
+        factory: impl Fn(u32) -> Result<Made<Q>> + Send + Sync + 'static,
+    ) -> Result<Run> {
         match Tsc::calibrated() {
-            Some(clock) => self.go_by(clock),
-            None => self.go_by(Monotonic),
+            Some(clock) => self.go_by(clock, kind, fallback_reason, factory),
+            None => self.go_by(Monotonic, kind, fallback_reason, factory),
         }
     }
 
-    fn go_by<Q, C>(self, clock: C) -> Result<Run>
-    where
-        Q: Queue + 'static,
-        C: Clock + Copy + Send + Sync + 'static,
-        F: Fn(u32) -> Result<Made<Q>> + Send + Sync + 'static,
-    {
+    fn go_by<Q: Queue + 'static, C: Clock + Copy + Send + Sync + 'static>(
+        self,
+        clock: C,
+        kind: &'static str,
+        fallback_reason: Option<String>,
+        factory: impl Fn(u32) -> Result<Made<Q>> + Send + Sync + 'static,
+    ) -> Result<Run> {
         let (resolution_ns, read_cost_ns) = clock::measure(&clock);
         let control =
             Arc::new(Control::new(self.limit.map(|(n, _)| n), self.recipe.threads, self.recipe.depth));
         let status = Arc::new(RunStatus::default());
         let (ready, readiness) = mpsc::channel();
         let (tell, events) = mpsc::channel();
-        let (recipe, factory) = (Arc::new(self.recipe.clone()), Arc::new(self.factory));
+        let (recipe, factory) = (Arc::new(self.recipe.clone()), Arc::new(factory));
         for thread in 0..self.recipe.threads {
             let (recipe, factory, shared) = (Arc::clone(&recipe), Arc::clone(&factory), Arc::clone(&control));
             let (ready, tell) = (ready.clone(), tell.clone());
@@ -87,9 +88,9 @@ impl<F> Launch<F> {
             return Err(e);
         }
         let engine = EngineInfo {
-            kind: self.kind,
+            kind,
             setup,
-            fallback_reason: self.fallback_reason,
+            fallback_reason,
             build: self.build,
             clock: ClockInfo { kind: C::KIND, resolution_ns, read_cost_ns },
         };
@@ -109,7 +110,9 @@ impl<F> Launch<F> {
         let spans = (collector.recipe.ramp_ns, collector.recipe.interval_ns);
         let spawned = std::thread::Builder::new().name("strata-conductor".to_owned()).spawn(move || {
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| collector.collect_all()));
-            notice.finish(result.unwrap_or_else(|_| Err(Error::Bug("the conductor panicked".to_owned()))));
+            notice
+                .result
+                .finish(result.unwrap_or_else(|_| Err(Error::bug("engine", "the conductor panicked"))));
         });
         if let Err(e) = spawned {
             control.abandon();
@@ -142,16 +145,10 @@ impl Run {
         self.control.stop_with_interval((self.now_ns)(), ramp_ns, interval_ns);
     }
 
-    /// Wait up to `timeout` for the result as JSON.
+    /// Wait up to `timeout` for the result as JSON; with none: the result when there is one.
     #[must_use]
-    pub fn wait(&self, timeout: Duration) -> Option<std::result::Result<String, Arc<Error>>> {
-        self.status.wait(timeout)
-    }
-
-    /// The result as JSON, when there is one.
-    #[must_use]
-    pub fn result(&self) -> Option<std::result::Result<String, Arc<Error>>> {
-        self.status.result()
+    pub fn wait(&self, timeout: Duration) -> Option<Outcome<Error>> {
+        self.status.result.wait(timeout)
     }
 }
 
@@ -234,11 +231,6 @@ mod tests {
         };
         let launch = Launch {
             recipe,
-            factory: |_| {
-                Ok(Made { queue: Hanging { buffer: vec![0; 512], ..Hanging::default() }, setup: vec![] })
-            },
-            kind: "null",
-            fallback_reason: None,
             effective: Effective {
                 direct: false,
                 sync: "none",
@@ -256,7 +248,9 @@ mod tests {
             limit: None,
             epilogue: None,
         };
-        let run = launch.go().expect("threads");
+        let queue = || Hanging { buffer: vec![0; 512], ..Hanging::default() };
+        let made = move |_| Ok(Made { queue: queue(), setup: vec![] });
+        let run = launch.go("null", None, made).expect("threads");
         let result = run.wait(Duration::from_secs(600)).expect("it ends").expect("with a result");
         let result: serde_json::Value = serde_json::from_str(&result).expect("JSON");
         assert_eq!(result["stop_reason"], "stuck");

@@ -137,7 +137,7 @@ pub fn work<Q, C, F>(
         let text =
             panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
         let text = text.unwrap_or("a worker thread panicked").to_owned();
-        let _ = ready.send(Err(Error::Bug(text.clone())));
+        let _ = ready.send(Err(Error::bug("engine", &text)));
         let _ = events.send(Event::Panicked(thread, text));
     }
 }

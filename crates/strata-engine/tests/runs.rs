@@ -174,7 +174,7 @@ fn an_open_loop_run_by_time_has_response_times_and_a_live_series() {
     (job["ramp_ns"], job["runtime_ns"]) = (json!(20_000_000), json!(300_000_000));
     let run = start(&job).unwrap();
     let mut polled = 0;
-    while run.result().is_none() {
+    while run.wait(Duration::ZERO).is_none() {
         polled += serde_json::from_str::<Vec<Value>>(&run.poll()).unwrap().len();
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -20,7 +20,7 @@ const SYS_CACHESTAT: libc::c_long = 451;
 const WINDOW: u64 = 1 << 30;
 
 /// What the page cache holds of a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct CacheState {
     /// Bytes in memory, whole pages.
     pub resident: u64,

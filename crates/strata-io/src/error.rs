@@ -18,6 +18,12 @@ pub struct Error {
 }
 
 impl Error {
+    /// The system refused `what`, on no path in particular.
+    #[must_use]
+    pub fn system(what: impl Into<String>, source: io::Error) -> Self {
+        Self { what: what.into(), path: None, source }
+    }
+
     /// `what` failed on `path` with `source`.
     #[must_use]
     pub fn new(what: impl Into<String>, path: &Path, source: io::Error) -> Self {
@@ -50,5 +56,48 @@ impl std::fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
+    }
+}
+
+/// Why there is no run, or no result.
+#[derive(Debug)]
+pub enum RunError {
+    /// The job cannot be run as it stands: every problem found, one line each.
+    Job(Vec<String>),
+    /// The system refused something.
+    Io(Error),
+    /// A bug of ours: a thread panicked.
+    Bug(String),
+}
+
+impl RunError {
+    /// The system refused `what`, on no path in particular.
+    #[must_use]
+    pub fn system(what: impl Into<String>, source: io::Error) -> Self {
+        Self::Io(Error::system(what, source))
+    }
+
+    /// This part of Strata failed, of which users are to tell.
+    #[must_use]
+    pub fn bug(part: &str, what: impl std::fmt::Display) -> Self {
+        Self::Bug(format!("the {part} failed: {what}; please report this with the job"))
+    }
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Job(problems) => write!(f, "job refused: {}", problems.join("; ")),
+            Self::Io(e) => write!(f, "{e}"),
+            Self::Bug(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<Error> for RunError {
+    fn from(e: Error) -> Self {
+        Self::Io(e)
     }
 }

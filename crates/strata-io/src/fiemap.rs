@@ -32,7 +32,7 @@ const NAMES: [(u32, &str); 10] = [
 ];
 
 /// One extent, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Extent {
     /// Offset in the file.
     pub logical: u64,
@@ -45,7 +45,7 @@ pub struct Extent {
 }
 
 /// A file's extents and the device they are on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FileMap {
     /// Device number of the file system, `major:minor`.
     pub device: String,

@@ -2,6 +2,7 @@
 //! No clock lives here: the engine stamps.
 
 mod align;
+mod awaited;
 mod blocking;
 mod buffers;
 mod cached;
@@ -23,10 +24,11 @@ pub mod bounds;
 pub mod queue;
 
 pub use align::{AlignSource, DioAlign};
+pub use awaited::{Awaited, Outcome};
 pub use buffers::Buffers;
 pub use cached::{CacheState, cache_state, cached_bytes, drop_cached};
 pub use change::Change;
-pub use error::{Error, Result};
+pub use error::{Error, Result, RunError};
 pub use fiemap::{Extent, FileMap, fiemap};
 pub use files::Files;
 pub use limits::{IoLimits, io_limits};

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::sys;
 
 /// Sizes and alignments of a file or block device, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct IoLimits {
     /// Smallest block the device addresses (of a file: what direct I/O demands of its offsets).
     pub logical_block: u32,

@@ -10,4 +10,5 @@ pub mod disk;
 pub mod hop;
 pub mod model;
 mod mount;
+mod served;
 mod words;

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use fuser::{Filesystem, MountOption, Session, SessionACL};
+use fuser::{MountOption, Session, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
 use strata_proto::nbd::server::StopOnSignals;
+
+use crate::served::{Directory, Served};
 
 /// How often it is looked whether a signal came: the most that stopping takes longer.
 const LOOK: Duration = Duration::from_millis(20);
@@ -24,13 +26,13 @@ pub struct MountOptions {
 }
 
 /// Serve until SIGTERM or SIGINT, or until somebody unmounts it.
-pub fn until_stopped<F: Filesystem + Send + Sync + 'static>(
-    files: F,
+pub fn until_stopped(
+    files: impl Directory,
     dir: &Path,
     told: MountOptions,
     signals: &StopOnSignals,
 ) -> io::Result<()> {
-    let session = Session::new(files, dir, &options(told))
+    let session = Session::new(Served(files), dir, &options(told))
         .and_then(Session::spawn)
         .map_err(|error| named(&error, dir, "cannot mount there"))?;
     while !signals.asked() && !session.guard.is_finished() {

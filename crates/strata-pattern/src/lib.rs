@@ -25,6 +25,7 @@ pub use io::{Io, Op};
 pub use mix::Mix;
 pub use order::{Order, Span, Stride, Zone};
 pub use pattern::Pattern;
+pub use permutation::Permutation;
 pub use rng::Rng;
 pub use sizes::{Size, Sizes};
 pub use source::Source;

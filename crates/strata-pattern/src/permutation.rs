@@ -10,7 +10,7 @@ const ROUNDS: usize = 4;
 /// each step can be undone, so no two meet. What lands at or beyond n is sent round again ("cycle walking", Black
 /// and Rogaway, "Ciphers with arbitrary finite domains", 2002): below two rounds on average.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Permutation {
+pub struct Permutation {
     n: u64,
     mask: u64,
     fold: u32,
@@ -19,6 +19,7 @@ pub(crate) struct Permutation {
 
 impl Permutation {
     /// The permutation number `seed` of `0..n`; n must not be 0.
+    #[must_use]
     pub fn new(n: u64, seed: u64) -> Self {
         let bits = u64::BITS - (n - 1).leading_zeros();
         let key = |i: usize| {
@@ -35,6 +36,7 @@ impl Permutation {
 
     /// Where number `i` (below n) goes.
     #[inline]
+    #[must_use]
     pub fn at(&self, i: u64) -> u64 {
         debug_assert!(i < self.n);
         let mut x = i;

@@ -39,6 +39,14 @@ impl<'a> Fields<'a> {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
+    /// `len` bytes that are there where the word before them is not 0, and interest nobody.
+    pub(crate) fn pass_optional(&mut self, len: usize) -> Result<(), ProtoError> {
+        if self.u32()? != 0 {
+            self.take(len)?;
+        }
+        Ok(())
+    }
+
     /// Nothing may be left.
     pub(crate) fn end(self) -> Result<(), ProtoError> {
         if self.rest.is_empty() { Ok(()) } else { Err(ProtoError::BadLength { what: self.what }) }

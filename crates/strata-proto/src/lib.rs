@@ -4,7 +4,7 @@
 //! shaping a wire is its purpose. The clients [`nbd`], [`nfs`] and [`iscsi`] carry the load loop's
 //! I/Os over one or more connections and never look at a clock to measure (the engine stamps).
 
-mod address;
+pub mod address;
 mod error;
 mod fields;
 pub mod iscsi;
@@ -20,7 +20,7 @@ mod sock;
 #[cfg(test)]
 #[path = "../tests/storm/mod.rs"]
 mod storm;
-mod transport;
+pub mod transport;
 
 pub use named::{errno, named, named_as};
-pub use sock::Socket;
+pub use sock::{Socket, received};

@@ -164,6 +164,17 @@ impl AsRawFd for Line {
     }
 }
 
+/// What `f` gives; how long it took is put to `times_ns`, in ns, unless it fails.
+///
+/// # Errors
+/// Those of `f`.
+pub fn timed<T>(times_ns: &mut Vec<u64>, f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let begun = Instant::now();
+    let given = f()?;
+    times_ns.push(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    Ok(given)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

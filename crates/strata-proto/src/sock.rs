@@ -1,14 +1,14 @@
 //! One stream socket, TCP or unix, so that the rest need not know which.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::mem::size_of;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::line::Deadline;
 
@@ -122,31 +122,27 @@ fn addresses(host: &str, port: u16, until: &Deadline) -> io::Result<Vec<SocketAd
 
 /// Connect to the unix socket at `path` by `until`: a server that accepts nobody holds a connect up once its queue is full.
 pub(crate) fn dial_unix(path: &Path, until: &Deadline) -> io::Result<Socket> {
-    let bytes = path.as_os_str().as_bytes();
-    // SAFETY: all-zero is a valid sockaddr_un.
-    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    if bytes.len() >= address.sun_path.len() || bytes.contains(&0) {
-        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
-    }
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
-        *to = from.cast_signed() as libc::c_char;
-    }
-    // SAFETY: socket takes integers only.
-    let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and nobody else's.
-    let stream = UnixStream::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    let address = SocketAddrUnix::new(path)?;
+    let stream =
+        UnixStream::from(socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?);
     // The kernel bounds a connect by it as well.
     stream.set_write_timeout(Some(until.left()?))?;
-    let len = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-    // SAFETY: `address` and `len` describe a socket address that lives through the call.
-    if unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), len) } == 0 {
-        return Ok(Socket::Unix(stream));
+    connect(&stream, &address)?;
+    Ok(Socket::Unix(stream))
+}
+
+/// Bytes that came; `None` if none are there now.
+///
+/// # Errors
+/// The other side closed the connection, or it is gone.
+pub fn received(result: io::Result<usize>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(got) => Ok(Some(got)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None), // poll will tell again
+        Err(error) => Err(error),
     }
-    Err(io::Error::last_os_error())
 }
 
 impl AsRawFd for Socket {

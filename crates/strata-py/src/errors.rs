@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use strata_io::RunError;
 
-/// A JSON value as text.
-pub fn json(value: &serde_json::Value) -> PyResult<String> {
+/// A value as JSON.
+pub fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
 /// `ValueError` for a bad job, `OSError(errno, text, path)` for the system, `RuntimeError` for a bug.
-pub fn engine(error: &strata_engine::Error) -> PyErr {
+pub fn run(error: &RunError) -> PyErr {
     match error {
-        strata_engine::Error::Job(problems) => PyValueError::new_err(problems.join("\n")),
-        strata_engine::Error::Io(e) => system(e),
-        bug @ strata_engine::Error::Bug(_) => PyRuntimeError::new_err(bug.to_string()),
+        RunError::Job(problems) => PyValueError::new_err(problems.join("\n")),
+        RunError::Io(e) => system(e),
+        RunError::Bug(what) => PyRuntimeError::new_err(what.clone()),
     }
 }
 

@@ -15,7 +15,7 @@ use strata_remote::{Kind, Password, Place, Scheme, dispatch};
 
 use crate::build_info::info;
 use crate::errors;
-use crate::run::Run;
+use crate::run::{Run, begun};
 
 const PATIENCE_NS: u64 = 30_000_000_000;
 
@@ -115,6 +115,6 @@ pub fn remote_fill(
     password: Option<String>,
 ) -> PyResult<Run> {
     let spec = RemoteFillSpec { place: place(uri, netns, password), size_bytes, seed, header };
-    let begun = errors::apart(py, move || strata_engine::fill_remote(&spec, info()))?;
-    Ok(Run::remote(begun.map_err(|e| errors::engine(&e))?))
+    let inner = begun(py, true, move || strata_engine::fill_remote(&spec, info()))?;
+    Ok(Run { inner, remote: true })
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use strata_engine::{FillSpec, Job};
+use strata_io::{Outcome, RunError};
 
 use crate::build_info::info;
 use crate::errors::{self, LOOK};
@@ -16,21 +17,23 @@ const LEAVING: Duration = Duration::from_secs(1);
 /// A run in progress or done. Dropping it asks the run to stop.
 #[pyclass(frozen)]
 pub struct Run {
-    inner: strata_engine::Run,
+    pub inner: strata_engine::Run,
+    pub remote: bool,
+}
+
+/// A result that came, or did not, as Python gets it.
+pub fn settled(result: Option<Outcome<RunError>>) -> PyResult<Option<String>> {
+    result.transpose().map_err(|e| errors::run(&e))
+}
+
+/// Begin something. Only a server can let it wait; what is opened here is opened while the caller holds what it checked.
+pub fn begun<T: Send + 'static>(
+    py: Python<'_>,
     remote: bool,
-}
-
-impl Run {
-    /// A run on a server that has begun.
-    pub fn remote(inner: strata_engine::Run) -> Self {
-        Self { inner, remote: true }
-    }
-}
-
-type Settled = Option<Result<String, std::sync::Arc<strata_engine::Error>>>;
-
-fn settled(result: Settled) -> PyResult<Option<String>> {
-    result.transpose().map_err(|e| errors::engine(&e))
+    begin: impl FnOnce() -> Result<T, RunError> + Send + 'static,
+) -> PyResult<T> {
+    let begun = if remote { errors::apart(py, begin)? } else { errors::detached(py, begin)? };
+    begun.map_err(|e| errors::run(&e))
 }
 
 /// Wait for `wait` to give something, with the GIL released and an eye on signals: one whose handler raises (Ctrl-C)
@@ -89,30 +92,22 @@ impl Run {
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
     /// raises (Ctrl-C) stops the run, waits for its threads, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        settled(patient(
-            py,
-            timeout_s,
-            self.remote,
-            |timeout| self.inner.wait(timeout),
-            || self.inner.stop(),
-        )?)
+        let wait = |timeout| self.inner.wait(timeout);
+        settled(patient(py, timeout_s, self.remote, wait, || self.inner.stop())?)
     }
 
     /// The result as JSON when the run is over, else None.
     fn result(&self) -> PyResult<Option<String>> {
-        settled(self.inner.result())
+        settled(self.inner.wait(Duration::ZERO))
     }
 }
 
 /// Start a job (JSON, schema 1). `ValueError` when it is refused, `OSError` when its target is.
 #[pyfunction]
 pub fn start(py: Python<'_>, job_json: &str) -> PyResult<Run> {
-    let job = Job::parse(job_json).map_err(|e| errors::engine(&e))?;
+    let job = Job::parse(job_json).map_err(|e| errors::run(&e))?;
     let remote = job.is_remote();
-    let begin = move || strata_engine::start(&job, info());
-    // Only a server can let it wait. What is opened here is opened while the caller holds what it checked.
-    let begun = if remote { errors::apart(py, begin)? } else { errors::detached(py, begin)? };
-    Ok(Run { inner: begun.map_err(|e| errors::engine(&e))?, remote })
+    Ok(Run { inner: begun(py, remote, move || strata_engine::start(&job, info()))?, remote })
 }
 
 /// Write an existing file once with incompressible data behind `header`, then fdatasync. It is opened beside the
@@ -129,7 +124,5 @@ pub fn fill(
     fd: Option<i32>,
 ) -> PyResult<Run> {
     let spec = FillSpec { path, fd, size_bytes, seed, header, direct };
-    let inner =
-        errors::detached(py, || strata_engine::fill(spec, info()))?.map_err(|e| errors::engine(&e))?;
-    Ok(Run { inner, remote: false })
+    Ok(Run { inner: begun(py, false, move || strata_engine::fill(spec, info()))?, remote: false })
 }

@@ -1,33 +1,20 @@
 //! Verification of data for Python.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::time::Duration;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
-use strata_verify::{Error, Job};
+use strata_verify::Job;
 
 use crate::errors;
-use crate::run::patient;
+use crate::run::{begun, patient, settled};
 
 /// A verification in progress or done. Dropping it asks it to stop.
 #[pyclass(frozen)]
 pub struct Verification {
     inner: strata_verify::Run,
     remote: bool,
-}
-
-fn raised(error: &Error) -> PyErr {
-    match error {
-        Error::Job(problems) => PyValueError::new_err(problems.join("\n")),
-        Error::Io(e) => errors::system(e),
-        bug @ Error::Bug(_) => PyRuntimeError::new_err(bug.to_string()),
-    }
-}
-
-fn settled(result: Option<Result<String, Arc<Error>>>) -> PyResult<Option<String>> {
-    result.transpose().map_err(|e| raised(&e))
 }
 
 #[pymethods]
@@ -45,36 +32,29 @@ impl Verification {
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
     /// raises (Ctrl-C) stops the verification, waits for its threads, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        settled(patient(
-            py,
-            timeout_s,
-            self.remote,
-            |timeout| self.inner.wait(timeout),
-            || self.inner.stop(),
-        )?)
+        let wait = |timeout| self.inner.wait(timeout);
+        settled(patient(py, timeout_s, self.remote, wait, || self.inner.stop())?)
     }
 
     /// The result as JSON when it is over, else None.
     fn result(&self) -> PyResult<Option<String>> {
-        settled(self.inner.result())
+        settled(self.inner.wait(Duration::ZERO))
     }
 }
 
 /// Start a verification (JSON, schema 1). `ValueError` when it is refused, `OSError` when its target or journal is.
 #[pyfunction]
 pub fn verify(py: Python<'_>, job_json: &str) -> PyResult<Verification> {
-    let job = Job::parse(job_json).map_err(|e| raised(&e))?;
+    let job = Job::parse(job_json).map_err(|e| errors::run(&e))?;
     let remote = job.target.remote().is_some();
-    let begin = move || strata_verify::start(job);
-    let begun = if remote { errors::apart(py, begin)? } else { errors::detached(py, begin)? };
-    Ok(Verification { inner: begun.map_err(|e| raised(&e))?, remote })
+    Ok(Verification { inner: begun(py, remote, move || strata_verify::start(job))?, remote })
 }
 
 /// What a journal is about, as JSON: its head, and how many blocks are acknowledged, in flight and not flushed.
 /// `OSError` when it cannot be read or is none.
 #[pyfunction]
 pub fn verify_journal(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    let seen = errors::detached(py, || strata_verify::look(&path))?.map_err(|e| raised(&e))?;
+    let seen = errors::detached(py, || strata_verify::look(&path))?.map_err(|e| errors::run(&e))?;
     let (acknowledged, in_flight, unflushed) = seen.states.count();
     errors::json(&json!({
         "head": seen.head,

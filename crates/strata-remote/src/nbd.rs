@@ -29,9 +29,7 @@ impl Scheme for Nbd {
     type Queue = NbdQueue;
 
     fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        let uri: Uri = place.uri.parse()?;
-        let wished = uri.connections;
-        Ok((uri.from_namespace(place.netns.clone()), wished))
+        place.read()
     }
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {

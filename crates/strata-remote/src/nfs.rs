@@ -17,9 +17,7 @@ impl Scheme for NfsFile {
     type Queue = NfsQueue;
 
     fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        let uri: Uri = place.uri.parse()?;
-        let wished = uri.connections;
-        Ok((uri.from_namespace(place.netns.clone()), wished))
+        place.read()
     }
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use strata_io::Queue;
+use strata_proto::address::{Protocol, Uri};
 use strata_smb::Password;
 
 use crate::facts::Facts;
@@ -20,6 +21,18 @@ pub struct Place {
     pub netns: Option<PathBuf>,
     /// In place of one in the address.
     pub password: Option<Password>,
+}
+
+impl Place {
+    /// The address, and the connections it asks for.
+    ///
+    /// # Errors
+    /// It is not one of this protocol.
+    pub fn read<T: Protocol>(&self) -> io::Result<(Uri<T>, Option<u32>)> {
+        let uri: Uri<T> = self.uri.parse()?;
+        let wished = uri.connections;
+        Ok((uri.from_namespace(self.netns.clone()), wished))
+    }
 }
 
 /// How something is loaded.

@@ -44,9 +44,9 @@ impl Scheme for Smb {
     type Queue = SmbQueue;
 
     fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        let uri: Uri = place.uri.parse()?;
-        let wished = uri.connections;
-        Ok((uri.with_password(place.password.clone()).from_namespace(place.netns.clone()), wished))
+        let (mut uri, wished): (Uri, _) = place.read()?;
+        uri.what.set_password(place.password.clone());
+        Ok((uri, wished))
     }
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {
@@ -69,7 +69,7 @@ impl Scheme for Smb {
     }
 
     fn agreed(&self, load: &Load) -> Option<(&'static str, Value)> {
-        let (agreed, multichannel) = (&self.agreed, self.uri.multichannel);
+        let (agreed, multichannel) = (&self.agreed, self.uri.what.multichannel);
         let agreed = json!({
             "dialect": agreed.dialect,
             "signing": agreed.signing, // of every request; `none` also where all is encrypted

@@ -85,12 +85,12 @@ pub(crate) fn dial(
     patience: Duration,
 ) -> io::Result<Dialled> {
     // What is wrong with the credentials file is said before a server is asked for anything.
-    uri.login()?;
+    uri.what.login()?;
     let mut talk = SetupConnection::connect(uri, patience)?;
     let identity = login::identity()?;
     let terms = negotiate(&mut talk, identity)?;
     let session = log_on(&mut talk, &terms, None)?;
-    let wanted = session.must_encrypt || uri.encrypt == Encrypt::On;
+    let wanted = session.must_encrypt || uri.what.encrypt == Encrypt::On;
     talk.guard = guard(&talk, &terms, &session, wanted, 0)?;
     connect_tree(&mut talk, &terms, &session)?;
     let answer = create(&mut talk, purpose, options)?;
@@ -108,7 +108,7 @@ impl Dialled {
         let uri = &self.talk.uri;
         if !self.terms.multichannel {
             let text = "the server offers no multichannel; leave multichannel=on out, or switch it on there";
-            return Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
+            return Err(uri.error(text, libc::EOPNOTSUPP));
         }
         let mut talk = SetupConnection::connect(uri, patience)?;
         let terms = negotiate(&mut talk, self.identity)?;
@@ -133,18 +133,18 @@ fn guard(
 ) -> io::Result<Guard> {
     let uri = &talk.uri;
     if encrypt {
-        if uri.encrypt == Encrypt::Off {
+        if uri.what.encrypt == Encrypt::Off {
             let text = "the server requires encryption, but encrypt=off was given; leave it out";
-            return Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
+            return Err(uri.error(text, libc::EOPNOTSUPP));
         }
         let (Some(cipher), false) = (terms.cipher, session.keyless) else {
             let text = "encryption is required, and there is no cipher in common or no key (guest)";
-            return Err(named_as(format_args!("{uri}: {text}; log on as a user"), libc::EACCES));
+            return Err(uri.error(format_args!("{text}; log on as a user"), libc::EACCES));
         };
         let (encrypt, decrypt) = (session.keys.encryption_key.clone(), session.keys.decryption_key.clone());
         return Ok(Guard::Seal(Sealer { encrypt, decrypt, cipher, session: talk.session, channel, sent: 0 }));
     }
-    let sign = match uri.sign {
+    let sign = match uri.what.sign {
         Sign::On | Sign::Required => true,
         Sign::AsServer => terms.signing_required,
         Sign::Off => false,
@@ -154,12 +154,12 @@ fn guard(
 
 fn connect_tree(talk: &mut SetupConnection, terms: &Terms, session: &Session) -> io::Result<()> {
     // The name in a share's path is for servers with several; an IPv6 address stands there without its colons.
-    let host = talk.uri.host.replace(':', "-");
+    let host = talk.uri.place.host.replace(':', "-");
     let request = TreeConnectRequest {
         flags: TreeConnectRequestFlags::default(),
-        path: format!("\\\\{host}\\{}", talk.uri.share),
+        path: format!("\\\\{host}\\{}", talk.uri.what.share),
     };
-    let what = format!("connecting to the share {}", talk.uri.share);
+    let what = format!("connecting to the share {}", talk.uri.what.share);
     // SMB 3.1.1 wants this one signed whatever follows, where there is a key.
     let signer: Option<Signer> = (talk.guard.is_plain() && !session.keyless).then(|| session.signer.clone());
     let reply = match &signer {
@@ -172,7 +172,7 @@ fn connect_tree(talk: &mut SetupConnection, terms: &Terms, session: &Session) ->
     talk.tree = reply.header.tree_id.map_or(0, |tree| tree.0);
     let share: TreeConnectResponse = reply.body()?;
     if share.share_type != ShareType::Disk {
-        let text = format!("{}: {} is not a file share; give another", talk.uri, talk.uri.share);
+        let text = format!("{}: {} is not a file share; give another", talk.uri, talk.uri.what.share);
         return Err(named_as(text, libc::ENOTDIR));
     }
     if share.share_flags.contains(ShareFlags::ENCRYPT_DATA) && !matches!(talk.guard, Guard::Seal(_)) {
@@ -209,7 +209,7 @@ fn create(
         create_options: NON_DIRECTORY_FILE
             | option(options.through, WRITE_THROUGH)
             | option(options.unbuffered, NO_INTERMEDIATE_BUFFERING),
-        name: smb2::encode_path(&talk.uri.path),
+        name: smb2::encode_path(&talk.uri.what.path),
         create_contexts: Vec::new(),
     };
     talk.demand(what, Command::Create, &request, 0)?.body()

@@ -151,7 +151,7 @@ pub fn remove(uri: &Uri, header: &[u8], patience: Duration) -> io::Result<bool> 
     };
     if found.read(0, header.len() as u32)? != header {
         let text = "it does not start with its mark: it is another file now and was not changed";
-        return Err(named_as(format_args!("{uri}: {text}"), libc::EPERM));
+        return Err(uri.error(text, libc::EPERM));
     }
     found.doom()?;
     found.close(false)?;

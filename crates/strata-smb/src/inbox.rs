@@ -2,11 +2,11 @@
 
 use std::io::{self, IoSliceMut, Read};
 
-use strata_proto::Socket;
+use strata_proto::transport::Slots;
+use strata_proto::{Socket, received};
 
 use crate::frame::{HEADER, PREFIX};
 use crate::guard::invalid;
-use crate::slots::Slots;
 
 /// Bytes read ahead with one system call.
 const AHEAD: usize = 64 * 1024;
@@ -135,7 +135,7 @@ impl Inbox {
     ///
     /// # Errors
     /// The message is shorter than that.
-    pub(crate) fn place(&mut self, place: Option<(u32, u32)>, slots: &mut Slots) -> io::Result<()> {
+    pub(crate) fn place(&mut self, place: Option<(u32, u32)>, slots: &mut Slots<()>) -> io::Result<()> {
         let (State::Message { len: message, .. }, Some((slot, len))) = (self.state, place) else {
             return Ok(());
         };
@@ -158,7 +158,7 @@ impl Inbox {
     ///
     /// # Errors
     /// The server closed the connection, or it is gone.
-    pub(crate) fn fetch(&mut self, mut socket: &Socket, slots: &mut Slots) -> io::Result<bool> {
+    pub(crate) fn fetch(&mut self, mut socket: &Socket, slots: &mut Slots<()>) -> io::Result<bool> {
         let staged = self.to - self.from;
         self.ahead.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, staged);
@@ -194,16 +194,5 @@ impl Inbox {
         self.drained = got < first + room;
         self.to += got.saturating_sub(first);
         Ok(true)
-    }
-}
-
-/// Bytes that came; `None` if none are there now.
-fn received(result: io::Result<usize>) -> io::Result<Option<usize>> {
-    match result {
-        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Ok(got) => Ok(Some(got)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None), // poll will tell again
-        Err(error) => Err(error),
     }
 }

@@ -14,7 +14,6 @@ mod login;
 mod probe;
 mod queue;
 mod secret;
-mod slots;
 mod status;
 mod talk;
 mod uri;

@@ -8,18 +8,17 @@ use std::os::fd::{AsRawFd, RawFd};
 use smb2::msg::Header;
 use smb2::pack::{ReadCursor, Unpack};
 use smb2::types::status::NtStatus;
+use strata_io::{Io, Op};
 use strata_proto::polling::EmptySteps;
+use strata_proto::transport::{Answer, Connection, Out, Slots};
 use strata_proto::{Socket, named_as};
 
 use crate::frame::{Ask, Frame, HEADER, Handle, SIGNED};
 use crate::guard::{Guard, invalid};
 use crate::inbox::{Inbox, Piece};
-use crate::slots::Slots;
 use crate::status::{ends_the_session, errno_of, refused};
 use crate::talk::SetupConnection;
 
-/// Requests written with one system call.
-const BATCH: usize = 256;
 /// Asked in vain so often for credits, a server is not going to give any.
 const MAX_BEGGING: u32 = 16;
 /// The slot of a request that belongs to nobody's I/O.
@@ -51,15 +50,7 @@ struct Pending {
     asked: u16,
 }
 
-/// A request that is not wholly on the wire yet.
-#[derive(Debug)]
-struct Outgoing {
-    head: Head,
-    /// A plain write's data stays in the slot's buffer.
-    payload: Option<(u32, u32)>,
-    done: usize,
-}
-
+/// A request up to a payload that stays in its slot.
 #[derive(Debug)]
 enum Head {
     Plain(Frame),
@@ -67,16 +58,12 @@ enum Head {
     Closed(Vec<u8>),
 }
 
-impl Outgoing {
-    fn head(&self) -> &[u8] {
-        match &self.head {
-            Head::Plain(frame) => frame.bytes(),
-            Head::Closed(bytes) => bytes,
+impl AsRef<[u8]> for Head {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Plain(frame) => frame.bytes(),
+            Self::Closed(bytes) => bytes,
         }
-    }
-
-    fn len(&self) -> usize {
-        self.head().len() + self.payload.map_or(0, |(_, len)| len as usize)
     }
 }
 
@@ -94,7 +81,9 @@ pub(crate) struct Link {
     begged: u32,
     pending: HashMap<u64, Pending, BuildHasherDefault<Counted>>,
     waiting: VecDeque<(u32, Ask)>,
-    out: VecDeque<Outgoing>,
+    out: Out<Head>,
+    through: bool,
+    closes: bool,
     inbox: Inbox,
     room: Vec<u8>,
     empty_steps: EmptySteps,
@@ -110,11 +99,18 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    /// Go on with a connection that is set up. `wanted`: credits with which all its requests could go at once.
+    /// Go on with a connection that is set up. `wanted`: credits with which all its requests could go at once;
+    /// `through`: each write asks to be written through; `closes`: leaving closes the open file, which channels share.
     ///
     /// # Errors
     /// The socket refuses to be polled.
-    pub(crate) fn new(talk: SetupConnection, handle: Handle, wanted: u32) -> io::Result<Self> {
+    pub(crate) fn new(
+        talk: SetupConnection,
+        handle: Handle,
+        wanted: u32,
+        through: bool,
+        closes: bool,
+    ) -> io::Result<Self> {
         let socket = talk.line.into_socket();
         socket.set_nonblocking(true)?;
         Ok(Self {
@@ -128,53 +124,30 @@ impl Link {
             begged: 0,
             pending: HashMap::default(),
             waiting: VecDeque::new(),
-            out: VecDeque::new(),
+            out: Out::default(),
+            through,
+            closes,
             inbox: Inbox::new(),
             room: Vec::new(),
             empty_steps: EmptySteps::default(),
         })
     }
 
-    /// Put a request into the next batch, or behind those that wait for credits.
-    ///
-    /// # Errors
-    /// It cannot be signed or sealed.
-    pub(crate) fn push(&mut self, slot: u32, ask: Ask, slots: &Slots) -> io::Result<()> {
-        self.waiting.push_back((slot, ask));
-        self.release(slots)
-    }
-
-    /// The descriptor and what to wait for on it.
-    pub(crate) fn poll(&self) -> (RawFd, i16) {
-        let writes = if self.out.is_empty() { 0 } else { libc::POLLOUT };
-        (self.socket.as_raw_fd(), libc::POLLIN | writes)
-    }
-
-    /// Close the file in good order, without waiting for the answer.
-    pub(crate) fn leave(&mut self) {
-        if self.out.is_empty()
-            && self.credits > 0
-            && let Ok(disconnect) = self.closed(NOBODY, Ask::Close, None)
-        {
-            let _gone = self.socket.send_now(&[IoSlice::new(disconnect.head())]);
-        }
-    }
-
     /// Let go what the credits allow.
-    fn release(&mut self, slots: &Slots) -> io::Result<()> {
+    fn release(&mut self, slots: &Slots<()>) -> io::Result<()> {
         while let Some(&(slot, ask)) = self.waiting.front() {
             if self.credits < u32::from(ask.charge()) {
                 return Ok(());
             }
-            let outgoing = self.closed(slot, ask, Some(slots))?;
-            self.out.push_back(outgoing);
+            let (head, payload) = self.closed(slot, ask, Some(slots))?;
+            self.out.put(head, slot, 0, payload);
             self.waiting.pop_front();
         }
         Ok(())
     }
 
-    /// Give `ask` an id and its credits, and protect it.
-    fn closed(&mut self, slot: u32, ask: Ask, slots: Option<&Slots>) -> io::Result<Outgoing> {
+    /// Give `ask` an id and its credits, and protect it; with it how much of a plain write's data stays in its slot.
+    fn closed(&mut self, slot: u32, ask: Ask, slots: Option<&Slots<()>>) -> io::Result<(Head, u32)> {
         let (id, charge) = (self.next_id, ask.charge());
         self.next_id += u64::from(charge);
         self.credits -= u32::from(charge);
@@ -186,19 +159,18 @@ impl Link {
         let frame = Frame::new(ask, &self.handle, id, asked, flags);
         let len = ask.payload();
         if self.guard.is_plain() {
-            let payload = (len > 0).then_some((slot, len));
-            return Ok(Outgoing { head: Head::Plain(frame), payload, done: 0 });
+            return Ok((Head::Plain(frame), len));
         }
         let mut wire = Vec::with_capacity(frame.bytes().len() + len as usize);
         wire.extend(frame.bytes());
         if let (Some(slots), 1..) = (slots, len) {
-            wire.extend(slots.payload(slot, len));
+            wire.extend(slots.payload(slot, 0, len));
         }
-        Ok(Outgoing { head: Head::Closed(self.guard.close(wire, id)?), payload: None, done: 0 })
+        Ok((Head::Closed(self.guard.close(wire, id)?), 0))
     }
 
     /// Ask for credits where requests wait for them and no reply will bring any.
-    fn beg(&mut self, slots: &Slots) -> io::Result<()> {
+    fn beg(&mut self, slots: &Slots<()>) -> io::Result<()> {
         if self.waiting.is_empty() || !self.pending.is_empty() {
             return Ok(());
         }
@@ -207,61 +179,12 @@ impl Link {
             return Err(named_as(text, libc::EPROTO));
         }
         self.begged += 1;
-        let echo = self.closed(NOBODY, Ask::Echo, Some(slots))?;
-        self.out.push_back(echo);
+        let (echo, _) = self.closed(NOBODY, Ask::Echo, Some(slots))?;
+        self.out.put_alone(echo);
         Ok(())
     }
 
-    /// Write what waits, as far as credits and the socket allow.
-    ///
-    /// # Errors
-    /// The connection is gone, or the server gives no credits any more.
-    pub(crate) fn send(&mut self, slots: &Slots) -> io::Result<()> {
-        self.beg(slots)?;
-        while !self.out.is_empty() {
-            let mut parts = Vec::with_capacity(2 * self.out.len().min(BATCH));
-            for item in self.out.iter().take(BATCH) {
-                let head = item.head();
-                if item.done < head.len() {
-                    parts.push(IoSlice::new(&head[item.done..]));
-                }
-                if let Some((slot, len)) = item.payload {
-                    let from = item.done.saturating_sub(head.len());
-                    parts.push(IoSlice::new(&slots.payload(slot, len)[from..]));
-                }
-            }
-            let mut sent = match self.socket.send_now(&parts) {
-                Ok(sent) => sent,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            while let Some(front) = self.out.front_mut() {
-                let left = front.len() - front.done;
-                if sent < left {
-                    front.done += sent;
-                    break;
-                }
-                sent -= left;
-                self.out.pop_front();
-            }
-        }
-        Ok(())
-    }
-
-    /// Take in every reply that has come. Never waits.
-    ///
-    /// # Errors
-    /// The server closed the connection, ended the session, or broke the protocol (`InvalidData`).
-    pub(crate) fn receive(&mut self, slots: &mut Slots) -> io::Result<()> {
-        let mut inbox = std::mem::take(&mut self.inbox);
-        let result = self.take_all(&mut inbox, slots);
-        self.inbox = inbox;
-        result?;
-        self.release(slots)
-    }
-
-    fn take_all(&mut self, inbox: &mut Inbox, slots: &mut Slots) -> io::Result<()> {
+    fn take_all(&mut self, inbox: &mut Inbox, slots: &mut Slots<()>) -> io::Result<()> {
         inbox.look_again();
         loop {
             match inbox.next(self.guard.is_plain())? {
@@ -280,7 +203,7 @@ impl Link {
                 }
                 Piece::Placed { slot, len } => {
                     self.empty_steps.over();
-                    slots.finish(slot, len as i32); // at most the slot's length
+                    slots.finish(slot, Answer::Part(len)); // at most the slot's length
                 }
                 Piece::Message(message) => self.take(message, slots)?,
             }
@@ -304,7 +227,7 @@ impl Link {
     }
 
     /// What a whole message means.
-    fn take(&mut self, outer: &[u8], slots: &mut Slots) -> io::Result<()> {
+    fn take(&mut self, outer: &[u8], slots: &mut Slots<()>) -> io::Result<()> {
         let mut room = std::mem::take(&mut self.room);
         let mut rest = self.guard.open(outer, &mut room)?;
         loop {
@@ -326,7 +249,7 @@ impl Link {
         Ok(())
     }
 
-    fn answer(&mut self, header: &Header, message: &[u8], slots: &mut Slots) -> io::Result<()> {
+    fn answer(&mut self, header: &Header, message: &[u8], slots: &mut Slots<()>) -> io::Result<()> {
         let Some(Pending { slot, ask, .. }) = self.settle(header) else { return self.empty_steps.one_more() };
         let status = header.status;
         if ends_the_session(status) {
@@ -336,23 +259,23 @@ impl Link {
             return self.empty_steps.one_more();
         }
         self.empty_steps.over();
-        let result = match ask {
-            Ask::Read { .. } if status == NtStatus::END_OF_FILE => 0,
-            _ if !status.is_success_or_partial() => -errno_of(status),
+        let answer = match ask {
+            Ask::Read { .. } if status == NtStatus::END_OF_FILE => Answer::Part(0),
+            _ if !status.is_success_or_partial() => Answer::Failed(errno_of(status)),
             Ask::Read { len, .. } => {
                 let (offset, got) = read_reply(header, message).unwrap_or((0, 0));
                 let data = message.get(offset..offset + got as usize).filter(|_| got <= len);
                 let data = data.ok_or_else(|| invalid("a reply whose data is not where it says"))?;
                 slots.buffer(slot)[..data.len()].copy_from_slice(data);
-                got as i32
+                Answer::Part(got)
             }
             Ask::Write { len, .. } => {
                 let count = four(message, HEADER + 4).filter(|&count| count <= len);
-                count.ok_or_else(|| invalid("a write that wrote more than there was"))? as i32
+                Answer::Part(count.ok_or_else(|| invalid("a write that wrote more than there was"))?)
             }
-            Ask::Flush | Ask::Echo | Ask::Close => 0,
+            Ask::Flush | Ask::Echo | Ask::Close => Answer::Part(0),
         };
-        slots.finish(slot, result);
+        slots.finish(slot, answer);
         Ok(())
     }
 
@@ -373,6 +296,54 @@ impl Link {
         let pending = self.pending.remove(&id)?;
         self.asked -= u32::from(pending.asked);
         Some(pending)
+    }
+}
+
+impl Connection for Link {
+    type Pending = ();
+
+    /// Without credits it goes behind those that wait for some.
+    fn push(&mut self, slot: u32, io: Io, slots: &mut Slots<()>) -> io::Result<()> {
+        let (offset, len) = (io.offset(), io.len());
+        slots.begin(slot, io.op(), len, 0);
+        let ask = match io.op() {
+            Op::Read => Ask::Read { offset, len },
+            Op::Write => Ask::Write { offset, len, through: self.through },
+            // The protocol has one kind of flush.
+            Op::Fsync | Op::Fdatasync => Ask::Flush,
+        };
+        self.waiting.push_back((slot, ask));
+        self.release(slots)
+    }
+
+    fn poll(&self) -> (RawFd, i16) {
+        let writes = if self.out.is_empty() { 0 } else { libc::POLLOUT };
+        (self.socket.as_raw_fd(), libc::POLLIN | writes)
+    }
+
+    fn send(&mut self, slots: &mut Slots<()>) -> io::Result<()> {
+        self.beg(slots)?;
+        self.out.send(&self.socket, slots)
+    }
+
+    fn receive(&mut self, slots: &mut Slots<()>) -> io::Result<()> {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let result = self.take_all(&mut inbox, slots);
+        self.inbox = inbox;
+        result?;
+        self.release(slots)?;
+        self.send(slots)
+    }
+
+    /// Close the file in good order, without waiting for the answer.
+    fn leave(&mut self) {
+        if self.closes
+            && self.out.is_empty()
+            && self.credits > 0
+            && let Ok((close, _)) = self.closed(NOBODY, Ask::Close, None)
+        {
+            let _gone = self.socket.send_now(&[IoSlice::new(close.as_ref())]);
+        }
     }
 }
 

@@ -44,7 +44,7 @@ fn request_from(stream: &mut TcpStream) -> Option<Vec<u8>> {
 fn link(
     credits: u32,
     mut script: impl FnMut(&[u8]) -> Vec<u8> + Send + 'static,
-) -> (Link, Slots, JoinHandle<()>) {
+) -> (Link, Slots<()>, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let socket = TcpStream::connect(listener.local_addr().expect("its address")).expect("connected");
     let server = std::thread::spawn(move || {
@@ -55,12 +55,12 @@ fn link(
             }
         }
     });
-    let link = Link::new(SetupConnection::over(socket, credits), HANDLE, 64).expect("a link");
-    (link, Slots::new(64, LONG), server)
+    let link = Link::new(SetupConnection::over(socket, credits), HANDLE, 64, false, true).expect("a link");
+    (link, Slots::new(64, LONG, 0), server)
 }
 
 /// Carry until `count` are done, or the link ends with an error.
-fn carry(link: &mut Link, slots: &mut Slots, count: usize) -> io::Result<Vec<i32>> {
+fn carry(link: &mut Link, slots: &mut Slots<()>, count: usize) -> io::Result<Vec<i32>> {
     let mut results = Vec::new();
     while results.len() < count {
         link.send(slots)?;
@@ -75,10 +75,9 @@ fn carry(link: &mut Link, slots: &mut Slots, count: usize) -> io::Result<Vec<i32
     Ok(results)
 }
 
-fn push_reads(link: &mut Link, slots: &mut Slots, count: u32) {
+fn push_reads(link: &mut Link, slots: &mut Slots<()>, count: u32) {
     for slot in 0..count {
-        slots.begin(slot, LEN);
-        link.push(slot, Ask::Read { offset: 0, len: LEN }, slots).expect("pushed");
+        link.push(slot, Io::read(0, LEN), slots).expect("pushed");
     }
 }
 
@@ -105,8 +104,7 @@ fn credits_are_begged_for_where_no_answer_will_bring_them() {
         answer(request, 0, if echo { 3 } else { 1 }, false, &body)
     });
     for slot in 0..9 {
-        slots.begin(slot, LONG);
-        link.push(slot, Ask::Read { offset: 0, len: LONG }, &slots).expect("pushed");
+        link.push(slot, Io::read(0, LONG), &mut slots).expect("pushed");
     }
     assert_eq!(carry(&mut link, &mut slots, 9).expect("carried"), [LEN as i32; 9]);
 }

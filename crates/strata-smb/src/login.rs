@@ -61,7 +61,7 @@ pub(crate) fn identity() -> io::Result<Guid> {
 }
 
 fn mode(uri: &Uri) -> SecurityMode {
-    SecurityMode::new(match uri.sign {
+    SecurityMode::new(match uri.what.sign {
         Sign::Required => SecurityMode::SIGNING_ENABLED | SecurityMode::SIGNING_REQUIRED,
         _ => SecurityMode::SIGNING_ENABLED,
     })
@@ -88,10 +88,7 @@ pub(crate) fn negotiate(talk: &mut SetupConnection, identity: Guid) -> io::Resul
         ],
     };
     let what = "agreeing on SMB 3.1.1";
-    let reply = talk.ask(what, Command::Negotiate, &request, 0)?;
-    if !reply.header.status.is_success() {
-        return Err(refused(format_args!("{}: {what}", talk.uri), reply.header.status));
-    }
+    let reply = talk.demand(what, Command::Negotiate, &request, 0)?;
     talk.hash.update(&reply.message);
     let answer: NegotiateResponse =
         reply.body().map_err(|error| named(format_args!("{}: {what}", talk.uri), &error))?;
@@ -121,13 +118,13 @@ pub(crate) fn negotiate(talk: &mut SetupConnection, identity: Guid) -> io::Resul
         signing_required: answer.security_mode.signing_required(),
         multichannel: answer.capabilities.contains(Capabilities::MULTI_CHANNEL),
     };
-    if talk.uri.encrypt == Encrypt::On && cipher.is_none() {
+    if talk.uri.what.encrypt == Encrypt::On && cipher.is_none() {
         let text = "the server offers no supported encryption (AES-128-GCM, AES-128-CCM)";
-        return Err(named_as(format_args!("{}: {text}; leave encrypt=on out", talk.uri), libc::EOPNOTSUPP));
+        return Err(talk.uri.error(format_args!("{text}; leave encrypt=on out"), libc::EOPNOTSUPP));
     }
-    if talk.uri.sign == Sign::Off && terms.signing_required {
+    if talk.uri.what.sign == Sign::Off && terms.signing_required {
         let text = "the server requires signing, but sign=off was given; leave it out";
-        return Err(named_as(format_args!("{}: {text}", talk.uri), libc::EOPNOTSUPP));
+        return Err(talk.uri.error(text, libc::EOPNOTSUPP));
     }
     Ok(terms)
 }
@@ -141,7 +138,7 @@ pub(crate) fn log_on(
     terms: &Terms,
     bind: Option<(u64, &Signer)>,
 ) -> io::Result<Session> {
-    let login = talk.uri.login()?;
+    let login = talk.uri.what.login()?;
     let who = login.user.clone();
     let mut ntlm = NtlmAuthenticator::new(NtlmCredentials {
         username: login.user,
@@ -149,7 +146,7 @@ pub(crate) fn log_on(
         domain: login.domain,
     });
     let what = format!("logging on as {who}");
-    let fail = |uri: &Uri, error: io::Error| named(format_args!("{uri}: {what}"), &error);
+    let fail = |uri: &Uri, error: io::Error| uri.explain(&what, &error);
     if let Some((session, _)) = bind {
         talk.session = session;
     }
@@ -198,16 +195,16 @@ pub(crate) fn log_on(
 }
 
 fn admit(uri: &Uri, who: &str, keyless: bool, flags: SessionFlags) -> io::Result<()> {
-    let refuse = |why: &str| Err(named_as(format_args!("{uri}: logging on as {who}: {why}"), libc::EACCES));
+    let refuse = |why: &str| Err(uri.error(format_args!("logging on as {who}: {why}"), libc::EACCES));
     if flags.is_guest() && !who.eq_ignore_ascii_case("guest") {
         return refuse(
             "the server admits this user as a guest only, without checking the password; check the user, or log on as guest",
         );
     }
-    if keyless && matches!(uri.sign, Sign::On | Sign::Required) {
+    if keyless && matches!(uri.what.sign, Sign::On | Sign::Required) {
         return refuse("a guest has no key to sign with; name a user, or leave sign= out");
     }
-    if keyless && uri.encrypt == Encrypt::On {
+    if keyless && uri.what.encrypt == Encrypt::On {
         return refuse("a guest has no key to encrypt with; name a user, or leave encrypt=on out");
     }
     Ok(())

@@ -1,10 +1,11 @@
 //! A look at a file on a share, and round trips that touch no data.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use smb2::msg::echo::EchoRequest;
 use smb2::types::Command;
+use strata_proto::line::timed;
 
 use crate::dial::{Agreed, CreateOptions, Purpose, dial};
 use crate::uri::Uri;
@@ -27,18 +28,15 @@ pub struct Probe {
 /// # Errors
 /// The server cannot be reached or refuses; named with the address.
 pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
-    let begun = Instant::now();
-    let mut found = dial(uri, Purpose::Read, CreateOptions::default(), patience)?;
-    let connect_ns = nanos(begun);
-    let mut rtt_ns = Vec::with_capacity(rounds as usize);
+    let (mut connect_ns, mut rtt_ns) = (Vec::new(), Vec::new());
+    let mut found = timed(&mut connect_ns, || dial(uri, Purpose::Read, CreateOptions::default(), patience))?;
     for _ in 0..rounds {
-        let begun = Instant::now();
-        found.talk.demand("waiting for an echo", Command::Echo, &EchoRequest, 0)?;
-        rtt_ns.push(nanos(begun));
+        timed(&mut rtt_ns, || found.talk.demand("waiting for an echo", Command::Echo, &EchoRequest, 0))?;
     }
-    Ok(Probe { size_bytes: found.size_bytes, agreed: found.agreed, connect_ns, rtt_ns })
-}
-
-fn nanos(begun: Instant) -> u64 {
-    u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    Ok(Probe {
+        size_bytes: found.size_bytes,
+        agreed: found.agreed,
+        connect_ns: connect_ns.iter().sum(),
+        rtt_ns,
+    })
 }

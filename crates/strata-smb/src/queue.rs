@@ -3,14 +3,12 @@
 use std::io;
 use std::time::Duration;
 
-use strata_io::{Completion, Io, Op, Queue};
-use strata_proto::named_as;
-use strata_proto::polling::{PolledConnections, send_and_wait};
+use strata_io::{Completion, Io, Queue};
+use strata_proto::transport::Connections;
 
 use crate::dial::{Agreed, CreateOptions, Purpose, dial};
-use crate::frame::{Ask, charge_of};
+use crate::frame::charge_of;
 use crate::link::Link;
-use crate::slots::Slots;
 use crate::uri::Uri;
 
 /// What a queue is asked to be.
@@ -38,16 +36,10 @@ pub struct OpenSpec {
 /// before it, on any connection.
 #[derive(Debug)]
 pub struct SmbQueue {
-    uri: Uri,
     agreed: Agreed,
     size_bytes: u64,
     sessions: u32,
-    through: bool,
-    links: Vec<Link>,
-    turn: usize,
-    slots: Slots,
-    polls: Vec<libc::pollfd>,
-    lost: Option<io::Error>,
+    connections: Connections<Link>,
 }
 
 impl SmbQueue {
@@ -67,7 +59,7 @@ impl SmbQueue {
     pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
         if spec.depth == 0 || spec.block == 0 || spec.connections == 0 {
             let text = "depth, block and connections must be positive";
-            return Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
+            return Err(uri.error(text, libc::EINVAL));
         }
         let purpose = if spec.write { Purpose::Write } else { Purpose::Read };
         let options = CreateOptions { through: spec.through, unbuffered: spec.unbuffered };
@@ -82,20 +74,20 @@ impl SmbQueue {
         };
         if spec.block > longest {
             let text = format!("the server takes requests of {longest} bytes, not blocks of {}", spec.block);
-            return Err(named_as(format_args!("{uri}: {text}; choose a smaller bs"), libc::EOPNOTSUPP));
+            return Err(uri.error(format_args!("{text}; choose a smaller bs"), libc::EOPNOTSUPP));
         }
         let size_bytes = first.size_bytes;
         let mut links = Vec::new();
         let mut others = Vec::new();
         for number in 1..spec.connections {
-            if uri.multichannel {
+            if uri.what.multichannel {
                 let talk = first.join(u8::try_from(number).unwrap_or(u8::MAX), patience)?;
                 others.push((talk, first.handle));
             } else {
                 let other = dial(uri, purpose, options, patience)?;
                 if other.size_bytes != size_bytes {
                     let text = "its size differs between two connections";
-                    return Err(named_as(format_args!("{uri}: {text}"), libc::EBUSY));
+                    return Err(uri.error(text, libc::EBUSY));
                 }
                 others.push((other.talk, other.handle));
             }
@@ -107,22 +99,14 @@ impl SmbQueue {
             talk.gather(wanted)?;
             if talk.credits < u32::from(charge_of(spec.block)) {
                 let text = format!("the server grants {} credits, a block needs more", talk.credits);
-                return Err(named_as(format_args!("{uri}: {text}; choose a smaller bs"), libc::EOPNOTSUPP));
+                return Err(uri.error(format_args!("{text}; choose a smaller bs"), libc::EOPNOTSUPP));
             }
-            links.push(Link::new(talk, handle, wanted)?);
+            let closes = links.is_empty() || !uri.what.multichannel;
+            links.push(Link::new(talk, handle, wanted, spec.through_each, closes)?);
         }
-        Ok(Self {
-            uri: uri.clone(),
-            agreed,
-            size_bytes,
-            sessions: if uri.multichannel { 1 } else { spec.connections },
-            through: spec.through_each,
-            polls: Vec::with_capacity(links.len()),
-            links,
-            turn: 0,
-            slots: Slots::new(spec.depth, spec.block),
-            lost: None,
-        })
+        let sessions = if uri.what.multichannel { 1 } else { spec.connections };
+        let connections = Connections::over(uri.to_string(), links, spec.depth, spec.block);
+        Ok(Self { agreed, size_bytes, sessions, connections })
     }
 
     /// What both sides agreed on, on the first connection.
@@ -144,93 +128,24 @@ impl SmbQueue {
     }
 }
 
-impl PolledConnections for SmbQueue {
-    fn send(&mut self) -> io::Result<()> {
-        self.links.iter_mut().try_for_each(|link| link.send(&self.slots))
-    }
-
-    fn ready(&self) -> usize {
-        self.slots.ready.len()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.slots.in_flight()
-    }
-
-    fn polls(&mut self) -> &mut [libc::pollfd] {
-        self.polls.clear();
-        self.polls.extend(self.links.iter().map(|link| {
-            let (fd, events) = link.poll();
-            libc::pollfd { fd, events, revents: 0 }
-        }));
-        &mut self.polls
-    }
-
-    fn turn(&mut self) -> io::Result<()> {
-        for (link, poll) in self.links.iter_mut().zip(&self.polls) {
-            if poll.revents & !libc::POLLOUT != 0 {
-                link.receive(&mut self.slots)?;
-            }
-            if poll.revents != 0 {
-                link.send(&self.slots)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Queue for SmbQueue {
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
-        self.slots.buffer(slot)
+        self.connections.buffer(slot)
     }
 
     fn push(&mut self, slot: u32, io: Io) {
-        self.slots.begin(slot, io.len());
-        let (offset, len) = (io.offset(), io.len());
-        let ask = match io.op() {
-            Op::Read => Ask::Read { offset, len },
-            Op::Write => Ask::Write { offset, len, through: self.through },
-            // The protocol has one kind of flush.
-            Op::Fsync | Op::Fdatasync => Ask::Flush,
-        };
-        let number = self.turn;
-        self.turn = (number + 1) % self.links.len();
-        if let Err(error) = self.links[number].push(slot, ask, &self.slots) {
-            self.lost.get_or_insert(error);
-        }
+        self.connections.push(slot, io);
     }
 
     fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        if self.lost.is_none() {
-            match send_and_wait(self, wait, timeout) {
-                Ok(()) => return Ok(()),
-                Err(error) => self.lost = Some(error),
-            }
-        }
-        // What is in flight comes back by `reap`, the loss is told now and by every later call.
-        let Some(lost) = &self.lost else { return Ok(()) };
-        let errno = if lost.kind() == io::ErrorKind::InvalidData { libc::EIO } else { libc::ENOTCONN };
-        self.slots.fail_all(errno);
-        Err(named_as(format_args!("{}: connection lost: {lost}", self.uri), errno))
+        self.connections.submit(wait, timeout)
     }
 
-    fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
-        let count = self.slots.ready.len();
-        self.slots.ready.drain(..).for_each(&mut f);
-        count
+    fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
+        self.connections.reap(f)
     }
 
-    /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.
-    fn abandon(self) {}
-}
-
-impl Drop for SmbQueue {
-    fn drop(&mut self) {
-        if self.lost.is_some() {
-            return;
-        }
-        // Channels share one open file.
-        let opens = if self.sessions == 1 { 1 } else { self.links.len() };
-        self.links.iter_mut().take(opens).for_each(Link::leave);
+    fn abandon(self) {
+        self.connections.abandon();
     }
 }

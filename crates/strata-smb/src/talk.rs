@@ -9,7 +9,7 @@ use smb2::pack::{Pack, ReadCursor, Unpack, WriteCursor};
 use smb2::types::status::NtStatus;
 use smb2::types::{Command, CreditCharge, MessageId, SessionId, TreeId};
 use strata_proto::line::{Line, NOTICES};
-use strata_proto::{named, named_as};
+use strata_proto::named_as;
 
 use crate::frame::{HEADER, PREFIX, SIGNED, prefix};
 use crate::guard::{Guard, Signer, invalid};
@@ -57,8 +57,7 @@ impl SetupConnection {
     /// # Errors
     /// Nobody listens there; named with the address.
     pub(crate) fn connect(uri: &Uri, patience: Duration) -> io::Result<Self> {
-        let line = Line::dial(&uri.host, uri.port, uri.netns.as_deref(), patience)
-            .map_err(|error| explain(uri, "cannot connect", &error))?;
+        let line = uri.dial(patience).map_err(|error| explain(uri, "cannot connect", &error))?;
         Ok(Self {
             uri: uri.clone(),
             line,
@@ -220,12 +219,12 @@ fn explain(uri: &Uri, what: &str, error: &io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
             let why = "the server hung up; does it speak SMB 3.1.1, and does it admit this address?";
-            named_as(format_args!("{uri}: {what}: {why}"), libc::ECONNRESET)
+            uri.error(format_args!("{what}: {why}"), libc::ECONNRESET)
         }
         io::ErrorKind::ConnectionRefused => {
             let why = "nothing listens there; is the server running, and is the port right?";
-            named_as(format_args!("{uri}: {what}: {why}"), libc::ECONNREFUSED)
+            uri.error(format_args!("{what}: {why}"), libc::ECONNREFUSED)
         }
-        _ => named(format_args!("{uri}: {what}"), error),
+        _ => uri.explain(what, error),
     }
 }

@@ -8,12 +8,13 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use strata_io::{Awaited, Outcome};
 
 use crate::device::TracedDevice;
 use crate::event::{Decoder, Event};
@@ -45,14 +46,11 @@ pub struct RecordSpec {
     pub save: Option<PathBuf>,
 }
 
-type Outcome = Result<String, Arc<io::Error>>;
-
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
     events: AtomicU64,
-    done: Mutex<Option<Outcome>>,
-    told: Condvar,
+    result: Awaited<io::Error>,
 }
 
 /// A recording under way or done. Dropping it asks it to stop.
@@ -74,10 +72,8 @@ impl Recording {
 
     /// The result as JSON when it comes within the time.
     #[must_use]
-    pub fn wait(&self, timeout: Duration) -> Option<Outcome> {
-        let done = self.shared.done.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = self.shared.told.wait_timeout_while(done, timeout, |done| done.is_none());
-        wait.map_or_else(|poisoned| poisoned.into_inner().0.clone(), |(done, _)| done.clone())
+    pub fn wait(&self, timeout: Duration) -> Option<Outcome<io::Error>> {
+        self.shared.result.wait(timeout)
     }
 }
 
@@ -107,10 +103,8 @@ pub fn start(job: RecordSpec) -> io::Result<Recording> {
             let mut buffers = buffers;
             buffers.record(&job, &theirs, save)
         }));
-        let result =
-            result.unwrap_or_else(|_| Err(io::Error::other("the recorder panicked; please report this")));
-        *theirs.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.map_err(Arc::new));
-        theirs.told.notify_all();
+        let panicked = || Err(io::Error::other("the recorder panicked; please report this"));
+        theirs.result.finish(result.unwrap_or_else(|_| panicked()));
     };
     std::thread::Builder::new().name("strata-trace".into()).spawn(body)?;
     Ok(Recording { shared })

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::block_states::Event;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::journal::{self, Head, Replayed};
 
 /// A journal that is being written.
@@ -27,18 +27,18 @@ impl JournalFile {
         let made = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
         let fail = |e: io::Error| match e.kind() {
             io::ErrorKind::AlreadyExists => {
-                Error::at("the file of the journal exists already; give another path", path, e)
+                strata_io::Error::new("the file of the journal exists already; give another path", path, e)
             }
-            _ => Error::at("cannot create the journal", path, e),
+            _ => strata_io::Error::new("cannot create the journal", path, e),
         };
         let mut file = made.map_err(fail)?;
         alone(&file, path)?;
         let begun = head.encode().and_then(|bytes| file.write_all(&bytes)).and_then(|()| file.sync_all());
-        begun.map_err(|e| Error::at("cannot write the journal", path, e))?;
+        begun.map_err(|e| strata_io::Error::new("cannot write the journal", path, e))?;
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)
             .and_then(|folder| folder.sync_all())
-            .map_err(|e| Error::at("cannot make the journal durable", path, e))?;
+            .map_err(|e| strata_io::Error::new("cannot make the journal durable", path, e))?;
         Ok(Self { file: Mutex::new(file), sync })
     }
 
@@ -48,12 +48,12 @@ impl JournalFile {
     /// It is no journal, another process uses it, or it cannot be written.
     pub fn resume(path: &Path, sync: bool) -> Result<(Self, Replayed)> {
         let opened = OpenOptions::new().read(true).write(true).open(path);
-        let mut file = opened.map_err(|e| Error::at("cannot open the journal", path, e))?;
+        let mut file = opened.map_err(|e| strata_io::Error::new("cannot open the journal", path, e))?;
         alone(&file, path)?;
         let replayed = read(&file, path)?;
         file.set_len(replayed.good_bytes)
             .and_then(|()| file.seek(SeekFrom::End(0)))
-            .map_err(|e| Error::at("cannot continue the journal", path, e))?;
+            .map_err(|e| strata_io::Error::new("cannot continue the journal", path, e))?;
         Ok((Self { file: Mutex::new(file), sync }, replayed))
     }
 
@@ -76,7 +76,7 @@ impl JournalFile {
 /// # Errors
 /// It cannot be read, is no journal, or a run is writing to it.
 pub fn look(path: &Path) -> Result<Replayed> {
-    let file = File::open(path).map_err(|e| Error::at("cannot open the journal", path, e))?;
+    let file = File::open(path).map_err(|e| strata_io::Error::new("cannot open the journal", path, e))?;
     // What a run that goes on is writing would be taken for faults.
     locked(&file, path, libc::LOCK_SH)?;
     read(&file, path)
@@ -98,7 +98,7 @@ fn locked(file: &File, path: &Path, how: libc::c_int) -> Result<()> {
     // SAFETY: a call on an open descriptor without memory.
     if unsafe { libc::flock(file.as_raw_fd(), how | libc::LOCK_NB) } != 0 {
         let e = io::Error::last_os_error();
-        return Err(Error::at("another process is using the journal", path, e));
+        return Err(strata_io::Error::new("another process is using the journal", path, e).into());
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Data integrity: stamped blocks are written and read back, and what is wrong with a target is named.
 //!
-//! [`stamp`], [`classify`], [`block_states`], [`fault_log`], [`permutation`] and [`journal`] are pure: bytes and values in, values
+//! [`stamp`], [`classify`], [`block_states`], [`fault_log`] and [`journal`] are pure: bytes and values in, values
 //! out. The rest drives a [`strata_io::Queue`] with them. The only clock here bounds waits; nothing is measured.
 
 pub mod block_states;
@@ -10,7 +10,6 @@ pub mod fault_log;
 pub mod job;
 pub mod journal;
 mod journal_file;
-pub mod permutation;
 mod remote;
 mod run;
 mod shared;

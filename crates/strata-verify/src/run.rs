@@ -1,11 +1,11 @@
 //! From a checked job to running threads, the handle on them, and their result.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use strata_io::Queue;
+use strata_io::{Awaited, Outcome, Queue};
 
 use crate::block_states::BlockStates;
 use crate::error::{Error, Result};
@@ -21,21 +21,13 @@ const LOOK: Duration = Duration::from_millis(200);
 /// A thread has this much longer than a request before it counts as hanging itself.
 const GRACE: Duration = Duration::from_secs(10);
 
-type Outcome = std::result::Result<String, Arc<Error>>;
-
 /// A verification in progress or done. Dropping it asks it to stop.
 #[derive(Debug)]
 pub struct Run {
     shared: Arc<Shared>,
-    status: Arc<RunStatus>,
+    result: Arc<Awaited<Error>>,
     passes: Option<u32>,
     blocks: u64,
-}
-
-#[derive(Debug, Default)]
-struct RunStatus {
-    outcome: Mutex<Option<Outcome>>,
-    settled: Condvar,
 }
 
 /// Start `job`; its threads are at work when this returns.
@@ -140,19 +132,17 @@ impl Launch for Starter {
         };
         let (blocks, before) = (job.blocks, states.count());
         drop(states);
-        let status = Arc::new(RunStatus::default());
-        let (notice, watched) = (Arc::clone(&status), Arc::clone(&shared));
+        let result = Arc::new(Awaited::default());
+        let (notice, watched) = (Arc::clone(&result), Arc::clone(&shared));
         let body = move || {
             let tally = gather(&reports, &watched, &job);
-            let outcome = tally.map(|tally| told(&job, &engine, &watched, before, cut_short, &tally));
-            *notice.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.map_err(Arc::new));
-            notice.settled.notify_all();
+            notice.finish(tally.map(|tally| told(&job, &engine, &watched, before, cut_short, &tally)));
         };
         std::thread::Builder::new()
             .name("strata-verify".to_owned())
             .spawn(body)
             .map_err(|e| Error::system("cannot start the thread that gathers", e))?;
-        Ok(Run { shared, status, passes, blocks })
+        Ok(Run { shared, result, passes, blocks })
     }
 }
 
@@ -171,7 +161,7 @@ fn gather(reports: &Receiver<Tally>, shared: &Shared, job: &Job) -> Result<Tally
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::Bug("a thread ended without its report".to_owned()));
+                return Err(Error::bug("verification", "a thread ended without its report"));
             }
             Err(RecvTimeoutError::Timeout) => {
                 let hanging = shared.hanging(limit);
@@ -262,19 +252,10 @@ impl Run {
         self.shared.stop();
     }
 
-    /// Wait up to `timeout` for the result as JSON.
+    /// Wait up to `timeout` for the result as JSON; with none: the result when there is one.
     #[must_use]
-    pub fn wait(&self, timeout: Duration) -> Option<Outcome> {
-        let outcome = self.status.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.status.settled.wait_timeout_while(outcome, timeout, |outcome| outcome.is_none());
-        let (outcome, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        outcome.clone()
-    }
-
-    /// The result as JSON, when there is one.
-    #[must_use]
-    pub fn result(&self) -> Option<Outcome> {
-        self.wait(Duration::ZERO)
+    pub fn wait(&self, timeout: Duration) -> Option<Outcome<Error>> {
+        self.result.wait(timeout)
     }
 }
 

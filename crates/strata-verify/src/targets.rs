@@ -45,7 +45,7 @@ pub(crate) fn open<L: Launch>(job: &Job, launch: L) -> Result<L::Done> {
         Target::Block { path, fd, direct, dsync, .. } => {
             disk(job, launch, (path, *fd), Kind::Block, *direct, *dsync)
         }
-        _ => Err(Error::Bug("a target of no backend".to_owned())),
+        _ => Err(Error::bug("verification", "a target of no backend")),
     }
 }
 
@@ -96,7 +96,7 @@ fn disk<L: Launch>(
             }
             Err(e) if job.engine == EngineChoice::IoUring => {
                 let what = "io_uring was requested but is refused; use engine = \"auto\" or \"pool\"";
-                return Err(Error::at(what, path, e));
+                return Err(strata_io::Error::new(what, path, e).into());
             }
             Err(e) => refused = Some(format!("io_uring is refused: {e}")),
         }

@@ -8,13 +8,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use strata_io::{Completion, Io, Op, Queue};
-use strata_pattern::Rng;
+use strata_pattern::{Permutation, Rng};
 
 use crate::block_states::{BlockStates, Event, Loss};
 use crate::classify::{Fault, Verdict, classify};
 use crate::job::{Job, Mode, Order};
 use crate::journal_file::JournalFile;
-use crate::permutation::Permutation;
 use crate::shared::{Shared, WRITING};
 use crate::stamp::Layout;
 use crate::tally::{End, Failures, Stuck, Tally};
@@ -154,10 +153,7 @@ impl<Q: Queue> Worker<Q> {
         self.shared.passes[self.thread as usize].store((number - 1) | writing, Relaxed);
         let blocks = self.end - self.first;
         let seed = self.job.seed.wrapping_add(u64::from(number) << 32 | u64::from(self.thread));
-        let order = match self.job.order {
-            Order::Random => Permutation::random(blocks, seed),
-            Order::Sequential => Permutation::sequential(blocks),
-        };
+        let shuffled = (self.job.order == Order::Random).then(|| Permutation::new(blocks, seed));
         let mut dice = Rng::new(seed, 1);
         if pass == Pass::Read {
             self.tally.verified = 0;
@@ -172,7 +168,7 @@ impl<Q: Queue> Worker<Q> {
             let over = pass != Pass::Read && self.out_of_time();
             while stopping_since.is_none() && !over && next < blocks {
                 let Some(slot) = self.free.pop() else { break };
-                let block = self.first + order.at(next);
+                let block = self.first + shuffled.map_or(next, |order| order.at(next));
                 let op = match pass {
                     Pass::Write(share) if dice.below(100) < u64::from(share) => Op::Write,
                     _ => Op::Read,

@@ -1,31 +1,24 @@
 //! The two files, as the kernel asks for them.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use fuser::{
-    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
-    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
-};
+use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, INodeNo, ReplyData, ReplyEmpty, ReplyWrite};
 
 use super::ctl::Ctl;
 use super::queue::Queue;
 use super::store::Store;
 use crate::about::{attr, errno};
 use crate::model::{Model, Op};
+use crate::served::Directory;
 
 const DISK: INodeNo = INodeNo(2);
 const CTL: INodeNo = INodeNo(3);
 const NAMES: [(INodeNo, &str); 2] = [(DISK, "disk"), (CTL, "ctl")];
-/// Nothing about the files changes but the blocks they hold.
-const TTL: Duration = Duration::from_secs(1);
-/// Requests of asynchronous direct I/O that the kernel hands over before it holds back further ones.
-const BACKGROUND: u16 = 4096;
 
 /// An answer that waits for its time.
 pub enum Answer {
@@ -75,6 +68,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn error(errno: i32) -> io::Error {
+    io::Error::from_raw_os_error(errno)
+}
+
 impl Files {
     /// The files of a disk whose model begins at time 0 now; `owner` is the user and group they belong to.
     pub fn new(store: Store, model: Model, owner: (u32, u32)) -> io::Result<Self> {
@@ -109,17 +106,6 @@ impl Files {
         }
     }
 
-    fn attr(&self, ino: INodeNo) -> Option<FileAttr> {
-        let (kind, perm, size, blocks, nlink) = match ino {
-            INodeNo::ROOT => (FileType::Directory, 0o755, 0, 0, 2),
-            DISK => (FileType::RegularFile, 0o600, self.store.size_bytes(), self.store.blocks(), 1),
-            CTL => (FileType::RegularFile, 0o600, 0, 0, 1),
-            _ => return None,
-        };
-        let (uid, gid) = self.owner;
-        Some(attr(ino, kind, (perm, nlink, uid, gid), (size, blocks), [self.made; 4]))
-    }
-
     fn read_ctl(&self, fh: FileHandle, offset: u64, size: u32, reply: ReplyData) {
         let mut snapshots = locked(&self.snapshots);
         // One open and its reads see one moment; reading from the start again sees a later one.
@@ -148,95 +134,41 @@ impl Files {
     }
 }
 
-impl Filesystem for Files {
-    fn init(&mut self, _req: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Without it the kernel sends asynchronous direct I/O one by one, and no depth would arrive here.
-        config
-            .add_capabilities(InitFlags::FUSE_ASYNC_DIO)
-            .map_err(|_| io::Error::other("this kernel's FUSE has no asynchronous direct I/O"))?;
-        let _former = config.set_max_background(BACKGROUND);
-        let _former = config.set_congestion_threshold(BACKGROUND);
-        let _former = config.set_max_write(1 << 20);
-        Ok(())
+impl Directory for Files {
+    fn find(&self, name: &OsStr) -> io::Result<FileAttr> {
+        let known = NAMES.iter().find(|(_, its)| name == *its);
+        self.attr(known.ok_or_else(|| error(libc::ENOENT))?.0)
     }
 
-    fn lookup(&self, _req: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let known = NAMES.iter().find(|(_, its)| parent == INodeNo::ROOT && name == *its);
-        match known.and_then(|&(ino, _)| self.attr(ino)) {
-            Some(attr) => reply.entry(&TTL, &attr, Generation(0)),
-            None => reply.error(Errno::ENOENT),
-        }
+    fn attr(&self, ino: INodeNo) -> io::Result<FileAttr> {
+        let (kind, perm, size, blocks, nlink) = match ino {
+            INodeNo::ROOT => (FileType::Directory, 0o755, 0, 0, 2),
+            DISK => (FileType::RegularFile, 0o600, self.store.size_bytes(), self.store.blocks(), 1),
+            CTL => (FileType::RegularFile, 0o600, 0, 0, 1),
+            _ => return Err(error(libc::ENOENT)),
+        };
+        let (uid, gid) = self.owner;
+        Ok(attr(ino, kind, (perm, nlink, uid, gid), (size, blocks), [self.made; 4]))
     }
 
-    fn getattr(&self, _req: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        match self.attr(ino) {
-            Some(attr) => reply.attr(&TTL, &attr),
-            None => reply.error(Errno::ENOENT),
-        }
+    /// `ctl` is truncated by every shell that redirects into it; the disk's size is fixed.
+    fn resize(&self, ino: INodeNo, size: u64) -> io::Result<()> {
+        if ino == DISK && size != self.store.size_bytes() { Err(error(libc::EPERM)) } else { Ok(()) }
     }
 
-    fn setattr(
-        &self,
-        _req: &Request,
-        ino: INodeNo,
-        _mode: Option<u32>,
-        _uid: Option<u32>,
-        _gid: Option<u32>,
-        size: Option<u64>,
-        _atime: Option<TimeOrNow>,
-        _mtime: Option<TimeOrNow>,
-        _ctime: Option<SystemTime>,
-        _fh: Option<FileHandle>,
-        _crtime: Option<SystemTime>,
-        _chgtime: Option<SystemTime>,
-        _bkuptime: Option<SystemTime>,
-        _flags: Option<BsdFileFlags>,
-        reply: ReplyAttr,
-    ) {
-        // `ctl` is truncated by every shell that redirects into it; the disk's size is fixed.
-        let refused = ino == DISK && size.is_some_and(|size| size != self.store.size_bytes());
-        match self.attr(ino) {
-            Some(attr) if !refused => reply.attr(&TTL, &attr),
-            _ => reply.error(Errno::EPERM),
-        }
-    }
-
-    fn open(&self, _req: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, ino: INodeNo) -> io::Result<(FileHandle, FopenFlags)> {
         let fh = FileHandle(self.handles.fetch_add(1, Ordering::Relaxed));
         let direct = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH;
-        match ino {
-            DISK => reply.opened(fh, direct | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES),
-            _ => reply.opened(fh, direct),
-        }
+        Ok((fh, if ino == DISK { direct | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES } else { direct }))
     }
 
-    fn release(
-        &self,
-        _req: &Request,
-        ino: INodeNo,
-        fh: FileHandle,
-        _flags: OpenFlags,
-        _lock_owner: Option<LockOwner>,
-        _flush: bool,
-        reply: ReplyEmpty,
-    ) {
+    fn release(&self, ino: INodeNo, fh: FileHandle) {
         if ino == CTL {
             locked(&self.snapshots).remove(&fh.0);
         }
-        reply.ok();
     }
 
-    fn read(
-        &self,
-        _req: &Request,
-        ino: INodeNo,
-        fh: FileHandle,
-        offset: u64,
-        size: u32,
-        _flags: OpenFlags,
-        _lock_owner: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
+    fn read(&self, ino: INodeNo, fh: FileHandle, offset: u64, size: u32, reply: ReplyData) {
         if ino != DISK {
             return self.read_ctl(fh, offset, size, reply);
         }
@@ -254,18 +186,7 @@ impl Filesystem for Files {
         self.answer(served.done_ns, now, answer);
     }
 
-    fn write(
-        &self,
-        _req: &Request,
-        ino: INodeNo,
-        _fh: FileHandle,
-        offset: u64,
-        data: &[u8],
-        _write_flags: WriteFlags,
-        _flags: OpenFlags,
-        _lock_owner: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
+    fn write(&self, ino: INodeNo, _fh: FileHandle, offset: u64, data: &[u8], reply: ReplyWrite) {
         if ino != DISK {
             return self.write_ctl(data, reply);
         }
@@ -277,8 +198,11 @@ impl Filesystem for Files {
         let served = locked(&self.model).serve(now, Op::Write, offset, len);
         // The kernel's buffer is gone when this returns, so the bytes are kept now; they are not promised before the
         // answer, and a read that comes earlier may see either content, as on any disk.
-        let stored =
-            if served.fails { Err(Errno::EIO) } else { self.store_bytes(offset, &data[..len as usize]) };
+        let stored = if served.fails {
+            Err(Errno::EIO)
+        } else {
+            self.store.write(offset, &data[..len as usize]).map_err(|error| errno(&error))
+        };
         let answer = match stored {
             Ok(()) => Answer::Written(reply, len as u32),
             Err(error) => Answer::WriteError(reply, error),
@@ -286,7 +210,7 @@ impl Filesystem for Files {
         self.answer(served.done_ns, now, answer);
     }
 
-    fn fsync(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+    fn flush(&self, ino: INodeNo, _fh: FileHandle, reply: ReplyEmpty) {
         if ino != DISK {
             return reply.ok();
         }
@@ -295,52 +219,22 @@ impl Filesystem for Files {
         self.answer(done, now, Answer::Done(reply));
     }
 
-    fn fallocate(
-        &self,
-        _req: &Request,
-        ino: INodeNo,
-        _fh: FileHandle,
-        offset: u64,
-        length: u64,
-        mode: i32,
-        reply: ReplyEmpty,
-    ) {
+    fn allocate(&self, ino: INodeNo, _fh: FileHandle, offset: u64, length: u64, mode: i32) -> io::Result<()> {
         // What a loop device makes of a discard, and of zeroes.
         let zeroes = mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0;
         if ino != DISK || !zeroes || mode & libc::FALLOC_FL_KEEP_SIZE == 0 {
-            return reply.error(Errno::EOPNOTSUPP);
+            return Err(error(libc::EOPNOTSUPP));
         }
-        match self.store.punch(offset, length) {
-            Ok(()) => {
-                locked(&self.model).discard(length);
-                reply.ok();
-            }
-            Err(error) => reply.error(errno(&error)),
-        }
+        self.store.punch(offset, length)?;
+        locked(&self.model).discard(length);
+        Ok(())
     }
 
-    fn readdir(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let root = INodeNo::ROOT;
-        if ino != root {
-            return reply.error(Errno::ENOTDIR);
-        }
-        let own = [(root, FileType::Directory, "."), (root, FileType::Directory, "..")];
-        let files = NAMES.map(|(ino, name)| (ino, FileType::RegularFile, name));
-        for (i, (ino, kind, name)) in own.into_iter().chain(files).enumerate().skip(offset as usize) {
-            if reply.add(ino, i as u64 + 1, kind, name) {
-                break;
-            }
-        }
-        reply.ok();
+    fn list(&self) -> io::Result<Vec<(INodeNo, OsString)>> {
+        Ok(NAMES.map(|(ino, name)| (ino, name.into())).into())
     }
 
-    fn statfs(&self, _req: &Request, _ino: INodeNo, reply: ReplyStatfs) {
-        reply.statfs(self.store.size_bytes() / 4096, 0, 0, 2, 0, 4096, 255, 4096);
-    }
-}
-
-impl Files {
-    fn store_bytes(&self, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
-        self.store.write(offset, bytes).map_err(|error| errno(&error))
+    fn room(&self) -> (u64, u64, u64) {
+        (self.store.size_bytes() / 4096, 0, 2)
     }
 }

@@ -1,38 +1,10 @@
 //! Answers that are not due yet, and the thread that gives them when they are.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-/// One answer and when to give it.
-struct Entry<T> {
-    due: Instant,
-    number: u64,
-    answer: T,
-}
-
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.due, self.number).cmp(&(other.due, other.number))
-    }
-}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T> Eq for Entry<T> {}
 
 /// How late answers were given.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
@@ -46,10 +18,17 @@ pub struct Lateness {
 }
 
 struct State<T> {
-    entries: BinaryHeap<Reverse<Entry<T>>>,
+    /// By due time, then in the order in which they came.
+    waiting: BTreeMap<(Instant, u64), T>,
     number: u64,
     late: Lateness,
     ended: bool,
+}
+
+impl<T> State<T> {
+    fn next_due(&self) -> Option<Instant> {
+        self.waiting.first_key_value().map(|(&(due, _), _)| due)
+    }
 }
 
 struct Shared<T> {
@@ -72,7 +51,7 @@ pub struct Queue<T> {
 impl<T: Send + 'static> Queue<T> {
     /// Start the thread; `give` is called there.
     pub fn start(give: impl FnMut(T) + Send + 'static) -> std::io::Result<Self> {
-        let state = State { entries: BinaryHeap::new(), number: 0, late: Lateness::default(), ended: false };
+        let state = State { waiting: BTreeMap::new(), number: 0, late: Lateness::default(), ended: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let its = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("lab-answers".to_owned()).spawn(move || {
@@ -87,10 +66,10 @@ impl<T: Send + 'static> Queue<T> {
     /// Give `answer` at `due`.
     pub fn at(&self, due: Instant, answer: T) {
         let mut state = self.shared.lock();
-        let next = state.entries.peek().map(|Reverse(entry)| entry.due);
+        let next = state.next_due();
         let number = state.number;
         state.number += 1;
-        state.entries.push(Reverse(Entry { due, number, answer }));
+        state.waiting.insert((due, number), answer);
         drop(state);
         if next.is_none_or(|next| due < next) {
             self.shared.changed.notify_one();
@@ -121,14 +100,13 @@ fn answer<T>(shared: &Shared<T>, mut give: impl FnMut(T)) {
     let mut state = shared.lock();
     while !state.ended {
         let now = Instant::now();
-        while state.entries.peek().is_some_and(|Reverse(entry)| entry.due <= now) {
-            if let Some(Reverse(entry)) = state.entries.pop() {
-                let late = (now - entry.due).as_nanos() as u64;
-                state.late.n += 1;
-                state.late.ns += late;
-                state.late.max_ns = state.late.max_ns.max(late);
-                due.push(entry.answer);
-            }
+        while let Some(next) = state.waiting.first_entry().filter(|next| next.key().0 <= now) {
+            let ((at, _), answer) = next.remove_entry();
+            let late = (now - at).as_nanos() as u64;
+            state.late.n += 1;
+            state.late.ns += late;
+            state.late.max_ns = state.late.max_ns.max(late);
+            due.push(answer);
         }
         if !due.is_empty() {
             drop(state);
@@ -136,7 +114,7 @@ fn answer<T>(shared: &Shared<T>, mut give: impl FnMut(T)) {
             state = shared.lock();
             continue;
         }
-        let until = state.entries.peek().map_or(Duration::from_secs(3600), |Reverse(entry)| entry.due - now);
+        let until = state.next_due().map_or(Duration::from_secs(3600), |due| due - now);
         state = shared.changed.wait_timeout(state, until).unwrap_or_else(PoisonError::into_inner).0;
     }
 }

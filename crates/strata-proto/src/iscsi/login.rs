@@ -46,7 +46,7 @@ pub(super) fn login(
     let isid = [0x80, a, b, c, d, 0];
     let name = format!(
         "InitiatorName={}\0TargetName={}\0SessionType=Normal\0AuthMethod=None\0",
-        uri.initiator, uri.target
+        uri.what.initiator, uri.what.target
     );
     let offer = format!(
         "HeaderDigest=None\0DataDigest=None\0InitialR2T=Yes\0ImmediateData=Yes\0MaxConnections=1\0ErrorRecoveryLevel=0\0\
@@ -110,10 +110,10 @@ fn refused(uri: &Uri, class: u8, detail: u8, text: &[u8]) -> io::Result<()> {
             refuse("it requires a name and password (CHAP), which is not supported".into(), libc::EACCES)
         }
         (2, 2) => refuse(
-            format!("it does not admit {}; ?initiator=NAME sets another name", uri.initiator),
+            format!("it does not admit {}; ?initiator=NAME sets another name", uri.what.initiator),
             libc::EACCES,
         ),
-        (2, 3) => refuse(format!("there is no target {}", uri.target), libc::ENOENT),
+        (2, 3) => refuse(format!("there is no target {}", uri.what.target), libc::ENOENT),
         (class, detail) => {
             refuse(format!("the login is refused with status {class:02x}{detail:02x}"), libc::ECONNREFUSED)
         }
@@ -148,8 +148,7 @@ impl Keys {
 
     fn terms(&self, uri: &Uri) -> io::Result<Terms> {
         if self.digest {
-            let text = format!("{uri}: it requires digests, which are not supported");
-            return Err(named_as(text, libc::EPROTONOSUPPORT));
+            return Err(uri.error("it requires digests, which are not supported", libc::EPROTONOSUPPORT));
         }
         // Defaults of RFC 7143.
         let max_sent = self.sent.unwrap_or(8192).clamp(512, 0x00FF_FFFF);

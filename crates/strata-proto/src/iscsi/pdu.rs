@@ -40,7 +40,7 @@ pub(super) const RESIDUAL_AT: usize = 44;
 
 /// One header.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bhs(pub(super) [u8; BHS]);
+pub struct Bhs(pub(super) [u8; BHS]);
 
 impl AsRef<[u8]> for Bhs {
     fn as_ref(&self) -> &[u8] {

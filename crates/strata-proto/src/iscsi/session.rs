@@ -12,7 +12,7 @@ use super::scsi::{self, Cdb, Sense};
 use super::uri::Uri;
 use crate::error::ProtoError;
 use crate::line::{Line, NOTICES};
-use crate::named::{named, named_as};
+use crate::named::named_as;
 
 /// Unit attentions a unit may raise one after the other.
 const ATTENTIONS: u32 = 16;
@@ -29,19 +29,16 @@ impl Session {
     /// Connect, log in and wait until the unit has told all it has to tell. Waits `patience` and at most 10 s for the
     /// connection, for the whole login, and for each answer.
     pub(super) fn open(uri: &Uri, patience: Duration) -> io::Result<Self> {
-        let explain = |what: &str, error: &io::Error| named(format_args!("{uri}: {what}"), error);
-        let place = &uri.place;
-        let mut line = Line::dial(&place.host, uri.port, place.netns.as_deref(), patience)
-            .map_err(|error| explain("cannot connect", &error))?;
+        let mut line = uri.dial(patience).map_err(|error| uri.explain("cannot connect", &error))?;
         line.begin();
         let agreed = login(uri, |bhs, data| {
             // However many answers the target makes of it, it is one login.
             line.write_all(&framed(bhs, data))?;
             receive(&mut line)
         });
-        let agreed = agreed.map_err(|error| explain("logging in", &error))?;
+        let agreed = agreed.map_err(|error| uri.explain("logging in", &error))?;
         let mut session = Self { line, agreed, uri: uri.clone() };
-        session.settle().map_err(|error| explain("is the unit ready", &error))?;
+        session.settle().map_err(|error| uri.explain("is the unit ready", &error))?;
         Ok(session)
     }
 
@@ -51,7 +48,7 @@ impl Session {
             scsi::GOOD => Ok(data),
             status => Err(io::Error::from_raw_os_error(scsi::errno_of(status, sense))),
         });
-        done.map_err(|error| named(format_args!("{}: {what}", self.uri), &error))
+        done.map_err(|error| self.uri.explain(what, &error))
     }
 
     /// After a login a unit first tells that something happened to it, instead of carrying out a command.
@@ -77,7 +74,7 @@ impl Session {
         let flags = FINAL | 1 | if most > 0 { READ } else { 0 };
         let agreed = &mut self.agreed;
         let ask = Bhs::new(COMMAND, flags)
-            .bytes(LUN_AT, &self.uri.lun_bytes())
+            .bytes(LUN_AT, &self.uri.what.lun_bytes())
             .with(ITT_AT, TAG)
             .with(LENGTH_AT, most)
             .with(CMD_SN_AT, agreed.window.next)

@@ -1,7 +1,7 @@
 //! What a logical unit is, and plain reads of it.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use strata_io::Op;
 
@@ -10,7 +10,7 @@ use super::session::Session;
 use super::uri::Uri;
 use crate::error::ProtoError;
 use crate::fields::Fields;
-use crate::named::named_as;
+use crate::line::timed;
 
 /// Bytes asked for at once.
 const PIECE: u64 = 64 * 1024;
@@ -60,8 +60,8 @@ impl Unit {
         let inquiry = session.command("asking what it is (INQUIRY)", scsi::inquiry(96), 96)?;
         let kind = inquiry.first().copied().unwrap_or(0xFF);
         if kind & 0x1F != DISK || kind >> 5 != 0 {
-            let text = format!("{uri}: it is not a disk (peripheral {kind:#04x})");
-            return Err(named_as(text, libc::ENOTBLK));
+            let text = format!("it is not a disk (peripheral {kind:#04x})");
+            return Err(uri.error(text, libc::ENOTBLK));
         }
         let product = inquiry.get(8..32).map(|text| String::from_utf8_lossy(text).into_owned());
         let capacity =
@@ -88,22 +88,14 @@ impl Unit {
 /// As [`Unit::open`].
 pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
     let mut connect_ns = Vec::new();
-    let mut timed = || -> io::Result<Session> {
-        let begun = Instant::now();
-        let session = Session::open(uri, patience)?;
-        connect_ns.push(nanoseconds(begun));
-        Ok(session)
-    };
     for _ in 1..CONNECTS {
-        timed()?;
+        timed(&mut connect_ns, || Session::open(uri, patience))?;
     }
-    let mut session = timed()?;
+    let mut session = timed(&mut connect_ns, || Session::open(uri, patience))?;
     let unit = Unit::seen(&mut session, uri)?;
     let mut rtt_ns = Vec::new();
     for _ in 0..rounds {
-        let begun = Instant::now();
-        session.command("is it ready", scsi::test_unit_ready(), 0)?;
-        rtt_ns.push(nanoseconds(begun));
+        timed(&mut rtt_ns, || session.command("is it ready", scsi::test_unit_ready(), 0))?;
     }
     Ok(Probe { unit, connect_ns, rtt_ns })
 }
@@ -116,8 +108,8 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io
     let mut session = Session::open(uri, patience)?;
     let unit = Unit::seen(&mut session, uri)?;
     let Some(end) = offset.checked_add(length).filter(|end| *end <= unit.size_bytes) else {
-        let text = format!("{uri}: {length} bytes from {offset} go beyond its {}", unit.size_bytes);
-        return Err(named_as(text, libc::EINVAL));
+        let text = format!("{length} bytes from {offset} go beyond its {}", unit.size_bytes);
+        return Err(uri.error(text, libc::EINVAL));
     };
     // Whole blocks are read, the range is kept.
     let block = u64::from(unit.block_bytes);
@@ -136,8 +128,4 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io
     out.drain(..(offset - first) as usize);
     out.truncate(length as usize);
     Ok(out)
-}
-
-fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,45 +1,29 @@
 //! `iscsi://` addresses.
 
-use std::fmt;
-use std::io;
-use std::path::PathBuf;
-use std::str::FromStr;
+use crate::address::{self, Parts, Protocol, decode, host_and_port, unsupported};
 
-use crate::address::{self, Place, decode, host_and_port};
-use crate::named::named_as;
-
-/// The port of iSCSI targets.
-const PORT: u16 = 3260;
 /// Who asks, unless the address says otherwise.
 const INITIATOR: &str = "iqn.2026-11.invalid.strata:initiator";
 /// Longest name of an initiator or target, in bytes (RFC 7143).
 const MAX_NAME: usize = 223;
 
-/// A logical unit: `iscsi://host[:port]/target-name/lun[?connections=N&initiator=NAME]`. Names are percent-encoded.
+/// A logical unit: `iscsi://host[:port]/target-name/lun[?connections=N&initiator=NAME]`.
 ///
-/// Each connection is a session of its own. `initiator` is the name by which the target knows who asks.
+/// Each connection is a session of its own.
+pub type Uri = address::Uri<Named>;
+
+/// What an address says of a logical unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uri {
-    /// Connections wished for, if the address says.
-    pub connections: Option<u32>,
+pub struct Named {
     /// The target's name.
     pub target: String,
     /// The logical unit's number, below 2^14.
     pub lun: u16,
-    pub(super) place: Place,
-    pub(super) port: u16,
+    /// The name by which the target knows who asks.
     pub(super) initiator: String,
-    text: String,
 }
 
-impl Uri {
-    /// The same unit, dialled from the network namespace at `path`.
-    #[must_use]
-    pub fn from_namespace(mut self, path: Option<PathBuf>) -> Self {
-        self.place.netns = path;
-        self
-    }
-
+impl Named {
     /// The unit as a PDU names it.
     pub(super) fn lun_bytes(&self) -> [u8; 8] {
         // Peripheral addressing below 256, flat space addressing above (SAM-5).
@@ -48,56 +32,35 @@ impl Uri {
     }
 }
 
-impl fmt::Display for Uri {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
+impl Protocol for Named {
+    const NAME: &'static str = "iSCSI";
+    const FORM: &'static str = "iscsi://host[:port]/target-name/lun";
+    const PORT: u16 = 3260;
 
-impl FromStr for Uri {
-    type Err = io::Error;
-
-    fn from_str(text: &str) -> io::Result<Self> {
-        parse(text).map_err(|why| {
-            let help = "write iscsi://host[:port]/target-name/lun";
-            named_as(format_args!("iSCSI address {text:?}: {why}; {help}"), libc::EINVAL)
-        })
-    }
-}
-
-fn parse(text: &str) -> Result<Uri, String> {
-    let rest = text.strip_prefix("iscsi://").ok_or("the scheme is not iscsi://")?;
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (host, path) = place.split_once('/').ok_or("the target is missing")?;
-    if host.contains('@') {
-        return Err("names and passwords (CHAP) are not supported".into());
-    }
-    let (host, port) = host_and_port(host)?;
-    let (target, lun) = path.split_once('/').ok_or("the logical unit is missing")?;
-    let name = |text: &str| {
-        let name = decode(text)?;
-        let sound = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(|c: char| c.is_control());
-        if sound { Ok(name) } else { Err(format!("{text:?} is not a name")) }
-    };
-    let lun =
-        lun.parse().ok().filter(|lun| *lun < 1 << 14).ok_or(format!("{lun:?} is not a logical unit"))?;
-    let mut uri = Uri {
-        connections: None,
-        target: name(target)?,
-        lun,
-        place: Place { host, netns: None },
-        port: port.unwrap_or(PORT),
-        initiator: INITIATOR.into(),
-        text: text.into(),
-    };
-    for (key, value) in address::query(query)? {
-        match key {
-            "connections" => uri.connections = Some(address::connections(value)?),
-            "initiator" => uri.initiator = name(value)?,
-            _ => return Err(format!("{key:?} is not supported")),
+    fn read(parts: &Parts<'_>) -> Result<((String, Option<u16>), Self), String> {
+        let (server, path) = parts.of("iscsi", "the target is missing")?;
+        if server.contains('@') {
+            return Err("names and passwords (CHAP) are not supported".into());
         }
+        let place = host_and_port(server)?;
+        let (target, lun) = path.split_once('/').ok_or("the logical unit is missing")?;
+        let lun =
+            lun.parse().ok().filter(|lun| *lun < 1 << 14).ok_or(format!("{lun:?} is not a logical unit"))?;
+        let mut named = Self { target: name(target)?, lun, initiator: INITIATOR.into() };
+        for &(key, value) in &parts.options {
+            match key {
+                "initiator" => named.initiator = name(value)?,
+                _ => return unsupported(key),
+            }
+        }
+        Ok((place, named))
     }
-    Ok(uri)
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let name = decode(text)?;
+    let sound = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(|c: char| c.is_control());
+    if sound { Ok(name) } else { Err(format!("{text:?} is not a name")) }
 }
 
 #[cfg(test)]
@@ -108,13 +71,16 @@ mod tests {
     fn addresses_as_they_are_written() {
         let text = "iscsi://[::1]:3261/iqn.2026-01.example:disk%201/300?connections=2&initiator=iqn.x:me";
         let uri: Uri = text.parse().expect("one");
-        assert_eq!((uri.place.host.as_str(), uri.port, uri.lun), ("::1", 3261, 300));
-        assert_eq!((uri.target.as_str(), uri.initiator.as_str()), ("iqn.2026-01.example:disk 1", "iqn.x:me"));
-        assert_eq!(uri.lun_bytes(), [0x41, 0x2C, 0, 0, 0, 0, 0, 0]);
+        assert_eq!((uri.place.host.as_str(), uri.place.port, uri.what.lun), ("::1", Some(3261), 300));
+        assert_eq!(
+            (uri.what.target.as_str(), uri.what.initiator.as_str()),
+            ("iqn.2026-01.example:disk 1", "iqn.x:me")
+        );
+        assert_eq!(uri.what.lun_bytes(), [0x41, 0x2C, 0, 0, 0, 0, 0, 0]);
         let plain: Uri = "iscsi://h/iqn.x:y/1".parse().expect("one");
         assert_eq!(
-            (plain.port, plain.connections, plain.lun_bytes()[..2].to_vec()),
-            (3260, None, vec![0, 1])
+            (plain.place.port, plain.connections, plain.what.lun_bytes()[..2].to_vec()),
+            (None, None, vec![0, 1])
         );
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use strata_io::Op;
+use strata_io::{Io, Op};
 
 use super::login::{Agreed, MAX_RECEIVED};
 use super::pdu::{
@@ -14,8 +14,7 @@ use super::pdu::{
 use super::scsi;
 use super::session::pong;
 use crate::error::ProtoError;
-use crate::transport::Want;
-use crate::transport::{Answer, Ask, Done, OfLink, Out, Wire, short_name};
+use crate::transport::{Answer, Ask, Done, OfLink, Out, Want, Wire, short_name};
 
 const STATUS: u8 = 0x01;
 const UNDERFLOW: u8 = 0x02;
@@ -23,7 +22,7 @@ const OVERFLOW: u8 = 0x04;
 
 /// A command in flight, as its answers must be held against it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pending {
+pub struct Pending {
     len: u32,
     reads: bool,
     writes: bool,
@@ -56,7 +55,7 @@ enum State {
 
 /// A session after its login.
 #[derive(Debug)]
-pub(super) struct Scsi {
+pub struct Scsi {
     agreed: Agreed,
     lun: [u8; 8],
     block_bytes: u32,
@@ -269,6 +268,12 @@ impl Wire for Scsi {
         // In their order: what was kept back goes first.
         self.kept.push_back(*ask);
         self.send_kept(out);
+    }
+
+    /// The unit takes whole blocks.
+    fn refuses(&self, io: Io) -> Option<i32> {
+        let whole = (io.offset() | u64::from(io.len())).is_multiple_of(u64::from(self.block_bytes));
+        (matches!(io.op(), Op::Read | Op::Write) && !whole).then_some(libc::EINVAL)
     }
 
     fn want(&self) -> Want {

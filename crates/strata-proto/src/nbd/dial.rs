@@ -3,9 +3,8 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use super::uri::{Address, Uri};
+use super::uri::Uri;
 use crate::line::{Line, NOTICES};
-use crate::named::{named, named_as};
 use crate::nbd::codec::client_handshake::{
     GREETING_LEN, OPTION_REPLY_LEN, OptionReply, apply_info, info_option, option, parse_export_name,
     parse_greeting, parse_server,
@@ -34,19 +33,14 @@ impl<'a> Haggle<'a> {
     /// # Errors
     /// Nobody listens there, or not an NBD server; named with the address.
     pub(super) fn start(uri: &'a Uri, patience: Duration) -> io::Result<Self> {
-        let netns = uri.netns.as_deref();
-        let line = match &uri.address {
-            Address::Unix(path) => Line::dial_unix(path, netns, patience),
-            Address::Tcp { host, port } => Line::dial(host, *port, netns, patience),
+        let line = match &uri.what.socket {
+            Some(path) => Line::dial_unix(path, uri.place.netns.as_deref(), patience),
+            None => uri.dial(patience),
         };
-        let line = line.map_err(|error| named(format_args!("{uri}: cannot connect"), &error))?;
+        let line = line.map_err(|error| uri.explain("cannot connect", &error))?;
         let mut haggle = Self { uri, line, structured: false, zeroes: true };
-        haggle.greet().map_err(|error| haggle.explain("no NBD greeting", &error))?;
+        haggle.greet().map_err(|error| uri.explain("no NBD greeting", &error))?;
         Ok(haggle)
-    }
-
-    fn explain(&self, what: &str, error: &io::Error) -> io::Error {
-        named(format_args!("{}: {what}", self.uri), error)
     }
 
     fn greet(&mut self) -> io::Result<()> {
@@ -63,37 +57,36 @@ impl<'a> Haggle<'a> {
         let what = "asking for structured replies";
         let number = consts::OPT_STRUCTURED_REPLY;
         let reply = self.exchange(number, &option(number, &[]), |_, _| Ok(()));
-        self.structured = reply.map_err(|error| self.explain(what, &error))?.kind == consts::REP_ACK;
+        self.structured = reply.map_err(|error| self.uri.explain(what, &error))?.kind == consts::REP_ACK;
         Ok(())
     }
 
     /// `INFO` or `GO`: what the export is.
     pub(super) fn info(&mut self, number: u32) -> io::Result<InfoReply> {
-        let name = self.uri.export.clone();
+        let name = self.uri.what.export.clone();
         let mut export = Export { name, size_bytes: 0, flags: 0, blocks: None };
         let ask = info_option(number, &export.name);
         let answer = self.exchange(number, &ask, |kind, body| match kind {
             consts::REP_INFO => apply_info(body, &mut export),
             _ => Ok(()),
         });
-        let answer = answer.map_err(|error| self.explain("asking for the export", &error))?;
+        let answer = answer.map_err(|error| self.uri.explain("asking for the export", &error))?;
         match answer.kind {
             consts::REP_ACK => Ok(InfoReply::Export(export)),
             consts::REP_ERR_UNSUP => Ok(InfoReply::Unsupported),
             consts::REP_ERR_UNKNOWN => {
                 let names = self.list().unwrap_or_default();
                 let hint = if names.is_empty() { "the server lists none".into() } else { names.join(", ") };
-                let text = format!("{}: no export {:?}; there are: {hint}", self.uri, export.name);
-                Err(named_as(text, libc::ENOENT))
+                let text = format!("no export {:?}; there are: {hint}", export.name);
+                Err(self.uri.error(text, libc::ENOENT))
             }
             consts::REP_ERR_TLS_REQD => {
-                let text =
-                    format!("{}: the server wants TLS; offer the export without it to measure it", self.uri);
-                Err(named_as(text, libc::EPROTONOSUPPORT))
+                let text = "the server wants TLS; offer the export without it to measure it";
+                Err(self.uri.error(text, libc::EPROTONOSUPPORT))
             }
             other => {
-                let text = format!("{}: the server refuses the export (reply {other:#x})", self.uri);
-                Err(named_as(text, libc::EACCES))
+                let text = format!("the server refuses the export (reply {other:#x})");
+                Err(self.uri.error(text, libc::EACCES))
             }
         }
     }
@@ -120,7 +113,7 @@ impl<'a> Haggle<'a> {
 
     /// Choose the export by its bare name; ends the handshake.
     pub(super) fn export_name(&mut self) -> io::Result<Export> {
-        let name = self.uri.export.clone();
+        let name = self.uri.what.export.clone();
         let ask = option(consts::OPT_EXPORT_NAME, name.as_bytes());
         let mut export = Export { name, size_bytes: 0, flags: 0, blocks: None };
         let mut talk = || {
@@ -134,7 +127,7 @@ impl<'a> Haggle<'a> {
             Ok(())
         };
         talk().map_err(|error| {
-            self.explain("the server closed the connection after the export name", &error)
+            self.uri.explain("the server closed the connection after the export name", &error)
         })?;
         Ok(export)
     }

@@ -14,6 +14,6 @@ mod wire;
 pub use probe::{Probe, probe};
 pub use queue::NbdQueue;
 pub use read::read_range;
-pub use uri::{Address, Uri};
+pub use uri::Uri;
 
 pub use crate::transport::OpenSpec;

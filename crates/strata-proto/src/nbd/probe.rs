@@ -1,10 +1,11 @@
 //! A look at an export that touches no data.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::dial::{Haggle, InfoReply};
 use super::uri::Uri;
+use crate::line::timed;
 use crate::nbd::codec::{Export, consts};
 
 /// Connections a probe makes to time them.
@@ -31,22 +32,15 @@ pub struct Probe {
 pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
     let mut connect_ns = Vec::new();
     for _ in 1..CONNECTS {
-        let begun = Instant::now();
-        let mut haggle = Haggle::start(uri, patience)?;
-        connect_ns.push(nanoseconds(begun));
-        haggle.abort();
+        timed(&mut connect_ns, || Haggle::start(uri, patience))?.abort();
     }
-    let begun = Instant::now();
-    let mut haggle = Haggle::start(uri, patience)?;
-    connect_ns.push(nanoseconds(begun));
+    let mut haggle = timed(&mut connect_ns, || Haggle::start(uri, patience))?;
     haggle.ask_structured()?;
     let mut rtt_ns = Vec::new();
     let mut last = None;
     for _ in 0..rounds.max(1) {
-        let begun = Instant::now();
-        let told = haggle.info(consts::OPT_INFO)?;
-        rtt_ns.push(nanoseconds(begun)); // a refusal is a round trip as well
-        last = Some(told);
+        // An answer that the server does not know it is a round trip as well.
+        last = Some(timed(&mut rtt_ns, || haggle.info(consts::OPT_INFO))?);
     }
     rtt_ns.truncate(rounds as usize);
     let export = match last {
@@ -57,8 +51,4 @@ pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
         _ => haggle.export_name()?,
     };
     Ok(Probe { export, structured: haggle.structured, connect_ns, rtt_ns })
-}
-
-fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -3,25 +3,17 @@
 use std::io;
 use std::time::Duration;
 
-use strata_io::{Completion, Io, Op, Queue};
-
 use super::dial::Haggle;
 use super::uri::Uri;
 use super::wire::Nbd;
-use crate::named::named_as;
-use crate::nbd::codec::{Export, MAX_PAYLOAD, consts};
+use crate::nbd::codec::{Export, ReplyMachine, consts};
 use crate::transport::{OpenSpec, Transport};
 
-/// A [`Queue`] over one or more connections to one export.
+/// A [`strata_io::Queue`] over one or more connections to one export.
 ///
 /// A flush covers what was answered before it on any connection: several are used only where the server promises one
 /// coherent disk. Where the server offers none it completes with `-EOPNOTSUPP` and is not sent.
-#[derive(Debug)]
-pub struct NbdQueue {
-    export: Export,
-    structured: bool,
-    transport: Transport<Nbd>,
-}
+pub type NbdQueue = Transport<Nbd>;
 
 impl NbdQueue {
     /// Connect to `uri`, waiting at most 10 s for each answer of the handshake.
@@ -38,36 +30,28 @@ impl NbdQueue {
     /// The server cannot be reached; it does not offer several connections, FUA or blocks of this
     /// size, but they are asked for. Named with the address and the next step.
     pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
-        let refuse = |text: String| Err(named_as(format_args!("{uri}: {text}"), libc::EOPNOTSUPP));
-        if spec.depth == 0 || spec.block == 0 || spec.block > MAX_PAYLOAD || spec.connections == 0 {
-            let text = format!("depth, block (at most {MAX_PAYLOAD} bytes) and connections must be positive");
-            return Err(named_as(format_args!("{uri}: {text}"), libc::EINVAL));
-        }
-        let mut wires = Vec::new();
-        let mut seen: Option<(Export, bool)> = None;
-        for number in 0..spec.connections as usize {
+        let refuse = |text: String| Err(uri.error(text, libc::EOPNOTSUPP));
+        spec.check(uri)?;
+        let write_flags = if spec.dsync { consts::CMD_FLAG_FUA } else { 0 };
+        let mut wires: Vec<(_, Nbd)> = Vec::new();
+        for _ in 0..spec.connections {
             let mut haggle = Haggle::start(uri, patience)?;
-            if uri.structured {
+            if uri.what.structured {
                 haggle.ask_structured()?;
             }
             let export = haggle.go()?;
-            if number == 0 && spec.connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
+            if spec.connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
                 let text = "the server does not promise one coherent disk over several connections \
                             (CAN_MULTI_CONN); use connections=1";
                 return refuse(text.into());
             }
-            let structured = haggle.structured;
-            let write_flags = if spec.dsync { consts::CMD_FLAG_FUA } else { 0 };
-            wires.push((haggle.line.into_socket(), Nbd { write_flags, ..Nbd::default() }));
-            match &seen {
-                Some((first, _)) if first.size_bytes != export.size_bytes => {
-                    return refuse("its size differs between two connections".into());
-                }
-                Some(_) => {}
-                None => seen = Some((export, structured)),
+            if wires.first().is_some_and(|(_, first)| first.export.size_bytes != export.size_bytes) {
+                return refuse("its size differs between two connections".into());
             }
+            let (structured, machine) = (haggle.structured, ReplyMachine::default());
+            wires.push((haggle.line.into_socket(), Nbd { machine, write_flags, export, structured }));
         }
-        let Some((export, structured)) = seen else { return refuse("no connection".into()) };
+        let export = &wires[0].1.export; // of at least one connection
         if spec.dsync && !export.has(consts::TX_SEND_FUA) {
             return refuse("the server does not offer FUA, so writes cannot be synchronous".into());
         }
@@ -80,45 +64,18 @@ impl NbdQueue {
                 spec.block
             ));
         }
-        let transport = Transport::new(uri.to_string(), wires, spec.depth, spec.block)?;
-        Ok(Self { export, structured, transport })
+        Self::new(uri.to_string(), wires, spec.depth, spec.block)
     }
 
     /// The export as the server told it.
     #[must_use]
     pub fn export(&self) -> &Export {
-        &self.export
+        &self.first().export
     }
 
     /// Whether the address asks for structured replies and the server agreed.
     #[must_use]
     pub fn structured(&self) -> bool {
-        self.structured
+        self.first().structured
     }
-}
-
-impl Queue for NbdQueue {
-    fn buffer(&mut self, slot: u32) -> &mut [u8] {
-        self.transport.buffer(slot)
-    }
-
-    fn push(&mut self, slot: u32, io: Io) {
-        let flushes = matches!(io.op(), Op::Fsync | Op::Fdatasync);
-        if flushes && !self.export.has(consts::TX_SEND_FLUSH) {
-            // The protocol forbids to ask: a server may hang up on it.
-            return self.transport.refuse(slot, libc::EOPNOTSUPP);
-        }
-        self.transport.push(slot, io);
-    }
-
-    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
-        self.transport.submit(wait, timeout)
-    }
-
-    fn reap(&mut self, f: impl FnMut(Completion)) -> usize {
-        self.transport.reap(f)
-    }
-
-    /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.
-    fn abandon(self) {}
 }

@@ -1,112 +1,58 @@
 //! `nbd://` and `nbd+unix://` addresses.
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use crate::address::{self, decode, host_and_port};
-use crate::named::named_as;
+use crate::address::{self, Parts, Protocol, decode, host_and_port, unsupported};
 use crate::nbd::codec::MAX_NAME;
 
-/// The port of NBD servers.
-const PORT: u16 = 10_809;
-
-/// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// Over TCP.
-    Tcp {
-        /// Name or address, IPv6 without brackets.
-        host: String,
-        /// Port.
-        port: u16,
-    },
-    /// Over a unix socket.
-    Unix(PathBuf),
-}
-
 /// An export of a server: `nbd://host[:port][/export][?connections=N][&replies=structured]` or
-/// `nbd+unix:///[export]?socket=/path[&connections=N][&replies=structured]`. Names are percent-encoded.
+/// `nbd+unix:///[export]?socket=/path[&connections=N][&replies=structured]`.
+pub type Uri = address::Uri<Named>;
+
+/// What an address says of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uri {
-    /// Where the server listens.
-    pub address: Address,
+pub struct Named {
+    /// The unix socket the server listens at; without one it is dialled over TCP.
+    pub socket: Option<PathBuf>,
     /// The export's name; empty for the default one.
     pub export: String,
-    /// Connections wished for, if the address says.
-    pub connections: Option<u32>,
     /// Whether a queue asks for structured replies. They can answer a read with "a hole" instead of its data, and take
     /// a server three messages for a read where a simple one takes two.
     pub structured: bool,
-    /// The network namespace it is dialled from; `None`: the caller's own.
-    pub netns: Option<PathBuf>,
-    text: String,
 }
 
-impl Uri {
-    /// The same export, dialled from the network namespace at `path`.
-    #[must_use]
-    pub fn from_namespace(mut self, path: Option<PathBuf>) -> Self {
-        self.netns = path;
-        self
-    }
-}
+impl Protocol for Named {
+    const NAME: &'static str = "NBD";
+    const FORM: &'static str = "nbd://host[:port][/export] or nbd+unix:///[export]?socket=/path";
+    const PORT: u16 = 10_809;
 
-impl fmt::Display for Uri {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl FromStr for Uri {
-    type Err = io::Error;
-
-    fn from_str(text: &str) -> io::Result<Self> {
-        parse(text).map_err(|why| {
-            let help = "write nbd://host[:port][/export] or nbd+unix:///[export]?socket=/path";
-            named_as(format_args!("NBD address {text:?}: {why}; {help}"), libc::EINVAL)
-        })
-    }
-}
-
-fn parse(text: &str) -> Result<Uri, String> {
-    let (scheme, rest) = text.split_once("://").ok_or("it has no scheme")?;
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (host, path) = place.split_once('/').unwrap_or((place, ""));
-    let export = decode(path)?;
-    if export.len() > MAX_NAME {
-        return Err(format!("the export's name is longer than {MAX_NAME} bytes"));
-    }
-    let (mut socket, mut connections, mut structured) = (None, None, false);
-    for (name, value) in address::query(query)? {
-        match name {
-            "socket" => socket = Some(decode(value)?),
-            "connections" => connections = Some(address::connections(value)?),
-            "replies" => {
-                structured = match value {
-                    "structured" => true,
-                    "simple" => false,
-                    other => return Err(format!("replies={other} is neither simple nor structured")),
-                }
-            }
-            _ => return Err(format!("{name:?} is not supported")),
+    fn read(parts: &Parts<'_>) -> Result<((String, Option<u16>), Self), String> {
+        let export = decode(parts.path.unwrap_or_default())?;
+        if export.len() > MAX_NAME {
+            return Err(format!("the export's name is longer than {MAX_NAME} bytes"));
         }
+        let (mut socket, mut structured) = (None, false);
+        for &(name, value) in &parts.options {
+            match (name, value) {
+                ("socket", path) => socket = Some(PathBuf::from(decode(path)?)),
+                ("replies", "structured") => structured = true,
+                ("replies", "simple") => structured = false,
+                ("replies", other) => {
+                    return Err(format!("replies={other} is neither simple nor structured"));
+                }
+                _ => return unsupported(name),
+            }
+        }
+        let place = match (parts.scheme, &socket) {
+            ("nbd", None) => host_and_port(parts.server)?,
+            ("nbd+unix", Some(_)) if parts.server.is_empty() => (String::new(), None),
+            ("nbd", Some(_)) => return Err("socket= needs nbd+unix://".into()),
+            ("nbd+unix", _) => return Err("it needs ?socket=/path and no host".into()),
+            ("nbds" | "nbds+unix", _) => return Err("TLS is not supported".into()),
+            (scheme, _) => return Err(format!("the scheme {scheme:?} is not NBD")),
+        };
+        Ok((place, Self { socket, export, structured }))
     }
-    let address = match (scheme, socket) {
-        ("nbd", None) => tcp(host)?,
-        ("nbd+unix", Some(socket)) if host.is_empty() => Address::Unix(PathBuf::from(socket)),
-        ("nbd", Some(_)) => return Err("socket= needs nbd+unix://".into()),
-        ("nbd+unix", _) => return Err("it needs ?socket=/path and no host".into()),
-        ("nbds" | "nbds+unix", _) => return Err("TLS is not supported".into()),
-        _ => return Err(format!("the scheme {scheme:?} is not NBD")),
-    };
-    Ok(Uri { address, export, connections, structured, netns: None, text: text.into() })
-}
-
-fn tcp(host: &str) -> Result<Address, String> {
-    let (host, port) = host_and_port(host)?;
-    Ok(Address::Tcp { host, port: port.unwrap_or(PORT) })
 }
 
 #[cfg(test)]
@@ -116,17 +62,19 @@ mod tests {
 
     #[test]
     fn addresses_as_they_are_written() {
-        let tcp = |host: &str, port| Address::Tcp { host: host.into(), port };
-        for (text, address, export, connections) in [
-            ("nbd://localhost", tcp("localhost", 10_809), "", None),
-            ("nbd://10.0.0.1:77/disk%201", tcp("10.0.0.1", 77), "disk 1", None),
-            ("nbd://[::1]:5/a?connections=4", tcp("::1", 5), "a", Some(4)),
-            ("nbd://[fe80::1]", tcp("fe80::1", 10_809), "", None),
-            ("nbd+unix:///e?socket=/run/a%3Fb", Address::Unix("/run/a?b".into()), "e", None),
-            ("nbd+unix://?socket=x&connections=2", Address::Unix("x".into()), "", Some(2)),
+        let tcp = |host: &str, port| (host.to_owned(), port, None);
+        let unix = |path: &str| (String::new(), None, Some(path.into()));
+        for (text, place, export, connections) in [
+            ("nbd://localhost", tcp("localhost", None), "", None),
+            ("nbd://10.0.0.1:77/disk%201", tcp("10.0.0.1", Some(77)), "disk 1", None),
+            ("nbd://[::1]:5/a?connections=4", tcp("::1", Some(5)), "a", Some(4)),
+            ("nbd://[fe80::1]", tcp("fe80::1", None), "", None),
+            ("nbd+unix:///e?socket=/run/a%3Fb", unix("/run/a?b"), "e", None),
+            ("nbd+unix://?socket=x&connections=2", unix("x"), "", Some(2)),
         ] {
             let uri: Uri = text.parse().expect(text);
-            assert_eq!((uri.address, uri.export.as_str(), uri.connections), (address, export, connections));
+            assert_eq!((uri.place.host, uri.place.port, uri.what.socket), place);
+            assert_eq!((uri.what.export.as_str(), uri.connections), (export, connections));
         }
     }
 
@@ -137,7 +85,7 @@ mod tests {
             ("nbd://a?replies=simple", false),
             ("nbd+unix:///?replies=structured&socket=x", true),
         ] {
-            assert_eq!(text.parse::<Uri>().expect(text).structured, structured, "{text}");
+            assert_eq!(text.parse::<Uri>().expect(text).what.structured, structured, "{text}");
         }
     }
 

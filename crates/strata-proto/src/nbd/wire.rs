@@ -2,17 +2,23 @@
 
 use std::io;
 
-use strata_io::Op;
+use strata_io::{Io, Op};
 
-use crate::nbd::codec::{self, Command, Lookup, Pending, REQUEST_LEN, ReplyMachine, Request, Want, consts};
+use crate::nbd::codec::{
+    self, Command, Export, Lookup, Pending, REQUEST_LEN, ReplyMachine, Request, Want, consts,
+};
 use crate::transport::{Answer, Ask, Done, OfLink, Out, Wire};
 
 /// A connection in its transmission phase.
-#[derive(Debug, Default)]
-pub(super) struct Nbd {
+#[derive(Debug)]
+pub struct Nbd {
     pub(super) machine: ReplyMachine,
     /// Of each write.
     pub(super) write_flags: u16,
+    /// As the server told it.
+    pub(super) export: Export,
+    /// Whether the server agreed to structured replies.
+    pub(super) structured: bool,
 }
 
 impl Lookup for OfLink<'_, Pending> {
@@ -36,6 +42,12 @@ impl Wire for Nbd {
         };
         let request = Request { flags, command, cookie: ask.cookie, offset: ask.offset, length: ask.len };
         out.put(request.encode(), ask.slot, 0, request.payload_len());
+    }
+
+    /// A flush where the server offers none: the protocol forbids to ask, a server may hang up on it.
+    fn refuses(&self, io: Io) -> Option<i32> {
+        let flushes = matches!(io.op(), Op::Fsync | Op::Fdatasync);
+        (flushes && !self.export.has(consts::TX_SEND_FLUSH)).then_some(libc::EOPNOTSUPP)
     }
 
     fn want(&self) -> Want {

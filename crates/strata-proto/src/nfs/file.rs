@@ -9,7 +9,7 @@ use super::share::{Handle, Share};
 use super::uri::Uri;
 use super::verifier::Verifier;
 use crate::fields::Fields;
-use crate::named::{named, named_as};
+use crate::named::named;
 use crate::rpc::Xdr;
 
 /// A file on a server, found once; the queues of all threads are opened on it.
@@ -51,11 +51,8 @@ impl NfsFile {
         let done = share.call("writing it out", COMMIT, &ask.0)?;
         let verifier = share.told(|| {
             let mut fields = Fields::new("COMMIT reply", &done);
-            for length in [BEFORE, ATTRIBUTES] {
-                if fields.u32()? != 0 {
-                    fields.take(length)?;
-                }
-            }
+            fields.pass_optional(BEFORE)?;
+            fields.pass_optional(ATTRIBUTES)?;
             fields.u64()
         })?;
         let checked = self.verifier.check(verifier);
@@ -66,8 +63,7 @@ impl NfsFile {
         let handle = share.file()?;
         let seen = share.attributes(&handle)?;
         if seen.kind != REGULAR {
-            let text = format!("{}: it is not a regular file", share.uri);
-            return Err(named_as(text, libc::EINVAL));
+            return Err(share.uri.error("it is not a regular file", libc::EINVAL));
         }
         let limits = share.limits()?;
         Ok(Self {

@@ -1,7 +1,7 @@
 //! Making, looking at and removing a file, one call after the other.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::consts::{ATTRIBUTES, BEFORE, FILE_SYNC, READ, REMOVE, SETATTR, WRITE};
 use super::file::NfsFile;
@@ -9,7 +9,7 @@ use super::share::Share;
 use super::uri::Uri;
 use crate::error::ProtoError;
 use crate::fields::Fields;
-use crate::named::named_as;
+use crate::line::timed;
 use crate::rpc::Xdr;
 
 /// Bytes asked for at once; small enough for every server.
@@ -34,22 +34,14 @@ pub struct Probe {
 /// As [`NfsFile::open`].
 pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
     let mut connect_ns = Vec::new();
-    let mut timed = || -> io::Result<Share> {
-        let begun = Instant::now();
-        let share = Share::open(uri, patience)?;
-        connect_ns.push(nanoseconds(begun));
-        Ok(share)
-    };
     for _ in 1..CONNECTS {
-        timed()?;
+        timed(&mut connect_ns, || Share::open(uri, patience))?;
     }
-    let mut share = timed()?;
+    let mut share = timed(&mut connect_ns, || Share::open(uri, patience))?;
     let file = NfsFile::found(&mut share)?;
     let mut rtt_ns = Vec::new();
     for _ in 0..rounds {
-        let begun = Instant::now();
-        share.null()?;
-        rtt_ns.push(nanoseconds(begun));
+        timed(&mut rtt_ns, || share.null())?;
     }
     Ok(Probe { file, connect_ns, rtt_ns })
 }
@@ -96,15 +88,13 @@ pub fn read_range(uri: &Uri, offset: u64, length: u64, patience: Duration) -> io
         let found = share.call(&format!("reading at {at}"), READ, &ask.0)?;
         let data = share.told(|| {
             let mut fields = Fields::new("READ reply", &found);
-            if fields.u32()? != 0 {
-                fields.take(ATTRIBUTES)?;
-            }
+            fields.pass_optional(ATTRIBUTES)?;
             fields.take(8)?; // count, end of file
             fields.opaque("READ data", count)
         })?;
         if data.is_empty() {
-            let text = format!("{uri}: it ends at byte {at}, before byte {}", offset + length);
-            return Err(named_as(text, libc::EINVAL));
+            let text = format!("it ends at byte {at}, before byte {}", offset + length);
+            return Err(uri.error(text, libc::EINVAL));
         }
         out.extend(data);
     }
@@ -130,11 +120,8 @@ fn put(share: &mut Share, handle: &[u8], offset: u64, bytes: &[u8]) -> io::Resul
         let found = share.call(&format!("writing at {at}"), WRITE, &ask.0)?;
         done += share.told(|| {
             let mut fields = Fields::new("WRITE reply", &found);
-            for length in [BEFORE, ATTRIBUTES] {
-                if fields.u32()? != 0 {
-                    fields.take(length)?;
-                }
-            }
+            fields.pass_optional(BEFORE)?;
+            fields.pass_optional(ATTRIBUTES)?;
             match fields.u32()? as usize {
                 written if (1..=piece.len()).contains(&written) => Ok(written),
                 written => Err(ProtoError::BadValue { what: "bytes written", got: written as u64 }),
@@ -147,8 +134,4 @@ fn put(share: &mut Share, handle: &[u8], offset: u64, bytes: &[u8]) -> io::Resul
 fn unlink(share: &mut Share) -> io::Result<()> {
     let ask = Xdr::default().opaque(&share.folder).opaque(share.name.as_bytes());
     share.call("removing it", REMOVE, &ask.0).map(|_| ())
-}
-
-fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -7,14 +7,13 @@ use super::consts::{
     self, CREATE, FSINFO, GETATTR, LOOKUP, MAX_HANDLE, MNT, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM,
     NFS_VERSION, UMNT,
 };
-use super::uri::Uri;
+use super::uri::{Named, Uri};
+use crate::address::Protocol;
 use crate::error::ProtoError;
 use crate::fields::Fields;
 use crate::named::{named, named_as};
 use crate::rpc::{Session, Xdr, port_of};
 
-/// The port of NFS servers, where no portmapper tells.
-const PORT: u16 = 2049;
 const EXPORTS: u32 = 5;
 /// Longest path a server may tell, in bytes (RFC 1813).
 const MAX_PATH: u32 = 1024;
@@ -50,21 +49,20 @@ impl Share {
     /// Mount the export that holds the file and walk to its directory, waiting `patience` and at most 10 s for each
     /// answer.
     pub(super) fn open(uri: &Uri, patience: Duration) -> io::Result<Self> {
-        let explain = |what: &str, error: &io::Error| named(format_args!("{uri}: {what}"), error);
-        let names = uri.names();
+        let names = uri.what.names();
         let Some((name, folders)) = names.split_last() else {
-            return Err(named_as(format_args!("{uri}: the path of the file is missing"), libc::EINVAL));
+            return Err(uri.error("the path of the file is missing", libc::EINVAL));
         };
         let (root, depth) = mount(uri, folders, patience)?;
-        let port = match uri.port {
+        let port = match uri.place.port {
             Some(port) => port,
             // Who told the port of MOUNT may have no portmapper at all.
-            None if uri.mount_port.is_some() => PORT,
-            None => port_of(&uri.place, NFS_PROGRAM, NFS_VERSION, uri.cred, patience)
-                .map_err(|error| explain("asking for the port of its NFS server", &error))?,
+            None if uri.what.mount_port.is_some() => Named::PORT,
+            None => port_of(&uri.place, NFS_PROGRAM, NFS_VERSION, uri.what.cred, patience)
+                .map_err(|error| uri.explain("asking for the port of its NFS server", &error))?,
         };
-        let session = Session::open(&uri.place, port, uri.cred, patience)
-            .map_err(|error| explain("cannot connect", &error))?;
+        let session = Session::open(&uri.place, port, uri.what.cred, patience)
+            .map_err(|error| uri.explain("cannot connect", &error))?;
         let mut share = Self { uri: uri.clone(), port, folder: root, name: (*name).to_owned(), session };
         for name in &folders[depth..] {
             share.folder = share.lookup(name)?;
@@ -85,7 +83,7 @@ impl Share {
             }
             Err(io::Error::from_raw_os_error(consts::errno_of(status)))
         });
-        results.map_err(|error| named(format_args!("{}: {what}", self.uri), &error))
+        results.map_err(|error| self.uri.explain(what, &error))
     }
 
     /// What `read` makes of a reply; where it cannot, that is named with the address.
@@ -96,7 +94,7 @@ impl Share {
     /// A call that does nothing: wire and RPC alone.
     pub(super) fn null(&mut self) -> io::Result<()> {
         let done = self.session.call(NFS_PROGRAM, NFS_VERSION, consts::NULL, &[]);
-        done.map(|_| ()).map_err(|error| named(format_args!("{}: asking for nothing", self.uri), &error))
+        done.map(|_| ()).map_err(|error| self.uri.explain("asking for nothing", &error))
     }
 
     /// The handle of a name in the directory.
@@ -129,9 +127,7 @@ impl Share {
         let found = self.call("asking for its limits", FSINFO, &ask.0)?;
         self.told(|| {
             let mut fields = Fields::new("FSINFO reply", &found);
-            if fields.u32()? != 0 {
-                fields.take(consts::ATTRIBUTES)?;
-            }
+            fields.pass_optional(consts::ATTRIBUTES)?;
             let read_most = fields.u32()?;
             fields.take(8)?; // preferred size and multiple
             Ok(Limits { read_most, write_most: fields.u32()? })
@@ -156,22 +152,22 @@ impl Share {
 
 /// Mount the deepest of `folders` that the server gives: its handle, and how many names lead to it.
 fn mount(uri: &Uri, folders: &[&str], patience: Duration) -> io::Result<(Handle, usize)> {
-    let explain = |what: &str, error: &io::Error| named(format_args!("{uri}: {what}"), error);
-    let port = match uri.mount_port {
+    let port = match uri.what.mount_port {
         Some(port) => Ok(port),
-        None => port_of(&uri.place, MOUNT_PROGRAM, MOUNT_VERSION, uri.cred, patience),
+        None => port_of(&uri.place, MOUNT_PROGRAM, MOUNT_VERSION, uri.what.cred, patience),
     };
-    let port = port
-        .map_err(|error| explain("asking for the port of its MOUNT server (?mountport=N sets it)", &error))?;
-    let mut session = Session::open(&uri.place, port, uri.cred, patience)
-        .map_err(|error| explain("cannot reach its MOUNT server", &error))?;
+    let port = port.map_err(|error| {
+        uri.explain("asking for the port of its MOUNT server (?mountport=N sets it)", &error)
+    })?;
+    let mut session = Session::open(&uri.place, port, uri.what.cred, patience)
+        .map_err(|error| uri.explain("cannot reach its MOUNT server", &error))?;
     let mut first = None;
     for depth in (0..=folders.len()).rev() {
         let path = format!("/{}", folders[..depth].join("/"));
         let ask = Xdr::default().opaque(path.as_bytes());
         let found = session
             .call(MOUNT_PROGRAM, MOUNT_VERSION, MNT, &ask.0)
-            .map_err(|error| explain("mounting", &error))?;
+            .map_err(|error| uri.explain("mounting", &error))?;
         let mut fields = Fields::new("MNT reply", &found);
         let status = fields.u32()?;
         if status == 0 {

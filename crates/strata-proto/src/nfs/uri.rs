@@ -1,90 +1,59 @@
 //! `nfs://` addresses.
 
-use std::fmt;
-use std::io;
-use std::path::PathBuf;
-use std::str::FromStr;
-
-use crate::address::{self, Place, decode, host_and_port};
-use crate::named::named_as;
+use crate::address::{self, Parts, Protocol, decode, host_and_port, port, unsupported};
 use crate::rpc::Cred;
 
-/// A file on a server:
-/// `nfs://host[:port]/export/path[?version=3&connections=N&uid=N&gid=N&mountport=N]`. Names are percent-encoded.
+/// A file on a server: `nfs://host[:port]/export/path[?version=3&connections=N&uid=N&gid=N&mountport=N]`.
 ///
-/// With a port the portmapper is not asked for NFS, with `mountport` not for MOUNT. `uid` and `gid` are who the server
-/// is told is asking; without them this process's.
+/// With a port the portmapper is not asked for NFS, with `mountport` not for MOUNT.
+pub type Uri = address::Uri<Named>;
+
+/// What an address says of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uri {
-    /// Connections wished for, if the address says.
-    pub connections: Option<u32>,
+pub struct Named {
     /// The path from the server's root.
     pub path: String,
-    pub(super) place: Place,
-    pub(super) port: Option<u16>,
+    /// The port of MOUNT, if the address says.
     pub(super) mount_port: Option<u16>,
+    /// Who the server is told is asking; unless the address says, this process's user and group.
     pub(super) cred: Cred,
-    text: String,
 }
 
-impl Uri {
-    /// The same file, dialled from the network namespace at `path`.
-    #[must_use]
-    pub fn from_namespace(mut self, path: Option<PathBuf>) -> Self {
-        self.place.netns = path;
-        self
-    }
-
+impl Named {
     /// The names on the way to the file; the last one is its own.
     pub(super) fn names(&self) -> Vec<&str> {
         self.path.split('/').filter(|name| !name.is_empty()).collect()
     }
 }
 
-impl fmt::Display for Uri {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
+impl Protocol for Named {
+    const NAME: &'static str = "NFS";
+    const FORM: &'static str = "nfs://host/export/path/file";
+    const PORT: u16 = 2049;
 
-impl FromStr for Uri {
-    type Err = io::Error;
-
-    fn from_str(text: &str) -> io::Result<Self> {
-        parse(text).map_err(|why| {
-            let help = "write nfs://host/export/path/file";
-            named_as(format_args!("NFS address {text:?}: {why}; {help}"), libc::EINVAL)
-        })
-    }
-}
-
-fn parse(text: &str) -> Result<Uri, String> {
-    let rest = text.strip_prefix("nfs://").ok_or("the scheme is not nfs://")?;
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (host, path) = place.split_once('/').ok_or("the path of the file is missing")?;
-    let (host, port) = host_and_port(host)?;
-    let path = format!("/{}", decode(path)?);
-    if path.ends_with('/') || path.split('/').any(|name| matches!(name, "." | "..") || name.len() > 255) {
-        return Err("its path does not lead straight to a file".into());
-    }
-    // SAFETY: these two only return numbers.
-    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-    let place = Place { host, netns: None };
-    let cred = Cred { uid, gid };
-    let mut uri = Uri { connections: None, path, place, port, mount_port: None, cred, text: text.into() };
-    let number = |value: &str| value.parse().map_err(|_| format!("{value:?} is not a number"));
-    for (name, value) in address::query(query)? {
-        match (name, value) {
-            ("version", "3") => {}
-            ("version", other) => return Err(format!("version {other} is not supported, only 3")),
-            ("connections", value) => uri.connections = Some(address::connections(value)?),
-            ("uid", value) => uri.cred.uid = number(value)?,
-            ("gid", value) => uri.cred.gid = number(value)?,
-            ("mountport", value) => uri.mount_port = Some(address::port(value)?),
-            _ => return Err(format!("{name:?} is not supported")),
+    fn read(parts: &Parts<'_>) -> Result<((String, Option<u16>), Self), String> {
+        let (server, path) = parts.of("nfs", "the path of the file is missing")?;
+        let place = host_and_port(server)?;
+        let path = format!("/{}", decode(path)?);
+        if path.ends_with('/') || path.split('/').any(|name| matches!(name, "." | "..") || name.len() > 255) {
+            return Err("its path does not lead straight to a file".into());
         }
+        // SAFETY: these two only return numbers.
+        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+        let mut named = Self { path, mount_port: None, cred: Cred { uid, gid } };
+        let number = |value: &str| value.parse().map_err(|_| format!("{value:?} is not a number"));
+        for &(name, value) in &parts.options {
+            match (name, value) {
+                ("version", "3") => {}
+                ("version", other) => return Err(format!("version {other} is not supported, only 3")),
+                ("uid", value) => named.cred.uid = number(value)?,
+                ("gid", value) => named.cred.gid = number(value)?,
+                ("mountport", value) => named.mount_port = Some(port(value)?),
+                _ => return unsupported(name),
+            }
+        }
+        Ok((place, named))
     }
-    Ok(uri)
 }
 
 #[cfg(test)]
@@ -96,11 +65,14 @@ mod tests {
         let uri: Uri = "nfs://[::1]:2050/share/a%20b?version=3&connections=4&uid=7&gid=8&mountport=9"
             .parse()
             .expect("one");
-        assert_eq!((uri.place.host.as_str(), uri.port, uri.mount_port), ("::1", Some(2050), Some(9)));
-        assert_eq!((uri.connections, uri.cred), (Some(4), Cred { uid: 7, gid: 8 }));
-        assert_eq!(uri.names(), ["share", "a b"]);
+        assert_eq!(
+            (uri.place.host.as_str(), uri.place.port, uri.what.mount_port),
+            ("::1", Some(2050), Some(9))
+        );
+        assert_eq!((uri.connections, uri.what.cred), (Some(4), Cred { uid: 7, gid: 8 }));
+        assert_eq!(uri.what.names(), ["share", "a b"]);
         let plain: Uri = "nfs://h/f".parse().expect("one");
-        assert_eq!((plain.port, plain.mount_port, plain.connections), (None, None, None));
+        assert_eq!((plain.place.port, plain.what.mount_port, plain.connections), (None, None, None));
     }
 
     #[test]

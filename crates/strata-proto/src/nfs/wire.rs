@@ -9,8 +9,7 @@ use super::consts::{COMMIT, FILE_SYNC, NFS_PROGRAM, NFS_VERSION, READ, UNSTABLE,
 use super::replies::Replies;
 use super::verifier::Verifier;
 use crate::rpc::{Cred, LAST, MARK_LEN, Xdr, call};
-use crate::transport::Want;
-use crate::transport::{Ask, Done, OfLink, Out, Wire, short_name};
+use crate::transport::{Ask, Done, OfLink, Out, Want, Wire, short_name};
 
 /// Room for the longest head of a call: mark, RPC head with credentials, a handle of 64 bytes, the numbers of a WRITE.
 const ROOM: usize = 176;
@@ -19,7 +18,7 @@ const PROCEDURE_AT: usize = 24;
 
 /// A request in flight, as its reply must be held against it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
+pub struct Pending {
     pub(super) op: Op,
     pub(super) len: u32,
     /// How durable a write was asked to be.
@@ -34,7 +33,7 @@ impl Default for Pending {
 
 /// A call up to its payload.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub struct Head {
     bytes: [u8; ROOM],
     len: u8,
 }
@@ -55,7 +54,7 @@ impl Head {
 
 /// A connection on which one file is read and written.
 #[derive(Debug)]
-pub(super) struct Nfs {
+pub struct Nfs {
     /// All that the calls of this connection have in common, up to the file's handle.
     common: Head,
     stable: u32,

@@ -29,7 +29,7 @@ impl Session {
     /// most 10 s.
     pub(crate) fn open(place: &Place, port: u16, cred: Cred, patience: Duration) -> io::Result<Self> {
         let line =
-            Line::by(place.netns.as_deref(), patience, |until| reserved::connect(&place.host, port, until))?;
+            Line::by(place.netns.as_deref(), patience, |until| reserved::dial(&place.host, port, until))?;
         Ok(Self::over(line, cred))
     }
 

@@ -6,11 +6,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use strata_io::Io;
 
 use super::out::Out;
-use super::slots::Slots;
+use super::queue::Connection;
+use super::slots::{Slots, slot_of};
 use super::wire::{Ask, Done, Wire};
 use crate::error::ProtoError;
 use crate::polling::EmptySteps;
-use crate::sock::Socket;
+use crate::sock::{Socket, received};
 use crate::transport::Want;
 
 /// Bytes read ahead with one system call: many small replies come together.
@@ -23,7 +24,7 @@ const BEHIND: usize = 512;
 
 /// A connection whose handshake is over.
 #[derive(Debug)]
-pub(super) struct Link<W: Wire> {
+pub struct Link<W: Wire> {
     number: usize,
     socket: Socket,
     wire: W,
@@ -36,29 +37,28 @@ pub(super) struct Link<W: Wire> {
     empty_steps: EmptySteps,
 }
 
-impl<W: Wire> Link<W> {
-    pub(super) fn new(number: usize, socket: Socket, wire: W) -> Self {
-        let ahead = vec![0; AHEAD].into_boxed_slice();
-        let empty_steps = EmptySteps::default();
-        Self { number, socket, wire, out: Out::new(), ahead, from: 0, to: 0, reach: AHEAD, empty_steps }
-    }
+impl<W: Wire> Connection for Link<W> {
+    type Pending = W::Pending;
 
-    /// Put a request into the next batch; a write's payload stays in the slot's buffer.
-    pub(super) fn push(&mut self, slot: u32, io: Io, slots: &mut Slots<W::Pending>) {
+    /// A write's payload stays in the slot's buffer.
+    fn push(&mut self, slot: u32, io: Io, slots: &mut Slots<W::Pending>) -> io::Result<()> {
+        if let Some(errno) = self.wire.refuses(io) {
+            slots.refuse(slot, errno);
+            return Ok(());
+        }
         let (op, offset, len) = (io.op(), io.offset(), io.len());
         let cookie = slots.begin(slot, op, len, self.number);
         let ask = Ask { slot, cookie, op, offset, len };
         self.wire.ask(&ask, slots.pending(slot), &mut self.out);
+        Ok(())
     }
 
-    /// The descriptor and what to wait for on it.
-    pub(super) fn poll(&self) -> (RawFd, i16) {
+    fn poll(&self) -> (RawFd, i16) {
         let writes = if self.out.is_empty() { 0 } else { libc::POLLOUT };
         (self.socket.as_raw_fd(), libc::POLLIN | writes)
     }
 
-    /// Best-effort disconnect.
-    pub(super) fn leave(&mut self) {
+    fn leave(&mut self) {
         if self.out.is_empty()
             && let Some(disconnect) = self.wire.disconnect()
         {
@@ -66,21 +66,36 @@ impl<W: Wire> Link<W> {
         }
     }
 
-    /// Write what waits, as far as the socket takes it.
-    ///
-    /// # Errors
-    /// The connection is gone.
-    pub(super) fn send(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
+    fn send(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
         self.out.send(&self.socket, slots)
     }
 
-    /// Take in every reply that has come, and send what they lead to. Never waits.
-    ///
-    /// # Errors
-    /// The server closed the connection, or broke the protocol (`InvalidData`).
-    pub(super) fn receive(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
+    fn receive(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
         self.take_in(slots)?;
         self.send(slots)
+    }
+}
+
+impl<W: Wire> Link<W> {
+    pub(super) fn new(number: usize, socket: Socket, wire: W) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        let ahead = vec![0; AHEAD].into_boxed_slice();
+        let empty_steps = EmptySteps::default();
+        Ok(Self {
+            number,
+            socket,
+            wire,
+            out: Out::default(),
+            ahead,
+            from: 0,
+            to: 0,
+            reach: AHEAD,
+            empty_steps,
+        })
+    }
+
+    pub(super) fn wire(&self) -> &W {
+        &self.wire
     }
 
     fn take_in(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
@@ -146,7 +161,7 @@ impl<W: Wire> Link<W> {
                 Done::No => self.empty_steps.one_more()?,
                 Done::Answered { cookie, answer } => {
                     self.empty_steps.over();
-                    slots.finish(cookie, answer);
+                    slots.finish(slot_of(cookie), answer);
                 }
                 Done::Zero { .. } => return Err(ProtoError::BadLength { what: "hole" }.into()),
             }
@@ -154,16 +169,5 @@ impl<W: Wire> Link<W> {
                 return Ok(()); // nothing more can come; spare the call that would say so
             }
         }
-    }
-}
-
-/// Bytes that came; `None` if none are there now.
-fn received(result: io::Result<usize>) -> io::Result<Option<usize>> {
-    match result {
-        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Ok(got) => Ok(Some(got)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None), // poll will tell again
-        Err(error) => Err(error),
     }
 }

@@ -12,12 +12,14 @@ mod slots;
 pub(crate) mod stream;
 mod wire;
 
-pub(crate) use out::Out;
-pub use queue::OpenSpec;
+pub use out::Out;
 pub(crate) use queue::Transport;
-pub(crate) use slots::{OfLink, SHORT_DEPTH, short_name};
-pub use wire::Want;
-pub(crate) use wire::{Answer, Ask, Done, Wire};
+pub use queue::{Connection, Connections, OpenSpec};
+pub(crate) use slots::OfLink;
+pub use slots::Slots;
+pub(crate) use slots::short_name;
+pub use wire::{Answer, Want};
+pub(crate) use wire::{Ask, Done, Wire};
 
 /// Longest payload of one read or write, in bytes.
 pub const MAX_PAYLOAD: u32 = 32 * 1024 * 1024;

@@ -31,32 +31,36 @@ impl<H: AsRef<[u8]>> Piece<H> {
 
 /// Pieces in the order in which they go out.
 #[derive(Debug)]
-pub(crate) struct Out<H> {
+pub struct Out<H> {
     pieces: VecDeque<Piece<H>>,
 }
 
-impl<H: AsRef<[u8]>> Out<H> {
-    pub(super) fn new() -> Self {
+impl<H> Default for Out<H> {
+    fn default() -> Self {
         Self { pieces: VecDeque::new() }
     }
+}
 
-    pub(super) fn is_empty(&self) -> bool {
+impl<H: AsRef<[u8]>> Out<H> {
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
     /// A head and `payload` bytes of the slot's buffer `from` there, which stay where they are until they are sent.
-    pub(crate) fn put(&mut self, head: H, slot: u32, from: u32, payload: u32) {
+    pub fn put(&mut self, head: H, slot: u32, from: u32, payload: u32) {
         self.pieces.push_back(Piece { head, slot: Some(slot), from, payload, pad: 0, done: 0 });
     }
 
     /// The same, filled up with zeroes to a multiple of four bytes.
-    pub(crate) fn put_padded(&mut self, head: H, slot: u32, from: u32, payload: u32) {
+    pub fn put_padded(&mut self, head: H, slot: u32, from: u32, payload: u32) {
         let pad = (payload.wrapping_neg() & 3) as u8; // 0 to 3
         self.pieces.push_back(Piece { head, slot: Some(slot), from, payload, pad, done: 0 });
     }
 
     /// A head that belongs to no request.
-    pub(crate) fn put_alone(&mut self, head: H) {
+    pub fn put_alone(&mut self, head: H) {
         self.pieces.push_back(Piece { head, slot: None, from: 0, payload: 0, pad: 0, done: 0 });
     }
 
@@ -64,11 +68,7 @@ impl<H: AsRef<[u8]>> Out<H> {
     ///
     /// # Errors
     /// The connection is gone.
-    pub(super) fn send<P: Copy + Default>(
-        &mut self,
-        socket: &Socket,
-        slots: &mut Slots<P>,
-    ) -> io::Result<()> {
+    pub fn send<P: Copy + Default>(&mut self, socket: &Socket, slots: &mut Slots<P>) -> io::Result<()> {
         while !self.pieces.is_empty() {
             let mut parts = Vec::with_capacity(2 * self.pieces.len().min(BATCH));
             for piece in self.pieces.iter().take(BATCH) {

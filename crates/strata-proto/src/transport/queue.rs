@@ -1,13 +1,16 @@
 //! Several connections of one protocol as one queue.
 
 use std::io;
+use std::os::fd::RawFd;
 use std::time::Duration;
 
-use strata_io::{Completion, Io};
+use strata_io::{Completion, Io, Queue};
 
+use super::MAX_PAYLOAD;
 use super::link::Link;
-use super::slots::Slots;
+use super::slots::{SHORT_DEPTH, Slots};
 use super::wire::Wire;
+use crate::address::Uri;
 use crate::named::{any_number, named_as};
 use crate::polling::{PolledConnections, send_and_wait};
 use crate::sock::Socket;
@@ -25,16 +28,61 @@ pub struct OpenSpec {
     pub dsync: bool,
 }
 
-/// The I/Os of one queue over its connections; [`strata_io::Queue`] is made of its methods.
+impl OpenSpec {
+    /// Whether it is within what any queue takes.
+    pub(crate) fn check<T>(&self, uri: &Uri<T>) -> io::Result<()> {
+        let (depth, block) = (1..=SHORT_DEPTH, 1..=MAX_PAYLOAD);
+        if depth.contains(&self.depth) && block.contains(&self.block) && self.connections > 0 {
+            return Ok(());
+        }
+        let bounds = format!("depth (at most {SHORT_DEPTH}), block (at most {MAX_PAYLOAD} bytes)");
+        Err(uri.error(format_args!("{bounds} and connections must be positive"), libc::EINVAL))
+    }
+}
+
+/// One connection of a queue.
+pub trait Connection {
+    /// What must be known of a request in flight.
+    type Pending: Copy + Default;
+
+    /// Take the slot and put its I/O into the next batch, or refuse it.
+    ///
+    /// # Errors
+    /// The connection is of no use any more.
+    fn push(&mut self, slot: u32, io: Io, slots: &mut Slots<Self::Pending>) -> io::Result<()>;
+
+    /// The descriptor and what to wait for on it.
+    fn poll(&self) -> (RawFd, i16);
+
+    /// Write what waits, as far as the socket takes it.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    fn send(&mut self, slots: &mut Slots<Self::Pending>) -> io::Result<()>;
+
+    /// Take in every reply that has come, and send what they lead to. Never waits.
+    ///
+    /// # Errors
+    /// The server closed the connection, or broke the protocol (`InvalidData`).
+    fn receive(&mut self, slots: &mut Slots<Self::Pending>) -> io::Result<()>;
+
+    /// Best-effort disconnect.
+    fn leave(&mut self);
+}
+
+/// Several connections as one queue; requests are distributed over them in turn.
 #[derive(Debug)]
-pub(crate) struct Transport<W: Wire> {
+pub struct Connections<C: Connection> {
     name: String,
-    links: Vec<Link<W>>,
+    links: Vec<C>,
     turn: usize,
-    slots: Slots<W::Pending>,
+    slots: Slots<C::Pending>,
     polls: Vec<libc::pollfd>,
     lost: Option<io::Error>,
 }
+
+/// The connections of a [`Wire`].
+pub type Transport<W> = Connections<Link<W>>;
 
 impl<W: Wire> Transport<W> {
     /// `depth` requests of at most `block` bytes over these connections, called `name` in errors.
@@ -42,32 +90,40 @@ impl<W: Wire> Transport<W> {
     /// # Errors
     /// A socket cannot be made to poll.
     pub(crate) fn new(name: String, wires: Vec<(Socket, W)>, depth: u32, block: u32) -> io::Result<Self> {
-        wires.iter().try_for_each(|(socket, _)| socket.set_nonblocking(true))?;
         let link = |(number, (socket, wire))| Link::new(number, socket, wire);
-        let links: Vec<_> = wires.into_iter().enumerate().map(link).collect();
-        let (polls, slots) = (Vec::with_capacity(links.len()), Slots::new(depth, block, any_number()));
-        Ok(Self { name, links, turn: 0, slots, polls, lost: None })
+        let links = wires.into_iter().enumerate().map(link).collect::<io::Result<_>>()?;
+        Ok(Self::over(name, links, depth, block))
     }
 
-    /// The slot's buffer.
-    pub(crate) fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    /// The wire of the first connection.
+    pub(crate) fn first(&self) -> &W {
+        self.links[0].wire()
+    }
+}
+
+impl<C: Connection> Connections<C> {
+    /// `depth` requests of at most `block` bytes over these connections, called `name` in errors.
+    #[must_use]
+    pub fn over(name: String, links: Vec<C>, depth: u32, block: u32) -> Self {
+        let (polls, slots) = (Vec::with_capacity(links.len()), Slots::new(depth, block, any_number()));
+        Self { name, links, turn: 0, slots, polls, lost: None }
+    }
+}
+
+impl<C: Connection> Queue for Connections<C> {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.slots.buffer(slot)
     }
 
-    /// Put an I/O into the next batch of the connection whose turn it is.
-    pub(crate) fn push(&mut self, slot: u32, io: Io) {
+    fn push(&mut self, slot: u32, io: Io) {
         let number = self.turn;
         self.turn = (self.turn + 1) % self.links.len();
-        self.links[number].push(slot, io, &mut self.slots);
+        if let Err(error) = self.links[number].push(slot, io, &mut self.slots) {
+            self.lost.get_or_insert(error);
+        }
     }
 
-    /// End an I/O that was never sent with `-errno`.
-    pub(crate) fn refuse(&mut self, slot: u32, errno: i32) {
-        self.slots.ready.push(Completion { slot, result: -errno });
-    }
-
-    /// As [`strata_io::Queue::submit`].
-    pub(crate) fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
+    fn submit(&mut self, wait: u32, timeout: Option<Duration>) -> io::Result<()> {
         if self.lost.is_none() {
             match send_and_wait(self, wait, timeout) {
                 Ok(()) => return Ok(()),
@@ -81,15 +137,17 @@ impl<W: Wire> Transport<W> {
         Err(named_as(format_args!("{}: connection lost: {lost}", self.name), errno))
     }
 
-    /// As [`strata_io::Queue::reap`].
-    pub(crate) fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
+    fn reap(&mut self, mut f: impl FnMut(Completion)) -> usize {
         let count = self.slots.ready.len();
         self.slots.ready.drain(..).for_each(&mut f);
         count
     }
+
+    /// Only this thread writes to the buffers, so the sockets need not stay open for their sake.
+    fn abandon(self) {}
 }
 
-impl<W: Wire> PolledConnections for Transport<W> {
+impl<C: Connection> PolledConnections for Connections<C> {
     fn send(&mut self) -> io::Result<()> {
         self.links.iter_mut().try_for_each(|link| link.send(&mut self.slots))
     }
@@ -124,10 +182,10 @@ impl<W: Wire> PolledConnections for Transport<W> {
     }
 }
 
-impl<W: Wire> Drop for Transport<W> {
+impl<C: Connection> Drop for Connections<C> {
     fn drop(&mut self) {
         if self.lost.is_none() {
-            self.links.iter_mut().for_each(Link::leave);
+            self.links.iter_mut().for_each(C::leave);
         }
     }
 }

@@ -20,18 +20,18 @@ struct Slot<P> {
 
 /// All requests of one queue.
 #[derive(Debug)]
-pub(crate) struct Slots<P> {
+pub struct Slots<P> {
     slots: Vec<Slot<P>>,
     buffers: Buffers,
-
     in_flight: usize,
-    pub(super) ready: Vec<Completion>,
+    /// What came back and was not reaped.
+    pub ready: Vec<Completion>,
 }
 
 impl<P: Copy + Default> Slots<P> {
     /// `first`: the generation that names begin with. Servers remember requests by their names for a while, also those
     /// of an earlier connection from the same port, so names must not begin alike each time.
-    pub(super) fn new(depth: u32, block: u32, first: u32) -> Self {
+    pub fn new(depth: u32, block: u32, first: u32) -> Self {
         Self {
             slots: vec![Slot { generation: first, ..Slot::default() }; depth as usize],
             buffers: Buffers::new(depth, block),
@@ -46,12 +46,12 @@ impl<P: Copy + Default> Slots<P> {
     }
 
     /// The slot's whole buffer.
-    pub(super) fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    pub fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.of(slot)
     }
 
     /// `len` bytes of the slot's buffer from `from`, which a request with a payload has.
-    pub(super) fn payload(&self, slot: u32, from: u32, len: u32) -> &[u8] {
+    pub fn payload(&self, slot: u32, from: u32, len: u32) -> &[u8] {
         &self.buffers.held(slot)[from as usize..from as usize + len as usize]
     }
 
@@ -62,7 +62,7 @@ impl<P: Copy + Default> Slots<P> {
     }
 
     /// Take the slot for a request of `len` bytes on `link`; its cookie. A read gets a buffer when its data come.
-    pub(super) fn begin(&mut self, slot: u32, op: Op, len: u32, link: usize) -> u64 {
+    pub fn begin(&mut self, slot: u32, op: Op, len: u32, link: usize) -> u64 {
         let most = self.buffers.len_of_each();
         assert!(len as usize <= most, "an I/O of {len} bytes in buffers of {most}");
         let entry = &mut self.slots[slot as usize];
@@ -90,8 +90,7 @@ impl<P: Copy + Default> Slots<P> {
     }
 
     /// The request is answered.
-    pub(super) fn finish(&mut self, cookie: u64, answer: Answer) {
-        let slot = slot_of(cookie);
+    pub fn finish(&mut self, slot: u32, answer: Answer) {
         let entry = &mut self.slots[slot as usize];
         entry.busy = false;
         self.in_flight -= 1;
@@ -102,6 +101,11 @@ impl<P: Copy + Default> Slots<P> {
             Answer::Failed(errno) => -errno,
         };
         self.ready.push(Completion { slot, result });
+    }
+
+    /// An I/O that was never sent ends with `-errno`.
+    pub(super) fn refuse(&mut self, slot: u32, errno: i32) {
+        self.ready.push(Completion { slot, result: -errno });
     }
 
     /// Nothing will be answered any more: every request in flight ends with `-errno`.
@@ -125,7 +129,7 @@ pub(crate) fn slot_of(cookie: u64) -> u32 {
 }
 
 /// The requests that are in flight on one link.
-pub(crate) struct OfLink<'a, P> {
+pub struct OfLink<'a, P> {
     slots: &'a mut Slots<P>,
     link: usize,
 }

@@ -3,7 +3,7 @@
 use strata_io::Op;
 
 use super::out::Out;
-use super::slots::Slots;
+use super::slots::{Slots, slot_of};
 use super::wire::{Ask, Done, Wire};
 use crate::transport::Want;
 
@@ -24,7 +24,7 @@ pub(crate) struct Came {
 /// Two reads, two writes and a flush are in flight on `wire`; then these bytes come, in pieces of at most `piece`.
 pub(crate) fn feed<W: Wire>(wire: &mut W, mut rest: &[u8], piece: usize) -> Came {
     let mut slots: Slots<W::Pending> = Slots::new(5, LEN, GENERATION - 1);
-    let mut out = Out::new();
+    let mut out = Out::default();
     for (slot, op) in [Op::Read, Op::Read, Op::Write, Op::Write, Op::Fsync].into_iter().enumerate() {
         let slot = slot as u32;
         let len = if op == Op::Fsync { 0 } else { LEN };
@@ -58,7 +58,7 @@ pub(crate) fn feed<W: Wire>(wire: &mut W, mut rest: &[u8], piece: usize) -> Came
             Want::Skip(_) => wire.skipped(len as u32, &mut slots.of(0)),
         };
         match done {
-            Ok(Done::Answered { cookie, answer }) => slots.finish(cookie, answer),
+            Ok(Done::Answered { cookie, answer }) => slots.finish(slot_of(cookie), answer),
             Ok(_) => {}
             Err(_) => {
                 came.broken = true;

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::io;
 
-use strata_io::Op;
+use strata_io::{Io, Op};
 
 use super::out::Out;
 use super::slots::OfLink;
@@ -28,7 +28,7 @@ pub enum Want {
 
 /// One I/O to be asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask {
+pub struct Ask {
     pub slot: u32,
     /// Names this use of the slot; the reply must bring it back, or as much of it as the protocol has room for.
     pub cookie: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Ask {
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// All its bytes were moved.
     Whole,
     /// So many were.
@@ -50,7 +50,7 @@ pub(crate) enum Answer {
 
 /// What a step of a wire led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub enum Done {
     /// Nothing to do.
     No,
     /// `len` bytes of the request's buffer from `at` are to be zeroes; [`Wire::zeroed`] is told.
@@ -62,7 +62,7 @@ pub(crate) enum Done {
 /// A protocol on one connection: bytes out for an I/O, and what the bytes that come in mean.
 ///
 /// An error of any of its methods means that the connection is of no use any more.
-pub(crate) trait Wire: Debug {
+pub trait Wire: Debug {
     /// What must be known of a request in flight.
     type Pending: Copy + Default + Debug;
     /// What goes before the payload of a request.
@@ -70,6 +70,11 @@ pub(crate) trait Wire: Debug {
 
     /// What goes out for an I/O; it may be kept back and sent by a later step.
     fn ask(&mut self, ask: &Ask, pending: &mut Self::Pending, out: &mut Out<Self::Head>);
+
+    /// The errno of an I/O that is not to be asked for.
+    fn refuses(&self, _io: Io) -> Option<i32> {
+        None
+    }
 
     /// What to fetch next.
     fn want(&self) -> Want;

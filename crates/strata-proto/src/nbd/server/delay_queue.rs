@@ -1,7 +1,6 @@
 //! A queue whose items come out when they are due, oldest due time first.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,40 +20,23 @@ pub(super) struct DelayQueue<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    heap: BinaryHeap<Reverse<Entry<T>>>,
+    /// By due time, then in the order in which they came.
+    waiting: BTreeMap<(u64, u64), T>,
     pushed: u64,
     idle: usize,
     led: bool,
     closed: bool,
 }
 
-#[derive(Debug)]
-struct Entry<T> {
-    due_ns: u64,
-    number: u64,
-    item: T,
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-impl<T> Eq for Entry<T> {}
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.due_ns, self.number).cmp(&(other.due_ns, other.number))
+impl<T> State<T> {
+    fn next_due(&self) -> Option<u64> {
+        self.waiting.first_key_value().map(|(&(due_ns, _), _)| due_ns)
     }
 }
 
 impl<T> DelayQueue<T> {
     pub(super) fn new(clock: Clock) -> Self {
-        let state = State { heap: BinaryHeap::new(), pushed: 0, idle: 0, led: false, closed: false };
+        let state = State { waiting: BTreeMap::new(), pushed: 0, idle: 0, led: false, closed: false };
         Self { clock, state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -67,8 +49,8 @@ impl<T> DelayQueue<T> {
         }
         let number = state.pushed;
         state.pushed += 1;
-        let first = state.heap.peek().is_none_or(|Reverse(top)| due_ns < top.due_ns);
-        state.heap.push(Reverse(Entry { due_ns, number, item }));
+        let first = state.next_due().is_none_or(|next_ns| due_ns < next_ns);
+        state.waiting.insert((due_ns, number), item);
         if first {
             state.led = false; // the leader waits for a later instant; whoever wakes takes over
         }
@@ -92,18 +74,18 @@ impl<T> DelayQueue<T> {
                 return None;
             }
             let now_ns = self.clock.now_ns();
-            match state.heap.peek() {
-                Some(Reverse(top)) if top.due_ns <= now_ns => {
-                    let entry = state.heap.pop();
-                    let wake = !state.heap.is_empty() && !state.led && state.idle > 0;
+            match state.next_due() {
+                Some(due_ns) if due_ns <= now_ns => {
+                    let entry = state.waiting.pop_first();
+                    let wake = !state.waiting.is_empty() && !state.led && state.idle > 0;
                     drop(state);
                     if wake {
                         self.changed.notify_one();
                     }
-                    return entry.map(|Reverse(entry)| (entry.due_ns, entry.item));
+                    return entry.map(|((due_ns, _), item)| (due_ns, item));
                 }
-                Some(Reverse(top)) if !state.led => {
-                    let (due_ns, left) = (top.due_ns, top.due_ns - now_ns);
+                Some(due_ns) if !state.led => {
+                    let left = due_ns - now_ns;
                     state.led = true;
                     leading = true;
                     if left > SPIN_NS {
@@ -131,17 +113,14 @@ impl<T> DelayQueue<T> {
     pub(super) fn pop_due(&self) -> Option<T> {
         let mut state = lock(&self.state);
         let now_ns = self.clock.now_ns();
-        if state.heap.peek().is_some_and(|Reverse(top)| top.due_ns <= now_ns) {
-            return state.heap.pop().map(|Reverse(entry)| entry.item);
-        }
-        None
+        if state.next_due()? > now_ns { None } else { state.waiting.pop_first().map(|(_, item)| item) }
     }
 
     /// Wake every taker with `None` and drop what waits.
     pub(super) fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
-        let dropped = std::mem::take(&mut state.heap);
+        let dropped = std::mem::take(&mut state.waiting);
         drop(state);
         self.changed.notify_all();
         drop(dropped);

@@ -1,6 +1,5 @@
 //! What the server's side of each request took, for whoever asks on a unix socket of its own.
 
-use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
@@ -9,6 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use serde_json::json;
 use strata_hist::{HIGHEST_NS, Histogram, highest_equivalent};
 
 use super::place::{self, Place};
@@ -54,27 +54,16 @@ impl Stats {
 
     /// `{"read":{"ops","bytes","time_ns"},"write":…,"sync":…}`; with `bins` also `[[highest ns of a bucket, count], …]`.
     fn json(&self, bins: bool) -> String {
-        let mut text = String::from("{");
-        for (name, direction) in [("read", &self.read), ("write", &self.write), ("sync", &self.sync)] {
-            let direction = lock(direction);
-            let Direction { bytes, times } = &*direction;
-            let comma = if text.len() > 1 { "," } else { "" };
-            let (ops, time_ns) = (times.count(), times.sum_ns());
-            let _infallible =
-                write!(text, r#"{comma}"{name}":{{"ops":{ops},"bytes":{bytes},"time_ns":{time_ns}"#);
+        let of = |direction: &Mutex<Direction>| {
+            let Direction { bytes, times } = &*lock(direction);
+            let mut told = json!({"ops": times.count(), "bytes": bytes, "time_ns": times.sum_ns()});
             if bins {
-                text.push_str(r#","bins":["#);
-                for (place, (index, count)) in times.buckets().enumerate() {
-                    let comma = if place > 0 { "," } else { "" };
-                    let ns = highest_equivalent(index).min(HIGHEST_NS);
-                    let _infallible = write!(text, "{comma}[{ns},{count}]");
-                }
-                text.push(']');
+                let highest = |index| highest_equivalent(index).min(HIGHEST_NS);
+                told["bins"] = times.buckets().map(|(index, count)| json!([highest(index), count])).collect();
             }
-            text.push('}');
-        }
-        text.push('}');
-        text
+            told
+        };
+        json!({"read": of(&self.read), "write": of(&self.write), "sync": of(&self.sync)}).to_string()
     }
 }
 
@@ -138,14 +127,11 @@ mod tests {
         stats.count(Command::Read, 8192, 1_000);
         stats.count(Command::Flush, 0, 7);
         stats.count(Command::Trim, 4096, 9);
-        assert_eq!(
-            stats.json(true),
-            concat!(
-                r#"{"read":{"ops":2,"bytes":12288,"time_ns":2000,"bins":[[1000,2]]},"#,
-                r#""write":{"ops":0,"bytes":0,"time_ns":0,"bins":[]},"#,
-                r#""sync":{"ops":1,"bytes":0,"time_ns":7,"bins":[[7,1]]}}"#
-            )
-        );
+        let told: serde_json::Value = serde_json::from_str(&stats.json(true)).expect("JSON");
+        let read = json!({"ops": 2, "bytes": 12288, "time_ns": 2000, "bins": [[1000, 2]]});
+        let write = json!({"ops": 0, "bytes": 0, "time_ns": 0, "bins": []});
+        let sync = json!({"ops": 1, "bytes": 0, "time_ns": 7, "bins": [[7, 1]]});
+        assert_eq!(told, json!({"read": read, "write": write, "sync": sync}));
         assert!(!stats.json(false).contains("bins"));
     }
 }

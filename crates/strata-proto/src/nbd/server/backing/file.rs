@@ -1,12 +1,13 @@
 //! A file or block device as a disk, past the page cache.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
-use std::os::fd::{AsRawFd, RawFd};
+use std::io::{self, IoSlice, Seek, SeekFrom};
+use std::os::fd::RawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use strata_io::beside;
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+use strata_io::{AlignSource, DioAlign, beside};
 
 use crate::named::{named, named_as};
 use crate::nbd::server::buffers::ALIGN;
@@ -122,37 +123,22 @@ struct Zeroes([u8; ZERO_PIECE as usize]);
 
 /// One write that is durable on return (`RWF_DSYNC`); the bytes written.
 fn write_dsync(file: &File, from: &[u8], offset: u64) -> io::Result<usize> {
-    let part = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
-    // SAFETY: `part` describes `from`, which outlives the call; the kernel only reads it.
-    let written =
-        unsafe { libc::pwritev2(file.as_raw_fd(), &part, 1, offset as libc::off_t, libc::RWF_DSYNC) };
-    match usize::try_from(written) {
+    match pwritev2(file, &[IoSlice::new(from)], offset, ReadWriteFlags::DSYNC) {
         Ok(0) => Err(io::Error::from(io::ErrorKind::WriteZero)),
-        Ok(written) => Ok(written),
-        Err(_) => {
-            let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) }
-        }
+        Err(Errno::INTR) => Ok(0),
+        other => Ok(other?),
     }
 }
 
 /// What direct I/O on `file` must be aligned to, in bytes, as the kernel tells (`statx` DIOALIGN);
 /// a kernel or file system that does not tell is taken at 4096, which fits all that are known.
 fn direct_alignment(file: &File) -> io::Result<u32> {
-    // SAFETY: all-zero is a valid statx, plain integers.
-    let mut found: libc::statx = unsafe { std::mem::zeroed() };
-    // SAFETY: the path is an empty C string with AT_EMPTY_PATH, `found` outlives the call.
-    let status = unsafe {
-        libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, &mut found)
-    };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    if found.stx_mask & libc::STATX_DIOALIGN == 0 {
+    let found = DioAlign::of(file)?;
+    if found.source != AlignSource::Statx {
         return Ok(ALIGN as u32);
     }
-    if found.stx_dio_offset_align == 0 {
+    if !found.supported {
         return Err(named_as("its file system does no direct I/O; ask for direct=false", libc::EOPNOTSUPP));
     }
-    Ok(found.stx_dio_offset_align.max(found.stx_dio_mem_align).max(512))
+    Ok(found.offset.max(found.mem).max(512))
 }
