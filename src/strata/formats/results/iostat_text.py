@@ -1,6 +1,6 @@
 """iostat's text, of all eras of its columns.
 
-``await``, ``avgrq-sz`` and ``svctm`` until 11; ``r_await`` and ``rareq-sz`` since 12, with ``d/s`` and ``f/s`` later on.
+``await``, ``avgrq-sz`` and ``svctm`` until 11; ``r_await`` and ``rareq-sz`` since 12, then ``d/s`` and ``f/s`` as well.
 The first report is of the time since boot, and is left out. ``kB`` and ``MB`` are 2^10 and 2^20 bytes. Without ``-t``
 reports have no time: they are one second apart from the day in the head, which the notes say.
 """
