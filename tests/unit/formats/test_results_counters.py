@@ -131,6 +131,14 @@ def test_heads_that_are_cut_off_or_of_other_writers(head: str, said: str) -> Non
         assert found.counters[0].values == (12.0,)
 
 
+def test_as_typeperf_prints_it() -> None:
+    content = '\r\n"(PDH-CSV 4.0)","\\\\pc\\Memory\\Free"\r\n"11/23/2026 19:24:41.123","12"\r\n'
+    found = read_bytes(
+        f"{content}Exiting, please wait...                         \r\nThe command completed\r\n".encode()
+    )
+    assert found.counters[0].values == (12.0,)
+
+
 def test_a_day_that_is_none_is_named() -> None:
     content = '"(PDH-CSV 4.0) (UTC)(0)","\\\\h\\Memory\\Free"\n"11/23/2026 19:24:41","12"\n"23.11.2026 19:24:42","1"\n'
     with pytest.raises(Misread) as e:

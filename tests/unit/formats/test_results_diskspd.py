@@ -84,6 +84,23 @@ def test_as_a_shell_of_windows_keeps_it(encoding: str) -> None:
     assert read_bytes(content).cells[0].sides == read_file("diskspd-windows.txt").cells[0].sides
 
 
+def test_heads_of_2_2() -> None:
+    """Depth of each thread, cores beside processors, and another head of the percentiles."""
+    text = (
+        WINDOWS.replace("outstanding I/O operations:", "outstanding I/O operations per thread:")
+        .replace("block size: 8192", "block size: 8KiB")
+        .replace("Group | CPU |", "Socket | Node | Group | Core | CPU |")
+        .replace("\ntotal:\n  %-ile", "\nTotal latency distribution:\n  %-ile")
+    )
+    old, new = (read_bytes(t.encode()).cells[0] for t in (WINDOWS, text))
+    assert (new.asked, new.sides, new.cpu) == (old.asked, old.sides, old.cpu)
+
+
+def test_indented_as_notes_keep_it() -> None:
+    text = "\n".join(f"    {line}" for line in WINDOWS.split("\n"))
+    assert read_bytes(text.encode()).cells[0].sides == read_file("diskspd-windows.txt").cells[0].sides
+
+
 def test_two_time_spans_are_two_cells_and_one_that_was_interrupted_is_left_out() -> None:
     body = WINDOWS[WINDOWS.index("Results for timespan 1:") :]
     second = body.replace("timespan 1:", "timespan 2:")

@@ -153,6 +153,13 @@ def test_bw_alone_is_in_kib_and_cut_off() -> None:
     assert low <= document()["jobs"][0]["read"]["bw_bytes"] <= high + 1
 
 
+def test_options_that_fio_did_not_repeat_are_not_its_defaults() -> None:
+    job = document("fio-2.json")
+    del job["jobs"][0]["job options"]
+    cell = read_bytes(json.dumps(job).encode()).cells[0]
+    assert (cell.asked, cell.incomplete) == ({}, ())
+
+
 def test_clients_are_read_and_their_sum_is_not_counted_twice() -> None:
     job = document()
     first = job.pop("jobs")[0]

@@ -21,7 +21,7 @@ from strata.model.imported import Imported, ImportedCell, Measured
 
 NAME, TITLE, ORDER = "diskspd-text", "diskspd's text", 30
 
-_RESULTS = re.compile(r"^Results for (?:timespan|job) +(\d+):")
+_RESULTS = re.compile(r"^\s*Results for (?:timespan|job) +(\d+):")
 _SPAN = re.compile(r"^\s*(?:timespan|job):\s+(\d+)\s*$")
 _SECTION = re.compile(r"^(Total|Read|Write) IO\s*$", re.IGNORECASE)
 _PERCENTILES = re.compile(r"^\s*%-ile\s*\|", re.IGNORECASE)
@@ -34,9 +34,9 @@ ROWS_MOST = 20_000
 
 def recognise(head: str) -> bool:
     """Its heads of results and of sections."""
-    if begins(head, r"^Results for (timespan|job) +\d+:"):
+    if begins(head, r"^[ \t]*Results for (timespan|job) +\d+:"):
         return True
-    return begins(head, r"^(Total|Read|Write) IO\s*$") and begins(head, r"^thread\s*\|\s*bytes\s*\|")
+    return begins(head, r"^[ \t]*(Total|Read|Write) IO\s*$") and begins(head, r"^[ \t]*thread\s*\|\s*bytes\s*\|")
 
 
 @dataclass
@@ -228,6 +228,8 @@ _ORDER = re.compile(r"using (random|interlocked sequential|sequential) i/o \((?:
 
 def _set_target(target: Target, name: str, value: str, low: str) -> None:
     """What a line of a target says."""
+    # "per thread" is of 2.2.
+    name = name.removesuffix(" per thread")
     if name in _SIZES:
         setattr(target, _SIZES[name], _size(value.rstrip(")")))
     elif name == "using o_direct" or "software cache disabled" in low:

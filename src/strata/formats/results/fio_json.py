@@ -185,7 +185,7 @@ class _Reader:
         options = {**self.common, **(own if isinstance(own, dict) else {})}
         self.settings |= {k: v for k, v in _fio.settings_of(options).items() if k not in self.settings}
         known = isinstance(own, dict) or bool(self.common)
-        asked, complaints = _fio.asked_of(name, options) if known else ({}, ("fio did not repeat its options",))
+        asked, complaints = _fio.asked_of(name, options) if known else ({}, ())
         sides = {d: m for d in _DIRECTIONS if (m := self._side(job, d)) is not None}
         words = _fio.labels_of(options)
         if job.get("hostname"):

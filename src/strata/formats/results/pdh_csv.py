@@ -33,7 +33,8 @@ def read(source: Source) -> Imported:
     """A series for each counter."""
     rows = csv.reader(source.lines())
     try:
-        head = next(rows)
+        # typeperf begins with a blank line.
+        head = next(row for row in rows if row)
     except (csv.Error, StopIteration) as e:
         raise Misread(f"its head cannot be read: {e}", 1) from e
     if len(head) > COLUMNS_MOST:
@@ -50,8 +51,10 @@ def read(source: Source) -> Imported:
     sampled = Sampled()
     lost = 0
     try:
-        for n, row in enumerate(rows, 2):
-            if not row:
+        for row in rows:
+            n = rows.line_num
+            if not row or not row[0][:1].isdigit():
+                # What typeperf says at its end.
                 continue
             at = _when(row[0], west or 0)
             if at is None:
