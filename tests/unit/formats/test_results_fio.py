@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -318,3 +320,31 @@ def test_bins_of_every_version_and_coarseness(bins: int, ns: int) -> None:
     index = at * (whole // bins)
     low = (64 + index % 64) << ((index >> 6) - 1)
     assert read.base("time.mean") == pytest.approx(low * ns, rel=0.02 * whole / bins + 0.01)
+
+
+def test_a_long_log_costs_less_than_taking_it_apart_in_python() -> None:
+    """100 MB of it in ten seconds: both are measured here, because what a second does depends on the machine."""
+    lines = [f"{i // 20}, {20_000 + i * 7919 % 880_000}, {i & 1}, 4096, 0\n" for i in range(200_000)]
+    content = "".join(lines).encode()
+
+    def plainly() -> int:
+        return len([[int(word) for word in line.split(b",")] for line in content.split(b"\n") if line])
+
+    def cost(work: Callable[[], Any]) -> float:
+        spent = []
+        for _ in range(3):
+            begun = time.process_time()
+            work()
+            spent.append(time.process_time() - begun)
+        return min(spent)
+
+    assert cost(lambda: read_bytes(content, "x_lat.log")) < cost(plainly)
+
+
+def test_a_log_takes_memory_for_its_seconds_and_not_for_its_lines() -> None:
+    content = b"".join(b"%d, %d, 0, 4096, 0\n" % (i * 1000, 20_000 + i) for i in range(50_000))
+    [cell] = read_bytes(content, "x_lat.log").cells
+    assert len(cell.points) <= 10_000
+    assert sum(p.sides["read"]["ios"] for p in cell.points) == 50_000
+    with pytest.raises(Misread, match="beyond"):
+        read_bytes(content + b"9999999999999, 1, 0, 4096, 0\n", "x_lat.log")
